@@ -1,0 +1,56 @@
+"""The nodes that queries are made of; they know nothing of engines."""
+
+from elsinore.model.expression import (
+    Attribute,
+    Binary,
+    Call,
+    Column,
+    Expression,
+    InList,
+    IsNull,
+    Literal,
+    Negative,
+    Not,
+    Operator,
+    Reference,
+)
+from elsinore.model.kinds import Kind, Strategy
+from elsinore.model.pattern import (
+    Conjunction,
+    Disjunction,
+    Event,
+    Kleene,
+    Negation,
+    Pattern,
+    Sequence,
+)
+from elsinore.model.query import Query, ReturnItem, Workload
+from elsinore.model.window import Window
+
+__all__ = [
+    "Attribute",
+    "Binary",
+    "Call",
+    "Column",
+    "Conjunction",
+    "Disjunction",
+    "Event",
+    "Expression",
+    "InList",
+    "IsNull",
+    "Kind",
+    "Kleene",
+    "Literal",
+    "Negation",
+    "Negative",
+    "Not",
+    "Operator",
+    "Pattern",
+    "Query",
+    "Reference",
+    "ReturnItem",
+    "Sequence",
+    "Strategy",
+    "Window",
+    "Workload",
+]

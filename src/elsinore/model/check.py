@@ -1,0 +1,377 @@
+"""The rules that every query keeps, whichever way it was made (SEMANTICS 2 to 5).
+
+Each rule is one function from a query to the errors it finds; `RULES` lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from elsinore.errors import QueryError, QuerySemanticError, Span, did_you_mean
+from elsinore.model import expression as ex
+from elsinore.model import pattern as pt
+from elsinore.model.expression import AGGREGATES, SCALARS, Attribute, Call, Column, Reference
+from elsinore.model.kinds import Kind
+
+if TYPE_CHECKING:
+    from elsinore.model.query import Query, ReturnItem
+
+PREFIX_REFERENCES = frozenset({Reference.ALL, Reference.EARLIER, Reference.LAST})
+KLEENE_REFERENCES = frozenset(Reference) - {Reference.PLAIN}
+
+
+def check_query(query: Query) -> list[QueryError]:
+    """Return everything that is wrong with a query, in the order of `RULES`."""
+    return [error for rule in RULES for error in rule(query)]
+
+
+def query_kind(query: Query) -> Kind:
+    """Return the engine a query asks for: trends unless it returns matches (DESIGN 3)."""
+    wants = {_item_kind(item) for item in query.returns}
+    return Kind.MATCHES if Kind.MATCHES in wants else Kind.TRENDS
+
+
+def variables_named(pattern: pt.Pattern, name: str) -> tuple[str, ...]:
+    """Return the variables a name stands for: itself, or all variables of a type of that name.
+
+    >>> pattern = pt.Sequence((pt.Event("A", "first"), pt.Event("A", "second")))
+    >>> variables_named(pattern, "A")
+    ('first', 'second')
+    """
+    found = pt.events(pattern)
+    if any(event.variable == name for event in found):
+        return (name,)
+    return tuple(dict.fromkeys(event.variable for event in found if event.type == name))
+
+
+def _error(query: Query, message: str, span: Span | None, *choices: str) -> QuerySemanticError:
+    return QuerySemanticError(message, span=span or query.span, query=query.name, choices=choices)
+
+
+def _item_kind(item: ReturnItem) -> Kind | None:
+    """Return the engine that one RETURN item asks for; None for a group attribute or constant."""
+    kinds: set[Kind] = set()
+    pending: list[ex.Expression] = [item.expression]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Call) and node.name in AGGREGATES:
+            inside = [found for argument in node.arguments for found in ex.attributes(argument)]
+            over_match = any(found.reference is not Reference.PLAIN for found in inside)
+            kinds.add(Kind.MATCHES if over_match else Kind.TRENDS)
+        elif isinstance(node, Attribute):
+            kinds.add(Kind.MATCHES)
+        else:
+            pending.extend(ex.children(node))
+    if len(kinds) > 1:
+        return None
+    return next(iter(kinds), None)
+
+
+def pattern_is_not_empty(query: Query) -> Iterator[QueryError]:
+    """A pattern matches at least one event (SEMANTICS 2)."""
+    parts = query.pattern.parts if isinstance(query.pattern, pt.Conjunction) else (query.pattern,)
+    for part in parts:
+        if pt.nullable(part):
+            yield _error(
+                query,
+                "The pattern can match nothing at all. Make at least one of its parts obligatory, "
+                "for instance + instead of *.",
+                part.span,
+            )
+
+
+def operators_stand_where_they_may(query: Query) -> Iterator[QueryError]:
+    """AND stands on top, NOT in a SEQ and not next to NOT, repetition counts make sense."""
+    for node in pt.walk(query.pattern):
+        if isinstance(node, pt.Conjunction) and node is not query.pattern:
+            yield _error(query, "AND joins whole patterns: it stands at the top only.", node.span)
+        if isinstance(node, pt.Kleene) and node.most is not None:
+            if node.most < 1:
+                yield _error(query, "A pattern repeated 0 times matches nothing.", node.span)
+            elif node.least > node.most:
+                yield _error(
+                    query,
+                    f"{{{node.least},{node.most}}} asks for more repetitions than it allows.",
+                    node.span,
+                )
+        if isinstance(node, pt.Sequence):
+            for left, right in zip(node.parts, node.parts[1:], strict=False):
+                if isinstance(left, pt.Negation) and isinstance(right, pt.Negation):
+                    yield _error(
+                        query,
+                        "Two NOTs side by side: write NOT (A OR B) where neither may occur.",
+                        right.span,
+                    )
+        else:
+            for child in pt.children(node):
+                if isinstance(child, pt.Negation):
+                    yield _error(query, "NOT stands only as a member of a SEQ.", child.span)
+    if isinstance(query.pattern, pt.Negation):
+        yield _error(query, "NOT stands only as a member of a SEQ.", query.pattern.span)
+
+
+def _bindings(pattern: pt.Pattern, found: list[pt.Event]) -> Iterator[tuple[pt.Event, pt.Event]]:
+    """Yield the pairs of events of one sequence that bind the same variable."""
+    if isinstance(pattern, pt.Event):
+        yield from ((event, pattern) for event in found if event.variable == pattern.variable)
+        found.append(pattern)
+    elif isinstance(pattern, pt.Disjunction | pt.Conjunction):
+        branches = [list(found) for _ in pattern.parts]
+        for part, branch in zip(pattern.parts, branches, strict=True):
+            yield from _bindings(part, branch)
+        for branch in branches:
+            found.extend(event for event in branch if event not in found)
+    else:
+        for part in pt.children(pattern):
+            yield from _bindings(part, found)
+
+
+def variables_are_bound_once(query: Query) -> Iterator[QueryError]:
+    """A variable has one type, and one place in a sequence; branches of OR and AND may share it."""
+    types: dict[str, str] = {}
+    for event in pt.events(query.pattern):
+        if types.setdefault(event.variable, event.type) != event.type:
+            yield _error(
+                query,
+                f"Variable '{event.variable}' is of type {types[event.variable]} and of type "
+                f"{event.type}. Name one of them differently.",
+                event.span,
+            )
+    for _, second in _bindings(query.pattern, []):
+        hint = (
+            f"Type {second.type} occurs twice here: give each occurrence a variable of its own, "
+            f"as in '{second.type} {second.type.lower()}1'."
+            if second.variable == second.type
+            else f"Variable '{second.variable}' is bound twice: name one of them differently."
+        )
+        yield _error(query, hint, second.span)
+
+
+def _known(query: Query, node: Attribute) -> Iterator[QueryError]:
+    if not variables_named(query.pattern, node.variable):
+        names = list(dict.fromkeys(event.variable for event in pt.events(query.pattern)))
+        yield _error(
+            query,
+            f"The pattern has no variable '{node.variable}'."
+            f"{did_you_mean(node.variable, names)} Variables: {', '.join(names)}.",
+            node.span,
+            *names,
+        )
+
+
+def _functions_known(query: Query, expression: ex.Expression) -> Iterator[QueryError]:
+    for node in ex.walk(expression):
+        if not isinstance(node, Call) or node.name in AGGREGATES | SCALARS:
+            continue
+        over_events = [
+            found
+            for argument in node.arguments
+            for found in ex.attributes(argument)
+            if found.reference in PREFIX_REFERENCES
+        ]
+        if not over_events:  # over b[] it may be an aggregate that the user defines
+            names = sorted(AGGREGATES | SCALARS)
+            yield _error(
+                query,
+                f"There is no function '{node.name}'.{did_you_mean(node.name, names)} "
+                f"Functions: {', '.join(names)}.",
+                node.span,
+                *names,
+            )
+
+
+def returns_are_of_one_kind(query: Query) -> Iterator[QueryError]:
+    """RETURN asks for trends or for matches, never for both (DESIGN 3)."""
+    if not query.returns:
+        yield _error(query, "RETURN needs at least one column.", query.span)
+    kinds: dict[Kind, ReturnItem] = {}
+    for item in query.returns:
+        inner = _item_kind(item)
+        if inner is not None:
+            kinds.setdefault(inner, item)
+    if len(kinds) > 1:
+        matches = kinds[Kind.MATCHES].expression
+        yield _error(
+            query,
+            "RETURN mixes aggregates over all trends, such as COUNT(*) or SUM(T.x), with values of "
+            "single matches, such as a.x or SUM(b[].x). Ask for them in two queries.",
+            matches.span,
+        )
+    elif not kinds:
+        yield _error(
+            query,
+            "RETURN needs an aggregate, such as COUNT(*), or a value of a match, such as a.x.",
+            query.returns[0].expression.span if query.returns else query.span,
+        )
+
+
+def returned_columns_are_told_apart(query: Query) -> Iterator[QueryError]:
+    """Each alias is given once, and not to a column that every result has."""
+    taken = {"window_start", "window_end"} if query.window else set()
+    for item in query.returns:
+        if item.alias is None:
+            continue
+        if item.alias in taken or (item.alias in query.group_by):
+            yield _error(
+                query,
+                f"Two columns of the result are named '{item.alias}': choose another alias.",
+                item.expression.span,
+            )
+        taken.add(item.alias)
+
+
+def returned_values_exist(query: Query) -> Iterator[QueryError]:
+    """RETURN names variables of the positive pattern, shared attributes and known functions."""
+    positive = {event.variable for event in pt.positive_events(query.pattern)}
+    shared = query.group_by + (query.equivalence if query.kind is Kind.MATCHES else ())
+    for item in query.returns:
+        yield from _functions_known(query, item.expression)
+        for node in ex.walk(item.expression):
+            if isinstance(node, Attribute):
+                yield from _known(query, node)
+                named = variables_named(query.pattern, node.variable)
+                if named and not positive.intersection(named):
+                    yield _error(
+                        query,
+                        f"'{node.variable}' stands under NOT: no trend or match holds such an "
+                        "event.",
+                        node.span,
+                    )
+            elif isinstance(node, Column) and node.name not in shared:
+                groups = ", ".join(shared) or "none"
+                yield _error(
+                    query,
+                    f"'{node.name}' is not an attribute that the query groups by."
+                    f"{did_you_mean(node.name, shared)} Add it to GROUP BY. Grouping "
+                    f"attributes: {groups}.",
+                    node.span,
+                    *shared,
+                )
+
+
+def trend_returns_are_aggregates(query: Query) -> Iterator[QueryError]:
+    """A trend query returns group attributes and the aggregates of SEMANTICS 3."""
+    if query.kind is not Kind.TRENDS:
+        return
+    for item in query.returns:
+        if isinstance(item.expression, Column) or _is_trend_aggregate(item.expression):
+            continue
+        yield _error(
+            query,
+            "A trend query returns grouping attributes, COUNT(*), COUNT(E), SUM(E.a), AVG(E.a), "
+            "MIN(E.a), MAX(E.a) and LOG2(COUNT(*)).",
+            item.expression.span,
+        )
+
+
+def _is_trend_aggregate(item: ex.Expression) -> bool:
+    match item:
+        case Call("LOG2", (Call("COUNT", ()),)) | Call("COUNT", ()):
+            return True
+        case Call("COUNT", (Attribute(_, None, Reference.PLAIN),)):
+            return True
+        case Call(name, (Attribute(_, str(), Reference.PLAIN),)):
+            return name in AGGREGATES - {"COUNT"}
+        case _:
+            return False
+
+
+def predicates_make_sense(query: Query) -> Iterator[QueryError]:
+    """WHERE reads variables of the pattern, by references that fit them, with known functions."""
+    kleene = pt.kleene_variables(query.pattern)
+    for predicate in query.where:
+        yield from _functions_known(query, predicate)
+        aggregated: set[int] = set()
+        for node in ex.walk(predicate):
+            if isinstance(node, Call) and node.name not in SCALARS:
+                aggregated.update(id(found) for found in ex.walk(node))
+                if not any(found.reference in PREFIX_REFERENCES for found in ex.attributes(node)):
+                    yield _error(
+                        query,
+                        f"In WHERE, {node.name} ranges over the events a Kleene variable has "
+                        f"selected: write {node.name}(b[].x) or {node.name}(b[1..i-1].x).",
+                        node.span,
+                    )
+            elif isinstance(node, Column):
+                variables = [event.variable for event in pt.events(query.pattern)]
+                yield _error(
+                    query,
+                    f"Whose '{node.name}'? Write {variables[0]}.{node.name}, or [{node.name}] "
+                    "for one value throughout.",
+                    node.span,
+                )
+            elif isinstance(node, Attribute):
+                yield from _known(query, node)
+                named = variables_named(query.pattern, node.variable)
+                if node.reference in KLEENE_REFERENCES and named and not kleene.intersection(named):
+                    yield _error(
+                        query,
+                        f"'{node.variable}' is bound to one event: write {node.variable}"
+                        f"{'.' + node.name if node.name else ''} without "
+                        f"{node.reference.value}.",
+                        node.span,
+                    )
+                elif node.name is None and id(node) not in aggregated:
+                    yield _error(
+                        query,
+                        f"'{node.variable}' is an event: name one of its attributes.",
+                        node.span,
+                    )
+
+
+def trend_predicates_can_be_aggregated(query: Query) -> Iterator[QueryError]:
+    """A trend query's predicates look at one event or at two neighbours (SEMANTICS 3)."""
+    if query.kind is not Kind.TRENDS:
+        return
+    for predicate in query.where:
+        for node in ex.attributes(predicate):
+            if node.reference in PREFIX_REFERENCES:
+                yield _error(
+                    query,
+                    "A predicate over all events selected so far cannot be aggregated over all "
+                    "trends in polynomial time. Ask for the matches instead: RETURN values of "
+                    "single matches, such as a.x or COUNT(b[]).",
+                    node.span,
+                )
+
+
+def clauses_fit_the_kind(query: Query) -> Iterator[QueryError]:
+    """CONFIDENCE, COLLAPSED and LIMIT are for matches; their numbers are in range."""
+    if query.kind is Kind.TRENDS:
+        given = {
+            "CONFIDENCE": query.confidence is not None,
+            "COLLAPSED": query.collapsed,
+            "LIMIT": query.limit is not None,
+        }
+        for clause, present in given.items():
+            if present:
+                yield _error(
+                    query, f"{clause} is for match queries; this one aggregates trends.", query.span
+                )
+    if query.confidence is not None and not 0 < query.confidence <= 1:
+        yield _error(query, "CONFIDENCE is a probability above 0 and at most 1.", query.span)
+    if query.limit is not None and query.limit < 1:
+        yield _error(query, "LIMIT must be at least 1.", query.span)
+
+
+def attributes_are_named_once(query: Query) -> Iterator[QueryError]:
+    """GROUP BY and [ ] name each attribute once."""
+    for clause, names in (("GROUP BY", query.group_by), ("[ ]", query.equivalence)):
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield _error(query, f"{clause} names '{name}' twice.", query.span)
+
+
+RULES: tuple[Callable[[Query], Iterator[QueryError]], ...] = (
+    operators_stand_where_they_may,
+    pattern_is_not_empty,
+    variables_are_bound_once,
+    returns_are_of_one_kind,
+    returned_columns_are_told_apart,
+    returned_values_exist,
+    trend_returns_are_aggregates,
+    predicates_make_sense,
+    trend_predicates_can_be_aggregated,
+    clauses_fit_the_kind,
+    attributes_are_named_once,
+)

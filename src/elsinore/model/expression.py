@@ -1,0 +1,196 @@
+"""Expressions over the attributes of events: the nodes of WHERE and RETURN.
+
+An attribute is read through a variable of the pattern, and `Reference` says which of the events
+bound to the variable is meant: the one event of a single variable, the current, previous, first or
+last event of a Kleene variable, or all or the earlier ones as the argument of an aggregate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from elsinore.errors import Span
+
+
+class Reference(Enum):
+    """Which events of a variable an attribute is read from; the value is its spelling."""
+
+    PLAIN = ""  # a.price, T.speed: the event of a single variable; each event of a Kleene one
+    CURRENT = "[i]"  # b[i].val: the event being selected
+    PREVIOUS = "[i-1]"  # b[i-1].val: its predecessor, bound to the same variable
+    FIRST = "[1]"  # b[1].val: the first event bound to the variable
+    LAST = "[LEN]"  # b[b.LEN].val: the last one
+    ALL = "[]"  # AVG(b[].val): all of them
+    EARLIER = "[1..i-1]"  # MAX(b[1..i-1].val): all before the current one
+
+
+class Operator(Enum):
+    """The operators of two operands, by their canonical spelling."""
+
+    OR = "OR"
+    AND = "AND"
+    EQ = "="
+    NE = "!="
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+    ADD = "+"
+    SUB = "-"
+    MUL = "*"
+    DIV = "/"
+    MOD = "%"
+
+    @property
+    def is_comparison(self) -> bool:
+        """Whether it compares two values."""
+        return self in COMPARISONS
+
+    @property
+    def is_arithmetic(self) -> bool:
+        """Whether it computes a number from two numbers."""
+        return self in ARITHMETIC
+
+
+COMPARISONS = frozenset(
+    {Operator.EQ, Operator.NE, Operator.LT, Operator.LE, Operator.GT, Operator.GE}
+)
+ARITHMETIC = frozenset({Operator.ADD, Operator.SUB, Operator.MUL, Operator.DIV, Operator.MOD})
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant: a number, a string, TRUE, FALSE or NULL."""
+
+    value: bool | int | float | str | None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+    def __eq__(self, other: object) -> bool:
+        """Compare type and value: 1, 1.0 and TRUE are three literals."""
+        if not isinstance(other, Literal):
+            return NotImplemented
+        return type(self.value) is type(other.value) and self.value == other.value
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute of an event of a variable: `T.speed`, `b[i-1].val`.
+
+    `name` is None where the event itself is meant: `COUNT(b[])`, `b[]` in a RETURN.
+    """
+
+    variable: str
+    name: str | None
+    reference: Reference = Reference.PLAIN
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """An attribute that all events of a trend or match share, as after GROUP BY district."""
+
+    name: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Logical negation."""
+
+    operand: Expression
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """The number of the other sign."""
+
+    operand: Expression
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Two operands and the operator between them."""
+
+    operator: Operator
+    left: Expression
+    right: Expression
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """`operand IS NULL`; NaN is null too."""
+
+    operand: Expression
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class InList:
+    """`operand IN (literal, ...)`."""
+
+    operand: Expression
+    choices: tuple[Literal, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A scalar function or an aggregate over a variable's events: `ABS(x)`, `AVG(b[].val)`.
+
+    `name` is in upper case. The argument of `COUNT(*)` is no argument.
+    """
+
+    name: str
+    arguments: tuple[Expression, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Expression = Literal | Attribute | Column | Not | Negative | Binary | IsNull | InList | Call
+
+AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
+SCALARS = frozenset({"ABS", "LOG2"})
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """Return the operands of an expression, left to right."""
+    match expression:
+        case Not(operand) | Negative(operand) | IsNull(operand) | InList(operand, _):
+            return (operand,)
+        case Binary(_, left, right):
+            return (left, right)
+        case Call(_, arguments):
+            return arguments
+        case _:
+            return ()
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and all below it, each before its operands."""
+    yield expression
+    for child in children(expression):
+        yield from walk(child)
+
+
+def attributes(expression: Expression) -> tuple[Attribute, ...]:
+    """Return the attributes an expression reads, in text order, repeats included."""
+    return tuple(node for node in walk(expression) if isinstance(node, Attribute))
+
+
+def conjuncts(expression: Expression) -> tuple[Expression, ...]:
+    """Return the operands of the outermost ANDs.
+
+    >>> a, b = Literal(value=True), Literal(value=False)
+    >>> conjuncts(Binary(Operator.AND, a, b)) == (a, b)
+    True
+    """
+    if isinstance(expression, Binary) and expression.operator is Operator.AND:
+        return conjuncts(expression.left) + conjuncts(expression.right)
+    return (expression,)

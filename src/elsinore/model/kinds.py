@@ -1,0 +1,20 @@
+"""What kinds of query there are, and how a query selects events."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Strategy(Enum):
+    """How many events a match may skip (SEMANTICS 5); the value is the spelling."""
+
+    ANY = "SKIP TILL ANY MATCH"
+    NEXT = "SKIP TILL NEXT MATCH"
+    CONTIGUOUS = "CONTIGUOUS"
+
+
+class Kind(Enum):
+    """Which engine answers a query."""
+
+    TRENDS = "trends"  # aggregates over all trends
+    MATCHES = "matches"  # the matches themselves

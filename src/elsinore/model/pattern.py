@@ -1,0 +1,129 @@
+"""Patterns: what sequences of events a query looks for (SEMANTICS 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from elsinore.errors import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of a type, bound to a variable: `Travel T`.
+
+    Where the text names no variable, the variable has the type's name.
+    """
+
+    type: str
+    variable: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """`SEQ(p1, ..., pn)`: the parts one after another, anything in between."""
+
+    parts: tuple[Pattern, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Kleene:
+    """A pattern repeated: `p+` (1, None), `p*` (0, None), `p?` (0, 1), `p{n,m}` (n, m)."""
+
+    pattern: Pattern
+    least: int
+    most: int | None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Disjunction:
+    """`p1 OR ... OR pn`: any one of the parts."""
+
+    parts: tuple[Pattern, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """`p1 AND ... AND pn`: trends of each part; at the top of a query only."""
+
+    parts: tuple[Pattern, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`NOT p`: no match of p at this place; a member of a `SEQ` only."""
+
+    pattern: Pattern
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Pattern = Event | Sequence | Kleene | Disjunction | Conjunction | Negation
+
+
+def children(pattern: Pattern) -> tuple[Pattern, ...]:
+    """Return the parts of a pattern, in text order."""
+    match pattern:
+        case Sequence(parts) | Disjunction(parts) | Conjunction(parts):
+            return parts
+        case Kleene(inner, _, _) | Negation(inner):
+            return (inner,)
+        case _:
+            return ()
+
+
+def walk(pattern: Pattern) -> Iterator[Pattern]:
+    """Yield a pattern and all below it, each before its parts."""
+    yield pattern
+    for child in children(pattern):
+        yield from walk(child)
+
+
+def events(pattern: Pattern) -> tuple[Event, ...]:
+    """Return the events of a pattern in text order, those under a NOT included."""
+    return tuple(node for node in walk(pattern) if isinstance(node, Event))
+
+
+def positive_events(pattern: Pattern) -> tuple[Event, ...]:
+    """Return the events of a pattern that stand in a match of it: none under a NOT."""
+    if isinstance(pattern, Negation):
+        return ()
+    if isinstance(pattern, Event):
+        return (pattern,)
+    return tuple(event for part in children(pattern) for event in positive_events(part))
+
+
+def nullable(pattern: Pattern) -> bool:
+    """Return whether a pattern can match the empty sequence.
+
+    >>> nullable(Kleene(Event("A", "a"), 0, 1)), nullable(Event("A", "a"))
+    (True, False)
+    """
+    match pattern:
+        case Event():
+            return False
+        case Sequence(parts) | Conjunction(parts):
+            return all(nullable(part) for part in parts)
+        case Disjunction(parts):
+            return any(nullable(part) for part in parts)
+        case Kleene(inner, least, most):
+            return least == 0 or most == 0 or nullable(inner)
+        case Negation():
+            return True
+
+
+def kleene_variables(pattern: Pattern) -> frozenset[str]:
+    """Return the variables that may be bound to more than one event of a match.
+
+    >>> kleene_variables(Sequence((Event("A", "a"), Kleene(Event("B", "b"), 1, None))))
+    frozenset({'b'})
+    """
+    found: set[str] = set()
+    for node in walk(pattern):
+        if isinstance(node, Kleene) and (node.most is None or node.most > 1):
+            found.update(event.variable for event in events(node.pattern))
+    return frozenset(found)

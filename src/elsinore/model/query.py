@@ -1,0 +1,94 @@
+"""Queries and workloads: what the parser and the builder make and every engine reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from elsinore.errors import QueryError, QuerySemanticError, Span, did_you_mean, raise_errors
+from elsinore.model.check import check_query, query_kind
+from elsinore.model.expression import Expression
+from elsinore.model.kinds import Kind, Strategy
+from elsinore.model.pattern import Pattern
+from elsinore.model.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnItem:
+    """One column of the result: an expression and the name it is given, if any."""
+
+    expression: Expression
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One query (HAMLET, Definition 2). A query that exists is valid.
+
+    `where` holds the conjuncts of the WHERE clause, `equivalence` the attributes in `[ ]`. What a
+    breach of the rules raises is listed in `elsinore.model.check`.
+    """
+
+    name: str
+    returns: tuple[ReturnItem, ...]
+    pattern: Pattern
+    equivalence: tuple[str, ...] = ()
+    where: tuple[Expression, ...] = ()
+    strategy: Strategy = Strategy.ANY
+    group_by: tuple[str, ...] = ()
+    window: Window | None = None
+    confidence: float | None = None
+    collapsed: bool = False
+    limit: int | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        raise_errors(check_query(self))
+
+    @property
+    def kind(self) -> Kind:
+        """The engine that answers the query, told by what it returns (DESIGN 3)."""
+        return query_kind(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Queries that run together over one stream; names are unique.
+
+    `exact` computes with integers of any size (SEMANTICS 3, Numbers).
+    """
+
+    queries: tuple[Query, ...]
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        errors: list[QueryError] = []
+        if not self.queries:
+            errors.append(QuerySemanticError("A workload needs at least one query."))
+        seen: set[str] = set()
+        for query in self.queries:
+            if query.name in seen:
+                errors.append(
+                    QuerySemanticError(
+                        f"Two queries are named '{query.name}'. Name each of them differently: "
+                        "results are told apart by the name.",
+                        span=query.span,
+                        query=query.name,
+                    )
+                )
+            seen.add(query.name)
+        raise_errors(errors)
+
+    def __iter__(self) -> Iterator[Query]:
+        return iter(self.queries)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __getitem__(self, name: str) -> Query:
+        """Return the query of that name; KeyError lists the names there are."""
+        for query in self.queries:
+            if query.name == name:
+                return query
+        names = [query.name for query in self.queries]
+        raise KeyError(f"No query '{name}'.{did_you_mean(name, names)} Queries: {', '.join(names)}")
