@@ -25,10 +25,12 @@ from elsinore.model.pattern import (
     Sequence,
 )
 from elsinore.model.query import Query, ReturnItem, Workload
+from elsinore.model.schema import AttributeKind, Schema
 from elsinore.model.window import Window
 
 __all__ = [
     "Attribute",
+    "AttributeKind",
     "Binary",
     "Call",
     "Column",
@@ -49,6 +51,7 @@ __all__ = [
     "Query",
     "Reference",
     "ReturnItem",
+    "Schema",
     "Sequence",
     "Strategy",
     "Window",

@@ -28,7 +28,7 @@ def check_query(query: Query) -> list[QueryError]:
 
 def query_kind(query: Query) -> Kind:
     """Return the engine a query asks for: trends unless it returns matches (DESIGN 3)."""
-    wants = {_item_kind(item) for item in query.returns}
+    wants = {kind for item in query.returns for kind in _item_kinds(item)}
     return Kind.MATCHES if Kind.MATCHES in wants else Kind.TRENDS
 
 
@@ -49,8 +49,8 @@ def _error(query: Query, message: str, span: Span | None, *choices: str) -> Quer
     return QuerySemanticError(message, span=span or query.span, query=query.name, choices=choices)
 
 
-def _item_kind(item: ReturnItem) -> Kind | None:
-    """Return the engine that one RETURN item asks for; None for a group attribute or constant."""
+def _item_kinds(item: ReturnItem) -> set[Kind]:
+    """Return the engines that one RETURN item asks for; none for a group attribute or constant."""
     kinds: set[Kind] = set()
     pending: list[ex.Expression] = [item.expression]
     while pending:
@@ -63,9 +63,7 @@ def _item_kind(item: ReturnItem) -> Kind | None:
             kinds.add(Kind.MATCHES)
         else:
             pending.extend(ex.children(node))
-    if len(kinds) > 1:
-        return None
-    return next(iter(kinds), None)
+    return kinds
 
 
 def pattern_is_not_empty(query: Query) -> Iterator[QueryError]:
@@ -79,6 +77,32 @@ def pattern_is_not_empty(query: Query) -> Iterator[QueryError]:
                 "for instance + instead of *.",
                 part.span,
             )
+
+
+def parts_are_there(query: Query) -> Iterator[QueryError]:
+    """Names are not empty; SEQ and IN hold something, OR and AND at least two patterns.
+
+    Only queries built in Python can break this; the language cannot even write it.
+    """
+    names = [query.name, *query.group_by, *query.equivalence]
+    for node in pt.walk(query.pattern):
+        if isinstance(node, pt.Event):
+            names += [node.type, node.variable]
+        elif isinstance(node, pt.Sequence) and not node.parts:
+            yield _error(query, "SEQ needs at least one pattern.", node.span)
+        elif isinstance(node, pt.Disjunction | pt.Conjunction) and len(node.parts) < 2:
+            yield _error(query, "OR and AND join at least two patterns.", node.span)
+        elif isinstance(node, pt.Kleene) and node.least < 0:
+            yield _error(query, "A pattern is repeated 0 times or more.", node.span)
+    for expression in (*query.where, *(item.expression for item in query.returns)):
+        for part in ex.walk(expression):
+            if isinstance(part, ex.InList) and not part.choices:
+                yield _error(query, "IN needs at least one value to choose from.", part.span)
+            elif isinstance(part, Attribute | Column) and part.name is not None:
+                names.append(part.name)
+    names += [item.alias for item in query.returns if item.alias is not None]
+    if "" in names:
+        yield _error(query, "A name cannot be empty.", query.span)
 
 
 def operators_stand_where_they_may(query: Query) -> Iterator[QueryError]:
@@ -162,7 +186,13 @@ def _known(query: Query, node: Attribute) -> Iterator[QueryError]:
 
 def _functions_known(query: Query, expression: ex.Expression) -> Iterator[QueryError]:
     for node in ex.walk(expression):
-        if not isinstance(node, Call) or node.name in AGGREGATES | SCALARS:
+        if not isinstance(node, Call):
+            continue
+        if node.name in AGGREGATES | SCALARS:
+            least = 0 if node.name == "COUNT" else 1
+            if not least <= len(node.arguments) <= 1:
+                message = f"{node.name} takes one argument."
+                yield _error(query, message, node.span)
             continue
         over_events = [
             found
@@ -187,9 +217,8 @@ def returns_are_of_one_kind(query: Query) -> Iterator[QueryError]:
         yield _error(query, "RETURN needs at least one column.", query.span)
     kinds: dict[Kind, ReturnItem] = {}
     for item in query.returns:
-        inner = _item_kind(item)
-        if inner is not None:
-            kinds.setdefault(inner, item)
+        for kind in _item_kinds(item):
+            kinds.setdefault(kind, item)
     if len(kinds) > 1:
         matches = kinds[Kind.MATCHES].expression
         yield _error(
@@ -248,6 +277,25 @@ def returned_values_exist(query: Query) -> Iterator[QueryError]:
                     node.span,
                     *shared,
                 )
+
+
+def whole_events_are_counted_or_listed(query: Query) -> Iterator[QueryError]:
+    """An event without an attribute stands in COUNT, or as the list `b[]` of all of a variable."""
+    for item in query.returns:
+        counted = {
+            id(argument)
+            for node in ex.walk(item.expression)
+            if isinstance(node, Call) and node.name in AGGREGATES
+            for argument in node.arguments
+        }
+        for node in ex.attributes(item.expression):
+            plain = node.name is None and node.reference is Reference.PLAIN
+            if plain and id(node) not in counted:
+                message = (
+                    f"'{node.variable}' is an event: name one of its attributes, or write "
+                    f"{node.variable}[] for the list of them."
+                )
+                yield _error(query, message, node.span)
 
 
 def trend_returns_are_aggregates(query: Query) -> Iterator[QueryError]:
@@ -363,12 +411,14 @@ def attributes_are_named_once(query: Query) -> Iterator[QueryError]:
 
 
 RULES: tuple[Callable[[Query], Iterator[QueryError]], ...] = (
+    parts_are_there,
     operators_stand_where_they_may,
     pattern_is_not_empty,
     variables_are_bound_once,
     returns_are_of_one_kind,
     returned_columns_are_told_apart,
     returned_values_exist,
+    whole_events_are_counted_or_listed,
     trend_returns_are_aggregates,
     predicates_make_sense,
     trend_predicates_can_be_aggregated,

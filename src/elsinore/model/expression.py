@@ -174,9 +174,11 @@ def children(expression: Expression) -> tuple[Expression, ...]:
 
 def walk(expression: Expression) -> Iterator[Expression]:
     """Yield an expression and all below it, each before its operands."""
-    yield expression
-    for child in children(expression):
-        yield from walk(child)
+    pending = [expression]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(children(node)))
 
 
 def attributes(expression: Expression) -> tuple[Attribute, ...]:
@@ -191,6 +193,12 @@ def conjuncts(expression: Expression) -> tuple[Expression, ...]:
     >>> conjuncts(Binary(Operator.AND, a, b)) == (a, b)
     True
     """
-    if isinstance(expression, Binary) and expression.operator is Operator.AND:
-        return conjuncts(expression.left) + conjuncts(expression.right)
-    return (expression,)
+    found: list[Expression] = []
+    pending = [expression]  # no recursion: a WHERE may have thousands of them
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Binary) and node.operator is Operator.AND:
+            pending += (node.right, node.left)
+        else:
+            found.append(node)
+    return tuple(found)

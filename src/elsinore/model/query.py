@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from elsinore.errors import QueryError, QuerySemanticError, Span, did_you_mean, raise_errors
 from elsinore.model.check import check_query, query_kind
-from elsinore.model.expression import Expression
+from elsinore.model.expression import Expression, conjuncts
 from elsinore.model.kinds import Kind, Strategy
 from elsinore.model.pattern import Pattern
 from elsinore.model.window import Window
@@ -43,6 +43,8 @@ class Query:
     span: Span | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        conjuncts_of_all = (part for predicate in self.where for part in conjuncts(predicate))
+        object.__setattr__(self, "where", tuple(conjuncts_of_all))
         raise_errors(check_query(self))
 
     @property

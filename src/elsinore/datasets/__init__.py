@@ -1,0 +1,40 @@
+"""Event streams to try things out with: generators, and the flights of the demo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+
+from elsinore.datasets.abc import abc
+from elsinore.datasets.flights import flights, write_flights
+from elsinore.datasets.ridesharing import ridesharing
+from elsinore.errors import InputError, did_you_mean
+
+__all__ = ["GENERATORS", "abc", "flights", "generate", "ridesharing", "write_flights"]
+
+Generator = Callable[..., pa.Table]
+
+GENERATORS: Mapping[str, Generator] = MappingProxyType({"abc": abc, "ridesharing": ridesharing})
+
+
+def generate(name: str, events: int, seed: int = 0, **options: Any) -> pa.Table:
+    """Return `events` events of the stream called `name`; `options` are that generator's own.
+
+    Raise InputError for an unknown name.
+
+    >>> generate("abc", 5).num_rows
+    5
+    >>> generate("ridesharin", 5)
+    Traceback (most recent call last):
+        ...
+    elsinore.errors.InputError: ... Streams: abc, ridesharing. Did you mean 'ridesharing'?
+    """
+    if name not in GENERATORS:
+        raise InputError(
+            f"There is no generator for a stream called '{name}'. Streams: "
+            f"{', '.join(GENERATORS)}.{did_you_mean(name, GENERATORS)}"
+        )
+    return GENERATORS[name](events, seed, **options)

@@ -1,0 +1,42 @@
+"""What is known of a stream's attributes before any event is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class AttributeKind(Enum):
+    """What an attribute holds, as far as queries care."""
+
+    INTEGER = "integer"
+    NUMBER = "number"
+    STRING = "string"
+    BOOLEAN = "boolean"
+    TIME = "time"
+    OTHER = "other"
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether one can add it up."""
+        return self in {AttributeKind.INTEGER, AttributeKind.NUMBER}
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The attributes of a stream, in order; every event type has them all.
+
+    >>> Schema((("speed", AttributeKind.NUMBER),)).kind("speed").value
+    'number'
+    """
+
+    attributes: tuple[tuple[str, AttributeKind], ...]
+
+    def kind(self, name: str) -> AttributeKind | None:
+        """Return what an attribute holds; None where there is no such attribute."""
+        return dict(self.attributes).get(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes' names."""
+        return tuple(name for name, _ in self.attributes)

@@ -1,0 +1,49 @@
+"""Integers and fractions of any size as text.
+
+Python refuses to write integers of more than some 4,300 digits in base 10 unless a global switch is
+turned; base 16 and the decimal module have no such limit.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+Number = int | Fraction
+
+
+def encode(number: Number) -> str:
+    """Return a number as text that `decode` reads.
+
+    >>> encode(Fraction(-255, 2)), encode(16)
+    ('-0xff/0x2', '0x10')
+    """
+    if isinstance(number, Fraction):
+        return f"{hex(number.numerator)}/{hex(number.denominator)}"
+    return hex(number)
+
+
+def decode(text: str) -> Number:
+    """Return the number that `encode` made the text of.
+
+    >>> decode("-0xff/0x2"), decode("0x10")
+    (Fraction(-255, 2), 16)
+    """
+    over, _, under = text.partition("/")
+    if not under:
+        return int(over, 16)
+    return simple(Fraction(int(over, 16), int(under, 16)))
+
+
+def simple(number: Fraction) -> Number:
+    """Return a fraction as an integer where it is one."""
+    return number.numerator if number.denominator == 1 else number
+
+
+def digits(number: int) -> str:
+    """Return all digits of an integer in base 10.
+
+    >>> len(digits(2**20000 - 1))
+    6021
+    """
+    return format(Decimal(number), "f")

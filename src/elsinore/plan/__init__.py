@@ -1,0 +1,8 @@
+"""From queries to plans: what the engines run and `explain` tells."""
+
+from elsinore.plan.bind import bind
+from elsinore.plan.merged import MergedTemplate
+from elsinore.plan.plan import Plan, Unit, plan
+from elsinore.plan.template import Template, template
+
+__all__ = ["MergedTemplate", "Plan", "Template", "Unit", "bind", "plan", "template"]

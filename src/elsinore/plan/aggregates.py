@@ -1,0 +1,153 @@
+"""What a trend query adds up, per template state, to give its RETURN columns.
+
+Every aggregate comes from *fields*: sums over all trends that end in a state. The first linear
+field is the number of trends; COUNT(E), SUM(E.a) and the number of non-null E.a (for AVG) follow.
+MIN and MAX are *extremes*. Two columns that need the same field share it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from elsinore.errors import QuerySemanticError
+from elsinore.model import pattern as pt
+from elsinore.model.check import variables_named
+from elsinore.model.expression import Attribute, Call, Column
+from elsinore.model.query import Query, ReturnItem
+
+
+class FieldKind(Enum):
+    """What an event contributes to a field, for each trend that holds it."""
+
+    TRENDS = "trends"  # nothing; the field counts trends
+    EVENTS = "events"  # 1
+    SUM = "sum"  # its value, where not null
+    PRESENT = "present"  # 1, where its value is not null
+    LEAST = "least"
+    GREATEST = "greatest"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One sum: its kind, the variables whose events contribute, the attribute they contribute."""
+
+    kind: FieldKind
+    variables: frozenset[str] = frozenset()
+    attribute: str | None = None
+
+    @property
+    def is_extreme(self) -> bool:
+        """Whether it is a least or greatest value instead of a sum."""
+        return self.kind in {FieldKind.LEAST, FieldKind.GREATEST}
+
+
+TRENDS = Field(FieldKind.TRENDS)
+
+
+class Outcome(Enum):
+    """How a result column is made from fields."""
+
+    COUNT = "count"  # the field as it is
+    LOG2 = "log2"  # its binary logarithm
+    SUM = "sum"  # the field; null where nothing was added
+    AVG = "avg"  # quotient of two fields
+    EXTREME = "extreme"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """A column of the result: its name, how it is made, and from which fields (by number)."""
+
+    name: str
+    outcome: Outcome
+    fields: tuple[int, ...]
+    attribute: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """All of a query's fields and columns. `linear[0]` is the number of trends."""
+
+    linear: tuple[Field, ...]
+    extremes: tuple[Field, ...]
+    columns: tuple[ResultColumn, ...]
+
+
+def item_name(item: ReturnItem) -> str:
+    """Return a column's name: its alias, or its text with the function in lower case.
+
+    >>> item_name(ReturnItem(Call("SUM", (Attribute("T", "duration"),))))
+    'sum(T.duration)'
+    """
+    if item.alias is not None:
+        return item.alias
+    match item.expression:
+        case Column(name):
+            return name
+        case Call(name, ()):
+            return f"{name.lower()}(*)"
+        case Call(name, (Attribute(variable, attribute),)):
+            inner = variable if attribute is None else f"{variable}.{attribute}"
+            return f"{name.lower()}({inner})"
+        case Call(name, (inner,)):
+            return f"{name.lower()}({item_name(ReturnItem(inner))})"
+        case _:
+            raise TypeError(f"not a column of a trend query: {item.expression}")
+
+
+def aggregation(query: Query) -> Aggregation:
+    """Work out the fields and columns of a trend query.
+
+    Raises QuerySemanticError where two columns would have one name.
+    """
+    linear: list[Field] = [TRENDS]
+    extremes: list[Field] = []
+    columns: list[ResultColumn] = []
+
+    def field(kind: FieldKind, over: Attribute, attribute: str | None) -> int:
+        variables = frozenset(variables_named(query.pattern, over.variable))
+        positive = {event.variable for event in pt.positive_events(query.pattern)}
+        wanted = Field(kind, variables & positive, attribute)
+        place = extremes if wanted.is_extreme else linear
+        if wanted not in place:
+            place.append(wanted)
+        return place.index(wanted)
+
+    for item in query.returns:
+        name = item_name(item)
+        match item.expression:
+            case Column():
+                continue
+            case Call("COUNT", ()):
+                column = ResultColumn(name, Outcome.COUNT, (0,))
+            case Call("LOG2"):
+                column = ResultColumn(name, Outcome.LOG2, (0,))
+            case Call("COUNT", (Attribute() as over,)):
+                column = ResultColumn(
+                    name, Outcome.COUNT, (field(FieldKind.EVENTS, over, None),)
+                )
+            case Call(function, (Attribute(_, str(attribute)) as over,)):
+                if function in {"MIN", "MAX"}:
+                    kind = FieldKind.LEAST if function == "MIN" else FieldKind.GREATEST
+                    outcome = Outcome.EXTREME
+                    fields: tuple[int, ...] = (field(kind, over, attribute),)
+                else:
+                    outcome = Outcome.SUM if function == "SUM" else Outcome.AVG
+                    fields = (
+                        field(FieldKind.SUM, over, attribute),
+                        field(FieldKind.PRESENT, over, attribute),
+                    )
+                column = ResultColumn(name, outcome, fields, attribute)
+            case _:
+                raise TypeError(f"not an aggregate of a trend query: {item.expression}")
+        taken = {other.name for other in columns} | set(query.group_by)
+        taken |= {"window_start", "window_end"}
+        if name in taken:
+            raise QuerySemanticError(
+                f"Two columns of the result are named '{name}': give one of them an alias with AS.",
+                span=item.expression.span,
+                query=query.name,
+            )
+        columns.append(column)
+    return Aggregation(tuple(linear), tuple(extremes), tuple(columns))

@@ -1,0 +1,137 @@
+"""Checking a workload against the attributes that a stream has, before any event is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from elsinore.errors import QueryError, QuerySemanticError, did_you_mean, raise_errors
+from elsinore.model import expression as ex
+from elsinore.model.expression import Attribute, Binary, Call, InList, Literal, Negative
+from elsinore.model.query import Query, Workload
+from elsinore.model.schema import AttributeKind, Schema
+
+_ADDED_UP = {"SUM", "AVG"}
+_ORDERED = {
+    AttributeKind.INTEGER,
+    AttributeKind.NUMBER,
+    AttributeKind.TIME,
+    AttributeKind.BOOLEAN,
+}
+# what may be compared with what; OTHER is left to the engine that reads it
+_FAMILY = {
+    AttributeKind.INTEGER: "a number",
+    AttributeKind.NUMBER: "a number",
+    AttributeKind.STRING: "text",
+    AttributeKind.BOOLEAN: "a truth value",
+    AttributeKind.TIME: "a time",
+}
+
+
+def bind(workload: Workload, schema: Schema) -> None:
+    """Check that every attribute a workload reads is there and fits its use.
+
+    Raises all QuerySemanticErrors found: an unknown attribute (with the nearest name there is), a
+    sum of something that is no number, a comparison of a number with text.
+    """
+    raise_errors([error for query in workload for error in _query_errors(query, schema)])
+
+
+def _query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
+    for name in dict.fromkeys(query.group_by + query.equivalence):
+        if schema.kind(name) is None:
+            yield _unknown(query, name, None, query.span, schema)
+    expressions = [*query.where, *(item.expression for item in query.returns)]
+    for expression in expressions:
+        known = True
+        for found in ex.attributes(expression):
+            if found.name is not None and schema.kind(found.name) is None:
+                known = False
+                yield _unknown(query, found.name, found.variable, found.span, schema)
+        if known:
+            yield from _misuses(query, expression, schema)
+
+
+def _unknown(
+    query: Query, name: str, variable: str | None, span: ex.Span | None, schema: Schema
+) -> QuerySemanticError:
+    owner = "The events have" if variable is None else f"{variable} has"
+    return QuerySemanticError(
+        f"{owner} no attribute '{name}'.{did_you_mean(name, schema.names)} "
+        f"Attributes: {', '.join(schema.names)}.",
+        span=span,
+        query=query.name,
+        choices=schema.names,
+    )
+
+
+def _misuses(query: Query, expression: ex.Expression, schema: Schema) -> Iterator[QueryError]:
+    for node in ex.walk(expression):
+        if isinstance(node, Call) and len(node.arguments) == 1:
+            argument = node.arguments[0]
+            if not isinstance(argument, Attribute) or argument.name is None:
+                continue
+            kind = schema.kind(argument.name)
+            if node.name in _ADDED_UP and kind is not None and not kind.is_numeric:
+                yield QuerySemanticError(
+                    f"{node.name} needs a number; '{argument.name}' is {_article(kind)}.",
+                    span=argument.span,
+                    query=query.name,
+                )
+            if node.name in {"MIN", "MAX"} and kind is not None and kind not in _ORDERED:
+                yield QuerySemanticError(
+                    f"{node.name} is for numbers, times and truth values; '{argument.name}' is "
+                    f"{_article(kind)}.",
+                    span=argument.span,
+                    query=query.name,
+                )
+        elif isinstance(node, Binary) and (
+            node.operator.is_comparison or node.operator.is_arithmetic
+        ):
+            yield from _mismatch(query, node, node.left, node.right, schema)
+        elif isinstance(node, InList):
+            for choice in node.choices:
+                yield from _mismatch(query, node, node.operand, choice, schema)
+
+
+def _mismatch(
+    query: Query, node: ex.Expression, left: ex.Expression, right: ex.Expression, schema: Schema
+) -> Iterator[QueryError]:
+    one, other = _kind(left, schema), _kind(right, schema)
+    if one is None or other is None or _FAMILY.get(one) == _FAMILY.get(other):
+        return
+    if AttributeKind.OTHER in {one, other}:
+        return
+    times = {one, other} == {AttributeKind.TIME, AttributeKind.STRING}
+    if times and (isinstance(left, Literal) or isinstance(right, Literal)):
+        return  # a constant of text is read as a time
+    spans = [part.span for part in (left, right) if part.span is not None]
+    span = spans[0].until(spans[-1]) if spans else node.span
+    yield QuerySemanticError(
+        f"This puts {_article(one)} beside {_article(other)}: they cannot be compared or computed "
+        "with.",
+        span=span,
+        query=query.name,
+    )
+
+
+def _article(kind: AttributeKind) -> str:
+    return _FAMILY.get(kind, "of a type that cannot be computed with")
+
+
+def _kind(expression: ex.Expression, schema: Schema) -> AttributeKind | None:
+    """Return what an expression gives, None where it is not known or null."""
+    match expression:
+        case Attribute(_, str(name)):
+            return schema.kind(name)
+        case Literal(bool()) | ex.Not() | ex.IsNull() | InList():
+            return AttributeKind.BOOLEAN
+        case Literal(str()):
+            return AttributeKind.STRING
+        case Literal(int() | float()) | Negative():
+            return AttributeKind.NUMBER
+        case Binary(operator, _, _):
+            return AttributeKind.NUMBER if operator.is_arithmetic else AttributeKind.BOOLEAN
+        case Call("ABS" | "COUNT" | "SUM" | "AVG"):
+            return AttributeKind.NUMBER
+        case _:
+            return None

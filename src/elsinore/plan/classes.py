@@ -1,0 +1,295 @@
+"""Classes: one whole number per event says all that the engine needs of its type and predicates.
+
+The class of an event is `offset of its type + mixed-radix number of its digits`. A digit stands for
+some of the type's local predicates:
+
+- `Cuts`: comparisons of one numeric attribute with constants. m constants cut the numbers into
+  2m + 1 regions (below, at and between them); digit 0 is null. A thousand thresholds on one
+  attribute are one search, not a thousand passes.
+- `Choices`: =, != and IN of one attribute with strings or truth values; digit 0 is null, 1 another
+  value than those named.
+- `Bit`: any other predicate: 1 where it is true.
+
+(DESIGN: classification happens before the engine. The regions are the minterms of the predicates.)
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from elsinore.errors import UnsupportedError
+from elsinore.model.expression import (
+    Attribute,
+    Binary,
+    Expression,
+    InList,
+    Literal,
+    Negative,
+    Operator,
+    attributes,
+)
+
+CLASS_LIMIT = 2**62  # classes are 64-bit integers, below 0 meaning none
+FEW = 2  # up to so many predicates on an attribute bits are no more work than cuts
+
+_MIRRORED = {
+    Operator.LT: Operator.GT,
+    Operator.LE: Operator.GE,
+    Operator.GT: Operator.LT,
+    Operator.GE: Operator.LE,
+    Operator.EQ: Operator.EQ,
+    Operator.NE: Operator.NE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """Comparisons of one attribute with numbers; `points` ascending."""
+
+    attribute: str
+    points: tuple[int | float, ...]
+    predicates: tuple[Expression, ...]
+
+    @property
+    def radix(self) -> int:
+        """How many values the digit has."""
+        return 2 * len(self.points) + 2
+
+    def true(self, digit: int) -> frozenset[Expression]:
+        """Return the predicates that hold where the attribute is in the digit's region.
+
+        Region r is below the points r/2, ... for even r and at point (r-1)/2 for odd r.
+        """
+        if digit == 0:
+            return frozenset()
+        region = digit - 1
+        return frozenset(
+            predicate for predicate in self.predicates if self._holds(predicate, region)
+        )
+
+    def _holds(self, predicate: Expression, region: int) -> bool:
+        comparison = comparison_with_number(predicate)
+        if comparison is None:
+            raise TypeError(f"not a comparison with a number: {predicate}")
+        _, operator, point = comparison
+        place = 2 * bisect.bisect_left(self.points, point) + 1
+        match operator:
+            case Operator.LT:
+                return region < place
+            case Operator.LE:
+                return region <= place
+            case Operator.GT:
+                return region > place
+            case Operator.GE:
+                return region >= place
+            case Operator.EQ:
+                return region == place
+            case _:
+                return region != place
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Tests of one attribute against a few values of its own; digit k + 2 is `values[k]`."""
+
+    attribute: str
+    values: tuple[str | bool, ...]
+    predicates: tuple[Expression, ...]
+
+    @property
+    def radix(self) -> int:
+        """How many values the digit has."""
+        return len(self.values) + 2
+
+    def true(self, digit: int) -> frozenset[Expression]:
+        """Return the predicates that hold where the attribute has the digit's value."""
+        if digit == 0:
+            return frozenset()
+        value = self.values[digit - 2] if digit > 1 else None
+        held = set()
+        for predicate in self.predicates:
+            match predicate:
+                case InList(_, choices):
+                    holds = any(choice.value == value for choice in choices)
+                case Binary(operator, left, right):
+                    constant = right if isinstance(right, Literal) else left
+                    same = isinstance(constant, Literal) and constant.value == value
+                    holds = same == (operator is Operator.EQ)
+                case _:
+                    raise TypeError(f"not a test of a value: {predicate}")
+            if holds:
+                held.add(predicate)
+        return frozenset(held)
+
+
+@dataclass(frozen=True, slots=True)
+class Bit:
+    """Any one predicate."""
+
+    predicate: Expression
+
+    @property
+    def radix(self) -> int:
+        """How many values the digit has."""
+        return 2
+
+    def true(self, digit: int) -> frozenset[Expression]:
+        """Return the predicate where the digit is 1."""
+        return frozenset((self.predicate,)) if digit else frozenset()
+
+
+Digit = Cuts | Choices | Bit
+
+
+@dataclass(frozen=True, slots=True)
+class TypeClasses:
+    """The classes of one event type: `offset`, ..., `offset + size - 1`; first digit varies least."""
+
+    type: str
+    offset: int
+    digits: tuple[Digit, ...]
+
+    @property
+    def size(self) -> int:
+        """How many classes the type has."""
+        size = 1
+        for digit in self.digits:
+            size *= digit.radix
+        return size
+
+    def true(self, code: int) -> frozenset[Expression]:
+        """Return the predicates that hold for a class of this type."""
+        rest = code - self.offset
+        held: frozenset[Expression] = frozenset()
+        for digit in reversed(self.digits):
+            rest, value = divmod(rest, digit.radix)
+            held |= digit.true(value)
+        return held
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The classes of all types that a set of queries names."""
+
+    types: tuple[TypeClasses, ...]
+
+    @property
+    def size(self) -> int:
+        """How many classes there are."""
+        return self.types[-1].offset + self.types[-1].size if self.types else 0
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The attributes that must be read to tell an event's class."""
+        read: set[str] = set()
+        for classes in self.types:
+            for digit in classes.digits:
+                if isinstance(digit, Bit):
+                    read.update(found.name or "" for found in attributes(digit.predicate))
+                else:
+                    read.add(digit.attribute)
+        return frozenset(read)
+
+    def decode(self, code: int) -> tuple[str, frozenset[Expression]]:
+        """Return the type of a class and the predicates that hold for it."""
+        place = bisect.bisect_right([classes.offset for classes in self.types], code) - 1
+        classes = self.types[place]
+        return classes.type, classes.true(code)
+
+
+def comparison_with_number(
+    predicate: Expression,
+) -> tuple[str, Operator, int | float] | None:
+    """Return attribute, operator and constant of a comparison of the two; None for all else."""
+    if not isinstance(predicate, Binary) or predicate.operator not in _MIRRORED:
+        return None
+    left, right, operator = predicate.left, predicate.right, predicate.operator
+    number = _number(left)
+    if number is not None:
+        left, right, operator = right, left, _MIRRORED[operator]
+    number = _number(right)
+    if not isinstance(left, Attribute) or left.name is None or number is None:
+        return None
+    return left.name, operator, number
+
+
+def _number(expression: Expression) -> int | float | None:
+    if isinstance(expression, Negative):
+        inner = _number(expression.operand)
+        return None if inner is None else -inner
+    if isinstance(expression, Literal) and type(expression.value) in (int, float):
+        number = expression.value
+        if isinstance(number, int | float) and number == number and abs(number) < 2**53:
+            return number
+    return None
+
+
+def _choice(predicate: Expression) -> tuple[str, tuple[str | bool, ...]] | None:
+    match predicate:
+        case InList(Attribute(_, str(name)), choices):
+            values = [choice.value for choice in choices]
+        case Binary(
+            Operator.EQ | Operator.NE, Attribute(_, str(name)), Literal(value)
+        ) | Binary(Operator.EQ | Operator.NE, Literal(value), Attribute(_, str(name))):
+            values = [value]
+        case _:
+            return None
+    if all(isinstance(value, str) for value in values) or all(
+        isinstance(value, bool) for value in values
+    ):
+        return name, tuple(value for value in values if isinstance(value, str | bool))
+    return None
+
+
+def digits_of(predicates: Iterable[Expression]) -> tuple[Digit, ...]:
+    """Put a type's predicates into as few digits as they fit."""
+    cut: dict[str, list[Expression]] = {}
+    chosen: dict[tuple[str, type], list[Expression]] = {}
+    rest: list[Expression] = []
+    for predicate in predicates:
+        comparison = comparison_with_number(predicate)
+        choice = _choice(predicate)
+        if comparison is not None:
+            cut.setdefault(comparison[0], []).append(predicate)
+        elif choice is not None:
+            chosen.setdefault((choice[0], type(choice[1][0])), []).append(predicate)
+        else:
+            rest.append(predicate)
+    digits: list[Digit] = []
+    for attribute, group in cut.items():
+        if len(group) <= FEW:
+            digits.extend(Bit(predicate) for predicate in group)
+            continue
+        found = (comparison_with_number(predicate) for predicate in group)
+        points = sorted({comparison[2] for comparison in found if comparison is not None})
+        digits.append(Cuts(attribute, tuple(points), tuple(group)))
+    for (attribute, _), group in chosen.items():
+        if len(group) <= FEW:
+            digits.extend(Bit(predicate) for predicate in group)
+            continue
+        choices = (_choice(predicate) for predicate in group)
+        values = sorted({value for choice in choices if choice is not None for value in choice[1]})
+        digits.append(Choices(attribute, tuple(values), tuple(group)))
+    digits.extend(Bit(predicate) for predicate in rest)
+    return tuple(digits)
+
+
+def classes_of(predicates: Iterable[tuple[str, Iterable[Expression]]]) -> Classes:
+    """Number the classes of the given types, each with its local predicates (over the type).
+
+    Raises UnsupportedError where a type has too many predicates to number their combinations.
+    """
+    types: list[TypeClasses] = []
+    offset = 0
+    for name, local in predicates:
+        classes = TypeClasses(name, offset, digits_of(dict.fromkeys(local)))
+        offset += classes.size
+        if offset > CLASS_LIMIT:
+            raise UnsupportedError(
+                f"WHERE: type {name} has more local predicates than can be told apart at once "
+                f"(their combinations exceed 2**62). Run the queries as several workloads."
+            )
+        types.append(classes)
+    return Classes(tuple(types))

@@ -1,0 +1,231 @@
+"""The merged template: the states of many queries, each kept once (HAMLET, Section 3.1).
+
+Two states, of one query or of two, are merged where the same trends end in them: they have the same
+window and their incoming transitions agree, one by one, in type, predicates and (merged) source. So
+queries share whatever prefix of their patterns they have in common, at no cost at run time.
+
+A merged state is a *node*. What is added up in a node beside the number of trends is told by
+*signatures*: which nodes' events contribute, as far as they lie before the node. Two queries that
+ask for the same sum share it; a sum to which nothing before the node contributes is not kept there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from elsinore.model.expression import Expression
+from elsinore.model.window import Window
+from elsinore.plan.aggregates import Field, FieldKind
+from elsinore.plan.template import START, Template, contributes
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A sum kept in a node: its kind and attribute, and the (node, event type)s that contribute."""
+
+    kind: FieldKind
+    attribute: str | None
+    contributors: frozenset[tuple[int, str]]
+
+
+TRENDS = Signature(FieldKind.TRENDS, None, frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An event of `type`, with the predicates in `needs` true and `lacks` not, goes to a node."""
+
+    source: int  # a node, or START
+    type: str
+    needs: frozenset[Expression]
+    lacks: frozenset[Expression]
+
+    def takes(self, type_name: str, true: frozenset[Expression]) -> bool:
+        """Return whether an event of this type and truth of predicates goes along."""
+        return self.type == type_name and self.needs <= true and not self.lacks & true
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A state of the merged template; the first linear signature is the number of trends."""
+
+    window: Window | None
+    edges: tuple[Edge, ...]
+    linear: tuple[Signature, ...]
+    extremes: tuple[Signature, ...]
+
+
+Place = tuple[int, int]  # a node and the number of one of its signatures
+
+
+@dataclass(frozen=True, slots=True)
+class QueryEnds:
+    """Where a query's fields are found: for each, the places to add up (or take the least of)."""
+
+    linear: tuple[tuple[Place, ...], ...]
+    extremes: tuple[tuple[Place, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergedTemplate:
+    """All states of a unit's queries; `ends[q]` is the unit's query q."""
+
+    nodes: tuple[Node, ...]
+    ends: tuple[QueryEnds, ...]
+    windows: tuple[Window | None, ...]  # those of the queries, each once; nodes are sorted by them
+
+
+def merge_templates(templates: Sequence[Template]) -> MergedTemplate:
+    """Merge the states of all templates that the same trends end in."""
+    numbers = _partition(templates)
+    windows = tuple(dict.fromkeys(template.query.window for template in templates))
+    members: dict[int, tuple[int, int]] = {}
+    for state, number in numbers.items():
+        members.setdefault(number, state)
+    order = sorted(members, key=lambda n: windows.index(templates[members[n][0]].query.window))
+    node_of = {number: node for node, number in enumerate(order)}
+    place = {state: node_of[number] for state, number in numbers.items()}
+    edges = [_edges(templates, members[number], place) for number in order]
+    before = _ancestors(edges)
+    asked = [
+        [_signature(templates[q], q, entry, place) for entry in _fields(templates[q])]
+        for q in range(len(templates))
+    ]
+    held: list[dict[Signature, None]] = [{TRENDS: None} for _ in order]
+    for (q, _), node in place.items():
+        for signature in asked[q]:
+            seen = _restricted(signature, before[node])
+            if seen.contributors:
+                held[node][seen] = None
+    nodes = tuple(
+        Node(
+            window=templates[members[number][0]].query.window,
+            edges=edges[node],
+            linear=tuple(s for s in held[node] if not _is_extreme(s)),
+            extremes=tuple(s for s in held[node] if _is_extreme(s)),
+        )
+        for node, number in enumerate(order)
+    )
+    ends = tuple(_ends(q, template, asked[q], nodes, before, place) for q, template in enumerate(templates))
+    return MergedTemplate(nodes, ends, windows)
+
+
+def field_index(node: Node, signature: Signature, before: frozenset[int]) -> int | None:
+    """Return the number of a signature in a node among its kind, None where nothing contributes."""
+    seen = _restricted(signature, before)
+    if signature is TRENDS:
+        return 0
+    if not seen.contributors:
+        return None
+    return (node.extremes if _is_extreme(signature) else node.linear).index(seen)
+
+
+def ancestors(nodes: Sequence[Node]) -> list[frozenset[int]]:
+    """Return for each node the nodes from which it is reached, itself included."""
+    return _ancestors([node.edges for node in nodes])
+
+
+def _partition(templates: Sequence[Template]) -> dict[tuple[int, int], int]:
+    """Number the states so that two have one number if and only if the same trends end in them.
+
+    Partition refinement: states differ where their windows do or where the multisets of their
+    incoming (number of source, label) do. Multisets, because every way in adds its trends.
+    """
+    incoming: dict[tuple[int, int], list[tuple[int, object]]] = {}
+    for q, template in enumerate(templates):
+        incoming.update({(q, state): [] for state in range(template.states)})
+        for move in template.transitions:
+            label = (move.type, move.needs, move.lacks)
+            incoming[q, move.target].append((move.source, label))
+    numbers = dict.fromkeys(incoming, 0)
+    count = 0
+    while True:
+        seen: dict[object, int] = {}
+        refined: dict[tuple[int, int], int] = {}
+        for (q, state), ways in incoming.items():
+            sources = Counter(
+                (START if source == START else numbers[q, source], label) for source, label in ways
+            )
+            told = (numbers[q, state], templates[q].query.window, frozenset(sources.items()))
+            refined[q, state] = seen.setdefault(told, len(seen))
+        numbers = refined
+        if len(seen) == count:
+            return numbers
+        count = len(seen)
+
+
+def _edges(
+    templates: Sequence[Template], state: tuple[int, int], place: dict[tuple[int, int], int]
+) -> tuple[Edge, ...]:
+    q, target = state
+    return tuple(
+        Edge(
+            START if move.source == START else place[q, move.source],
+            move.type,
+            move.needs,
+            move.lacks,
+        )
+        for move in templates[q].transitions
+        if move.target == target
+    )
+
+
+def _ancestors(edges: Sequence[tuple[Edge, ...]]) -> list[frozenset[int]]:
+    result = []
+    for node in range(len(edges)):
+        found = {node}
+        pending = [node]
+        while pending:
+            for edge in edges[pending.pop()]:
+                if edge.source != START and edge.source not in found:
+                    found.add(edge.source)
+                    pending.append(edge.source)
+        result.append(frozenset(found))
+    return result
+
+
+def _fields(template: Template) -> tuple[Field, ...]:
+    return template.aggregation.linear[1:] + template.aggregation.extremes
+
+
+def _signature(
+    template: Template, q: int, entry: Field, place: dict[tuple[int, int], int]
+) -> Signature:
+    contributors = frozenset(
+        (place[q, move.target], move.type)
+        for move in template.transitions
+        if contributes(entry, move)
+    )
+    return Signature(entry.kind, entry.attribute, contributors)
+
+
+def _restricted(signature: Signature, before: frozenset[int]) -> Signature:
+    seen = frozenset(entry for entry in signature.contributors if entry[0] in before)
+    return Signature(signature.kind, signature.attribute, seen)
+
+
+def _is_extreme(signature: Signature) -> bool:
+    return signature.kind in {FieldKind.LEAST, FieldKind.GREATEST}
+
+
+def _ends(
+    q: int,
+    template: Template,
+    asked: Sequence[Signature],
+    nodes: Sequence[Node],
+    before: Sequence[frozenset[int]],
+    place: dict[tuple[int, int], int],
+) -> QueryEnds:
+    accepting = [place[q, state] for state in sorted(template.accepting)]
+
+    def places(signature: Signature) -> tuple[Place, ...]:
+        found = ((node, field_index(nodes[node], signature, before[node])) for node in accepting)
+        return tuple((node, field) for node, field in found if field is not None)
+
+    linear = (TRENDS, *(s for s in asked if not _is_extreme(s)))
+    return QueryEnds(
+        tuple(places(signature) for signature in linear),
+        tuple(places(signature) for signature in asked if _is_extreme(signature)),
+    )

@@ -1,0 +1,162 @@
+"""Plans: a workload taken apart into units that run over one keyed stream each (DESIGN 4, 5)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from elsinore.errors import QueryError, UnsupportedError, raise_errors
+from elsinore.model import expression as ex
+from elsinore.model.expression import Expression
+from elsinore.model.kinds import Kind
+from elsinore.model.query import Query, Workload
+from elsinore.plan.aggregates import FieldKind
+from elsinore.plan.classes import Classes, classes_of
+from elsinore.plan.merged import MergedTemplate, merge_templates
+from elsinore.plan.template import Template, template
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Queries that partition the stream in the same way: one shuffle, one operator.
+
+    Events are partitioned by `group_by + equivalence`; results are by `group_by` alone.
+    """
+
+    queries: tuple[int, ...]  # their numbers in the workload
+    templates: tuple[Template, ...]
+    group_by: tuple[str, ...]
+    equivalence: tuple[str, ...]  # those not in group_by already
+    required: tuple[str, ...]  # attributes whose null makes an event match nothing
+    classes: Classes
+    merged: MergedTemplate
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The attributes that events are partitioned by."""
+        return self.group_by + self.equivalence
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The event types that some query of the unit takes."""
+        return tuple(classes.type for classes in self.classes.types)
+
+    @property
+    def summed(self) -> tuple[str, ...]:
+        """The attributes that SUM and AVG read."""
+        return self._read({FieldKind.SUM, FieldKind.PRESENT})
+
+    @property
+    def ranked(self) -> tuple[str, ...]:
+        """The attributes that MIN and MAX read."""
+        return self._read({FieldKind.LEAST, FieldKind.GREATEST})
+
+    def _read(self, kinds: set[FieldKind]) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        for one in self.templates:
+            for entry in one.aggregation.linear + one.aggregation.extremes:
+                if entry.kind in kinds and entry.attribute is not None:
+                    found[entry.attribute] = None
+        return tuple(found)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """All attributes the unit reads, each once."""
+        read = dict.fromkeys(self.key)
+        read.update(dict.fromkeys(sorted(self.classes.attributes)))
+        read.update(dict.fromkeys(self.summed + self.ranked))
+        return tuple(read)
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest that two units share only if their states mean the same."""
+        told = repr((self.templates, self.group_by, self.equivalence, self.required))
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a workload is run."""
+
+    workload: Workload
+    units: tuple[Unit, ...]
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The event types that the workload names."""
+        return tuple(dict.fromkeys(name for unit in self.units for name in unit.types))
+
+
+def plan(workload: Workload) -> Plan:
+    """Plan a workload.
+
+    Raises the errors of all its queries at once: UnsupportedError where a clause has no engine
+    yet, QuerySemanticError for an aggregate over a variable of an ambiguous pattern.
+    """
+    errors: list[QueryError] = []
+    templates: list[Template] = []
+    for query in workload:
+        try:
+            templates.append(template(_trend_query(query)))
+        except QueryError as error:
+            errors.append(error)
+    raise_errors(errors)
+    by_key: dict[tuple[tuple[str, ...], ...], list[int]] = {}
+    for number, query in enumerate(workload):
+        by_key.setdefault(_partition(query), []).append(number)
+    units = tuple(
+        _unit(partition, tuple(numbers), tuple(templates[number] for number in numbers))
+        for partition, numbers in by_key.items()
+    )
+    return Plan(workload, units)
+
+
+def _trend_query(query: Query) -> Query:
+    if query.kind is not Kind.TRENDS:
+        raise UnsupportedError(
+            "RETURN: queries that return matches are not supported yet; aggregates over all "
+            "trends, such as COUNT(*) or SUM(T.x), are.",
+            span=query.span,
+            query=query.name,
+        )
+    return query
+
+
+def _partition(query: Query) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    group_by = tuple(sorted(query.group_by))
+    rest = tuple(sorted(set(query.equivalence) - set(group_by)))
+    return group_by, rest, tuple(sorted(query.equivalence))
+
+
+def _unit(
+    partition: tuple[tuple[str, ...], ...], numbers: tuple[int, ...], templates: tuple[Template, ...]
+) -> Unit:
+    local: dict[str, dict[Expression, None]] = {}
+    for one in templates:
+        for type_name, predicates in sorted(one.predicates.items()):
+            ordered = sorted(predicates, key=repr)
+            local.setdefault(type_name, {}).update(dict.fromkeys(ordered))
+    group_by, equivalence, required = partition
+    return Unit(
+        queries=numbers,
+        templates=templates,
+        group_by=group_by,
+        equivalence=equivalence,
+        required=required,
+        classes=classes_of(local.items()),
+        merged=merge_templates(templates),
+    )
+
+
+def attributes_read(query: Query) -> tuple[tuple[str, ex.Span | None], ...]:
+    """Return every attribute a query reads, with its place in the text where known."""
+    read: list[tuple[str, ex.Span | None]] = [
+        (name, query.span) for name in query.group_by + query.equivalence
+    ]
+    for expression in (*query.where, *(item.expression for item in query.returns)):
+        read.extend(
+            (found.name, found.span)
+            for found in ex.attributes(expression)
+            if found.name is not None
+        )
+    return tuple(read)

@@ -1,0 +1,156 @@
+"""Expressions over Arrow columns, in SQL's three-valued logic (SEMANTICS 1).
+
+NaN counts as null; a comparison with null is null; division by zero is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from elsinore.errors import InputError
+from elsinore.model.expression import (
+    Attribute,
+    Binary,
+    Call,
+    Expression,
+    InList,
+    IsNull,
+    Literal,
+    Negative,
+    Not,
+    Operator,
+)
+
+Columns = Mapping[str, pa.Array]
+
+_COMPARE = {
+    Operator.EQ: pc.equal,
+    Operator.NE: pc.not_equal,
+    Operator.LT: pc.less,
+    Operator.LE: pc.less_equal,
+    Operator.GT: pc.greater,
+    Operator.GE: pc.greater_equal,
+}
+_COMPUTE = {
+    Operator.ADD: pc.add_checked,
+    Operator.SUB: pc.subtract_checked,
+    Operator.MUL: pc.multiply_checked,
+}
+
+
+def evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
+    """Return an expression's value for every row, null where it is unknown.
+
+    Attributes are read from `columns` by name. Raises InputError where whole numbers overflow or
+    values cannot be compared.
+
+    >>> slow = Binary(Operator.LT, Attribute("T", "speed"), Literal(10))
+    >>> evaluate(slow, {"speed": pa.array([5.0, 20.0, None, float("nan")])}).to_pylist()
+    [True, False, None, None]
+    """
+    try:
+        return _evaluate(expression, columns)
+    except pa.ArrowInvalid as error:
+        raise InputError(f"A predicate cannot be computed: {error}") from error
+    except pa.ArrowNotImplementedError as error:
+        raise InputError(f"A predicate compares what cannot be compared: {error}") from error
+
+
+def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
+    match expression:
+        case Literal(value):
+            return pa.scalar(value)
+        case Attribute(_, str(name)):
+            return values(columns[name])
+        case Not(operand):
+            return pc.invert(_truth(_evaluate(operand, columns)))
+        case Negative(operand):
+            return pc.negate_checked(_evaluate(operand, columns))
+        case IsNull(operand):
+            return pc.is_null(_evaluate(operand, columns))
+        case InList(operand, choices):
+            return _in_list(_evaluate(operand, columns), [choice.value for choice in choices])
+        case Call("ABS", (operand,)):
+            return pc.abs_checked(_evaluate(operand, columns))
+        case Binary(Operator.AND, left, right):
+            return pc.and_kleene(_truth(_evaluate(left, columns)), _truth(_evaluate(right, columns)))
+        case Binary(Operator.OR, left, right):
+            return pc.or_kleene(_truth(_evaluate(left, columns)), _truth(_evaluate(right, columns)))
+        case Binary(operator, left, right):
+            one, other = _alike(_evaluate(left, columns), _evaluate(right, columns))
+            if operator in _COMPARE:
+                return _COMPARE[operator](one, other)
+            if operator in _COMPUTE:
+                return _COMPUTE[operator](one, other)
+            return _divide(operator, one, other)
+        case _:
+            raise TypeError(f"not an expression over one event: {expression}")
+
+
+def values(column: pa.Array) -> pa.Array:
+    """Return a column as expressions see it: plain, decimals as doubles, NaN as null."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_decimal(column.type) or column.type == pa.float16():
+        column = column.cast(pa.float64())
+    if pa.types.is_floating(column.type):
+        strange = pc.is_nan(column)
+        if pc.any(strange).as_py():
+            column = pc.if_else(strange, pa.scalar(None, column.type), column)
+    return column
+
+
+def _truth(value: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
+    """Give an untyped null the type of truth values."""
+    return value.cast(pa.bool_()) if pa.types.is_null(value.type) else value
+
+
+def _alike(
+    one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
+) -> tuple[pa.Array | pa.Scalar, pa.Array | pa.Scalar]:
+    """Read a text constant as a time where it meets a time; give untyped nulls a type."""
+    if pa.types.is_null(one.type):
+        one = one.cast(other.type)
+    if pa.types.is_null(other.type):
+        other = other.cast(one.type)
+    if _is_text(one) and pa.types.is_temporal(other.type):
+        one = one.cast(other.type)
+    elif _is_text(other) and pa.types.is_temporal(one.type):
+        other = other.cast(one.type)
+    return one, other
+
+
+def _is_text(value: pa.Array | pa.Scalar) -> bool:
+    return bool(pa.types.is_string(value.type) and isinstance(value, pa.Scalar))
+
+
+def _divide(
+    operator: Operator, one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
+) -> pa.Array | pa.Scalar:
+    """Return quotient (of doubles) or remainder (with the dividend's sign); null for /0."""
+    whole = pa.types.is_integer(one.type) and pa.types.is_integer(other.type)
+    if operator is Operator.DIV or not whole:
+        one, other = one.cast(pa.float64()), other.cast(pa.float64())
+    other = pc.if_else(pc.equal(other, 0), pa.scalar(None, other.type), other)
+    quotient = pc.divide(one, other)
+    if operator is Operator.DIV:
+        return quotient
+    if not whole:
+        quotient = pc.trunc(quotient)
+    return pc.subtract(one, pc.multiply(quotient, other))
+
+
+def _in_list(
+    value: pa.Array | pa.Scalar, choices: list[bool | int | float | str | None]
+) -> pa.Array | pa.Scalar:
+    known = [choice for choice in choices if choice is not None]
+    found: pa.Array | pa.Scalar = pa.scalar(False)
+    for choice in known:
+        one, other = _alike(value, pa.scalar(choice))
+        found = pc.or_kleene(found, pc.equal(one, other))
+    if len(known) < len(choices):
+        found = pc.or_kleene(found, pa.scalar(None, pa.bool_()))
+    return found

@@ -1,0 +1,95 @@
+"""Times written in ISO 8601, row by row: one that cannot be read does not spoil the others."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_FORM = (
+    r"^(?P<date>\d{4}-\d{2}-\d{2})"
+    r"(?:[T ](?P<hour>\d{2})(?::(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<part>\d+))?)?)?"
+    r"(?P<zone>Z|[+-]\d{2}(?::?\d{2})?)?)?$"
+)
+_EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
+_SECOND = 1_000_000
+
+
+def parse_iso8601(texts: pa.Array) -> tuple[pa.Array, bool]:
+    """Return the times of a string array in microseconds, and whether any row names a zone.
+
+    Read are `2013-01-01`, `2013-01-01T10`, `... 10:15`, `... 10:15:30`, with digits after the point
+    (cut to microseconds), T or a blank between, and `Z`, `+02`, `+0200` or `+02:00` behind. Null
+    where the text is none of these, or no such day or hour exists (leap seconds and 24:00 too).
+
+    >>> parse_iso8601(pa.array(["1970-01-01 00:00:01.5", "1970-02-30", "1970-01-01T01+01:00"]))[0]
+    <pyarrow.lib.Int64Array object at ...>
+    [
+      1500000,
+      null,
+      0
+    ]
+    """
+    for zone in (None, "UTC"):
+        try:
+            return texts.cast(pa.timestamp("us", zone)).cast(pa.int64()), zone is not None
+        except pa.ArrowInvalid:
+            continue
+    return _parse_each(texts)
+
+
+def _parse_each(texts: pa.Array) -> tuple[pa.Array, bool]:
+    found = pc.extract_regex(texts, pattern=_FORM)
+    valid = np.asarray(found.is_valid())
+    days, day_exists = _by_distinct(found.field("date"), _day)
+    offset, offset_exists = _by_distinct(found.field("zone"), _zone_offset)
+    hour = _number(found.field("hour"))
+    minute = _number(found.field("minute"))
+    second = _number(found.field("second"))
+    part = _number(pc.utf8_slice_codeunits(pc.utf8_rpad(found.field("part"), 6, "0"), 0, 6))
+    valid &= day_exists & offset_exists & (hour < 24) & (minute < 60) & (second < 60)
+    seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
+    values = pa.array(np.where(valid, seconds * _SECOND + part, 0), pa.int64(), mask=~valid)
+    zones = np.asarray(pc.fill_null(pc.not_equal(found.field("zone"), ""), False))
+    return values, bool(np.any(zones & valid))
+
+
+def _by_distinct(
+    texts: pa.Array, read: Callable[[str], int | None]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return `read` of every text, called once per distinct text, and where it gave a value."""
+    encoded = texts.fill_null("").dictionary_encode()
+    results = [read(text) for text in encoded.dictionary.to_pylist()]
+    indices = np.asarray(encoded.indices)
+    numbers = np.array([0 if result is None else result for result in results], np.int64)
+    exists = np.array([result is not None for result in results], np.bool_)
+    return numbers[indices], exists[indices]
+
+
+def _day(text: str) -> int | None:
+    try:
+        return dt.date.fromisoformat(text).toordinal() - _EPOCH_DAY
+    except ValueError:
+        return None
+
+
+def _zone_offset(text: str) -> int | None:
+    """Return the offset of a zone from UTC in seconds; 0 where there is no zone."""
+    if text in {"", "Z"}:
+        return 0
+    digits = re.sub(r"\D", "", text).ljust(4, "0")
+    hours, minutes = int(digits[:2]), int(digits[2:])
+    if hours > 23 or minutes > 59:
+        return None
+    return (hours * 3600 + minutes * 60) * (-1 if text.startswith("-") else 1)
+
+
+def _number(texts: pa.Array) -> npt.NDArray[np.int64]:
+    present = texts.fill_null("")
+    digits = pc.if_else(pc.equal(present, ""), "0", present)
+    return np.asarray(digits.cast(pa.int64()))

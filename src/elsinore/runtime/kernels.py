@@ -1,0 +1,107 @@
+"""Compiled passes over columns that both drivers need."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def rows_by_type(
+    numbers: NDArray[np.int32], types: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows of type 0, of type 1, ... in turn, and where each type's begin.
+
+    numbers: [row] -> type, or -1 for rows to leave out. A counting sort: rows keep their order.
+    """
+    starts = np.zeros(types + 1, dtype=np.int64)
+    for row in range(len(numbers)):
+        if numbers[row] >= 0:
+            starts[numbers[row] + 1] += 1
+    for kind in range(types):
+        starts[kind + 1] += starts[kind]
+    place = starts.copy()
+    order = np.empty(starts[types], dtype=np.int64)
+    for row in range(len(numbers)):
+        kind = numbers[row]
+        if kind >= 0:
+            order[place[kind]] = row
+            place[kind] += 1
+    return order, starts
+
+
+@njit(cache=True, nogil=True)
+def is_sorted(times: NDArray[np.int64]) -> bool:
+    """Return whether times never fall."""
+    for row in range(1, len(times)):
+        if times[row] < times[row - 1]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def has_simultaneous(times: NDArray[np.int64], keys: NDArray[np.int32], count: int) -> bool:
+    """Return whether a key (0 to count - 1; below 0: none) has two events of one time.
+
+    times: ascending for each key.
+    """
+    last = np.full(count, np.iinfo(np.int64).min)
+    for row in range(len(times)):
+        key = keys[row]
+        if key >= 0:
+            if last[key] == times[row]:
+                return True
+            last[key] = times[row]
+    return False
+
+
+@njit(cache=True, nogil=True)
+def name_numbers(
+    starts: NDArray[np.int32],
+    text: NDArray[np.uint8],
+    name_starts: NDArray[np.int32],
+    names: NDArray[np.uint8],
+    out: NDArray[np.int32],
+) -> None:
+    """Find each text among a few names: out[row] = its place, or -1.
+
+    Text r is text[starts[r] : starts[r + 1]], name n likewise. Names are found by hashing.
+    """
+    count = len(name_starts) - 1
+    size = 4
+    while size < 4 * count:
+        size *= 2
+    table = np.full(size, -1, dtype=np.int32)
+    mask = np.uint64(size - 1)
+    for name in range(count):
+        place = np.int64(_hash_text(names, name_starts[name], name_starts[name + 1]) & mask)
+        while table[place] >= 0:
+            place = (place + 1) & np.int64(mask)
+        table[place] = name
+    for row in range(len(out)):
+        begin, end = starts[row], starts[row + 1]
+        place = np.int64(_hash_text(text, begin, end) & mask)
+        found = np.int32(-1)
+        while table[place] >= 0:
+            name = table[place]
+            if name_starts[name + 1] - name_starts[name] == end - begin:
+                same = True
+                for byte in range(end - begin):
+                    if text[begin + byte] != names[name_starts[name] + byte]:
+                        same = False
+                        break
+                if same:
+                    found = name
+                    break
+            place = (place + 1) & np.int64(mask)
+        out[row] = found
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _hash_text(text: NDArray[np.uint8], begin: int, end: int) -> int:
+    """Hash text[begin:end] (FNV-1a)."""
+    mixed = np.uint64(0xCBF29CE484222325)
+    for byte in range(begin, end):
+        mixed = (mixed ^ np.uint64(text[byte])) * np.uint64(0x100000001B3)
+    return mixed ^ (mixed >> np.uint64(31))

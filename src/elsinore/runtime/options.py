@@ -1,0 +1,23 @@
+"""How a run reads its events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elsinore.runtime.times import TimeUnit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """Where an event's time and type are found, and what to do about events without.
+
+    `time` and `type` are column names or SQL expressions over the columns; `time_unit` is the unit
+    of numeric times; `order_by` names columns that order simultaneous events; `allow_rejects` lets
+    a run go on without unusable events, which are then handed out beside the results.
+    """
+
+    time: str = "time"
+    type: str = "type"
+    time_unit: TimeUnit = "s"
+    order_by: tuple[str, ...] = ()
+    allow_rejects: bool = False

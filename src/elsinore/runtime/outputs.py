@@ -1,0 +1,164 @@
+"""Writing a table of results as one file: Parquet, CSV or JSON lines."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from json.encoder import encode_basestring
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, get_args
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from elsinore.errors import InputError, did_you_mean
+
+OutputFormat = Literal["parquet", "csv", "json"]
+
+ROWS_AT_A_TIME = 65_536
+
+
+def write_table(table: pa.Table, path: str | Path, file_format: OutputFormat) -> None:
+    r"""Write `table` to the file `path`, replacing what was there; make its folder if need be.
+
+    In CSV and JSON, timestamps are ISO 8601 (in UTC and with a Z where they have a zone), decimals
+    are their digits, and doubles that are not finite are Infinity, -Infinity and NaN: in JSON as
+    strings, since it has no numbers for them. JSON is one object per line, nulls included. Lists
+    and structs in a CSV cell are JSON. The file appears whole or not at all.
+
+    Raise InputError for an unknown format and where the file cannot be written.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "q1.json"
+    >>> write_table(pa.table({"district": ["Harbor"], "count(*)": [math.inf]}), path, "json")
+    >>> path.read_text()
+    '{"district": "Harbor", "count(*)": "Infinity"}\n'
+    """
+    path = Path(path)
+    writers = {"parquet": pq.write_table, "csv": _write_csv, "json": _write_json}
+    if file_format not in writers:
+        formats = get_args(OutputFormat)
+        hint = did_you_mean(file_format, formats)
+        raise InputError(f"Unknown format '{file_format}'. Formats: {', '.join(formats)}.{hint}")
+    if path.is_dir():
+        raise InputError(f"Cannot write '{path}': a folder of that name is there already.")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with part.open("wb") as file:
+                writers[file_format](table, file)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"Cannot write '{path}': {error}.") from error
+
+
+def _write_csv(table: pa.Table, file: BinaryIO) -> None:
+    columns = [_csv_column(column) for column in table.columns]
+    pa_csv.write_csv(pa.table(columns, names=table.column_names), file)
+
+
+def _csv_column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """Return a column that Arrow's CSV writer takes and that reads as `write_table` promises."""
+    data_type = column.type
+    if pa.types.is_dictionary(data_type):
+        column = column.cast(data_type.value_type)
+        data_type = column.type
+    if pa.types.is_floating(data_type):
+        return _not_finite_named(column)
+    if pa.types.is_timestamp(data_type):
+        return _iso8601(column)
+    if pa.types.is_decimal(data_type):
+        return column.cast(pa.string())
+    if pa.types.is_nested(data_type):
+        texts = [None if cell == "null" else cell for cell in _json_cells(column)]
+        return pa.array(texts, pa.string())
+    return column
+
+
+def _not_finite_named(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pc.all(pc.is_finite(column)).as_py() is not False:
+        return column
+    text = column.cast(pa.string())
+    for short, name in (("inf", "Infinity"), ("-inf", "-Infinity"), ("nan", "NaN")):
+        text = pc.if_else(pc.equal(text, short), name, text)
+    return text
+
+
+def _iso8601(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if column.type.tz is not None:
+        column = column.cast(pa.timestamp(column.type.unit, "UTC"))
+    return pc.replace_substring(column.cast(pa.string()), " ", "T")
+
+
+def _write_json(table: pa.Table, file: BinaryIO) -> None:
+    names = [json.dumps(name, ensure_ascii=False) for name in table.column_names]
+    for start in range(0, table.num_rows, ROWS_AT_A_TIME):
+        part = table.slice(start, ROWS_AT_A_TIME)
+        cells = [_json_cells(column) for column in part.columns]
+        for row in zip(*cells, strict=True):
+            fields = ", ".join(f"{name}: {cell}" for name, cell in zip(names, row, strict=True))
+            file.write(f"{{{fields}}}\n".encode())
+
+
+def _json_cells(column: pa.ChunkedArray) -> Iterator[str]:
+    """Yield the JSON text of each value of a column."""
+    data_type = column.type
+    if pa.types.is_decimal(data_type):
+        digits = column.cast(pa.string()).to_pylist()
+        return ("null" if text is None else text for text in digits)
+    if pa.types.is_timestamp(data_type):
+        return (_json_plain(text) for text in _iso8601(column).to_pylist())
+    if _holds(data_type, pa.types.is_timestamp) or _holds(data_type, pa.types.is_decimal):
+        return (_json_nested(value) for value in column)
+    return (_json_plain(value) for value in column.to_pylist())
+
+
+def _holds(data_type: pa.DataType, test: Any) -> bool:
+    """Return whether `data_type` is, or has anywhere inside, a type that `test` is true of."""
+    inner = (data_type.field(index).type for index in range(data_type.num_fields))
+    return bool(test(data_type)) or any(_holds(part, test) for part in inner)
+
+
+def _json_plain(value: Any) -> str:
+    # The plain kinds are spelled here: `json.dumps` makes an encoder per call, which costs more.
+    kind = type(value)
+    if kind is str:
+        return encode_basestring(value)
+    if kind is int or (kind is float and math.isfinite(value)):
+        return repr(value)
+    return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=str)
+
+
+def _finite(value: Any) -> Any:
+    """Return `value` with infinities and NaN, at any depth, as strings."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return value
+
+
+def _json_nested(value: pa.Scalar) -> str:
+    """Return the JSON text of a scalar that is a timestamp or has timestamps or decimals inside."""
+    if not value.is_valid:
+        return "null"
+    if isinstance(value, pa.TimestampScalar):
+        text = _iso8601(pa.chunked_array([pa.array([value], value.type)]))[0].as_py()
+        return json.dumps(text)
+    if isinstance(value, pa.Decimal128Scalar | pa.Decimal256Scalar):
+        return str(value.cast(pa.string()).as_py())
+    if isinstance(value, pa.StructScalar):
+        fields = (f"{json.dumps(name)}: {_json_nested(inner)}" for name, inner in value.items())
+        return f"{{{', '.join(fields)}}}"
+    if isinstance(value, pa.ListScalar | pa.LargeListScalar):
+        return f"[{', '.join(_json_nested(inner) for inner in value)}]"
+    return _json_plain(value.as_py())

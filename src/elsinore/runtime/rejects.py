@@ -1,0 +1,98 @@
+"""Events that cannot be used: found, given a reason, and refused or set aside (SEMANTICS 9)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from elsinore.errors import InputError
+
+REASON_COLUMN = "reject_reason"
+NULL_TIME = "null time"
+NULL_TYPE = "null type"
+UNPARSEABLE_TIME = "unparseable time"
+NOT_A_NUMBER = "time is not a number"
+TIME_OUT_OF_RANGE = "time out of range"
+
+SHOWN_ROWS = 5
+SHOWN_WIDTH = 200  # characters of a row in an error
+
+
+def unusable_reasons(
+    time: pa.Array | pa.ChunkedArray,
+    micros: pa.Array,
+    event_type: pa.Array | pa.ChunkedArray | None = None,
+) -> pa.Array:
+    """Return for each event why it cannot be used, null where it can.
+
+    `time` is the column as it was read and `micros` what `to_microseconds` made of it; a value that
+    became null is unusable. An event with several faults shows the first: its time, then its type.
+
+    >>> unusable_reasons(pa.array(["soon", None]), pa.array([None, None], pa.int64())).to_pylist()
+    ['unparseable time', 'null time']
+    """
+    reasons = np.full(len(micros), None, dtype=object)
+    if event_type is not None:
+        reasons[_mask(event_type.is_null())] = NULL_TYPE
+    value_type = time.type.value_type if pa.types.is_dictionary(time.type) else time.type
+    lost = _mask(micros.is_null())
+    if pa.types.is_floating(value_type):
+        reasons[lost] = TIME_OUT_OF_RANGE
+        reasons[_mask(pc.fill_null(pc.is_nan(time), False))] = NOT_A_NUMBER
+    elif pa.types.is_integer(value_type) or pa.types.is_temporal(value_type):
+        reasons[lost] = TIME_OUT_OF_RANGE
+    else:
+        reasons[lost] = UNPARSEABLE_TIME
+    reasons[_mask(time.is_null())] = NULL_TIME
+    return pa.array(reasons, pa.string())
+
+
+def set_aside(table: pa.Table, reasons: pa.Array, *, allowed: bool) -> tuple[pa.Table, pa.Table]:
+    """Return the usable events and the unusable ones, these with a last column `reject_reason`.
+
+    Where the input has a column of that name already, the new one is `reject_reason_2` and so on.
+    Raise InputError, with the count, the reasons and the first five rows, if there are unusable
+    events and these are not `allowed` (no place was named to put them).
+
+    >>> events = pa.table({"time": [1, None], "type": ["A", "B"]})
+    >>> kept, rejected = set_aside(events, pa.array([None, "null time"]), allowed=True)
+    >>> kept.num_rows, rejected.to_pylist()
+    (1, [{'time': None, 'type': 'B', 'reject_reason': 'null time'}])
+    """
+    unusable = reasons.is_valid()
+    if not allowed and pc.any(unusable).as_py():
+        raise InputError(_refusal(table, reasons))
+    rejected = table.filter(unusable)
+    name, number = REASON_COLUMN, 1
+    while name in table.column_names:
+        number += 1
+        name = f"{REASON_COLUMN}_{number}"
+    rejected = rejected.append_column(name, reasons.filter(unusable).cast(pa.string()))
+    return table.filter(pc.invert(unusable)), rejected
+
+
+def _refusal(table: pa.Table, reasons: pa.Array) -> str:
+    """Render what is wrong: how many events, why, and the first of them (rows count from 1)."""
+    rows = np.flatnonzero(_mask(reasons.is_valid()))
+    counts = pc.value_counts(reasons.filter(reasons.is_valid())).to_pylist()
+    why = ", ".join(f"{count['counts']:,} with {count['values']}" for count in counts)
+    noun = "event" if len(rows) == 1 else "events"
+    lines = [f"{len(rows):,} {noun} of {table.num_rows:,} cannot be used ({why})."]
+    lines.append("The first of them:" if len(rows) > 1 else "It is:")
+    for row in rows[:SHOWN_ROWS].tolist():
+        values = table.slice(row, 1).to_pylist()[0]
+        shown = ", ".join(f"{name}={_shown(value)}" for name, value in values.items())
+        if len(shown) > SHOWN_WIDTH:
+            shown = shown[: SHOWN_WIDTH - 3] + "..."
+        lines.append(f"  row {row + 1} ({reasons[row].as_py()}): {shown}")
+    lines.append("Mend them, or name a file for them with --rejects PATH and the run goes on.")
+    return "\n".join(lines)
+
+
+def _shown(value: object) -> str:
+    return "null" if value is None else str(value)
+
+
+def _mask(values: pa.Array | pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.asarray(values)

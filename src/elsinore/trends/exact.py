@@ -1,0 +1,312 @@
+"""Trends in integers of any size: EXACT (SEMANTICS 3, Numbers).
+
+The same sums as `elsinore.trends.kernels`, in Python's integers and fractions. A count has a digit
+for every three events or so: what that costs is the price of exactness.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from elsinore.errors import InputError, StateError
+from elsinore.numeric.exact import Number, decode, encode, simple
+from elsinore.plan import Unit
+from elsinore.plan.merged import Place
+from elsinore.trends.kernels import FOREVER, NOTHING, ONE, VALUE
+from elsinore.trends.program import Layout, Update
+from elsinore.trends.state import pack, unpack
+from elsinore.trends.statistics import OperatorStatistics
+
+@dataclass(slots=True)
+class OpenWindow:
+    """What a key has in one window: sums by (node, number), and ranks of extremes likewise."""
+
+    cells: dict[Place, Number] = field(default_factory=dict)
+    extremes: dict[Place, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class KeyState:
+    """What is known of one key.
+
+    Windows are found by kind and index; `pending` are the additions of the present moment.
+    """
+
+    group: int
+    time: int
+    windows: dict[tuple[int, int], OpenWindow] = field(default_factory=dict)
+    pending: list[tuple[OpenWindow, OpenWindow]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Total:
+    """Sums over the closed windows of a (query, group, window)."""
+
+    cells: list[Number]
+    extremes: list[int]
+
+
+class ExactTrends:
+    """Aggregates all trends of a unit's queries exactly; the contract is `TrendOperator`'s.
+
+    `sum:<name>` columns have the attributes' own types. Totals have `digits<f>` in place of cells:
+    whole numbers, or numerator/denominator.
+    """
+
+    def __init__(self, unit: Unit, *, one_slot: bool = False, ordered: bool = False) -> None:
+        self.unit = unit
+        self.statistics = OperatorStatistics()
+        self._one_slot = one_slot
+        self._ordered = ordered
+        self._layout = Layout(unit)
+        self._updates: dict[int, list[Update]] = {}
+        self._keys: dict[int, KeyState] = {}
+        self._totals: dict[tuple[int, int, int], Total] = {}
+
+    def process(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Take a batch; return totals that are final already (with `one_slot`), else none.
+
+        Raises InputError where a key's rows are not in time order, or for an infinite addend.
+        """
+        columns = [batch.column(name).to_pylist() for name in ("key", "group", "time", "class")]
+        summed = [batch.column(f"sum:{name}").to_pylist() for name in self.unit.summed]
+        ranked = [batch.column(f"rank:{name}").to_pylist() for name in self.unit.ranked]
+        self.statistics.events += batch.num_rows
+        group = -1
+        for row, (key, group, time, code) in enumerate(zip(*columns, strict=True)):
+            updates = self._updates_of(code) if code >= 0 else []
+            if not updates:
+                continue
+            self.statistics.matched += 1
+            state = self._keys.get(key)
+            if state is None:
+                if self._one_slot:
+                    self._close_keys(None)
+                state = self._keys[key] = KeyState(group, time)
+            if time < state.time:
+                raise InputError(
+                    f"Events of a key are out of time order: time {time} came after a later one. "
+                    "Sort the input by time."
+                )
+            if time > state.time or self._ordered:
+                _settle(state)
+                self._close_key(state, time)
+                state.time = time
+            values = [_number(column[row]) for column in summed]
+            ranks = [column[row] for column in ranked]
+            for update in updates:
+                self._apply(state, update, time, values, ranks)
+        if self._one_slot:
+            return self._take(lambda _, of_group, __: of_group != group)
+        return self._take(lambda _, __, ___: False)
+
+    def close(self, until: int | None = None) -> pa.RecordBatch:
+        """Return the totals of all windows that end at or before `until`; None: of all windows."""
+        self._close_keys(until)
+
+        def ended(query: int, _: int, index: int) -> bool:
+            window = self.unit.templates[query].query.window
+            return until is None or (window is not None and window.bounds(index)[1] <= until)
+
+        return self._take(ended)
+
+    def save(self) -> bytes:
+        """Return all that is needed to go on later as if never stopped."""
+        for state in self._keys.values():
+            _settle(state)
+        told = {
+            "modes": [self._one_slot, self._ordered],
+            "statistics": [getattr(self.statistics, name) for name in _STATISTICS],
+            "keys": [
+                [
+                    key,
+                    state.group,
+                    state.time,
+                    [
+                        [
+                            *found,
+                            [[*place, encode(cell)] for place, cell in window.cells.items()],
+                            [[*place, rank] for place, rank in window.extremes.items()],
+                        ]
+                        for found, window in state.windows.items()
+                    ],
+                ]
+                for key, state in self._keys.items()
+            ],
+            "totals": [
+                [*place, [encode(cell) for cell in total.cells], total.extremes]
+                for place, total in self._totals.items()
+            ],
+        }
+        text = np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
+        return pack(self.unit.fingerprint, {"exact": text})
+
+    @classmethod
+    def load(cls, unit: Unit, blob: bytes) -> ExactTrends:
+        """Return the operator that `save` made the bytes of.
+
+        Raises StateError where the bytes are damaged or of another version or workload.
+        """
+        arrays = unpack(unit.fingerprint, blob)
+        if "exact" not in arrays:
+            raise StateError("The saved state is not of an EXACT run: run without EXACT.")
+        told = json.loads(arrays["exact"].tobytes())
+        one_slot, ordered = told["modes"]
+        operator = cls(unit, one_slot=one_slot, ordered=ordered)
+        for name, value in zip(_STATISTICS, told["statistics"], strict=True):
+            setattr(operator.statistics, name, value)
+        for key, group, time, windows in told["keys"]:
+            state = operator._keys[key] = KeyState(group, time)
+            for kind, index, cells, extremes in windows:
+                state.windows[kind, index] = OpenWindow(
+                    {(node, number): decode(cell) for node, number, cell in cells},
+                    {(node, number): rank for node, number, rank in extremes},
+                )
+        for query, group, index, cells, extremes in told["totals"]:
+            operator._totals[query, group, index] = Total(
+                [decode(cell) for cell in cells], extremes
+            )
+        return operator
+
+    def _updates_of(self, code: int) -> list[Update]:
+        if code not in self._updates:
+            type_name, true = self.unit.classes.decode(code)
+            self._updates[code] = self._layout.updates(type_name, true)
+            self.statistics.classes += 1
+        return self._updates[code]
+
+    def _apply(
+        self,
+        state: KeyState,
+        update: Update,
+        time: int,
+        values: list[Number | None],
+        ranks: list[int | None],
+    ) -> None:
+        """Work out what an event adds to one node, in each window open at `time`."""
+        kind = self._layout.kind_of[update.node]
+        window = self._layout.windows[kind]
+        first, last = (0, 0) if window is None else (window.first(time), window.last(time))
+        for index in range(first, last + 1):
+            if update.start:
+                place = state.windows.setdefault((kind, index), OpenWindow())
+            elif (kind, index) in state.windows:
+                place = state.windows[kind, index]
+            else:
+                continue
+            trends = int(update.start) + _add_up(place, update.sums[0].sources)
+            if not trends:
+                continue
+            added = OpenWindow({(update.node, 0): trends})
+            for number, part in enumerate(update.sums[1:], start=1):
+                own: Number | None = None
+                if part.contribution == ONE:
+                    own = 1
+                elif part.contribution != NOTHING:
+                    own = values[(part.contribution - VALUE) >> 1]
+                    own = 1 if own is not None and part.contribution & 1 else own
+                before = _add_up(place, part.sources)
+                added.cells[update.node, number] = before + trends * (own or 0)
+            for number, extreme in enumerate(update.extremes):
+                found = [
+                    place.extremes[source, at]
+                    for source, at in extreme.sources
+                    if at is not None and (source, at) in place.extremes
+                ]
+                rank = ranks[extreme.attribute >> 1] if extreme.attribute >= 0 else None
+                if rank is not None:
+                    found.append(~rank if extreme.attribute & 1 else rank)
+                if found:
+                    added.extremes[update.node, number] = min(found)
+            state.pending.append((place, added))
+
+    def _close_keys(self, until: int | None) -> None:
+        for key, state in list(self._keys.items()):
+            _settle(state)
+            self._close_key(state, until)
+            if until is None or not state.windows:
+                del self._keys[key]
+
+    def _close_key(self, state: KeyState, until: int | None) -> None:
+        """Add a key's windows that end at or before `until` to its group's totals."""
+        for (kind, index), place in list(state.windows.items()):
+            window = self._layout.windows[kind]
+            if until is not None and (window is None or window.bounds(index)[1] > until):
+                continue
+            del state.windows[kind, index]
+            for query, ends in enumerate(self.unit.merged.ends):
+                if self.unit.templates[query].query.window != window:
+                    continue
+                if not _add_up(place, ends.linear[0]):
+                    continue
+                total = self._totals.setdefault(
+                    (query, state.group, index),
+                    Total([0] * len(ends.linear), [_NOTHING] * len(ends.extremes)),
+                )
+                for field_number, places in enumerate(ends.linear):
+                    total.cells[field_number] += _add_up(place, places)
+                for field_number, places in enumerate(ends.extremes):
+                    found = [place.extremes[at] for at in places if at in place.extremes]
+                    total.extremes[field_number] = min(found + [total.extremes[field_number]])
+
+    def _take(self, chosen: Callable[[int, int, int], bool]) -> pa.RecordBatch:
+        """Remove the totals chosen by (query, group, window) and return them."""
+        places = [place for place in self._totals if chosen(*place)]
+        totals = [self._totals.pop(place) for place in places]
+        self.statistics.totals += len(places)
+        columns: list[pa.Array] = [
+            pa.array([query for query, _, _ in places], pa.int32()),
+            pa.array([group for _, group, _ in places], pa.int32()),
+            pa.array([window for _, _, window in places], pa.int64()),
+        ]
+        names = ["query", "group", "window"]
+        for f in range(self._layout.widest):
+            names.append(f"digits{f}")
+            digits = [encode(total.cells[f]) if f < len(total.cells) else "0x0" for total in totals]
+            columns.append(pa.array(digits, pa.string()))
+        for x in range(self._layout.most_extremes):
+            names.append(f"extreme{x}")
+            ranks = [total.extremes[x] if x < len(total.extremes) else _NOTHING for total in totals]
+            columns.append(pa.array(ranks, pa.int64()))
+        return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+_NOTHING = int(FOREVER)
+_STATISTICS = ("events", "matched", "classes", "totals", "state_bytes")
+
+
+def _add_up(window: OpenWindow, places: Sequence[Place]) -> Number:
+    return sum(window.cells.get(place, 0) for place in places)
+
+
+def _settle(state: KeyState) -> None:
+    """Let the additions of a moment that is over take effect."""
+    for window, added in state.pending:
+        for place, number in added.cells.items():
+            window.cells[place] = window.cells.get(place, 0) + number
+        for place, rank in added.extremes.items():
+            window.extremes[place] = min(window.extremes.get(place, rank), rank)
+    state.pending.clear()
+
+
+def _number(value: object) -> Number | None:
+    """Return a value as an exact number; None for null and NaN."""
+    if value is None or value != value:  # NaN differs from itself
+        return None
+    if isinstance(value, bool | int):
+        return int(value)
+    if isinstance(value, float | Decimal):
+        try:
+            return simple(Fraction(value))
+        except OverflowError:
+            raise InputError(
+                f"EXACT cannot add up the value {value}: it is not finite. Filter such events out."
+            ) from None
+    raise InputError(f"EXACT cannot add up the value {value!r}.")

@@ -1,0 +1,189 @@
+"""Totals of closed windows: as Arrow batches, added up, and made into result columns.
+
+A row is what some of a group's keys hold in one window of one query: the extended-range numbers
+`cell<f>` and `power<f>` per linear field, and `extreme<x>` per MIN and MAX, a rank (see
+`elsinore.trends.ranks`), inverted for MAX; the greatest integer where there is no value.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+from numpy.typing import NDArray
+
+from elsinore.numeric import add, log2, ratio, to_double
+from elsinore.numeric.exact import Number, decode, digits, encode
+from elsinore.plan.aggregates import Aggregation, FieldKind, Outcome, ResultColumn
+from elsinore.trends.kernels import FOREVER, Codes, Doubles, Ints, Totals
+from elsinore.trends.program import Layout
+from elsinore.trends.ranks import from_ranks
+
+
+DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
+
+
+def totals_schema(widest: int, most_extremes: int) -> pa.Schema:
+    """Return the columns of totals with so many linear fields and extremes."""
+    fields = [("query", pa.int32()), ("group", pa.int32()), ("window", pa.int64())]
+    for f in range(widest):
+        fields += [(f"cell{f}", pa.float64()), (f"power{f}", pa.int32())]
+    fields += [(f"extreme{x}", pa.int64()) for x in range(most_extremes)]
+    return pa.schema(fields)
+
+
+def totals_batch(layout: Layout, totals: Totals, chosen: NDArray[np.bool_]) -> pa.RecordBatch:
+    """Return the chosen rows; `query` is the query's number in the unit."""
+    rows = np.flatnonzero(chosen)
+    order = np.array(layout.order, dtype=np.int32)
+    columns = [order[totals.query[rows]], totals.group[rows], totals.window[rows]]
+    for f in range(layout.widest):
+        columns += [totals.cells[rows, f], totals.powers[rows, f]]
+    columns += [totals.extremes[rows, x] for x in range(layout.most_extremes)]
+    schema = totals_schema(layout.widest, layout.most_extremes)
+    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=schema)
+
+
+def merge(table: pa.Table) -> pa.Table:
+    """Add up rows of one (query, group, window); return one row for each, in that order."""
+    table = table.combine_chunks()
+    query, group, window = (table.column(name).to_numpy() for name in ("query", "group", "window"))
+    order = np.lexsort((window, group, query))
+    if len(order) == 0:
+        return table
+    same = (
+        (query[order][1:] == query[order][:-1])
+        & (group[order][1:] == group[order][:-1])
+        & (window[order][1:] == window[order][:-1])
+    )
+    if not same.any():
+        return table.take(pa.array(order))
+    starts = np.concatenate(([0], np.flatnonzero(~same) + 1, [len(order)]))
+    firsts = order[starts[:-1]]
+    columns = {name: table.column(name).to_numpy()[firsts] for name in ("query", "group", "window")}
+    for name in table.column_names:
+        if name.startswith("cell"):
+            power = name.replace("cell", "power")
+            columns[name], columns[power] = _add_runs(
+                table.column(name).to_numpy()[order], table.column(power).to_numpy()[order], starts
+            )
+        elif name.startswith("digits"):
+            numbers = [decode(text) for text in table.column(name).to_pylist()]
+            columns[name] = [
+                encode(sum(numbers[row] for row in order[start:stop]))
+                for start, stop in itertools.pairwise(starts)
+            ]
+        elif name.startswith("extreme"):
+            ordered = table.column(name).to_numpy()[order]
+            columns[name] = np.minimum.reduceat(ordered, starts[:-1])
+    return pa.table([pa.array(columns[name]) for name in table.column_names], schema=table.schema)
+
+
+@njit(cache=True, nogil=True)
+def _add_runs(cells: Doubles, powers: Codes, starts: Ints) -> tuple[Doubles, Codes]:
+    """Return the sums of cells[starts[r] : starts[r + 1]] for each run r."""
+    sums = np.zeros(len(starts) - 1)
+    sum_powers = np.zeros(len(starts) - 1, dtype=np.int32)
+    for run in range(len(sums)):
+        for row in range(starts[run], starts[run + 1]):
+            value, power = add(sums[run], sum_powers[run], cells[row], powers[row])
+            sums[run] = value
+            sum_powers[run] = power
+    return sums, sum_powers
+
+
+def result_columns(
+    aggregation: Aggregation, totals: pa.Table, types: Mapping[str, pa.DataType]
+) -> dict[str, pa.Array]:
+    """Return a query's result columns by name from its merged totals, row by row.
+
+    `types` gives the attributes' types. Counts and sums are doubles, infinite beyond a double's
+    range; SUM, AVG, MIN and MAX of nothing are null, as in SQL. From exact totals, counts and sums
+    of whole numbers are decimal(38, 0), with a column `<name>_digits` beside them that has the
+    digits of those that do not fit and are null there.
+    """
+    exact = "digits0" in totals.column_names
+    columns: dict[str, pa.Array] = {}
+    for column in aggregation.columns:
+        field = column.fields[0]
+        if column.outcome is Outcome.EXTREME:
+            greatest = aggregation.extremes[field].kind is FieldKind.GREATEST
+            ranks = totals.column(f"extreme{field}").to_numpy()
+            columns[column.name] = extreme_column(ranks, greatest, types[column.attribute or ""])
+        elif exact:
+            columns |= _exact_columns(column, totals, types)
+        else:
+            columns[column.name] = _column(column, totals)
+    return columns
+
+
+def _column(column: ResultColumn, totals: pa.Table) -> pa.Array:
+    (cells, powers), *rest = (
+        (totals.column(f"cell{field}").to_numpy(), totals.column(f"power{field}").to_numpy())
+        for field in column.fields
+    )
+    if column.outcome is Outcome.LOG2:
+        return pa.array(log2(cells, powers))
+    if column.outcome is Outcome.COUNT:
+        return pa.array(to_double(cells, powers))
+    under, under_powers = rest[0]
+    nothing = under == 0.0
+    if column.outcome is Outcome.SUM:
+        return pa.array(to_double(cells, powers), mask=nothing)
+    return pa.array(ratio(cells, powers, under, under_powers), mask=nothing)
+
+
+def _exact_columns(
+    column: ResultColumn, totals: pa.Table, types: Mapping[str, pa.DataType]
+) -> dict[str, pa.Array]:
+    numbers, *rest = (
+        [decode(text) for text in totals.column(f"digits{field}").to_pylist()]
+        for field in column.fields
+    )
+    if column.outcome is Outcome.LOG2:
+        return {column.name: pa.array([math.log2(number) for number in numbers], pa.float64())}
+    if column.outcome is Outcome.AVG:
+        averages = [
+            _double(Fraction(over, under)) if under else None
+            for over, under in zip(numbers, rest[0], strict=True)
+        ]
+        return {column.name: pa.array(averages, pa.float64())}
+    known: list[Number | None] = list(numbers)
+    if column.outcome is Outcome.SUM:
+        known = [over if under else None for over, under in zip(numbers, rest[0], strict=True)]
+        if not pa.types.is_integer(types[column.attribute or ""]):
+            sums = [None if number is None else _double(number) for number in known]
+            return {column.name: pa.array(sums, pa.float64())}
+    fits = [number is not None and abs(number) < DECIMAL_LIMIT for number in known]
+    decimals = [
+        Decimal(int(number)) if fit and number is not None else None
+        for number, fit in zip(known, fits, strict=True)
+    ]
+    texts = [
+        digits(int(number)) if not fit and number is not None else None
+        for number, fit in zip(known, fits, strict=True)
+    ]
+    return {
+        column.name: pa.array(decimals, pa.decimal128(38, 0)),
+        f"{column.name}_digits": pa.array(texts, pa.string()),
+    }
+
+
+def _double(number: Number) -> float:
+    """Return the nearest double, infinite beyond a double's range."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def extreme_column(ranks: Ints, greatest: bool, kind: pa.DataType) -> pa.Array:
+    """Return the values of a column of extremes, null where there was none."""
+    nothing = ranks == FOREVER
+    return from_ranks(~ranks if greatest else ranks, nothing, kind)

@@ -1,0 +1,154 @@
+import gzip
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from elsinore.errors import InputError
+from elsinore.runtime import read_events
+
+CSV = b"time,type,v\n1,A,0.5\n2,B,\n"
+JSON = b'{"time": 1, "type": "A", "v": 0.5}\n{"time": 2, "type": "B", "v": null}\n'
+ROWS = [{"time": 1, "type": "A", "v": 0.5}, {"time": 2, "type": "B", "v": None}]
+REAL = Path(__file__).parents[2] / "../shared/data/finance"
+
+
+def put(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["csv", "CSV", "csv.gz"])
+def test_csv_is_read_packed_or_not(tmp_path, suffix):
+    assert read_events(put(tmp_path / f"e.v1.{suffix}", CSV)).to_pylist() == ROWS
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl", "ndjson", "json.gz", "jsonl.gz", "ndjson.gz"])
+def test_json_lines_are_read_packed_or_not(tmp_path, suffix):
+    assert read_events(str(put(tmp_path / f"e.{suffix}", JSON))).to_pylist() == ROWS
+
+
+def test_parquet_is_read(tmp_path):
+    pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "e.parquet")
+    assert read_events(tmp_path / "e.parquet").to_pylist() == ROWS
+    assert read_events(tmp_path).to_pylist() == ROWS
+
+
+def test_a_folder_is_read_in_the_order_of_names_without_hidden_files(tmp_path):
+    put(tmp_path / "b.csv", b"time,type\n2.5,B\n")
+    put(tmp_path / "a.csv.gz", b"time,type\n1,A\n")
+    put(tmp_path / "_SUCCESS", b"")
+    put(tmp_path / ".b.csv.crc", b"\x00")
+    assert read_events(tmp_path).to_pylist() == [
+        {"time": 1.0, "type": "A"},
+        {"time": 2.5, "type": "B"},
+    ]
+
+
+def test_folders_of_a_partitioned_data_set_give_columns(tmp_path):
+    put(tmp_path / "city=New%20York" / "a.csv", b"time\n1\n")
+    put(tmp_path / "city=__HIVE_DEFAULT_PARTITION__" / "a.csv", b"time\n2\n")
+    rows = sorted(read_events(tmp_path).to_pylist(), key=lambda row: row["time"])
+    assert rows == [{"time": 1, "city": "New York"}, {"time": 2, "city": None}]
+
+
+def test_a_column_that_only_later_files_have_is_kept(tmp_path):
+    put(tmp_path / "a.csv", b"time\n1\n")
+    put(tmp_path / "b.csv", b"time,v\n2,3\n")
+    assert read_events(tmp_path)["v"].to_pylist() == [None, 3]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+def test_types_are_found_from_all_values_not_the_first_block(tmp_path, suffix):
+    count = 400_000
+    line = {"csv": "{},1234567\n", "json": '{{"time": {}, "v": 1234567}}\n'}[suffix]
+    last = {"csv": "0,0.5\n", "json": '{"time": 0, "v": 0.5}\n'}[suffix]
+    head = "time,v\n" if suffix == "csv" else ""
+    text = head + "".join(line.format(row) for row in range(count)) + last
+    table = read_events(put(tmp_path / f"e.{suffix}", text.encode()))
+    assert table.num_rows == count + 1
+    assert table["v"].type == pa.float64()
+
+
+def test_empty_csv_cells_are_null_and_quoted_ones_and_na_are_text(tmp_path):
+    content = b'time,type\n1,\n2,""\n3,NA\n'
+    assert read_events(put(tmp_path / "e.csv", content))["type"].to_pylist() == [None, "", "NA"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("e.csv", b"a,b\n1,2\n3\n", "Row #3: Expected 2 columns, got 1"),
+        ("e.csv", b"", "Empty CSV file"),
+        ("e.csv", b"a,a\n1,2\n", "Two columns of .* are named 'a'"),
+        ("e.csv", b"a\n\xff\xfe\n", "column 'a' that is not UTF-8"),
+        ("e.json", b'{"a": 1}\n\n{"a": 2,}\n', r"line 3, column \d+: "),
+        ("e.json", b'{"a": 1}\n7\n', "line 2: an object"),
+        ("e.json", b'[{"a": 1}]', "one object per line"),
+        ("e.json", b'{"a": 1}\n{"a": "x"}\n', "cannot be read as a table .* changed from number"),
+        ("e.json", b'{"a": 1}\n{"a": "\xff"\n', "line 2: text that is not UTF-8"),
+        ("e.json", b"", "Empty JSON file"),
+        ("e.parquet", b"", "is empty"),
+        ("e.parquet", b"no parquet at all", "is not a Parquet file"),
+        ("e.xlsx", b"", "Cannot tell the format"),
+        ("e.gz", b"", "Cannot tell the format"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_with_the_place(tmp_path, name, content, message):
+    with pytest.raises(InputError, match=message):
+        read_events(put(tmp_path / name, content))
+
+
+def test_a_broken_gzip_file_is_refused(tmp_path):
+    path = tmp_path / "e.csv.gz"
+    path.write_bytes(gzip.compress(CSV)[:-12])
+    with pytest.raises(InputError, match=r"e\.csv\.gz"):
+        read_events(path)
+    path.write_bytes(CSV)
+    with pytest.raises(InputError, match="no gzip file"):
+        read_events(path)
+
+
+def test_the_nearest_file_name_is_suggested(tmp_path):
+    put(tmp_path / "trips.csv", CSV)
+    with pytest.raises(InputError, match=r"holds no 'trip.csv'. Did you mean 'trips.csv'\?"):
+        read_events(tmp_path / "trip.csv")
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"there is no folder '.*nowhere'"):
+        read_events(tmp_path / "nowhere" / "trips.csv")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ([], "holds no events"),
+        (["_SUCCESS"], "holds no events"),
+        (["notes.txt"], "holds no events .it holds 'notes.txt'"),
+        (["a.csv", "notes.txt"], "holds 'notes.txt', whose suffix"),
+        (["a.csv", "b.json"], "several formats: csv .'a.csv'. and json .'b.json'."),
+        (["_spark_metadata/0", "a.csv"], "--engine spark"),
+    ],
+)
+def test_a_folder_without_one_format_is_refused(tmp_path, names, message):
+    for name in names:
+        put(tmp_path / name, CSV)
+    with pytest.raises(InputError, match=message):
+        read_events(tmp_path)
+
+
+def test_files_of_a_folder_that_do_not_fit_are_refused(tmp_path):
+    put(tmp_path / "a.csv", b"time\n1\n")
+    put(tmp_path / "b.csv", b"time\nx\n")
+    with pytest.raises(InputError, match=r"do not fit together: .*time"):
+        read_events(tmp_path)
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real event streams are not on this machine")
+def test_real_trades_are_read_with_their_times():
+    table = read_events(REAL / "nasdaq_trades.csv")
+    assert table.num_rows == 14_842
+    assert pa.types.is_timestamp(table["timestamp"].type)
