@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from elsinore.runtime.options import RunOptions
 from elsinore.model import AttributeKind
 from elsinore.plan import Plan, Unit, bind
 from elsinore.runtime.classify import classify, type_numbers
@@ -19,10 +18,11 @@ from elsinore.runtime.finish import result_tables
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.kernels import has_simultaneous, is_sorted, rows_by_type
 from elsinore.runtime.keys import encode_keys
+from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import set_aside, unusable_reasons
 from elsinore.runtime.results import Results
 from elsinore.runtime.schema import kind_of, schema_of
-from elsinore.runtime.sql import evaluate_sql
+from elsinore.runtime.sql import evaluate_sql, whole
 from elsinore.runtime.times import TimeKind, from_microseconds, to_microseconds
 from elsinore.trends import ExactTrends, OperatorStatistics, TrendOperator, to_ranks
 
@@ -42,7 +42,7 @@ class Stream:
 
     def column(self, name: str) -> pa.Array:
         """Return an attribute as one array."""
-        return _whole(self.table.column(name))
+        return whole(self.table.column(name))
 
 
 def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
@@ -88,12 +88,12 @@ def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | No
     times = micros.to_numpy()
     if options.order_by or not is_sorted(times):
         keys = {"time": micros} | {
-            f"order{n}": _whole(_order_column(table, name))
+            f"order{n}": evaluate_sql(name, table, "order")
             for n, name in enumerate(options.order_by)
         }
         order = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys])
         table, types, times = table.take(order), types.take(order), times[order.to_numpy()]
-    return Stream(table, times, _whole(types), kind, bool(options.order_by)), rejected
+    return Stream(table, times, types, kind, bool(options.order_by)), rejected
 
 
 def _type_warnings(plan: Plan, types: pa.Array, numbers: NDArray[np.int32]) -> Iterator[str]:
@@ -155,11 +155,11 @@ def _run_unit(
     types = {name: stream.column(name).type for name in unit.summed + unit.ranked}
     results = result_tables(unit, totals, values_of_groups, types)
     return {
-        name: _presented(table, unit, stream.kind) for name, table in results.items()
+        name: _presented(table, stream.kind) for name, table in results.items()
     }, operator.statistics
 
 
-def _presented(table: pa.Table, unit: Unit, kind: TimeKind) -> pa.Table:
+def _presented(table: pa.Table, kind: TimeKind) -> pa.Table:
     """Give windows the input's kind of time; sort by group attributes and window."""
     for name in ("window_start", "window_end"):
         column = table.column(name)
@@ -180,9 +180,3 @@ def _addend(column: pa.Array, *, exact: bool) -> pa.Array:
 
 def _plain(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-
-
-def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    if isinstance(column, pa.ChunkedArray):
-        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    return column

@@ -39,4 +39,4 @@ def ratio(over: Doubles, over_power: Exponents, under: Doubles, under_power: Exp
     """
     power = (over_power.astype(np.int64) - under_power) * LIMB_BITS
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        return np.ldexp(over / under, power)
+        return np.asarray(np.ldexp(over / under, power))

@@ -124,9 +124,7 @@ def aggregation(query: Query) -> Aggregation:
             case Call("LOG2"):
                 column = ResultColumn(name, Outcome.LOG2, (0,))
             case Call("COUNT", (Attribute() as over,)):
-                column = ResultColumn(
-                    name, Outcome.COUNT, (field(FieldKind.EVENTS, over, None),)
-                )
+                column = ResultColumn(name, Outcome.COUNT, (field(FieldKind.EVENTS, over, None),))
             case Call(function, (Attribute(_, str(attribute)) as over,)):
                 if function in {"MIN", "MAX"}:
                     kind = FieldKind.LEAST if function == "MIN" else FieldKind.GREATEST

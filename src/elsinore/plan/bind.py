@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from elsinore.errors import QueryError, QuerySemanticError, did_you_mean, raise_errors
+from elsinore.errors import QueryError, QuerySemanticError, Span, did_you_mean, raise_errors
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Binary, Call, InList, Literal, Negative
 from elsinore.model.query import Query, Workload
@@ -52,7 +52,7 @@ def _query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
 
 
 def _unknown(
-    query: Query, name: str, variable: str | None, span: ex.Span | None, schema: Schema
+    query: Query, name: str, variable: str | None, span: Span | None, schema: Schema
 ) -> QuerySemanticError:
     owner = "The events have" if variable is None else f"{variable} has"
     return QuerySemanticError(

@@ -32,6 +32,7 @@ from elsinore.model.expression import (
 )
 
 CLASS_LIMIT = 2**62  # classes are 64-bit integers, below 0 meaning none
+EXACT_DOUBLES = 2**53  # whole numbers below it are doubles, so that cuts order them rightly
 FEW = 2  # up to so many predicates on an attribute bits are no more work than cuts
 
 _MIRRORED = {
@@ -145,7 +146,7 @@ Digit = Cuts | Choices | Bit
 
 @dataclass(frozen=True, slots=True)
 class TypeClasses:
-    """The classes of one event type: `offset`, ..., `offset + size - 1`; first digit varies least."""
+    """The classes of one event type: `offset` and the `size - 1` numbers after it."""
 
     type: str
     offset: int
@@ -221,7 +222,7 @@ def _number(expression: Expression) -> int | float | None:
         return None if inner is None else -inner
     if isinstance(expression, Literal) and type(expression.value) in (int, float):
         number = expression.value
-        if isinstance(number, int | float) and number == number and abs(number) < 2**53:
+        if isinstance(number, int | float) and abs(number) < EXACT_DOUBLES:
             return number
     return None
 
@@ -230,9 +231,9 @@ def _choice(predicate: Expression) -> tuple[str, tuple[str | bool, ...]] | None:
     match predicate:
         case InList(Attribute(_, str(name)), choices):
             values = [choice.value for choice in choices]
-        case Binary(
-            Operator.EQ | Operator.NE, Attribute(_, str(name)), Literal(value)
-        ) | Binary(Operator.EQ | Operator.NE, Literal(value), Attribute(_, str(name))):
+        case Binary(Operator.EQ | Operator.NE, Attribute(_, str(name)), Literal(value)) | Binary(
+            Operator.EQ | Operator.NE, Literal(value), Attribute(_, str(name))
+        ):
             values = [value]
         case _:
             return None

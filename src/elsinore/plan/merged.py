@@ -108,7 +108,9 @@ def merge_templates(templates: Sequence[Template]) -> MergedTemplate:
         )
         for node, number in enumerate(order)
     )
-    ends = tuple(_ends(q, template, asked[q], nodes, before, place) for q, template in enumerate(templates))
+    ends = tuple(
+        _ends(q, template, asked[q], nodes, before, place) for q, template in enumerate(templates)
+    )
     return MergedTemplate(nodes, ends, windows)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from elsinore.errors import QueryError, UnsupportedError, raise_errors
+from elsinore.errors import QueryError, Span, UnsupportedError, raise_errors
 from elsinore.model import expression as ex
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Kind
@@ -129,7 +129,9 @@ def _partition(query: Query) -> tuple[tuple[str, ...], tuple[str, ...], tuple[st
 
 
 def _unit(
-    partition: tuple[tuple[str, ...], ...], numbers: tuple[int, ...], templates: tuple[Template, ...]
+    partition: tuple[tuple[str, ...], ...],
+    numbers: tuple[int, ...],
+    templates: tuple[Template, ...],
 ) -> Unit:
     local: dict[str, dict[Expression, None]] = {}
     for one in templates:
@@ -148,9 +150,9 @@ def _unit(
     )
 
 
-def attributes_read(query: Query) -> tuple[tuple[str, ex.Span | None], ...]:
+def attributes_read(query: Query) -> tuple[tuple[str, Span | None], ...]:
     """Return every attribute a query reads, with its place in the text where known."""
-    read: list[tuple[str, ex.Span | None]] = [
+    read: list[tuple[str, Span | None]] = [
         (name, query.span) for name in query.group_by + query.equivalence
     ]
     for expression in (*query.where, *(item.expression for item in query.returns)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from elsinore.errors import UnsupportedError
+from elsinore.errors import Span, UnsupportedError
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named
@@ -34,9 +34,7 @@ def local_predicates(query: Query) -> dict[str, frozenset[Expression]]:
     for predicate in query.where:
         read = ex.attributes(predicate)
         names = {attribute.variable for attribute in read}
-        own = all(
-            attribute.reference in {Reference.PLAIN, Reference.CURRENT} for attribute in read
-        )
+        own = all(attribute.reference in {Reference.PLAIN, Reference.CURRENT} for attribute in read)
         if len(names) > 1 or not own:
             raise UnsupportedError(
                 "WHERE: predicates between two events of a trend are not supported yet; local "
@@ -67,8 +65,8 @@ def over_type(predicate: Expression, type_name: str) -> Expression:
             return predicate
 
 
-def _span(expression: Expression) -> ex.Span | None:
+def _span(expression: Expression) -> Span | None:
     spans = [node.span for node in ex.walk(expression) if node.span is not None]
     if not spans:
         return None
-    return ex.Span(min(span.start for span in spans), max(span.stop for span in spans))
+    return Span(min(span.start for span in spans), max(span.stop for span in spans))

@@ -9,11 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from elsinore.automata import Symbol, glushkov
+from elsinore.automata import (
+    Ambiguity,
+    Positions,
+    Symbol,
+    ambiguity,
+    determinize,
+    glushkov,
+    minimize,
+)
 from elsinore.errors import QuerySemanticError, UnsupportedError
 from elsinore.model import pattern as pt
-from elsinore.model.expression import Expression
-from elsinore.model.kinds import Kind, Strategy
+from elsinore.model.expression import Expression, attributes
+from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation, Field, FieldKind, aggregation
 from elsinore.plan.predicates import local_predicates
@@ -52,6 +60,7 @@ class Template:
     accepting: frozenset[int]
     aggregation: Aggregation
     determinized: bool
+    warnings: tuple[str, ...] = ()
 
     @property
     def predicates(self) -> dict[str, frozenset[Expression]]:
@@ -93,18 +102,126 @@ def template(query: Query) -> Template:
     """
     _refuse_unsupported(query)
     local = local_predicates(query)
-    positions = glushkov(
-        query.pattern, lambda event: Symbol(event.type, local[event.variable])
-    )
+    positions = glushkov(query.pattern, lambda event: Symbol(event.type, local[event.variable]))
     fields = aggregation(query)
-    moves=[]
-    for p,(e,sy) in enumerate(zip(positions.events, positions.symbols)):
-        if p in positions.first: moves.append(Transition(START,p,e.type,sy.predicates,frozenset(),frozenset((e.variable,))))
-    for a,b in sorted(positions.follow):
-        e=positions.events[b]
-        moves.append(Transition(a,b,e.type,positions.symbols[b].predicates,frozenset(),frozenset((e.variable,))))
-    return Template(query,len(positions.events),tuple(e.type for e in positions.events),tuple(moves),positions.last,fields,False)
+    witness = ambiguity(positions.nfa)
+    if witness is None:
+        return _from_positions(query, positions, fields)
+    _refuse_readings(query, fields, positions, witness)
+    return _from_letters(query, positions, fields)
 
 
-def _refuse_unsupported(query):
-    pass
+def _refuse_unsupported(query: Query) -> None:
+    for node in pt.walk(query.pattern):
+        if isinstance(node, pt.Negation | pt.Conjunction):
+            word = "NOT" if isinstance(node, pt.Negation) else "AND"
+            raise UnsupportedError(
+                f"PATTERN: {word} is not supported yet; SEQ, OR, +, *, ? and {{n,m}} are.",
+                span=node.span or query.span,
+                query=query.name,
+            )
+    if query.strategy is not Strategy.ANY:
+        raise UnsupportedError(
+            f"STRATEGY: {query.strategy.value} is not supported yet; {Strategy.ANY.value} is.",
+            span=query.span,
+            query=query.name,
+        )
+
+
+def _from_positions(query: Query, positions: Positions, fields: Aggregation) -> Template:
+    """Take the position automaton as it is: each trend has one run."""
+    useful = positions.nfa.trim()
+    number = {state: place for place, state in enumerate(sorted(useful - {0}))}
+    transitions = tuple(
+        Transition(
+            START if move.source == 0 else number[move.source],
+            number[move.target],
+            move.symbol.type,
+            move.symbol.predicates,
+            frozenset(),
+            frozenset({positions.events[move.target - 1].variable}),
+        )
+        for move in positions.nfa.transitions
+        if move.source in useful and move.target in useful
+    )
+    return Template(
+        query=query,
+        states=len(number),
+        labels=tuple(_label(positions.events[state - 1]) for state in number),
+        transitions=transitions,
+        accepting=frozenset(number[state] for state in positions.nfa.accepting & useful),
+        aggregation=fields,
+        determinized=False,
+    )
+
+
+def _from_letters(query: Query, positions: Positions, fields: Aggregation) -> Template:
+    """Determinize, so that each trend has one run; an event is then bound to all it could be."""
+    dfa = minimize(determinize(positions.nfa))
+    asked: dict[str, frozenset[Expression]] = {}
+    bound: dict[str, frozenset[str]] = {}
+    for move in positions.nfa.transitions:
+        name = move.symbol.type
+        asked[name] = asked.get(name, frozenset()) | move.symbol.predicates
+        variable = positions.events[move.target - 1].variable
+        bound[name] = bound.get(name, frozenset()) | {variable}
+    returned_to = any(target == 0 for target in dfa.moves.values())
+    states = list(range(dfa.states)) if returned_to else list(range(1, dfa.states))
+    number = {state: place for place, state in enumerate(states)}
+    transitions: list[Transition] = []
+    labels: dict[int, set[str]] = {}
+    for (source, letter), target in dfa.moves.items():
+        told = (number[target], letter.type, letter.true, asked[letter.type] - letter.true)
+        labels.setdefault(number[target], set()).add(letter.type)
+        if source == 0:
+            transitions.append(Transition(START, *told, bound[letter.type]))
+        if source in number:
+            transitions.append(Transition(number[source], *told, bound[letter.type]))
+    return Template(
+        query=query,
+        states=len(states),
+        labels=tuple(" or ".join(sorted(labels.get(place, set()))) for place in range(len(states))),
+        transitions=tuple(transitions),
+        accepting=frozenset(number[state] for state in dfa.accepting),
+        aggregation=fields,
+        determinized=True,
+    )
+
+
+def _label(event: pt.Event) -> str:
+    return event.type if event.variable == event.type else f"{event.type} {event.variable}"
+
+
+def _refuse_readings(
+    query: Query, fields: Aggregation, positions: Positions, witness: Ambiguity
+) -> None:
+    """Refuse an aggregate over some, not all, of a type's variables: readings would disagree."""
+    variables: dict[str, set[str]] = {}
+    for event in pt.positive_events(query.pattern):
+        variables.setdefault(event.type, set()).add(event.variable)
+    types = {event.variable: event.type for event in pt.positive_events(query.pattern)}
+    for entry in fields.linear + fields.extremes:
+        if all(variables[types[name]] <= entry.variables for name in entry.variables):
+            continue
+        name = next(iter(sorted(entry.variables)))
+        word = " ".join(letter.type for letter in witness.word)
+        ones, others = (
+            ", ".join(
+                f"{letter.type} as {positions.events[state - 1].variable}"
+                for letter, state in zip(witness.word, run, strict=True)
+            )
+            for run in (witness.one, witness.other)
+        )
+        spans = [
+            found.span
+            for item in query.returns
+            for found in attributes(item.expression)
+            if found.variable == name
+        ]
+        raise QuerySemanticError(
+            f"The pattern is ambiguous, so an aggregate over '{name}' alone has no one value: the "
+            f"events {word} can be read as {ones}, or as {others}. Aggregate over the type "
+            f"instead: {types[name]}.",
+            span=next(iter(spans), None) or query.span,
+            query=query.name,
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -57,21 +58,17 @@ def type_numbers(types: pa.Array, names: Sequence[str]) -> NDArray[np.int32]:
     if pa.types.is_dictionary(types.type):
         places = np.append(type_numbers(types.dictionary, names), np.int32(-1))
         indices = types.indices.fill_null(-1) if types.null_count else types.indices
-        return places[indices.to_numpy()]
+        return np.asarray(places[indices.to_numpy()])
     wanted = pa.array(names, types.type)
-    width = np.int64 if pa.types.is_large_string(types.type) else np.int32
+    width = "int64" if pa.types.is_large_string(types.type) else "int32"
     numbers = np.empty(len(types), dtype=np.int32)
-    name_numbers(
-        *_text(types, width), *_text(wanted, width), numbers
-    )
+    name_numbers(*_text(types, width), *_text(wanted, width), numbers)
     if types.null_count:
         numbers[types.is_null().to_numpy(zero_copy_only=False)] = -1
     return numbers
 
 
-def _text(
-    column: pa.Array, width: type[np.int32] | type[np.int64]
-) -> tuple[NDArray[np.int32] | NDArray[np.int64], NDArray[np.uint8]]:
+def _text(column: pa.Array, width: str) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Return where each text begins in the bytes, and the bytes; no copies."""
     _, starts, text = column.buffers()
     offsets = np.frombuffer(starts, dtype=width)[column.offset : column.offset + len(column) + 1]
@@ -100,7 +97,9 @@ def _digit(digit: Digit, columns: Mapping[str, pa.Array], rows: int) -> NDArray[
         case Choices(attribute, named, _):
             column = values(columns[attribute])
             place = pc.index_in(column, value_set=pa.array(named, column.type))
-            other = pc.if_else(column.is_null(), pa.scalar(-2, pa.int32()), pa.scalar(-1, pa.int32()))
+            other = pc.if_else(
+                column.is_null(), pa.scalar(-2, pa.int32()), pa.scalar(-1, pa.int32())
+            )
             return np.asarray(pc.coalesce(place, other).to_numpy() + 2, dtype=np.int64)
         case Bit(predicate):
             held = evaluate(predicate, columns)

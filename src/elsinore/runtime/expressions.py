@@ -76,7 +76,9 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
         case Call("ABS", (operand,)):
             return pc.abs_checked(_evaluate(operand, columns))
         case Binary(Operator.AND, left, right):
-            return pc.and_kleene(_truth(_evaluate(left, columns)), _truth(_evaluate(right, columns)))
+            return pc.and_kleene(
+                _truth(_evaluate(left, columns)), _truth(_evaluate(right, columns))
+            )
         case Binary(Operator.OR, left, right):
             return pc.or_kleene(_truth(_evaluate(left, columns)), _truth(_evaluate(right, columns)))
         case Binary(operator, left, right):

@@ -34,7 +34,7 @@ def rows_by_type(
 @njit(cache=True, nogil=True)
 def is_sorted(times: NDArray[np.int64]) -> bool:
     """Return whether times never fall."""
-    for row in range(1, len(times)):
+    for row in range(1, len(times)):  # noqa: SIM110  (compiled as it stands)
         if times[row] < times[row - 1]:
             return False
     return True

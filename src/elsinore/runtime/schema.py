@@ -26,11 +26,7 @@ def kind_of(kind: pa.DataType) -> AttributeKind:
         return AttributeKind.INTEGER
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return AttributeKind.NUMBER
-    if (
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_string_view(kind)
-    ):
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return AttributeKind.STRING
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return AttributeKind.TIME

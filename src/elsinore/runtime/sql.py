@@ -1,5 +1,214 @@
-"""SQL."""
+"""SQL expressions over the input's columns, computed in process.
+
+`--time` and `--type` are Spark SQL expressions. Spark computes them itself; in process they are
+parsed by sqlglot and computed with Arrow: columns, constants, CASE, comparisons, AND, OR, NOT, IN,
+BETWEEN, LIKE, IS NULL, arithmetic, `||`, CAST, COALESCE, IF, CONCAT, LOWER, UPPER, TRIM, ABS.
+"""
+
 from __future__ import annotations
-def evaluate_sql(e, table, what):
-    c = table.column(e)
-    return c
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from elsinore.errors import InputError, did_you_mean
+
+Value: TypeAlias = pa.Array | pa.Scalar
+
+_BINARY: dict[type[exp.Expression], Callable[[Value, Value], Value]] = {
+    exp.EQ: pc.equal,
+    exp.NEQ: pc.not_equal,
+    exp.LT: pc.less,
+    exp.LTE: pc.less_equal,
+    exp.GT: pc.greater,
+    exp.GTE: pc.greater_equal,
+    exp.And: pc.and_kleene,
+    exp.Or: pc.or_kleene,
+    exp.Add: pc.add_checked,
+    exp.Sub: pc.subtract_checked,
+    exp.Mul: pc.multiply_checked,
+}
+_UNARY: dict[type[exp.Expression], Callable[[Value], Value]] = {
+    exp.Not: pc.invert,
+    exp.Neg: pc.negate_checked,
+    exp.Abs: pc.abs_checked,
+    exp.Lower: pc.utf8_lower,
+    exp.Upper: pc.utf8_upper,
+    exp.Trim: pc.utf8_trim_whitespace,
+}
+
+
+def evaluate_sql(text: str, table: pa.Table, what: str) -> pa.Array:
+    """Return an SQL expression's value for each row of a table.
+
+    `what` says what the expression is for. A column's name is taken as it is, whatever characters
+    it has. Raises InputError for unknown columns (with the nearest name), text that is not SQL, and
+    SQL that this engine cannot compute.
+
+    >>> late = "CASE WHEN delay > 15 THEN 'Late' ELSE 'OnTime' END"
+    >>> evaluate_sql(late, pa.table({"delay": [20, 3, None]}), "type").to_pylist()
+    ['Late', 'OnTime', 'OnTime']
+    """
+    if text in table.column_names:
+        return whole(table.column(text))
+    try:
+        tree = sqlglot.parse_one(text, read="spark")
+    except SqlglotError as error:
+        reason = str(error).split("\n", maxsplit=1)[0]
+        raise InputError(
+            f"The expression for the {what}, {text!r}, is not SQL: {reason}"
+        ) from error
+    try:
+        value = _evaluate(tree, table, what)
+    except pa.ArrowException as error:
+        raise InputError(f"The expression for the {what}, {text!r}, fails: {error}") from error
+    if isinstance(value, pa.Scalar):
+        return pa.repeat(value, table.num_rows)
+    return whole(value)
+
+
+def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, copied only where it is in pieces."""
+    if isinstance(column, pa.ChunkedArray):
+        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return column
+
+
+def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
+    def of(part: exp.Expression) -> Value:
+        return _evaluate(part, table, what)
+
+    kind = type(node)
+    if kind in _BINARY:
+        return _BINARY[kind](*_alike(of(node.left), of(node.right)))
+    if kind in _UNARY:
+        return _UNARY[kind](of(node.this))
+    match node:
+        case exp.Paren():
+            return of(node.this)
+        case exp.Column():
+            return _column(node.name, table, what)
+        case exp.Literal():
+            return pa.scalar(node.this if node.is_string else _number(node.this))
+        case exp.Boolean():
+            return pa.scalar(bool(node.this))
+        case exp.Null():
+            return pa.scalar(None)
+        case exp.Is():
+            return pc.is_null(of(node.this), nan_is_null=False)
+        case exp.Div():
+            over, under = of(node.left).cast(pa.float64()), of(node.right).cast(pa.float64())
+            return pc.divide(
+                over, pc.if_else(pc.equal(under, 0), pa.scalar(None, pa.float64()), under)
+            )
+        case exp.In():
+            found: Value = pa.scalar(False)
+            for choice in node.expressions:
+                found = pc.or_kleene(found, pc.equal(*_alike(of(node.this), of(choice))))
+            return found
+        case exp.Between():
+            low, high = (
+                _alike(of(node.this), of(node.args["low"])),
+                _alike(of(node.this), of(node.args["high"])),
+            )
+            return pc.and_kleene(pc.greater_equal(*low), pc.less_equal(*high))
+        case exp.Like():
+            return pc.match_like(of(node.this), node.expression.name)
+        case exp.Coalesce():
+            return pc.coalesce(*_same([of(node.this), *map(of, node.expressions)]))
+        case exp.Concat() | exp.DPipe():
+            parts = node.expressions if isinstance(node, exp.Concat) else [node.left, node.right]
+            texts = [of(part).cast(pa.string()) for part in parts]
+            return pc.binary_join_element_wise(*texts, pa.scalar(""))
+        case exp.Cast():
+            return _cast(of(node.this), node.to.this)
+        case exp.If():
+            yes, no = of(node.args["true"]), node.args.get("false")
+            return _choose(of(node.this), yes, of(no) if no else pa.scalar(None))
+        case exp.Case():
+            return _case(node, of)
+        case _:
+            raise InputError(
+                f"The expression for the {what} uses {node.sql(dialect='spark')!r}, which the "
+                "in-process engine cannot compute. Run it on Spark (--engine spark), or add a "
+                "column with the value."
+            )
+
+
+def _column(name: str, table: pa.Table, what: str) -> pa.Array:
+    names = table.column_names
+    found = [column for column in names if column == name] or [
+        column for column in names if column.casefold() == name.casefold()
+    ]
+    if len(found) != 1:
+        hint = did_you_mean(name, names)
+        option = f" Name the column that holds the {what} with --{what}." if name == what else ""
+        raise InputError(
+            f"The events have no column '{name}', read for the {what}.{hint} "
+            f"Columns: {', '.join(names)}.{option}"
+        )
+    column = whole(table.column(found[0]))
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _case(node: exp.Case, of: Callable[[exp.Expression], Value]) -> Value:
+    default = node.args.get("default")
+    result = of(default) if default is not None else pa.scalar(None)
+    for branch in reversed(node.args["ifs"]):
+        condition = of(branch.this)
+        if node.this is not None:
+            condition = pc.equal(*_alike(of(node.this), condition))
+        result = _choose(condition, of(branch.args["true"]), result)
+    return result
+
+
+def _choose(condition: Value, yes: Value, no: Value) -> Value:
+    """Return `yes` where the condition is true, `no` where it is false or unknown."""
+    yes, no = _same([yes, no])
+    return pc.if_else(pc.fill_null(condition, False), yes, no)
+
+
+def _same(values: list[Value]) -> list[Value]:
+    """Give untyped nulls the type of the other values."""
+    known = [value.type for value in values if not pa.types.is_null(value.type)]
+    if not known:
+        return values
+    return [value.cast(known[0]) if pa.types.is_null(value.type) else value for value in values]
+
+
+def _alike(one: Value, other: Value) -> tuple[Value, Value]:
+    """Make two values comparable: nulls typed, text constants read as times beside times."""
+    one, other = _same([one, other])
+    if pa.types.is_temporal(one.type) and pa.types.is_string(other.type):
+        other = other.cast(one.type)
+    elif pa.types.is_temporal(other.type) and pa.types.is_string(one.type):
+        one = one.cast(other.type)
+    return one, other
+
+
+def _number(text: str) -> int | float:
+    return int(text) if text.isdigit() else float(text)
+
+
+def _cast(value: Value, kind: exp.DataType.Type) -> Value:
+    types = {
+        exp.DataType.Type.BIGINT: pa.int64(),
+        exp.DataType.Type.INT: pa.int32(),
+        exp.DataType.Type.DOUBLE: pa.float64(),
+        exp.DataType.Type.FLOAT: pa.float32(),
+        exp.DataType.Type.TEXT: pa.string(),
+        exp.DataType.Type.VARCHAR: pa.string(),
+        exp.DataType.Type.BOOLEAN: pa.bool_(),
+        exp.DataType.Type.TIMESTAMP: pa.timestamp("us"),
+        exp.DataType.Type.TIMESTAMPTZ: pa.timestamp("us"),
+        exp.DataType.Type.TIMESTAMPNTZ: pa.timestamp("us"),
+        exp.DataType.Type.DATE: pa.date32(),
+    }
+    if kind not in types:
+        raise InputError(f"CAST to {kind.value} cannot be computed in process; Spark can.")
+    return value.cast(types[kind], safe=False)

@@ -7,6 +7,7 @@ for every three events or so: what that costs is the price of exactness.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -23,6 +24,7 @@ from elsinore.trends.kernels import FOREVER, NOTHING, ONE, VALUE
 from elsinore.trends.program import Layout, Update
 from elsinore.trends.state import pack, unpack
 from elsinore.trends.statistics import OperatorStatistics
+
 
 @dataclass(slots=True)
 class OpenWindow:
@@ -254,7 +256,7 @@ class ExactTrends:
                     total.cells[field_number] += _add_up(place, places)
                 for field_number, places in enumerate(ends.extremes):
                     found = [place.extremes[at] for at in places if at in place.extremes]
-                    total.extremes[field_number] = min(found + [total.extremes[field_number]])
+                    total.extremes[field_number] = min([*found, total.extremes[field_number]])
 
     def _take(self, chosen: Callable[[int, int, int], bool]) -> pa.RecordBatch:
         """Remove the totals chosen by (query, group, window) and return them."""
@@ -298,7 +300,7 @@ def _settle(state: KeyState) -> None:
 
 def _number(value: object) -> Number | None:
     """Return a value as an exact number; None for null and NaN."""
-    if value is None or value != value:  # NaN differs from itself
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, bool | int):
         return int(value)

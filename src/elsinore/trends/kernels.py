@@ -43,7 +43,7 @@ DONE, GROW, EXPONENTS, COMPILE, DISORDER = 0, 1, 2, 3, 4
 
 UNKNOWN = np.int32(-2)  # a class that has not been compiled yet
 
-# what an update adds of its event: nothing, one, or a value (VALUE + 2a) and presence of attribute a
+# what an event adds to a sum: nothing, one, or of attribute a the value (VALUE + 2a) or presence
 NOTHING, ONE, VALUE = 0, 1, 2
 
 
@@ -98,7 +98,9 @@ class State(NamedTuple):
     cells: Doubles  # [slot, cell]
     powers: Codes  # [slot, cell], or [0, 0] while no number needs an exponent
     extremes: Ints  # [slot, extreme]
-    cells_before: Doubles  # the same before the moment in `stamp`; [0, 0] where none are simultaneous
+    cells_before: (
+        Doubles  # the same before the moment in `stamp`; [0, 0] where none are simultaneous
+    )
     powers_before: Codes
     extremes_before: Ints
     stamp: Ints  # [slot, node] -> the moment it last changed
@@ -138,7 +140,7 @@ def _hash(query: int, group: int, window: int) -> int:
 
 @njit(cache=True, nogil=True)
 def find_total(totals: Totals, query: int, group: int, window: int) -> int:
-    """Return the row of (query, group, window), a new one with nothing in it where there is none."""
+    """Return the row of (query, group, window), a new empty one where there is none."""
     mask = totals.table.shape[0] - 1
     place = _hash(query, group, window) & mask
     while True:
@@ -275,7 +277,9 @@ def clear(state: State, slot: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def close_until(program: Program, state: State, totals: Totals, begin: int, time: int, most: int) -> int:
+def close_until(
+    program: Program, state: State, totals: Totals, begin: int, time: int, most: int
+) -> int:
     """Close all keys' windows that end at or before `time`, from slot `begin` on.
 
     Returns the slot it stopped at because `totals` must grow first, or the number of slots.
@@ -536,11 +540,12 @@ def run(
 ) -> tuple[int, int]:
     """Let events `begin`, `begin + 1`, ... act on their keys' states.
 
-    times, keys, groups, codes: [event]; a code below 0 is of no interest.
-    known: [code] -> class, -1 for one that acts on nothing, or UNKNOWN. values and present,
-    orders and ordered: [attribute, event], what SUM and what MIN and MAX look at. With `one_slot` keys come one after another and
+    times, keys, groups, codes: [event]; a code below 0 is of no interest. known: [code] -> class,
+    -1 for one that acts on nothing, or UNKNOWN. values and present, orders and ordered: [attribute,
+    event], what SUM and what MIN and MAX look at. With `one_slot` keys come one after another and
     share slot 0; otherwise a key is its own slot. `remember`: predecessors are read as they were
-    before the present moment, which is a time with `by_time` and an event without. Returns how it ended and the event it ended at.
+    before the present moment, which is a time with `by_time` and an event without. Returns how it
+    ended and the event it ended at.
     """
     plain = not remember and program.acts.shape[0] == program.updates.shape[0]
     parts = np.zeros(VALUE + 2 * values.shape[0])

@@ -52,9 +52,7 @@ class TrendOperator:
         self._remember = not ordered
         self._known = np.full(min(unit.classes.size, TABLE_LIMIT) + 1, UNKNOWN, dtype=np.int32)
         self._program: Program = assemble(self._layout, [])
-        self._state: State = new_state(
-            self._layout, 1, exponents=False, moments=self._remember
-        )
+        self._state: State = new_state(self._layout, 1, exponents=False, moments=self._remember)
         self._totals: Totals = new_totals(self._layout, FIRST_ROWS)
         self._counters = np.zeros(1, dtype=np.int64)
 
@@ -139,7 +137,9 @@ class TrendOperator:
             return self._take(np.ones(count, dtype=np.bool_))
         kinds = np.array(self._layout.window_of)[self._totals.query[:count]]
         within = self._program.within[kinds]
-        starts = self._program.origin[kinds] + self._program.step[kinds] * self._totals.window[:count]
+        starts = (
+            self._program.origin[kinds] + self._program.step[kinds] * self._totals.window[:count]
+        )
         ended = within != FOREVER
         ended[ended] = starts[ended] + within[ended] <= time
         return self._take(ended)

@@ -25,7 +25,6 @@ from elsinore.trends.kernels import FOREVER, Codes, Doubles, Ints, Totals
 from elsinore.trends.program import Layout
 from elsinore.trends.ranks import from_ranks
 
-
 DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
 
 
@@ -156,11 +155,11 @@ def _exact_columns(
         return {column.name: pa.array(averages, pa.float64())}
     known: list[Number | None] = list(numbers)
     if column.outcome is Outcome.SUM:
-        known = [over if under else None for over, under in zip(numbers, rest[0], strict=True)]
+        known = [n if under else None for n, under in zip(known, rest[0], strict=True)]
         if not pa.types.is_integer(types[column.attribute or ""]):
             sums = [None if number is None else _double(number) for number in known]
             return {column.name: pa.array(sums, pa.float64())}
-    fits = [number is not None and abs(number) < DECIMAL_LIMIT for number in known]
+    fits = [number is not None and -DECIMAL_LIMIT < number < DECIMAL_LIMIT for number in known]
     decimals = [
         Decimal(int(number)) if fit and number is not None else None
         for number, fit in zip(known, fits, strict=True)

@@ -187,9 +187,7 @@ def assemble(layout: Layout, classes: Sequence[Sequence[Update]]) -> Program:
         updates=_starts([len(updates) for updates in classes]),
         node=_codes([update.node for update in flat]),
         lanes=_codes([layout.lanes[update.node] for update in flat]),
-        opening=_starts(layout.overlaps)[[layout.kind_of[update.node] for update in flat]]
-        if flat
-        else _ints([]),
+        opening=_starts(layout.overlaps)[_codes([layout.kind_of[u.node] for u in flat])],
         start=np.array([update.start for update in flat], dtype=np.uint8),
         sums=_starts([len(update.sums) for update in flat]),
         target=_ints([cell(update.node, number) for update, number in sums]),
@@ -206,7 +204,9 @@ def assemble(layout: Layout, classes: Sequence[Sequence[Update]]) -> Program:
         compared_node=_codes([node for node, _ in compared]),
         node_cell=_ints(layout.cell),
         node_extreme=_ints(layout.extreme),
-        within=_ints([FOREVER if window is None else window.within for window in layout.windows]),
+        within=_ints(
+            [int(FOREVER) if window is None else window.within for window in layout.windows]
+        ),
         step=_ints([1 if window is None else window.step for window in layout.windows]),
         origin=_ints([0 if window is None else window.origin for window in layout.windows]),
         overlap=_codes(layout.overlaps),
@@ -225,9 +225,7 @@ def assemble(layout: Layout, classes: Sequence[Sequence[Update]]) -> Program:
     )
 
 
-def _words(
-    layout: Layout, cell: Callable[[int, int], int], updates: Sequence[Update]
-) -> list[int]:
+def _words(layout: Layout, cell: Callable[[int, int], int], updates: Sequence[Update]) -> list[int]:
     """Return updates as the words that `kernels._act` reads."""
     words: list[int] = []
     openings = _starts(layout.overlaps)

@@ -50,9 +50,7 @@ def to_ranks(column: pa.Array) -> pa.Array:
     return column.cast(pa.int64())
 
 
-def from_ranks(
-    ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.DataType
-) -> pa.Array:
+def from_ranks(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
     """Return the values of ranks, null where `missing`.
 
     >>> values = pa.array([-0.5, 3.25])

@@ -64,9 +64,10 @@ def new_totals(layout: Layout, rows: int) -> Totals:
 
 def copy_rows(old: Rows, new: Rows, *leave: str) -> None:
     """Copy the rows of `old` into the first rows of `new`, but for the fields in `leave`."""
-    for name, before, after in zip(old._fields, old, new, strict=True):
+    for name in old._fields:
         if name not in leave:
-            after[: len(before)] = before
+            before = getattr(old, name)
+            getattr(new, name)[: len(before)] = before
 
 
 def grown_totals(layout: Layout, old: Totals, rows: int) -> Totals:
@@ -83,7 +84,7 @@ def size_of(*rows: State | Totals) -> int:
 
 
 def pack(fingerprint: str, arrays: Mapping[str, Any]) -> bytes:
-    """Return arrays as bytes: a header (magic, version, fingerprint of the plan), then NumPy's npz."""
+    """Return arrays as bytes: magic, version and fingerprint of the plan, then NumPy's npz."""
     buffer = io.BytesIO()
     buffer.write(_HEADER.pack(MAGIC, VERSION, fingerprint.encode()))
     np.savez(buffer, **arrays)

@@ -1,0 +1,27 @@
+"""Minimization: the least Dfa of a language, by partition refinement (Moore)."""
+
+from __future__ import annotations
+
+from elsinore.automata.dfa import Dfa
+
+
+def minimize(dfa: Dfa) -> Dfa:
+    """Return the deterministic automaton of the same language with the fewest states.
+
+    Takes and gives automata without states that lead nowhere.
+    """
+    blocks = {state: int(state in dfa.accepting) for state in range(dfa.states)}
+    count = 0
+    while True:
+        seen: dict[object, int] = {}
+        refined = {}
+        for state in range(dfa.states):
+            targets = (dfa.moves.get((state, letter)) for letter in dfa.alphabet)
+            told = (blocks[state], *(None if t is None else blocks[t] for t in targets))
+            refined[state] = seen.setdefault(told, len(seen))
+        blocks = refined
+        if len(seen) == count:
+            break
+        count = len(seen)
+    moves = {(blocks[state], letter): blocks[to] for (state, letter), to in dfa.moves.items()}
+    return Dfa(count, dfa.alphabet, moves, frozenset(blocks[state] for state in dfa.accepting))

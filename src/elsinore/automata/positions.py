@@ -1,0 +1,117 @@
+"""Glushkov's construction: a state for each place where an event stands in a pattern.
+
+Takes a pattern of events, SEQ, repetition and OR. Gives an automaton without empty moves whose
+state 0 is the first and is never come back to, and whose state p + 1 means "the last event of the
+trend stands at position p". This is HAMLET's query template (Section 3.1, after GRETA).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from elsinore.automata.nfa import Nfa, Transition
+from elsinore.automata.symbols import Symbol
+from elsinore.model import pattern as pt
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """The positions of a pattern, {n,m} written out, and the automaton over them.
+
+    `events[p]` is the event at position p; `first` and `last` are the positions that begin and end
+    a trend, `follow` the pairs (p, next).
+    """
+
+    events: tuple[pt.Event, ...]
+    first: frozenset[int]
+    last: frozenset[int]
+    follow: frozenset[tuple[int, int]]
+    nfa: Nfa
+
+    def predecessor_types(self, name: str) -> frozenset[str]:
+        """Return the types that may come right before a type in a trend: pt(E, q)."""
+        return frozenset(
+            self.events[before].type for before, p in self.follow if self.events[p].type == name
+        )
+
+
+@dataclass(slots=True)
+class _Part:
+    """What Glushkov's construction knows of a sub-pattern."""
+
+    nullable: bool
+    first: frozenset[int]
+    last: frozenset[int]
+
+
+def glushkov(pattern: pt.Pattern, label: Callable[[pt.Event], Symbol]) -> Positions:
+    """Build the position automaton of a pattern; `label` says what an event must be.
+
+    Raises ValueError for NOT and AND, which are not regular operators on trends.
+
+    >>> several = pt.Kleene(pt.Event("B", "b"), 1, None)
+    >>> pattern = pt.Kleene(pt.Sequence((pt.Event("A", "a"), several)), 1, None)
+    >>> positions = glushkov(pattern, lambda event: Symbol(event.type))
+    >>> sorted(positions.predecessor_types("B")), sorted(positions.predecessor_types("A"))
+    (['A', 'B'], ['B'])
+    """
+    events: list[pt.Event] = []
+    follow: set[tuple[int, int]] = set()
+
+    def link(before: frozenset[int], after: frozenset[int]) -> None:
+        follow.update((p, q) for p in before for q in after)
+
+    def join(one: _Part, other: _Part) -> _Part:
+        link(one.last, other.first)
+        return _Part(
+            one.nullable and other.nullable,
+            one.first | other.first if one.nullable else one.first,
+            one.last | other.last if other.nullable else other.last,
+        )
+
+    def build(node: pt.Pattern) -> _Part:
+        match node:
+            case pt.Event():
+                events.append(node)
+                place = frozenset({len(events) - 1})
+                return _Part(nullable=False, first=place, last=place)
+            case pt.Sequence(parts):
+                whole = _Part(nullable=True, first=frozenset(), last=frozenset())
+                for part in parts:
+                    whole = join(whole, build(part))
+                return whole
+            case pt.Disjunction(parts):
+                built = [build(part) for part in parts]
+                return _Part(
+                    any(part.nullable for part in built),
+                    frozenset().union(*(part.first for part in built)),
+                    frozenset().union(*(part.last for part in built)),
+                )
+            case pt.Kleene(inner, least, most):
+                return repeat(inner, least, most)
+            case _:
+                raise ValueError(f"{type(node).__name__} has no positions")
+
+    def repeat(inner: pt.Pattern, least: int, most: int | None) -> _Part:
+        """Write a repetition out: its obligatory copies, then optional ones or a loop."""
+        whole = _Part(nullable=True, first=frozenset(), last=frozenset())
+        copies = max(least, 1) if most is None else most
+        for copy in range(copies):
+            part = build(inner)
+            if most is None and copy == copies - 1:
+                link(part.last, part.first)
+            part.nullable = part.nullable or copy >= least
+            whole = join(whole, part)
+        return whole
+
+    whole = build(pattern)
+    moves = [(0, p + 1) for p in sorted(whole.first)]
+    moves += [(p + 1, q + 1) for p, q in sorted(follow)]
+    symbols = [label(event) for event in events]
+    nfa = Nfa(
+        states=len(events) + 1,
+        transitions=tuple(Transition(p, symbols[q - 1], q) for p, q in moves),
+        accepting=frozenset(p + 1 for p in whole.last) | ({0} if whole.nullable else set()),
+    )
+    return Positions(tuple(events), whole.first, whole.last, frozenset(follow), nfa)

@@ -1,0 +1,35 @@
+"""The query language: text to nodes and back, and the same nodes from Python."""
+
+from elsinore.language.builder import (
+    column,
+    count,
+    event,
+    function,
+    log2_count,
+    no,
+    query,
+    same,
+    seq,
+)
+from elsinore.language.durations import parse_duration
+from elsinore.language.parser import parse_expression, parse_pattern, parse_query, parse_workload
+from elsinore.language.render import column_name, render
+
+__all__ = [
+    "column",
+    "column_name",
+    "count",
+    "event",
+    "function",
+    "log2_count",
+    "no",
+    "parse_duration",
+    "parse_expression",
+    "parse_pattern",
+    "parse_query",
+    "parse_workload",
+    "query",
+    "render",
+    "same",
+    "seq",
+]

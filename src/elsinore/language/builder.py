@@ -1,0 +1,238 @@
+"""Queries in Python: the same nodes as from text, without the text.
+
+    R, T, P = event("Request"), event("Travel"), event("Pickup")
+    q1 = (query("q1").match(seq(R, T.plus(), no(P)))
+          .where(same("driver", "rider"), T.speed < 10)
+          .group_by("district").within("30 minutes", slide="5 minutes")
+          .select(count().alias("trips"), T.duration.sum(), T.speed.avg()))
+
+`select` comes last: it returns the `Query`, which is checked as it is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+
+from elsinore.errors import QuerySemanticError, did_you_mean
+from elsinore.language.durations import EPOCH, parse_duration, parse_origin, whole
+from elsinore.language.keywords import STRATEGIES, strategy_of
+from elsinore.language.patterns import EventTerm, PatternTerm, as_pattern
+from elsinore.language.terms import EventReference, Term, as_expression
+from elsinore.model import (
+    Call,
+    Column,
+    Event,
+    Expression,
+    Negation,
+    Pattern,
+    Query,
+    ReturnItem,
+    Sequence,
+    Strategy,
+    Window,
+)
+from elsinore.model.window import SECOND
+
+Duration = str | timedelta | int | float  # a number counts seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """Attributes with one value throughout a trend or match: `[driver, rider]`."""
+
+    attributes: tuple[str, ...]
+
+
+def event(type: str, variable: str | None = None) -> EventTerm:  # noqa: A002 - the word for it
+    """Return an event of a type; its variable has the type's name unless another is given.
+
+    >>> event("Travel", "T").node
+    Event(type='Travel', variable='T')
+    """
+    return EventTerm(Event(type, type if variable is None else variable))
+
+
+def seq(*parts: PatternTerm | Pattern) -> PatternTerm:
+    """Return the patterns one after another: `SEQ(...)`."""
+    return PatternTerm(Sequence(tuple(as_pattern(part) for part in parts)))
+
+
+def no(pattern: PatternTerm | Pattern) -> PatternTerm:
+    """Return the pattern that nothing matches `pattern` at this place of a `seq`: `NOT p`."""
+    return PatternTerm(Negation(as_pattern(pattern)))
+
+
+def same(*attributes: str) -> Same:
+    """Return the condition that all events have one value of each attribute."""
+    return Same(attributes)
+
+
+def column(name: str) -> Term:
+    """Return an attribute that the query groups by, for `select`; a string does as well."""
+    return Term(Column(name))
+
+
+def count(of: EventTerm | EventReference | Term | None = None) -> Term:
+    """Return the number of trends, `COUNT(*)`, or of a variable's events, `COUNT(T)`.
+
+    >>> T = event("Travel", "T")
+    >>> count().node, count(T).node == T.count().node
+    (Call(name='COUNT', arguments=()), True)
+    """
+    if of is None:
+        return Term(Call("COUNT", ()))
+    return of.count()
+
+
+def log2_count() -> Term:
+    """Return the binary logarithm of the number of trends: `LOG2(COUNT(*))`."""
+    return count().log2()
+
+
+def function(name: str, *arguments: Term | bool | float | str | None) -> Term:
+    """Return the call of an aggregate that the user defines, over `b.all.x` or `b.earlier.x`."""
+    return Term(Call(name.upper(), tuple(as_expression(argument) for argument in arguments)))
+
+
+def query(name: str) -> QueryBuilder:
+    """Return an empty query; `match`, optional clauses and `select` make it a `Query`.
+
+    >>> A, B = event("A"), event("B")
+    >>> found = query("q").match(seq(A, B.plus())).within("10 minutes").select(count())
+    >>> found.name, found.window.within
+    ('q', 600000000)
+    """
+    return QueryBuilder(name)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryBuilder:
+    """A query in the making. Each method returns a new one; `select` returns the `Query`."""
+
+    name: str
+    pattern: Pattern | None = None
+    equivalence: tuple[str, ...] = ()
+    conditions: tuple[Expression, ...] = ()
+    grouping: tuple[str, ...] = ()
+    window: Window | None = None
+    selection: Strategy = Strategy.ANY
+    options: dict[str, float | int | bool] = field(default_factory=dict)
+
+    def match(self, pattern: PatternTerm | Pattern) -> QueryBuilder:
+        """Set the pattern."""
+        return replace(self, pattern=as_pattern(pattern))
+
+    def where(self, *conditions: Same | Term) -> QueryBuilder:
+        """Add conditions that all must hold; `same(...)` is one of its own."""
+        equal = tuple(
+            name for part in conditions if isinstance(part, Same) for name in part.attributes
+        )
+        others = tuple(as_expression(part) for part in conditions if not isinstance(part, Same))
+        return replace(
+            self, equivalence=self.equivalence + equal, conditions=self.conditions + others
+        )
+
+    def group_by(self, *attributes: str) -> QueryBuilder:
+        """Add attributes to group by."""
+        return replace(self, grouping=self.grouping + attributes)
+
+    def within(
+        self,
+        length: Duration,
+        slide: Duration | None = None,
+        origin: str | datetime | float | None = None,
+    ) -> QueryBuilder:
+        """Set the windows: text such as "30 minutes", a timedelta or a number of seconds.
+
+        Raises QuerySyntaxError for a text that is no length of time, QuerySemanticError for one
+        that is not positive.
+        """
+        window = Window(
+            within=_microseconds(length),
+            slide=None if slide is None else _microseconds(slide),
+            origin=0 if origin is None else _origin(origin),
+        )
+        return replace(self, window=window)
+
+    def strategy(self, strategy: Strategy | str) -> QueryBuilder:
+        """Set how many events may be skipped; QuerySemanticError where there is no such strategy.
+
+        >>> query("q").strategy("skip till next match").selection.name
+        'NEXT'
+        """
+        if isinstance(strategy, Strategy):
+            return replace(self, selection=strategy)
+        found = strategy_of(strategy)
+        if found is None:
+            names = tuple(STRATEGIES)
+            raise QuerySemanticError(
+                f"There is no strategy '{strategy}'.{did_you_mean(strategy, names)} "
+                f"Strategies: {', '.join(known.value for known in Strategy)}.",
+                query=self.name,
+                choices=names,
+            )
+        return replace(self, selection=found)
+
+    def confidence(self, at_least: float) -> QueryBuilder:
+        """Keep the matches that are at least this probable."""
+        return replace(self, options=self.options | {"confidence": float(at_least)})
+
+    def collapsed(self) -> QueryBuilder:
+        """Return matches in collapsed form."""
+        return replace(self, options=self.options | {"collapsed": True})
+
+    def limit(self, matches: int) -> QueryBuilder:
+        """Return no more than this many matches."""
+        return replace(self, options=self.options | {"limit": matches})
+
+    def select(self, *items: Term | ReturnItem | str) -> Query:
+        """Return the query that returns these columns; a string is an attribute grouped by.
+
+        Raises QuerySemanticError, or InvalidWorkloadError where it breaks several rules.
+        """
+        if self.pattern is None:
+            raise QuerySemanticError(
+                "The query has no pattern: call match(...) before select(...).", query=self.name
+            )
+        return Query(
+            name=self.name,
+            returns=tuple(_item(item) for item in items),
+            pattern=self.pattern,
+            equivalence=self.equivalence,
+            where=self.conditions,
+            strategy=self.selection,
+            group_by=self.grouping,
+            window=self.window,
+            confidence=self.options.get("confidence"),
+            collapsed=bool(self.options.get("collapsed", False)),
+            limit=_int_or_none(self.options.get("limit")),
+        )
+
+
+def _int_or_none(value: float | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _item(item: Term | ReturnItem | str) -> ReturnItem:
+    if isinstance(item, ReturnItem):
+        return item
+    return ReturnItem(Column(item) if isinstance(item, str) else as_expression(item))
+
+
+def _microseconds(length: Duration) -> int:
+    if isinstance(length, str):
+        return parse_duration(length)
+    if isinstance(length, timedelta):
+        return length // timedelta(microseconds=1)
+    return whole(Fraction(repr(length)) * SECOND)  # as it is written: 0.1 is a tenth
+
+
+def _origin(origin: str | datetime | float) -> int:
+    if isinstance(origin, str):
+        return parse_origin(origin)
+    if isinstance(origin, datetime):
+        moment = origin if origin.tzinfo else origin.replace(tzinfo=UTC)
+        return (moment - EPOCH) // timedelta(microseconds=1)
+    return _microseconds(origin)

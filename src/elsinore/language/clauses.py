@@ -1,0 +1,83 @@
+"""One clause, pattern or expression: from tokens to nodes, by the grammar in grammar.lark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from lark import Lark, Token, UnexpectedToken
+from lark.common import LexerConf
+from lark.exceptions import VisitError
+from lark.lexer import Lexer
+
+from elsinore.errors import QuerySyntaxError
+from elsinore.language.keywords import CLAUSES
+from elsinore.language.transform import ToNodes
+
+PATTERN = "alternation"
+EXPRESSION = "condition"
+
+
+class UnexpectedInput(Exception):  # noqa: N818 - it is data for an error, not one that users see
+    """A token that may not stand where it does: `index` counts from 0, None means too few."""
+
+    def __init__(self, index: int | None, expected: frozenset[str]) -> None:
+        super().__init__(index, expected)
+        self.index = index
+        self.expected = expected
+
+
+class _Tokens(Lexer):
+    """Hands on the tokens it is given."""
+
+    def __init__(self, _: LexerConf) -> None:
+        pass
+
+    def lex(self, lexer_state: Any, parser_state: Any = None) -> Iterator[Token]:  # noqa: ARG002
+        yield from lexer_state
+
+
+@cache
+def _grammar() -> Lark:
+    text = files("elsinore.language").joinpath("grammar.lark").read_text(encoding="utf-8")
+    starts = [f"{kind.lower()}_clause" for kind in CLAUSES] + [PATTERN, EXPRESSION]
+    return Lark(text, parser="lalr", lexer=_Tokens, propagate_positions=True, start=starts)
+
+
+def _expected(start: str, before: list[Token]) -> frozenset[str]:
+    """Return the token types that may follow `before`.
+
+    Asked of a fresh parser: the one that failed has already reduced for the token it refused, and
+    names too few.
+    """
+    parser = _grammar().parse_interactive(None, start)
+    for token in before:
+        parser.feed_token(token)
+    return frozenset(parser.accepts())  # type: ignore[no-untyped-call]
+
+
+def parse_clause(kind: str, body: list[Token]) -> Any:
+    """Return the value of a clause: what `ToNodes` makes of the tokens after its first word.
+
+    Raises UnexpectedInput where the tokens are not in the grammar, QuerySyntaxError where what they
+    say cannot be.
+    """
+    return parse_tokens(f"{kind.lower()}_clause", body)
+
+
+def parse_tokens(start: str, tokens: list[Token]) -> Any:
+    """Return what `ToNodes` makes of tokens under one of the grammar's start rules."""
+    try:
+        tree = _grammar().parse(tokens, start)
+    except UnexpectedToken as problem:
+        at = problem.token.start_pos if problem.token.type != "$END" else None
+        index = next((n for n, token in enumerate(tokens) if token.start_pos == at), None)
+        raise UnexpectedInput(index, _expected(start, tokens[:index])) from None
+    try:
+        return ToNodes().transform(tree)
+    except VisitError as problem:
+        if isinstance(problem.orig_exc, QuerySyntaxError | RecursionError):
+            raise problem.orig_exc from None
+        raise

@@ -1,0 +1,161 @@
+"""What a syntax error says: what stood there, what was expected, in the user's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+
+from lark import Token
+
+from elsinore.errors import QuerySyntaxError, Span
+from elsinore.language.durations import UNIT_CHOICES
+from elsinore.language.keywords import CLAUSES, OPERATOR_WORDS, RESERVED, nearest
+
+VALUES = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NULL"}
+COMPARISONS = {"EQ", "NE", "LT", "LE", "GT", "GE", "_IS", "_IN", "_BETWEEN"}
+ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
+REPETITIONS = {"PLUS", "STAR", "QMARK", "_LBRACE"}
+NAMES = {"NAME", "QUOTED"}
+PATTERNS = NAMES | {"SEQ", "_LPAR"}
+
+# all of these; these go along; the word for them
+GROUPS: tuple[tuple[AbstractSet[str], AbstractSet[str], str], ...] = (
+    (PATTERNS | {"_NOT"}, set(), "a pattern"),
+    (VALUES | {"_NOT"}, NAMES | {"_LPAR", "_LSQB", "MINUS"}, "a condition"),
+    ({"INT", "STRING", "STAR"}, VALUES | NAMES | {"_LPAR", "_LSQB", "MINUS", "_NOT"}, "a value"),
+    (VALUES | {"NAME"}, NAMES | {"_LPAR", "_LSQB", "MINUS"}, "a value"),
+    (VALUES, {"MINUS"}, "a number or a text"),
+    ({"DOTS", "NAME"}, NAMES | {"INT", "MINUS", "_DOT", "DOTS"}, "i, i-1, 1, LEN or 1..i-1"),
+    (REPETITIONS, {"_LSQB"}, "a repetition such as +"),
+    (NAMES, set(), "a name"),
+    ({"INT", "FLOAT"}, set(), "a number"),
+    ({"INT"}, set(), "a whole number"),
+    (COMPARISONS - {"_IS", "_IN", "_BETWEEN"}, COMPARISONS | {"_NOT"}, "a comparison"),
+    (ARITHMETIC, set(), "an arithmetic operator"),
+)
+SINGLE = {
+    "_COMMA": "','",
+    "_LPAR": "'('",
+    "_RPAR": "')'",
+    "_LSQB": "'['",
+    "_RSQB": "']'",
+    "_LBRACE": "'{'",
+    "_RBRACE": "'}'",
+    "_DOT": "'.'",
+    "DOTS": "'..'",
+    "EQ": "'='",
+    "NE": "'!='",
+    "LT": "'<'",
+    "LE": "'<='",
+    "GT": "'>'",
+    "GE": "'>='",
+    "PLUS": "'+'",
+    "MINUS": "'-'",
+    "STAR": "'*'",
+    "SLASH": "'/'",
+    "PERCENT": "'%'",
+    "QMARK": "'?'",
+    "NAME": "a name",
+    "QUOTED": "a name in quotes",
+    "INT": "a whole number",
+    "FLOAT": "a number",
+    "STRING": "a text in quotes",
+    "UNIT": "a unit such as minutes",
+    "SEQ": "SEQ",
+    "_NOT": "NOT",
+    "_AND": "AND",
+    "_OR": "OR",
+    "_AS": "AS",
+    "_IS": "IS",
+    "_IN": "IN",
+    "_BETWEEN": "BETWEEN",
+    "NULL": "NULL",
+    "TRUE": "TRUE",
+    "FALSE": "FALSE",
+}
+END = "$END"
+COLUMN = "a column such as COUNT(*) or T.speed"
+
+
+def describe(expected: Iterable[str]) -> list[str]:
+    """Return the user's words for token types, several at once where one word covers them.
+
+    >>> describe({"NAME", "QUOTED", "SEQ", "_LPAR", "_NOT"})
+    ['a pattern']
+    """
+    left = set(expected) - {END}
+    words: list[str] = []
+    for all_of, with_it, word in GROUPS:
+        if all_of <= left:
+            left -= all_of | with_it
+            words.append(word)
+    if "an arithmetic operator" in words and "a comparison" in words:
+        words.remove("an arithmetic operator")  # it may be, but hardly ever is what is missing
+    order = list(SINGLE)
+    rest = sorted(left & set(SINGLE), key=order.index)
+    return words + [SINGLE[kind] for kind in rest]
+
+
+def listed(words: list[str]) -> str:
+    """Join words as in a sentence.
+
+    >>> listed(["AND", "WITHIN", "';'"])
+    "AND, WITHIN or ';'"
+    """
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def suggestion(word: str, expected: AbstractSet[str], clauses: Iterable[str]) -> str | None:
+    """Return the valid word that `word` is a slip of, if any: a keyword or a unit."""
+    choices = [text for text, kind in OPERATOR_WORDS.items() if kind in expected]
+    choices += [CLAUSES[kind] for kind in clauses] if END in expected else []
+    choices += UNIT_CHOICES if "UNIT" in expected else ()
+    return nearest(word, choices)
+
+
+def unexpected(
+    token: Token,
+    expected: AbstractSet[str],
+    *,
+    clauses: list[str],
+    follows: str,
+    within: str | None = None,
+    before: Token | None = None,
+) -> QuerySyntaxError:
+    """Make the error for a token where only `expected` token types may stand.
+
+    `clauses` are the clauses that may still follow and `follows` is what ends the query (";");
+    `within` is the clause that the token was read for, `before` the token before it.
+    """
+    words = describe(expected)
+    if within == "RETURN":
+        words = [COLUMN if word == "a condition" else word for word in words]
+    if END in expected:
+        words += [*(CLAUSES[kind] for kind in clauses), follows]
+    text = str(token)
+    span = Span(token.start_pos or 0, token.end_pos or 0)
+    near = suggestion(text, expected, clauses) if token.type in {"NAME", "BY"} else None
+    if token.type == "_LPAR" and before is not None and "INT" not in expected:
+        near = nearest(
+            before, ["SEQ"], near_enough=0.6
+        )  # in a pattern only SEQ stands before a parenthesis
+    hint = f" Did you mean '{near}'?" if near else ""
+    if token.type == "BAD" and text[0] in "\"'`":
+        message = f"This quote is never closed: end it with {text[0]}."
+    elif token.type == "BAD" and text.startswith("/*"):
+        message = "This comment is never closed: end it with */."
+    else:
+        found = "the end of the text" if token.type == "END" else f"'{_short(text)}'"
+        message = f"Expected {listed(words)}, found {found}.{hint}"
+        if token.type not in CLAUSES and text.upper() in RESERVED and "NAME" in expected:
+            message += keyword_hint(token)
+    return QuerySyntaxError(message, span=span, choices=(near,) if near else tuple(words))
+
+
+def keyword_hint(token: Token) -> str:
+    """Return what to do with a keyword that was meant as a name."""
+    return f" '{token}' is a keyword: to use it as a name, write \"{token}\" in quotes."
+
+
+def _short(text: str, most: int = 40) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -1,0 +1,89 @@
+"""The words of the language: clauses, reserved words, strategies, and spellings near to them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+from elsinore.model import Strategy
+
+CLAUSES = {  # token type -> canonical spelling, in canonical order
+    "QUERY": "QUERY",
+    "RETURN": "RETURN",
+    "PATTERN": "PATTERN",
+    "WHERE": "WHERE",
+    "STRATEGY": "STRATEGY",
+    "GROUP_BY": "GROUP BY",
+    "WITHIN": "WITHIN",
+    "SLIDE": "SLIDE",
+    "ORIGIN": "ORIGIN",
+    "CONFIDENCE": "CONFIDENCE",
+    "COLLAPSED": "COLLAPSED",
+    "LIMIT": "LIMIT",
+}
+OPERATOR_WORDS = {  # upper-case word -> token type
+    "SEQ": "SEQ",
+    "NOT": "_NOT",
+    "AND": "_AND",
+    "OR": "_OR",
+    "AS": "_AS",
+    "IS": "_IS",
+    "IN": "_IN",
+    "BETWEEN": "_BETWEEN",
+    "NULL": "NULL",
+    "TRUE": "TRUE",
+    "FALSE": "FALSE",
+}
+RESERVED = frozenset(CLAUSES) | frozenset(OPERATOR_WORDS) | {"EXACT", "GROUP", "BY", "GROUPBY"}
+BARE_NAME = re.compile(r"[^\W\d]\w*")
+
+STRATEGIES = {
+    "SKIP TILL ANY MATCH": Strategy.ANY,
+    "SKIP TILL NEXT MATCH": Strategy.NEXT,
+    "CONTIGUOUS": Strategy.CONTIGUOUS,
+    "STRICT CONTIGUITY": Strategy.CONTIGUOUS,  # SASE: CONTIGUOUS of a query without partition
+    "PARTITION CONTIGUITY": Strategy.CONTIGUOUS,  # SASE: CONTIGUOUS of a partitioned one
+}
+
+NEAR_ENOUGH = 0.75  # difflib's ratio: one slip in five letters is near, another word is not
+
+
+def strategy_of(spelling: str) -> Strategy | None:
+    """Return the strategy of a spelling, in any case and with hyphens or underscores.
+
+    >>> strategy_of("skip-till-next_match").value
+    'SKIP TILL NEXT MATCH'
+    """
+    return STRATEGIES.get(" ".join(re.split(r"[\s_-]+", spelling.strip())).upper())
+
+
+def is_bare_name(name: str) -> bool:
+    """Return whether a name needs no quotes.
+
+    >>> is_bare_name("speed"), is_bare_name("limit"), is_bare_name("odd name")
+    (True, False, False)
+    """
+    return BARE_NAME.fullmatch(name) is not None and name.upper() not in RESERVED
+
+
+def nearest(word: str, choices: Iterable[str], near_enough: float = NEAR_ENOUGH) -> str | None:
+    """Return the choice that `word` is most likely a slip of, None where none is near.
+
+    >>> nearest("PATERN", ["PATTERN", "WHERE"])
+    'PATTERN'
+    """
+    by_fold = {choice.casefold(): choice for choice in choices}
+    near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=near_enough)
+    return by_fold[near[0]] if near else None
+
+
+def nearest_clause(word: str) -> str | None:
+    """Return the token type of the clause that `word` is a slip of, if any.
+
+    >>> nearest_clause("WITHN"), nearest_clause("GRUOP"), nearest_clause("speed")
+    ('WITHIN', 'GROUP_BY', None)
+    """
+    spellings = {kind: kind for kind in CLAUSES} | {"GROUP": "GROUP_BY", "GROUPBY": "GROUP_BY"}
+    found = nearest(word, spellings)
+    return spellings[found] if found else None

@@ -1,0 +1,230 @@
+"""The face of the parser: workloads, queries, patterns and expressions from text."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from elsinore.errors import (
+    InvalidWorkloadError,
+    QueryError,
+    QuerySyntaxError,
+    Source,
+    Span,
+    raise_errors,
+)
+from elsinore.language.clauses import EXPRESSION, PATTERN, UnexpectedInput, parse_tokens
+from elsinore.language.expected import unexpected
+from elsinore.language.parts import (
+    Condition,
+    Length,
+    Named,
+    checked,
+    checked_pattern,
+    expression_of,
+    span_of,
+)
+from elsinore.language.statements import Clauses, Statement, read_clauses, split_statements
+from elsinore.language.tokens import end_token, name_of, tokenize
+from elsinore.model import Expression, Pattern, Query, Strategy, Window, Workload
+
+UNNAMED = "query"  # the name of a text's only query where it gives none
+
+
+def parse_workload(text: str, name: str = "<query>") -> Workload:
+    """Return the queries of a text; `name` is what errors call the text, such as its file's name.
+
+    All errors of all queries are found in one go: a single one is raised as QuerySyntaxError or
+    QuerySemanticError, several as InvalidWorkloadError in text order.
+
+    >>> workload = parse_workload("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 minutes")
+    >>> workload["q"].window.within
+    600000000
+    """
+    source = Source(text, name)
+    errors: list[QueryError] = []
+    queries: list[Query] = []
+    statements = list(split_statements(tokenize(text), end_token(text)))
+    exact_statements = sum(statement.tokens[0].type == "EXACT" for statement in statements)
+    several = len(statements) - exact_statements > 1
+    for statement in statements:
+        if statement.tokens[0].type == "EXACT":
+            errors.extend(_exact_errors(statement))
+            continue
+        title = _title(statement)
+        found: list[QueryError] = []
+        try:
+            query = _query(statement, found, several=several)
+        except RecursionError:
+            query = None
+            found.append(
+                QuerySyntaxError(
+                    "The query is nested too deeply.", span=span_of(statement.tokens[0])
+                )
+            )
+        errors.extend(error.located(source, title) for error in found)
+        if query is not None:
+            queries.append(query)
+    if len(statements) == exact_statements and not errors:
+        message = "Expected QUERY, RETURN or PATTERN, found the end of the text."
+        errors.append(QuerySyntaxError(message, span=span_of(end_token(text))))
+    workload = None
+    if queries:
+        try:
+            workload = Workload(tuple(queries), exact=exact_statements > 0)
+        except (QueryError, InvalidWorkloadError) as error:
+            errors.extend(_each(error))
+    errors = [error.located(source) for error in errors]
+    raise_errors(sorted(errors, key=_place))
+    return cast("Workload", workload)  # without an error there is one
+
+
+def parse_query(text: str, name: str = "<query>") -> Query:
+    """Return the one query of a text; a query without a name is called 'query'.
+
+    Raises what `parse_workload` raises, and QuerySyntaxError where the text holds several queries.
+
+    >>> parse_query("RETURN COUNT(*) PATTERN Travel+").name
+    'query'
+    """
+    workload = parse_workload(text, name)
+    if len(workload) > 1:
+        second = workload.queries[1]
+        raise QuerySyntaxError(
+            "One query is expected here, and this is a second one.",
+            span=second.span,
+            source=Source(text, name),
+            query=second.name,
+        )
+    return workload.queries[0]
+
+
+def parse_pattern(text: str, name: str = "<pattern>") -> Pattern:
+    """Return the pattern that a text holds, as it stands after PATTERN.
+
+    Raises QuerySyntaxError.
+
+    >>> parse_pattern("Travel T")
+    Event(type='Travel', variable='T')
+    """
+    return cast("Pattern", _parse(PATTERN, text, name))
+
+
+def parse_expression(text: str, name: str = "<expression>") -> Expression:
+    """Return the expression that a text holds, as it stands in WHERE or RETURN.
+
+    Raises QuerySyntaxError.
+
+    >>> parse_expression("-5")
+    Literal(value=-5)
+    """
+    return cast("Expression", _parse(EXPRESSION, text, name))
+
+
+def _parse(start: str, text: str, name: str) -> Any:
+    source = Source(text, name)
+    tokens = tokenize(text)
+    try:
+        found = parse_tokens(start, tokens)
+        return checked(expression_of(found)) if start == EXPRESSION else checked_pattern(found)
+    except UnexpectedInput as problem:
+        at = len(tokens) if problem.index is None else problem.index
+        error = unexpected(
+            [*tokens, end_token(text)][at],
+            problem.expected,
+            clauses=[],
+            follows="the end of the text",
+            before=tokens[at - 1] if at else None,
+        )
+        raise error.located(source) from None
+    except RecursionError:
+        raise QuerySyntaxError(
+            "This is nested too deeply.", span=Span(0, len(text)), source=source
+        ) from None
+    except QuerySyntaxError as error:
+        raise error.located(source) from None
+
+
+def _each(error: QueryError | InvalidWorkloadError) -> tuple[QueryError, ...]:
+    return error.errors if isinstance(error, InvalidWorkloadError) else (error,)
+
+
+def _place(error: QueryError) -> int:
+    return error.span.start if error.span else -1
+
+
+def _exact_errors(statement: Statement) -> list[QuerySyntaxError]:
+    rest = statement.tokens[1:]
+    if rest:
+        message = "EXACT stands alone and holds for all queries of the text: end it with ';'."
+        return [QuerySyntaxError(message, span=span_of(rest[0]))]
+    return []
+
+
+def _title(statement: Statement) -> str | None:
+    """Return the name of a query whose clauses may be wrong, for its errors."""
+    first, *rest = statement.tokens
+    if first.type == "QUERY" and rest and rest[0].type in {"NAME", "QUOTED"}:
+        return name_of(rest[0])
+    return None
+
+
+def _query(statement: Statement, errors: list[QueryError], *, several: bool) -> Query | None:
+    """Return the query of a statement; None, and its errors in `errors`, where there is none."""
+    clauses = read_clauses(statement)
+    errors.extend(clauses.errors)
+    if clauses.errors:
+        return None
+    span = _span(statement)
+    for kind, example in (("RETURN", "COUNT(*)"), ("PATTERN", "SEQ(A, B+)")):
+        if kind not in clauses.words:
+            message = f"The query has no {kind}. Add one, such as {kind} {example}."
+            errors.append(QuerySyntaxError(message, span=span))
+    if "QUERY" not in clauses.words and several:
+        message = "One of several queries needs a name: write QUERY and a name before this."
+        errors.append(QuerySyntaxError(message, span=span))
+    if errors:
+        return None
+    try:
+        return _build(clauses, span)
+    except (QueryError, InvalidWorkloadError) as error:
+        errors.extend(_each(error))
+        return None
+
+
+def _span(statement: Statement) -> Span:
+    """Return the place that stands for a whole query: `QUERY name`, or its first word."""
+    first, *rest = statement.tokens
+    if first.type == "QUERY" and rest:
+        return span_of(first).until(span_of(rest[0]))
+    return span_of(first)
+
+
+def _build(clauses: Clauses, span: Span) -> Query:
+    values = clauses.values
+    condition = values.get("WHERE") or Condition((), ())
+    named: Named | None = values.get("QUERY")
+    window = None
+    if "WITHIN" in values:
+        within: Length = values["WITHIN"]
+        slide: Length | None = values.get("SLIDE")
+        origin: Length | None = values.get("ORIGIN")
+        window = Window(
+            within=within.value,
+            slide=slide.value if slide else None,
+            origin=origin.value if origin else 0,
+            span=(slide if slide and slide.value <= 0 else within).span,
+        )
+    return Query(
+        name=named.text if named else UNNAMED,
+        returns=values["RETURN"],
+        pattern=values["PATTERN"],
+        equivalence=condition.equivalence,
+        where=condition.where,
+        strategy=values.get("STRATEGY", Strategy.ANY),
+        group_by=values.get("GROUP_BY", ()),
+        window=window,
+        confidence=values.get("CONFIDENCE"),
+        collapsed=values.get("COLLAPSED", False),
+        limit=values.get("LIMIT"),
+        span=span,
+    )

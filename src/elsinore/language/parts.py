@@ -1,0 +1,151 @@
+"""What the grammar's rules hand to one another until the nodes of the model are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeVar, cast
+
+from lark import Token
+from lark.tree import Meta
+
+from elsinore.errors import QuerySyntaxError, Span
+from elsinore.language.durations import microseconds
+from elsinore.model import Expression, Literal, Pattern
+from elsinore.model import pattern as pt
+from elsinore.model.expression import children, walk
+from elsinore.model.window import SECOND
+
+Node = TypeVar("Node")
+MOST_NESTED = 200  # what recursive functions over nodes can take, with room to spare
+
+
+class Named(NamedTuple):
+    """A name and where it stands; `token` is the token it was written as."""
+
+    text: str
+    token: Token
+
+
+class Quantifier(NamedTuple):
+    """How often a pattern is repeated."""
+
+    least: int
+    most: int | None
+
+
+class Array(NamedTuple):
+    """The `[]` after a Kleene variable."""
+
+
+class Number(NamedTuple):
+    """A number with its units of time, as it was written."""
+
+    parts: tuple[tuple[str, str | None], ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """`[driver, rider]`, until the WHERE clause it stands in takes it out."""
+
+    names: tuple[str, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A WHERE clause: the attributes in `[ ]` and the other conjuncts."""
+
+    equivalence: tuple[str, ...]
+    where: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A length of time or a time in microseconds, and where it stands."""
+
+    value: int
+    span: Span
+
+
+def span_of(item: Meta | Token) -> Span:
+    """Return where a token, or what a rule covers, stands."""
+    if isinstance(item, Token):
+        return Span(item.start_pos or 0, item.end_pos or 0)
+    return Span(0, 0) if item.empty else Span(item.start_pos, item.end_pos)
+
+
+def depth(root: Node, children: Callable[[Node], tuple[Node, ...]]) -> int:
+    """Return how many levels of nodes lie within one another."""
+    level, count = [root], 0
+    while level:
+        level = [child for node in level for child in children(node)]
+        count += 1
+    return count
+
+
+def checked_pattern(pattern: Pattern) -> Pattern:
+    """Return the pattern; QuerySyntaxError where it is too deep."""
+    if depth(pattern, pt.children) > MOST_NESTED:
+        raise QuerySyntaxError(
+            f"More than {MOST_NESTED} patterns within one another.", span=pattern.span
+        )
+    return pattern
+
+
+def checked(expression: Expression) -> Expression:
+    """Return the expression; QuerySyntaxError where `[attribute]` is in it, or it is too deep."""
+    if depth(expression, children) > MOST_NESTED:
+        raise QuerySyntaxError(
+            f"More than {MOST_NESTED} operators within one another. Where they are ORs of one "
+            "attribute, write T.x IN (1, 2, ...).",
+            span=expression.span,
+        )
+    nodes: Iterator[object] = walk(expression)
+    for marker in nodes:
+        if isinstance(marker, Equivalence):
+            raise QuerySyntaxError(
+                f"[{', '.join(marker.names)}] holds for the whole trend or match, so it stands on "
+                "the top of WHERE only, joined to the rest by AND.",
+                span=marker.span,
+            )
+    return expression
+
+
+def literal_of(number: Number) -> Literal:
+    """Return a number as a literal: units of time make it a number of seconds."""
+    text, unit = number.parts[0]
+    try:
+        if unit is None:
+            return Literal(int(text) if text.isdigit() else float(text), number.span)
+        seconds = microseconds(list(number.parts)) / SECOND
+        return Literal(int(seconds) if seconds.denominator == 1 else float(seconds), number.span)
+    except (ValueError, OverflowError):
+        raise _too_long(number.span) from None
+
+
+def microseconds_of(number: Number) -> Fraction:
+    """Return a length of time; a number without a unit counts seconds."""
+    try:
+        return microseconds(list(number.parts))
+    except ValueError:
+        raise _too_long(number.span) from None
+
+
+def count_of(token: Token) -> int:
+    """Return a whole number."""
+    try:
+        return int(token)
+    except ValueError:
+        raise _too_long(span_of(token)) from None
+
+
+def _too_long(span: Span) -> QuerySyntaxError:
+    return QuerySyntaxError("This number has too many digits.", span=span)
+
+
+def expression_of(item: Any) -> Expression:
+    """Return an operand as a node: numbers stay as they were written until one needs them."""
+    return literal_of(item) if isinstance(item, Number) else cast("Expression", item)

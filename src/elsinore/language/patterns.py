@@ -1,0 +1,121 @@
+"""Patterns in Python: events and what is made of them by +, *, | and &."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elsinore.language.terms import EventReference, Term
+from elsinore.model import Attribute, Call, Conjunction, Disjunction, Event, Kleene, Pattern
+from elsinore.model import Reference as At
+
+
+@dataclass(frozen=True, slots=True)
+class PatternTerm:
+    """A pattern that can be repeated and joined to others.
+
+    `|` is OR, `&` is AND; several of one kind in a row make one node, as in text.
+    """
+
+    node: Pattern
+
+    def plus(self) -> PatternTerm:
+        """Repeat it once or more: `p+`."""
+        return self.times(1, None)
+
+    def star(self) -> PatternTerm:
+        """Repeat it any number of times: `p*`."""
+        return self.times(0, None)
+
+    def optional(self) -> PatternTerm:
+        """Let it be left out: `p?`."""
+        return self.times(0, 1)
+
+    def times(self, least: int, most: int | None = -1) -> PatternTerm:
+        """Repeat it exactly `least` times, or `least` to `most` times; `most` None is no limit.
+
+        >>> from elsinore.language.builder import event
+        >>> event("A").times(2).node.most, event("A").times(2, None).node.most
+        (2, None)
+        """
+        return PatternTerm(Kleene(self.node, least, least if most == -1 else most))
+
+    def __or__(self, other: PatternTerm | Pattern) -> PatternTerm:
+        return PatternTerm(Disjunction((*_parts(self, Disjunction), as_pattern(other))))
+
+    def __and__(self, other: PatternTerm | Pattern) -> PatternTerm:
+        return PatternTerm(Conjunction((*_parts(self, Conjunction), as_pattern(other))))
+
+
+class EventTerm(PatternTerm):
+    """An event of a pattern, and its variable in conditions and columns.
+
+    `T.speed` is an attribute, and so is `T["odd name"]`, which any name may be given to, even one
+    that is a method here. For match queries `b.current`, `b.previous`, `b.first`, `b.last`, `b.all`
+    and `b.earlier` say which of a Kleene variable's events is meant.
+
+    >>> from elsinore.language import render
+    >>> from elsinore.language.builder import event
+    >>> b = event("LoadStd", "b")
+    >>> render((b.current.val >= b.previous.val).node)
+    'b[i].val >= b[i-1].val'
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Term:
+        if name.startswith("__") or name == "node":  # what copying and pickling look for
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Term:
+        return Term(Attribute(self._variable, name))
+
+    @property
+    def _variable(self) -> str:
+        node = self.node
+        if not isinstance(node, Event):
+            raise TypeError("an EventTerm holds an Event")
+        return node.variable
+
+    @property
+    def current(self) -> EventReference:
+        """The event being selected: `b[i]`."""
+        return EventReference(self._variable, At.CURRENT)
+
+    @property
+    def previous(self) -> EventReference:
+        """The event selected before it: `b[i-1]`."""
+        return EventReference(self._variable, At.PREVIOUS)
+
+    @property
+    def first(self) -> EventReference:
+        """The first event: `b[1]`."""
+        return EventReference(self._variable, At.FIRST)
+
+    @property
+    def last(self) -> EventReference:
+        """The last event: `b[b.LEN]`."""
+        return EventReference(self._variable, At.LAST)
+
+    @property
+    def all(self) -> EventReference:
+        """All events: `b[]`."""
+        return EventReference(self._variable, At.ALL)
+
+    @property
+    def earlier(self) -> EventReference:
+        """All events before the current one: `b[1..i-1]`."""
+        return EventReference(self._variable, At.EARLIER)
+
+    def count(self) -> Term:
+        """Return the number of the variable's events over all trends: `COUNT(T)`."""
+        return Term(Call("COUNT", (Attribute(self._variable, None),)))
+
+
+def as_pattern(item: PatternTerm | Pattern) -> Pattern:
+    """Return the node of a pattern."""
+    return item.node if isinstance(item, PatternTerm) else item
+
+
+def _parts(term: PatternTerm, kind: type[Disjunction | Conjunction]) -> tuple[Pattern, ...]:
+    return term.node.parts if isinstance(term.node, kind) else (term.node,)

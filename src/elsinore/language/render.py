@@ -1,0 +1,266 @@
+"""From nodes to text: the canonical spelling, which the parser reads back as the same nodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from enum import IntEnum
+
+from elsinore.language.durations import render_duration, render_origin
+from elsinore.language.keywords import is_bare_name
+from elsinore.model import (
+    Attribute,
+    Binary,
+    Call,
+    Column,
+    Conjunction,
+    Disjunction,
+    Event,
+    Expression,
+    InList,
+    IsNull,
+    Kind,
+    Kleene,
+    Literal,
+    Negation,
+    Negative,
+    Not,
+    Operator,
+    Pattern,
+    Query,
+    Reference,
+    ReturnItem,
+    Sequence,
+    Strategy,
+    Window,
+    Workload,
+)
+
+REPETITIONS = {(1, None): "+", (0, None): "*", (0, 1): "?"}
+
+
+class Level(IntEnum):
+    """How tightly an expression binds; one stands in parentheses where a tighter one must."""
+
+    OR = 1
+    AND = 2
+    NOT = 3
+    COMPARISON = 4
+    SUM = 5
+    PRODUCT = 6
+    SIGNED = 7
+    ATOM = 8
+
+
+LEVELS = {
+    Operator.OR: Level.OR,
+    Operator.AND: Level.AND,
+    Operator.ADD: Level.SUM,
+    Operator.SUB: Level.SUM,
+    Operator.MUL: Level.PRODUCT,
+    Operator.DIV: Level.PRODUCT,
+    Operator.MOD: Level.PRODUCT,
+}
+
+
+def render(node: Workload | Query | Pattern | Expression) -> str:
+    """Return the text of a node; parsing it gives an equal node.
+
+    The one thing that has no text is the number NaN: it is written NULL, as which it counts.
+
+    >>> from elsinore.language import parse_expression
+    >>> render(parse_expression("not (T.speed<10 or T.x is null)"))
+    'NOT (T.speed < 10 OR T.x IS NULL)'
+    """
+    match node:
+        case Workload():
+            parts = ["EXACT;"] if node.exact else []
+            return "\n\n".join([*parts, *(f"{_query(query)};" for query in node.queries)])
+        case Query():
+            return f"{_query(node)};"
+        case Event() | Sequence() | Kleene() | Disjunction() | Conjunction() | Negation():
+            return _pattern(node, Level.OR)
+        case _:
+            return _expression(node, Level.OR, str.upper)
+
+
+def column_name(item: ReturnItem) -> str:
+    """Return the name of a result's column: the alias, or the text with functions in lower case.
+
+    >>> from elsinore.model import Attribute, Call
+    >>> column_name(ReturnItem(Call("SUM", (Attribute("T", "duration"),))))
+    'sum(T.duration)'
+    """
+    if item.alias is not None:
+        return item.alias
+    if isinstance(item.expression, Column):
+        return item.expression.name
+    return _expression(item.expression, Level.OR, str.lower)
+
+
+def render_name(name: str) -> str:
+    """Return a name, in double quotes where it would not be read as a name without.
+
+    >>> print(render_name("T"), render_name("odd name"), render_name("limit"))
+    T "odd name" "limit"
+    """
+    return name if is_bare_name(name) else _quoted(name)
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(render_name(name) for name in names)
+
+
+# --- queries --------------------------------------------------------------------------------------
+
+
+def _query(query: Query) -> str:
+    lines = [
+        f"QUERY {render_name(query.name)}",
+        f"RETURN   {', '.join(_item(item) for item in query.returns)}",
+        f"PATTERN  {_pattern(query.pattern, Level.OR)}",
+    ]
+    conditions = [f"[{_names(query.equivalence)}]"] if query.equivalence else []
+    conditions += [_expression(part, Level.NOT, str.upper) for part in query.where]
+    if conditions:
+        lines.append(f"WHERE    {' AND '.join(conditions)}")
+    if query.strategy is not Strategy.ANY or query.kind is Kind.MATCHES:
+        lines.append(f"STRATEGY {query.strategy.value}")
+    if query.group_by:
+        lines.append(f"GROUP BY {_names(query.group_by)}")
+    if query.window:
+        lines.append(_window(query.window))
+    if query.confidence is not None:
+        lines.append(f"CONFIDENCE >= {float(query.confidence)!r}")
+    if query.collapsed:
+        lines.append("COLLAPSED")
+    if query.limit is not None:
+        lines.append(f"LIMIT    {query.limit}")
+    return "\n".join(lines)
+
+
+def _item(item: ReturnItem) -> str:
+    text = _expression(item.expression, Level.OR, str.upper)
+    return text if item.alias is None else f"{text} AS {render_name(item.alias)}"
+
+
+def _window(window: Window) -> str:
+    text = f"WITHIN   {render_duration(window.within)}"
+    if window.slide is not None:
+        text += f" SLIDE {render_duration(window.slide)}"
+    if window.origin:
+        text += f" ORIGIN {render_origin(window.origin)}"
+    return text
+
+
+# --- patterns -------------------------------------------------------------------------------------
+
+
+def _pattern(pattern: Pattern, tightest: Level) -> str:
+    """Return the text of a pattern, in parentheses where it binds less tightly than asked."""
+    match pattern:
+        case Event(kind, variable):
+            same = kind == variable
+            return render_name(kind) if same else f"{render_name(kind)} {render_name(variable)}"
+        case Sequence(parts):
+            return f"SEQ({', '.join(_pattern(part, Level.OR) for part in parts)})"
+        case Kleene(inner, least, most):
+            text = _pattern(inner, Level.OR)
+            if not isinstance(inner, Event):
+                text = f"({text})"
+            return text + _repetition(least, most)
+        case Negation(inner):
+            level, text = Level.NOT, f"NOT {_pattern(inner, Level.NOT)}"
+        case Conjunction(parts):
+            level, text = Level.AND, " AND ".join(_pattern(part, Level.NOT) for part in parts)
+        case Disjunction(parts):
+            level, text = Level.OR, " OR ".join(_pattern(part, Level.AND) for part in parts)
+    return text if level >= tightest else f"({text})"
+
+
+def _repetition(least: int, most: int | None) -> str:
+    if (least, most) in REPETITIONS:
+        return REPETITIONS[least, most]
+    if least == most:
+        return f"{{{least}}}"
+    return f"{{{least},{'' if most is None else most}}}"
+
+
+# --- expressions ----------------------------------------------------------------------------------
+
+
+def _expression(node: Expression, tightest: Level, case: Callable[[str], str]) -> str:
+    """Return the text of an expression, in parentheses where it binds less tightly than asked."""
+    level, text = _levelled(node, case)
+    return text if level >= tightest else f"({text})"
+
+
+def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]:
+    match node:
+        case Literal(value):
+            negative = isinstance(value, int | float) and value < 0
+            return (Level.SIGNED if negative else Level.ATOM), _literal(value)
+        case Column(name):
+            return Level.ATOM, render_name(name)
+        case Attribute(variable, attribute, reference):
+            return Level.ATOM, _attribute(variable, attribute, reference)
+        case Call(name, arguments):
+            inside = ", ".join(_expression(argument, Level.OR, case) for argument in arguments)
+            star = "*" if name == "COUNT" and not arguments else ""
+            plain = is_bare_name(name) and name == name.upper()
+            return Level.ATOM, f"{case(name) if plain else _quoted(name)}({inside}{star})"
+        case Negative(operand):
+            text = _expression(operand, Level.ATOM, case)
+            number = isinstance(operand, Literal) and not text.startswith("(")
+            return Level.SIGNED, f"-({text})" if number else f"-{text}"  # -5 is one number
+        case Not(IsNull(operand)):
+            return Level.COMPARISON, f"{_expression(operand, Level.SUM, case)} IS NOT NULL"
+        case IsNull(operand):
+            return Level.COMPARISON, f"{_expression(operand, Level.SUM, case)} IS NULL"
+        case Not(InList(operand, choices)):
+            return Level.COMPARISON, _in(operand, "NOT IN", choices, case)
+        case InList(operand, choices):
+            return Level.COMPARISON, _in(operand, "IN", choices, case)
+        case Not(operand):
+            return Level.NOT, f"NOT {_expression(operand, Level.NOT, case)}"
+        case Binary(operator, left, right):
+            level = LEVELS.get(operator, Level.COMPARISON)
+            tighter = Level(level + 1)
+            on_left = tighter if level is Level.COMPARISON else level  # a < b < c is not allowed
+            first, second = _expression(left, on_left, case), _expression(right, tighter, case)
+            return level, f"{first} {operator.value} {second}"
+
+
+def _in(
+    operand: Expression, word: str, choices: tuple[Literal, ...], case: Callable[[str], str]
+) -> str:
+    listed = ", ".join(_literal(choice.value) for choice in choices)
+    return f"{_expression(operand, Level.SUM, case)} {word} ({listed})"
+
+
+def _attribute(variable: str, name: str | None, reference: Reference) -> str:
+    bound = render_name(variable)
+    index = f"[{bound}.LEN]" if reference is Reference.LAST else reference.value
+    return f"{bound}{index}{'' if name is None else '.' + render_name(name)}"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(value: bool | float | str | None) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case int():
+            return str(value)
+        case float() if math.isnan(value):
+            return "NULL"
+        case float() if math.isinf(value):
+            return "1e999" if value > 0 else "-1e999"  # beyond every double
+        case _:
+            return repr(value)

@@ -1,0 +1,215 @@
+"""Expressions in Python: attributes of events, and what operators and methods make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from elsinore.model import (
+    Attribute,
+    Binary,
+    Call,
+    Expression,
+    InList,
+    IsNull,
+    Literal,
+    Negative,
+    Not,
+    Operator,
+    Reference,
+    ReturnItem,
+)
+
+Value = bool | int | float | str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """An expression under way: comparing, joining and computing make new ones.
+
+    `&`, `|` and `~` are AND, OR and NOT; Python's own `and`, `or` and `not` cannot be had, and
+    neither can `1 < T.x < 5`: they raise TypeError rather than mean something else.
+
+    >>> from elsinore.language import render
+    >>> from elsinore.language.builder import event
+    >>> T = event("Travel", "T")
+    >>> render(((T.speed < 10) | T.fare.is_null()).node)
+    'T.speed < 10 OR T.fare IS NULL'
+    """
+
+    node: Expression
+
+    # --- conditions -----------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> Term:  # type: ignore[override]
+        return self._with(Operator.EQ, other)
+
+    def __ne__(self, other: object) -> Term:  # type: ignore[override]
+        return self._with(Operator.NE, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __lt__(self, other: object) -> Term:
+        return self._with(Operator.LT, other)
+
+    def __le__(self, other: object) -> Term:
+        return self._with(Operator.LE, other)
+
+    def __gt__(self, other: object) -> Term:
+        return self._with(Operator.GT, other)
+
+    def __ge__(self, other: object) -> Term:
+        return self._with(Operator.GE, other)
+
+    def __and__(self, other: object) -> Term:
+        return self._with(Operator.AND, other)
+
+    def __or__(self, other: object) -> Term:
+        return self._with(Operator.OR, other)
+
+    def __invert__(self) -> Term:
+        return Term(Not(self.node))
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "A condition on events is neither true nor false yet. Join conditions by & and |, turn "
+            "them round by ~, each in parentheses, and write (1 < x) & (x < 5) for 1 < x < 5."
+        )
+
+    def is_null(self) -> Term:
+        """Return whether there is no value."""
+        return Term(IsNull(self.node))
+
+    def is_not_null(self) -> Term:
+        """Return whether there is a value."""
+        return Term(Not(IsNull(self.node)))
+
+    def is_in(self, choices: Iterable[Value]) -> Term:
+        """Return whether the value is one of these."""
+        return Term(InList(self.node, tuple(_literal(choice) for choice in choices)))
+
+    def between(self, least: object, most: object) -> Term:
+        """Return whether the value lies between two others, or is one of them."""
+        return (self >= least) & (self <= most)
+
+    # --- arithmetic -----------------------------------------------------------------------------
+
+    def __add__(self, other: object) -> Term:
+        return self._with(Operator.ADD, other)
+
+    def __radd__(self, other: object) -> Term:
+        return Term(as_expression(other))._with(Operator.ADD, self)
+
+    def __sub__(self, other: object) -> Term:
+        return self._with(Operator.SUB, other)
+
+    def __rsub__(self, other: object) -> Term:
+        return Term(as_expression(other))._with(Operator.SUB, self)
+
+    def __mul__(self, other: object) -> Term:
+        return self._with(Operator.MUL, other)
+
+    def __rmul__(self, other: object) -> Term:
+        return Term(as_expression(other))._with(Operator.MUL, self)
+
+    def __truediv__(self, other: object) -> Term:
+        return self._with(Operator.DIV, other)
+
+    def __rtruediv__(self, other: object) -> Term:
+        return Term(as_expression(other))._with(Operator.DIV, self)
+
+    def __mod__(self, other: object) -> Term:
+        return self._with(Operator.MOD, other)
+
+    def __rmod__(self, other: object) -> Term:
+        return Term(as_expression(other))._with(Operator.MOD, self)
+
+    def __neg__(self) -> Term:
+        return Term(Negative(self.node))
+
+    def __abs__(self) -> Term:
+        return self._call("ABS")
+
+    # --- functions and columns ------------------------------------------------------------------
+
+    def abs(self) -> Term:
+        """Return the absolute value."""
+        return self._call("ABS")
+
+    def log2(self) -> Term:
+        """Return the binary logarithm."""
+        return self._call("LOG2")
+
+    def count(self) -> Term:
+        """Return the number of values: for `b.all.x`."""
+        return self._call("COUNT")
+
+    def sum(self) -> Term:
+        """Return the sum over all trends, or over a match's events for `b.all.x`."""
+        return self._call("SUM")
+
+    def avg(self) -> Term:
+        """Return the average, over what `sum` adds up."""
+        return self._call("AVG")
+
+    def min(self) -> Term:
+        """Return the least value, of what `sum` adds up."""
+        return self._call("MIN")
+
+    def max(self) -> Term:
+        """Return the greatest value, of what `sum` adds up."""
+        return self._call("MAX")
+
+    def alias(self, name: str) -> ReturnItem:
+        """Return the column of this name, for `select`."""
+        return ReturnItem(self.node, name)
+
+    def _call(self, name: str) -> Term:
+        return Term(Call(name, (self.node,)))
+
+    def _with(self, operator: Operator, other: object) -> Term:
+        return Term(Binary(operator, self.node, as_expression(other)))
+
+
+@dataclass(frozen=True, slots=True)
+class EventReference:
+    """Some events of a variable: `b.current`, `b.all`; it has the variable's attributes."""
+
+    _variable: str
+    _reference: Reference
+
+    def __getattr__(self, name: str) -> Term:
+        if name.startswith("__") or name in {"_variable", "_reference"}:
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Term:
+        return Term(Attribute(self._variable, name, self._reference))
+
+    def count(self) -> Term:
+        """Return the number of these events: `COUNT(b[])`."""
+        return Term(Call("COUNT", (as_expression(self),)))
+
+    def alias(self, name: str) -> ReturnItem:
+        """Return the column of this name, for `select`: the events themselves."""
+        return ReturnItem(as_expression(self), name)
+
+
+def as_expression(item: object) -> Expression:
+    """Return the node of a term, or of a Python value; TypeError for anything else."""
+    if isinstance(item, Term):
+        return item.node
+    if isinstance(item, EventReference):
+        return Attribute(item._variable, None, item._reference)
+    return _literal(item)
+
+
+def _literal(value: object) -> Literal:
+    if hasattr(value, "item") and callable(value.item):  # a NumPy scalar
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return Literal(value)
+    raise TypeError(
+        f"A condition compares attributes, numbers, strings, True, False and None; not {value!r} "
+        f"({type(value).__name__})."
+    )

@@ -1,0 +1,151 @@
+"""From text to tokens: words, numbers, strings and signs, each with its place.
+
+Words are told apart here and not in the grammar, because whether a word is a keyword depends on
+where it stands: `T.limit` and `[limit]` name an attribute, `LIMIT 10` is a clause.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lark import Token
+
+from elsinore.language.durations import is_unit
+from elsinore.language.keywords import CLAUSES, OPERATOR_WORDS
+
+SIGNS = {
+    ",": "_COMMA",
+    ";": "_SEMICOLON",
+    "(": "_LPAR",
+    ")": "_RPAR",
+    "[": "_LSQB",
+    "]": "_RSQB",
+    "{": "_LBRACE",
+    "}": "_RBRACE",
+    "..": "DOTS",
+    ".": "_DOT",
+    "+": "PLUS",
+    "-": "MINUS",
+    "*": "STAR",
+    "/": "SLASH",
+    "%": "PERCENT",
+    "?": "QMARK",
+    "=": "EQ",
+    "==": "EQ",
+    "!=": "NE",
+    "<>": "NE",
+    "≠": "NE",
+    "<": "LT",
+    "<=": "LE",
+    "≤": "LE",
+    ">": "GT",
+    ">=": "GE",
+    "≥": "GE",
+    "∧": "_AND",
+    "&": "_AND",
+    "&&": "_AND",
+    "∨": "_OR",
+    "|": "_OR",
+    "||": "_OR",
+    "¬": "_NOT",
+    "!": "_NOT",
+}
+_SIGN = "|".join(re.escape(sign) for sign in sorted(SIGNS, key=len, reverse=True))
+TOKEN = re.compile(
+    rf"""
+      (?P<SPACE>      \s+ | --[^\n]* | /\*.*?\*/ | \ufeff )
+    | (?P<OPEN>       /\* )
+    | (?P<STRING>     '(?:[^']|'')*' )
+    | (?P<QUOTED>     "(?:[^"]|"")+" | `(?:[^`]|``)+` )
+    | (?P<FLOAT>      [0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?(?![0-9]) | [0-9]+[eE][+-]?[0-9]+ )
+    | (?P<INT>        [0-9]+ )
+    | (?P<GROUP_BY>   (?i:group(?:-|_|\s+)?by)\b )
+    | (?P<WORD>       [^\W\d]\w* )
+    | (?P<SIGN>       {_SIGN} )
+    | (?P<BAD>        . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+QUOTES = {"'": "text", '"': "name", "`": "name"}
+
+
+def tokenize(text: str) -> list[Token]:
+    """Cut a text into tokens; spaces and comments are left out.
+
+    What cannot be read becomes a token of type BAD, which no rule takes, so that it is reported
+    where it stands.
+
+    >>> [token.type for token in tokenize("WHERE T.limit <= 30 min -- a remark")]
+    ['WHERE', 'NAME', '_DOT', 'NAME', 'LE', 'INT', 'UNIT']
+    """
+    tokens: list[Token] = []
+    position = 0
+    while position < len(text):
+        found = TOKEN.match(text, position)
+        if found is None or found.lastgroup is None:  # the last alternative takes any character
+            raise AssertionError(f"no token at {position}")
+        kind, value, position = found.lastgroup, found[0], found.end()
+        if kind == "SPACE":
+            continue
+        if (kind == "BAD" and value in QUOTES) or kind == "OPEN":  # never closed: take the line
+            kind = "BAD"
+            stop = text.find("\n", found.start())
+            position = len(text) if stop < 0 else stop
+            value = text[found.start() : position]
+        tokens.append(_token(_kind(kind, value, tokens), value, found.start(), position))
+    return tokens
+
+
+def _token(kind: str, value: str, start: int, stop: int) -> Token:
+    return Token(kind, value, start_pos=start, end_pos=stop)
+
+
+def renamed(token: Token, kind: str) -> Token:
+    """Return the same text as a token of another type."""
+    return _token(kind, str(token), token.start_pos or 0, token.end_pos or 0)
+
+
+def end_token(text: str) -> Token:
+    """Return a token for the end of a text, at its last visible character's right."""
+    stop = len(text.rstrip())
+    return _token("END", "", stop, stop + 1)
+
+
+def _kind(kind: str, value: str, before: list[Token]) -> str:
+    previous = before[-1].type if before else None
+    if kind == "SIGN":
+        return SIGNS[value]
+    if kind not in {"WORD", "GROUP_BY"}:
+        return kind
+    if previous == "_DOT" or (previous in {"_LSQB", "_COMMA"} and _in_brackets(before)):
+        return "NAME"
+    if kind == "GROUP_BY":
+        return kind
+    if previous in {"INT", "FLOAT"} and is_unit(value):
+        return "UNIT"
+    upper = value.upper()
+    if upper in CLAUSES or upper in {"EXACT", "GROUP", "BY"}:
+        return upper
+    return OPERATOR_WORDS.get(upper, "NAME")
+
+
+def _in_brackets(before: list[Token]) -> bool:
+    """Return whether the tokens end inside `[`, after names and commas only."""
+    for token in reversed(before):
+        if token.type == "_LSQB":
+            return True
+        if token.type not in {"NAME", "QUOTED", "_COMMA"}:
+            return False
+    return False
+
+
+def name_of(token: Token) -> str:
+    """Return the name that a NAME or QUOTED token stands for.
+
+    >>> name_of(tokenize('"odd ""name"')[0])
+    'odd "name'
+    """
+    if token.type != "QUOTED":
+        return str(token)
+    quote = token[0]
+    return token[1:-1].replace(quote * 2, quote)

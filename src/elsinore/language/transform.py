@@ -1,0 +1,343 @@
+# ruff: noqa: D102, ARG002 - a method is what the rule of its name in grammar.lark makes of its items
+"""From parse trees to the model's nodes: one method per rule of the grammar.
+
+Every node gets the span of its text. What the grammar is too coarse to refuse (the inside of
+`b[...]`, names of strategies, odd numbers) is refused here, at its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Items
+from dataclasses import replace
+from typing import Any, cast
+
+from lark import Token, v_args
+from lark.tree import Meta
+from lark.visitors import Transformer_NonRecursive
+
+from elsinore.errors import QuerySyntaxError, Span, did_you_mean
+from elsinore.language.durations import parse_origin, whole
+from elsinore.language.keywords import STRATEGIES, strategy_of
+from elsinore.language.parts import (
+    Array,
+    Condition,
+    Equivalence,
+    Length,
+    Named,
+    Number,
+    Quantifier,
+    checked,
+    checked_pattern,
+    count_of,
+    expression_of,
+    literal_of,
+    microseconds_of,
+    span_of,
+)
+from elsinore.language.tokens import name_of
+from elsinore.model import (
+    Attribute,
+    Binary,
+    Call,
+    Column,
+    Conjunction,
+    Disjunction,
+    Event,
+    Expression,
+    InList,
+    IsNull,
+    Kleene,
+    Literal,
+    Negation,
+    Negative,
+    Not,
+    Operator,
+    Pattern,
+    Reference,
+    ReturnItem,
+    Sequence,
+    Strategy,
+)
+from elsinore.model.expression import AGGREGATES, conjuncts
+
+INDEXES = {
+    "": Reference.ALL,
+    "i": Reference.CURRENT,
+    "i - 1": Reference.PREVIOUS,
+    "1": Reference.FIRST,
+    "len": Reference.LAST,
+    ".. i - 1": Reference.EARLIER,
+    "1 .. i - 1": Reference.EARLIER,
+}
+OPERATORS = {  # token type -> operator
+    "EQ": Operator.EQ,
+    "NE": Operator.NE,
+    "LT": Operator.LT,
+    "LE": Operator.LE,
+    "GT": Operator.GT,
+    "GE": Operator.GE,
+    "PLUS": Operator.ADD,
+    "MINUS": Operator.SUB,
+    "STAR": Operator.MUL,
+    "SLASH": Operator.DIV,
+    "PERCENT": Operator.MOD,
+}
+QUANTIFIERS = {"PLUS": (1, None), "STAR": (0, None), "QMARK": (0, 1)}
+
+
+@v_args(meta=True)
+class ToNodes(Transformer_NonRecursive[Token, Any]):
+    """Turns the tree of a clause, a pattern or an expression into nodes."""
+
+    # --- names and numbers ----------------------------------------------------------------------
+
+    def name(self, _: Meta, items: Items[Token]) -> Named:
+        return Named(name_of(items[0]), items[0])
+
+    def number(self, _: Meta, items: Items[Token]) -> Token:
+        return items[0]
+
+    def quantity(self, meta: Meta, items: Items[Token]) -> Number:
+        texts = [str(item) for item in items]
+        if len(texts) == 1:
+            return Number(((texts[0], None),), span_of(meta))
+        return Number(tuple(zip(texts[::2], texts[1::2], strict=True)), span_of(meta))
+
+    # --- clauses --------------------------------------------------------------------------------
+
+    def query_clause(self, _: Meta, items: Items[Named]) -> Named:
+        return items[0]
+
+    def item(self, _: Meta, items: Items[Any]) -> ReturnItem:
+        alias = items[1].text if len(items) > 1 else None
+        return ReturnItem(checked(expression_of(items[0])), alias)
+
+    def return_clause(self, _: Meta, items: Items[ReturnItem]) -> tuple[ReturnItem, ...]:
+        return tuple(items)
+
+    def pattern_clause(self, _: Meta, items: Items[Pattern]) -> Pattern:
+        return checked_pattern(items[0])
+
+    def where_clause(self, _: Meta, items: Items[Any]) -> Condition:
+        names: tuple[str, ...] = ()
+        where: list[Expression] = []
+        for part in conjuncts(expression_of(items[0])):
+            marker: object = part
+            if isinstance(marker, Equivalence):
+                names += marker.names
+            else:
+                where.append(checked(part))
+        return Condition(names, tuple(where))
+
+    def group_by_clause(self, _: Meta, items: Items[Named]) -> tuple[str, ...]:
+        return tuple(item.text for item in items)
+
+    def strategy_clause(self, meta: Meta, items: Items[Token]) -> Strategy:
+        spelling = " ".join(item for item in items if item.type == "NAME")
+        strategy = strategy_of(spelling)
+        if strategy is None:
+            names = tuple(STRATEGIES)
+            raise QuerySyntaxError(
+                f"There is no such strategy.{did_you_mean(spelling, names)} "
+                f"Strategies: {', '.join(known.value for known in Strategy)}.",
+                span=span_of(meta),
+                choices=names,
+            )
+        return strategy
+
+    def within_clause(self, meta: Meta, items: Items[Number]) -> Length:
+        return Length(self._whole(items[0]), span_of(meta))
+
+    slide_clause = within_clause
+
+    def origin_clause(self, meta: Meta, items: Items[Any]) -> Length:
+        if isinstance(items[0], Token) and items[0].type == "STRING":
+            try:
+                return Length(parse_origin(_string(items[0])), span_of(meta))
+            except QuerySyntaxError as error:
+                error.span = span_of(meta)
+                raise
+        value = self._whole(items[-1])
+        return Length(-value if len(items) > 1 else value, span_of(meta))
+
+    @staticmethod
+    def _whole(number: Number) -> int:
+        try:
+            return whole(microseconds_of(number))
+        except QuerySyntaxError as error:
+            error.span = number.span
+            raise
+
+    def confidence_clause(self, _: Meta, items: Items[Token]) -> float:
+        return float(items[1])
+
+    def collapsed_clause(self, _: Meta, items: Items[Any]) -> bool:
+        return True
+
+    def limit_clause(self, _: Meta, items: Items[Token]) -> int:
+        return count_of(items[0])
+
+    # --- patterns -------------------------------------------------------------------------------
+
+    def event(self, meta: Meta, items: Items[Named | Quantifier | Array]) -> Pattern:
+        names = [item.text for item in items if isinstance(item, Named)]
+        quantifiers = [item for item in items if isinstance(item, Quantifier)]
+        if not quantifiers and any(isinstance(item, Array) for item in items):
+            quantifiers = [Quantifier(1, None)]  # SASE: `T[]` is a Kleene plus variable
+        event = Event(names[0], names[-1], span_of(meta))
+        return _repeated(event, quantifiers, span_of(meta))
+
+    def array(self, _: Meta, items: Items[Any]) -> Array:
+        return Array()
+
+    def repetition(self, meta: Meta, items: Items[Any]) -> Pattern:
+        return _repeated(items[0], items[1:], span_of(meta))
+
+    def quantifier(self, _: Meta, items: Items[Token]) -> Quantifier:
+        return Quantifier(*QUANTIFIERS[items[0].type])
+
+    def exactly(self, _: Meta, items: Items[Token]) -> Quantifier:
+        return Quantifier(count_of(items[0]), count_of(items[0]))
+
+    def at_least(self, _: Meta, items: Items[Token]) -> Quantifier:
+        return Quantifier(count_of(items[0]), None)
+
+    def at_most(self, _: Meta, items: Items[Token]) -> Quantifier:
+        return Quantifier(0, count_of(items[0]))
+
+    def between_counts(self, _: Meta, items: Items[Token]) -> Quantifier:
+        return Quantifier(count_of(items[0]), count_of(items[1]))
+
+    def sequence(self, meta: Meta, items: Items[Any]) -> Sequence:
+        return Sequence(tuple(items[1:]), span_of(meta))  # the first item is the word SEQ
+
+    def disjunction(self, meta: Meta, items: Items[Pattern]) -> Disjunction:
+        return Disjunction(tuple(items), span_of(meta))
+
+    def conjunction(self, meta: Meta, items: Items[Pattern]) -> Conjunction:
+        return Conjunction(tuple(items), span_of(meta))
+
+    def negation(self, meta: Meta, items: Items[Pattern]) -> Negation:
+        return Negation(items[0], span_of(meta))
+
+    def pattern_group(self, meta: Meta, items: Items[Pattern]) -> Pattern:
+        return replace(items[0], span=span_of(meta))
+
+    # --- expressions ----------------------------------------------------------------------------
+
+    def binary(self, meta: Meta, items: Items[Any]) -> Binary:
+        left, sign, right = items
+        return Binary(
+            OPERATORS[sign.type], expression_of(left), expression_of(right), span_of(meta)
+        )
+
+    def either(self, meta: Meta, items: Items[Any]) -> Binary:
+        return Binary(Operator.OR, expression_of(items[0]), expression_of(items[1]), span_of(meta))
+
+    def both(self, meta: Meta, items: Items[Any]) -> Binary:
+        return Binary(Operator.AND, expression_of(items[0]), expression_of(items[1]), span_of(meta))
+
+    def not_(self, meta: Meta, items: Items[Any]) -> Not:
+        return Not(expression_of(items[0]), span_of(meta))
+
+    def is_null(self, meta: Meta, items: Items[Any]) -> IsNull:
+        return IsNull(expression_of(items[0]), span_of(meta))
+
+    def is_not_null(self, meta: Meta, items: Items[Any]) -> Not:
+        return Not(self.is_null(meta, items), span_of(meta))
+
+    def in_list(self, meta: Meta, items: Items[Any]) -> InList:
+        return InList(expression_of(items[0]), items[1], span_of(meta))
+
+    def not_in_list(self, meta: Meta, items: Items[Any]) -> Not:
+        return Not(self.in_list(meta, items), span_of(meta))
+
+    def between(self, meta: Meta, items: Items[Any]) -> Binary:
+        value, least, most = (expression_of(item) for item in items)
+        span = span_of(meta)
+        above = Binary(Operator.GE, value, least, span)
+        return Binary(Operator.AND, above, Binary(Operator.LE, value, most, span), span)
+
+    def not_between(self, meta: Meta, items: Items[Any]) -> Not:
+        return Not(self.between(meta, items), span_of(meta))
+
+    def negative(self, meta: Meta, items: Items[Any]) -> Negative:
+        return Negative(expression_of(items[1]), span_of(meta))
+
+    def negative_number(self, meta: Meta, items: Items[Any]) -> Literal:
+        value = literal_of(items[1]).value
+        return Literal(-cast("int | float", value), span_of(meta))
+
+    def string(self, meta: Meta, items: Items[Token]) -> Literal:
+        return Literal(_string(items[0]), span_of(meta))
+
+    def true(self, meta: Meta, items: Items[Token]) -> Literal:
+        return Literal(value=True, span=span_of(meta))
+
+    def false(self, meta: Meta, items: Items[Token]) -> Literal:
+        return Literal(value=False, span=span_of(meta))
+
+    def null(self, meta: Meta, items: Items[Token]) -> Literal:
+        return Literal(None, span_of(meta))
+
+    def list(self, _: Meta, items: Items[Any]) -> tuple[Literal, ...]:
+        return tuple(cast("Literal", expression_of(item)) for item in items)
+
+    def column(self, meta: Meta, items: Items[Named]) -> Column:
+        return Column(items[0].text, span_of(meta))
+
+    def attribute(self, meta: Meta, items: Items[Named]) -> Attribute:
+        return Attribute(items[0].text, items[1].text, span=span_of(meta))
+
+    def index(self, meta: Meta, items: Items[Token]) -> tuple[tuple[Token, ...], Span | None]:
+        return tuple(items), None if meta.empty else span_of(meta)
+
+    def indexed(self, meta: Meta, items: Items[Any]) -> Attribute:
+        variable, (pieces, span) = items[0].text, items[1]
+        texts = [str(piece).lower() for piece in pieces]
+        if [name_of(piece) for piece in pieces[:1]] == [variable] and texts[1:] == ["len"]:
+            texts = ["len"]  # b[b.LEN]
+        reference = INDEXES.get(" ".join(texts))
+        if reference is None:
+            raise QuerySyntaxError(
+                f"{variable}[ ] holds i for the current event, i-1 for the previous, 1 for the "
+                f"first, {variable}.LEN for the last, 1..i-1 for the earlier ones, or nothing for "
+                "all.",
+                span=span or span_of(meta),
+                choices=("i", "i-1", "1", f"{variable}.LEN", "1..i-1", ""),
+            )
+        name = items[2].text if len(items) > 2 else None
+        return Attribute(variable, name, reference, span_of(meta))
+
+    def call(self, meta: Meta, items: Items[Any]) -> Call:
+        called = items[0]
+        name = called.text if called.token.type == "QUOTED" else called.text.upper()
+        given = [item for item in items[1:] if not isinstance(item, Token)]  # a token is the *
+        if len(given) < len(items) - 1 and name != "COUNT":
+            raise QuerySyntaxError(
+                f"Only COUNT takes a *: name what {name} is computed of, as in {name}(T.speed).",
+                span=span_of(meta),
+            )
+        arguments = tuple(expression_of(item) for item in given)
+        if name in AGGREGATES:  # COUNT(T): a bare name is an event, not a column
+            arguments = tuple(
+                Attribute(found.name, None, span=found.span) if isinstance(found, Column) else found
+                for found in arguments
+            )
+        return Call(name, arguments, span_of(meta))
+
+    def group(self, meta: Meta, items: Items[Any]) -> Expression:
+        return replace(expression_of(items[0]), span=span_of(meta))
+
+    def equivalence(self, meta: Meta, items: Items[Named]) -> Equivalence:
+        return Equivalence(tuple(item.text for item in items), span_of(meta))
+
+
+def _string(token: Token) -> str:
+    return token[1:-1].replace("''", "'")
+
+
+def _repeated(pattern: Pattern, quantifiers: Items[Quantifier], span: Span) -> Pattern:
+    for least, most in quantifiers:
+        pattern = Kleene(pattern, least, most, span)
+    return pattern

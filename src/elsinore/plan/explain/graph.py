@@ -1,0 +1,67 @@
+"""The merged template as the paper draws it: each event type once, transitions labelled by queries.
+
+(HAMLET, Section 3.1 and Figure 3. The engine's own merged template, `elsinore.plan.merged`, tells
+apart states that this picture draws as one.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from elsinore.plan.template import START, Template
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """Events of `source` may come right before events of `target` in trends of `queries`."""
+
+    source: str
+    target: str
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateGraph:
+    """Event types, the queries that begin and end with each, and the arrows between them."""
+
+    types: tuple[str, ...]
+    starts: dict[str, tuple[str, ...]]
+    ends: dict[str, tuple[str, ...]]
+    arrows: tuple[Arrow, ...]
+
+    @property
+    def shared(self) -> tuple[Arrow, ...]:
+        """The Kleene sub-patterns E+ that several queries have (HAMLET, Definition 4)."""
+        return tuple(
+            arrow
+            for arrow in self.arrows
+            if arrow.source == arrow.target and len(arrow.queries) > 1
+        )
+
+
+def template_graph(templates: Sequence[Template]) -> TemplateGraph:
+    """Return the merged template of some queries, types in order of first occurrence."""
+    types: dict[str, None] = {}
+    starts: dict[str, dict[str, None]] = {}
+    ends: dict[str, list[str]] = {}
+    arrows: dict[tuple[str, str], dict[str, None]] = {}
+    for template in templates:
+        name = template.query.name
+        reached: dict[int, set[str]] = {}
+        for move in template.transitions:
+            reached.setdefault(move.target, set()).add(move.type)
+            types[move.type] = None
+        for move in template.transitions:
+            if move.source == START:
+                starts.setdefault(move.type, {})[name] = None
+            for source in sorted(reached.get(move.source, ())):
+                arrows.setdefault((source, move.type), {})[name] = None
+        for last in sorted(template.end_types()):
+            ends.setdefault(last, []).append(name)
+    return TemplateGraph(
+        tuple(types),
+        {name: tuple(queries) for name, queries in starts.items()},
+        {name: tuple(queries) for name, queries in ends.items()},
+        tuple(Arrow(*pair, tuple(queries)) for pair, queries in arrows.items()),
+    )

@@ -1,0 +1,172 @@
+"""A plan in words and as JSON, made from the same facts."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from elsinore.model.query import Query
+from elsinore.model.window import UNITS, Window
+from elsinore.plan.classes import Bit, Choices
+from elsinore.plan.explain.graph import template_graph
+from elsinore.plan.plan import Plan, Unit
+from elsinore.plan.template import Template
+
+
+def explain_json(plan: Plan) -> str:
+    """Return the plan as a JSON object: units, their queries, templates and classes."""
+    return json.dumps(facts(plan), indent=2) + "\n"
+
+
+def explain_text(plan: Plan) -> str:
+    """Return the plan in words."""
+    told = facts(plan)
+    queries = _count(len(plan.workload), "query", "queries")
+    passes = _count(len(plan.units), "pass", "passes")
+    exact = ", in exact integers" if plan.workload.exact else ""
+    lines = [f"{queries} in {passes} over the events{exact}."]
+    for number, unit in enumerate(told["units"], start=1):
+        key = ", ".join(unit["partitioned_by"]) or "nothing: the stream is one"
+        lines += [
+            "",
+            f"Pass {number}: partitioned by {key}; results by {_listed(unit['grouped_by'])}.",
+        ]
+        if unit["equivalence"]:
+            lines.append(
+                f"  Events with a null in [{', '.join(unit['equivalence'])}] match nothing."
+            )
+        lines.append(
+            f"  Merged template: {_count(unit['nodes'], 'state', 'states')} for "
+            f"{unit['states']} of the queries on their own; panes of {unit['pane']}."
+        )
+        for shared in unit["shared_kleene"]:
+            lines.append(f"  {shared['type']}+ is in {_listed(shared['queries'])}.")
+        lines.append(
+            f"  {_count(unit['classes'], 'class', 'classes')} of events, from "
+            f"{_count(unit['predicates'], 'local predicate', 'local predicates')} on "
+            f"{_listed(unit['types'])}."
+        )
+        for query in unit["queries"]:
+            lines += ["", f"  {query['name']}: {query['path']}"]
+            begins, ends = _listed(query["start_types"]), _listed(query["end_types"])
+            lines.append(f"    begins with {begins}, ends with {ends}")
+            for name, before in query["predecessor_types"].items():
+                if before:
+                    lines.append(f"    before {name}: {_listed(before)}")
+            lines.append(f"    {query['windows']}")
+            lines += [f"    warning: {warning}" for warning in query["warnings"]]
+    return "\n".join(lines) + "\n"
+
+
+def facts(plan: Plan) -> dict[str, Any]:
+    """Return what there is to tell of a plan, as plain data."""
+    return {
+        "exact": plan.workload.exact,
+        "units": [_unit_facts(unit) for unit in plan.units],
+    }
+
+
+def _unit_facts(unit: Unit) -> dict[str, Any]:
+    graph = template_graph(unit.templates)
+    predicates = {p for one in unit.templates for held in one.predicates.values() for p in held}
+    return {
+        "partitioned_by": list(unit.key),
+        "grouped_by": list(unit.group_by),
+        "equivalence": list(unit.required),
+        "types": list(unit.types),
+        "predicates": len(predicates),
+        "classes": unit.classes.size,
+        "digits": {
+            one.type: [_digit(digit) for digit in one.digits]
+            for one in unit.classes.types
+            if one.digits
+        },
+        "states": sum(one.states for one in unit.templates),
+        "nodes": len(unit.merged.nodes),
+        "pane": _pane(unit),
+        "shared_kleene": [
+            {"type": arrow.source, "queries": list(arrow.queries)} for arrow in graph.shared
+        ],
+        "queries": [_query_facts(one) for one in unit.templates],
+    }
+
+
+def _query_facts(template: Template) -> dict[str, Any]:
+    query = template.query
+    types = sorted({move.type for move in template.transitions})
+    path = "coarse, a running sum per state (no predicate looks at two events)"
+    if template.determinized:
+        path += "; determinized, because the pattern is ambiguous and a trend counts once"
+    return {
+        "name": query.name,
+        "path": path,
+        "determinized": template.determinized,
+        "states": template.states,
+        "start_types": sorted(template.start_types()),
+        "end_types": sorted(template.end_types()),
+        "predecessor_types": {name: sorted(template.predecessor_types(name)) for name in types},
+        "windows": windows_in_words(query.window),
+        "warnings": list(query_warnings(query)) + list(template.warnings),
+    }
+
+
+def query_warnings(query: Query) -> tuple[str, ...]:
+    """Return what is legal in a query and may still surprise."""
+    window = query.window
+    if window is not None and window.step > window.within:
+        gap = duration(window.step - window.within)
+        told = f"SLIDE is longer than WITHIN: windows hop and leave gaps of {gap}, whose events "
+        return (told + "are in no window.",)
+    return ()
+
+
+def windows_in_words(window: Window | None) -> str:
+    """Return what windows a query counts in.
+
+    >>> windows_in_words(Window(1_800_000_000, 300_000_000))
+    'windows of 30 minutes, a new one every 5 minutes: 6 are open at once'
+    """
+    if window is None:
+        return "one window over the whole stream"
+    if window.step == window.within:
+        return f"windows of {duration(window.within)}, one after another"
+    told = f"windows of {duration(window.within)}, a new one every {duration(window.step)}"
+    return f"{told}: {window.overlap} are open at once" if window.overlap > 1 else told
+
+
+def duration(microseconds: int) -> str:
+    """Return a duration in the greatest unit that divides it.
+
+    >>> duration(5_400_000_000)
+    '90 minutes'
+    """
+    for name, size in reversed(UNITS.items()):
+        if name != "week" and microseconds % size == 0:
+            return _count(microseconds // size, name, f"{name}s")
+    return _count(microseconds, "microsecond", "microseconds")
+
+
+def _pane(unit: Unit) -> str:
+    lengths = [window.pane for window in unit.merged.windows if window is not None]
+    if len(lengths) < len(unit.merged.windows) and not lengths:
+        return "the whole stream"
+    return duration(math.gcd(*lengths))
+
+
+def _digit(digit: object) -> str:
+    if isinstance(digit, Bit):
+        return "one predicate"
+    if isinstance(digit, Choices):
+        return f"{digit.attribute} among {len(digit.values)} values"
+    return f"{getattr(digit, 'attribute', '')} between {len(getattr(digit, 'points', ()))} cuts"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _listed(names: list[str]) -> str:
+    if not names:
+        return "the whole stream"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

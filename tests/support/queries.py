@@ -1,0 +1,278 @@
+"""Hypothesis strategies for any valid query, pattern and expression, nasty names included.
+
+`queries()` draws queries of either kind, `trend_queries()` and `match_queries()` of one,
+`workloads()` several with names of their own, `patterns()` and `expressions()` parts of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from elsinore.model import (
+    Attribute,
+    Binary,
+    Call,
+    Column,
+    Conjunction,
+    Disjunction,
+    Event,
+    Expression,
+    InList,
+    IsNull,
+    Kleene,
+    Literal,
+    Negation,
+    Negative,
+    Not,
+    Operator,
+    Pattern,
+    Query,
+    Reference,
+    ReturnItem,
+    Sequence,
+    Strategy,
+    Window,
+    Workload,
+)
+from elsinore.model import pattern as pt
+
+DAY = 86_400_000_000
+NASTY = (
+    "SEQ", "not", "Query", "limit", "group", "by", "group_by", "GROUP-BY", "exact", "NULL", "true",
+    "i", "LEN", "len", "minutes", "s", "1", "1e5", "a b", 'a"b', "a`b", "it's", ";", "--", "/*",
+    "x.y", "[]", "\n", "\\", "é", "速度", "²", " ", "COUNT", "abs", "e",
+)  # fmt: skip
+REPETITIONS = ((1, None), (0, None), (0, 1), (2, 2), (2, 5), (3, None), (0, 4), (1, 1))
+VALUE_OPERATORS = tuple(Operator)
+PREFIX = (Reference.ALL, Reference.EARLIER, Reference.LAST)
+
+names = st.one_of(
+    st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True),
+    st.sampled_from(NASTY),
+    st.text(min_size=1, max_size=6),
+)
+literals = st.builds(
+    Literal,
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(10**40), 10**40),
+        st.integers(-3, 3),
+        st.floats(allow_nan=False),
+        st.text(max_size=8),
+        st.sampled_from(["it's", "'", "''", ";", "-- x", "\n", '"']),
+    ),
+)
+
+
+@st.composite
+def patterns(draw: Any, *, conjunction: bool = True) -> Pattern:
+    """Draw a pattern that a query may have: not nullable, every variable bound once."""
+    bound = iter(draw(st.lists(names, min_size=16, max_size=16, unique=True)))
+    types = draw(st.lists(names, min_size=1, max_size=4, unique=True))
+    used: set[str] = set()
+
+    def event() -> Event:
+        kind = draw(st.sampled_from(types))
+        if kind not in used and draw(st.booleans()):
+            variable = kind
+        else:
+            variable = next(name for name in bound if name not in types)
+        used.add(variable)
+        return Event(kind, variable)
+
+    def grow(depth: int) -> Pattern:
+        shape = draw(st.sampled_from("eeeksd" if depth else "e"))
+        if shape == "e":
+            return event()
+        if shape == "k":
+            return Kleene(grow(depth - 1), *draw(st.sampled_from(REPETITIONS)))
+        parts = [grow(depth - 1) for _ in range(draw(st.integers(1 if shape == "s" else 2, 2)))]
+        if shape == "d":
+            return Disjunction(tuple(parts))
+        if draw(st.booleans()):
+            parts.insert(draw(st.integers(0, len(parts))), Negation(grow(depth - 1)))
+        return Sequence(tuple(parts))
+
+    def obligatory() -> Pattern:
+        part = grow(2)
+        return Sequence((event(), part)) if pt.nullable(part) else part
+
+    if conjunction and draw(st.integers(0, 9)) == 0:
+        return Conjunction((obligatory(), obligatory()))
+    return obligatory()
+
+
+def _grown(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    """Join leaves by every operator there is, without regard to what makes sense."""
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.builds(Binary, st.sampled_from(VALUE_OPERATORS), inner, inner),
+            st.builds(Not, inner),
+            st.builds(Negative, inner),
+            st.builds(IsNull, inner),
+            st.builds(InList, inner, st.lists(literals, min_size=1, max_size=3).map(tuple)),
+            st.builds(lambda name, of: Call(name, (of,)), st.sampled_from(["ABS", "LOG2"]), inner),
+        ),
+        max_leaves=6,
+    )
+
+
+def _attributes(
+    variables: list[str], references: tuple[Reference, ...]
+) -> st.SearchStrategy[Attribute]:
+    return st.builds(
+        Attribute, st.sampled_from(variables), names, st.sampled_from(list(references))
+    )
+
+
+def _aggregates(variables: list[str]) -> st.SearchStrategy[Call]:
+    """Draw aggregates over a match's events: built-in ones, and one that a user defines."""
+    over = _attributes(variables, PREFIX)
+    counted = st.builds(Attribute, st.sampled_from(variables), st.none(), st.sampled_from(PREFIX))
+    return st.one_of(
+        st.builds(
+            lambda name, of: Call(name, (of,)), st.sampled_from(["SUM", "AVG", "MIN", "MAX"]), over
+        ),
+        st.builds(lambda of: Call("COUNT", (of,)), counted),
+        st.builds(lambda of, more: Call("SLOPE", (of, more)), over, literals),
+        st.builds(lambda of: Call("odd name", (of,)), over),
+    )
+
+
+@st.composite
+def expressions(draw: Any) -> Expression:
+    """Draw any expression, whether or not a query could hold it."""
+    variables = draw(st.lists(names, min_size=1, max_size=3))
+    leaves = st.one_of(
+        literals,
+        st.builds(Column, names),
+        _attributes(variables, tuple(Reference)),
+        _aggregates(variables),
+        st.just(Call("COUNT", ())),
+    )
+    expression: Expression = draw(_grown(leaves))
+    return expression
+
+
+def _conditions(draw: Any, pattern: Pattern, *, matches: bool) -> tuple[Expression, ...]:
+    variables = [event.variable for event in pt.events(pattern)]
+    kleene = sorted(pt.kleene_variables(pattern))
+    leaves: list[st.SearchStrategy[Any]] = [literals, _attributes(variables, (Reference.PLAIN,))]
+    if kleene:
+        leaves.append(_attributes(kleene, (Reference.CURRENT, Reference.PREVIOUS, Reference.FIRST)))
+        if matches:
+            leaves += [_attributes(kleene, PREFIX), _aggregates(kleene)]
+    found: list[Expression] = draw(st.lists(_grown(st.one_of(leaves)), max_size=3))
+    return tuple(found)
+
+
+def _shared(draw: Any) -> dict[str, Any]:
+    length = st.one_of(
+        st.integers(1, 10**12),
+        st.sampled_from([1_000, 1_000_000, 60_000_000, 3_600_000_000, DAY, 7 * DAY]),
+    )
+    origins = st.one_of(st.just(0), st.integers(-(10**18), 10**18))
+    windows = st.one_of(st.none(), st.builds(Window, length, st.none() | length, origins))
+    return {
+        "name": draw(names),
+        "equivalence": tuple(draw(st.lists(names, max_size=2, unique=True))),
+        "strategy": draw(st.sampled_from(list(Strategy))),
+        "group_by": tuple(draw(st.lists(names, max_size=2, unique=True))),
+        "window": draw(windows),
+    }
+
+
+def _aliased(draw: Any, items: list[Expression], taken: tuple[str, ...]) -> tuple[ReturnItem, ...]:
+    forbidden = {*taken, "window_start", "window_end"}
+    aliases = draw(
+        st.lists(
+            names.filter(lambda name: name not in forbidden),
+            min_size=len(items),
+            max_size=len(items),
+            unique=True,
+        )
+    )
+    return tuple(
+        ReturnItem(item, alias if draw(st.booleans()) else None)
+        for item, alias in zip(items, aliases, strict=True)
+    )
+
+
+@st.composite
+def trend_queries(draw: Any) -> Query:
+    """Draw a valid query that aggregates trends."""
+    pattern = draw(patterns())
+    shared = _shared(draw)
+    variables = [event.variable for event in pt.positive_events(pattern)]
+    aggregates = st.one_of(
+        st.just(Call("COUNT", ())),
+        st.just(Call("LOG2", (Call("COUNT", ()),))),
+        st.builds(
+            lambda variable: Call("COUNT", (Attribute(variable, None),)),
+            st.sampled_from(variables),
+        ),
+        st.builds(
+            lambda name, of: Call(name, (of,)),
+            st.sampled_from(["SUM", "AVG", "MIN", "MAX"]),
+            _attributes(variables, (Reference.PLAIN,)),
+        ),
+    )
+    columns = [Column(name) for name in shared["group_by"] if draw(st.booleans())]
+    items = columns + draw(st.lists(aggregates, min_size=1, max_size=3, unique=True))
+    return Query(
+        returns=_aliased(draw, items, shared["group_by"]),
+        pattern=pattern,
+        where=_conditions(draw, pattern, matches=False),
+        **shared,
+    )
+
+
+@st.composite
+def match_queries(draw: Any) -> Query:
+    """Draw a valid query that returns matches."""
+    pattern = draw(patterns(conjunction=False))
+    shared = _shared(draw)
+    variables = [event.variable for event in pt.positive_events(pattern)]
+    events = st.builds(
+        Attribute,
+        st.sampled_from(variables),
+        st.none(),
+        st.sampled_from([known for known in Reference if known is not Reference.PLAIN]),
+    )
+    values = st.one_of(_attributes(variables, tuple(Reference)), events, _aggregates(variables))
+    leaves: list[st.SearchStrategy[Any]] = [values, literals]
+    known = [*shared["group_by"], *shared["equivalence"]]
+    if known:
+        leaves.append(st.builds(Column, st.sampled_from(known)))
+    first = draw(values)
+    more = draw(
+        st.lists(
+            _grown(st.one_of(leaves)).filter(lambda item: item != first), max_size=2, unique=True
+        )
+    )
+    return Query(
+        returns=_aliased(draw, [first, *more], shared["group_by"]),
+        pattern=pattern,
+        where=_conditions(draw, pattern, matches=True),
+        confidence=draw(
+            st.one_of(st.none(), st.floats(0, 1, exclude_min=True, allow_subnormal=False))
+        ),
+        collapsed=draw(st.booleans()),
+        limit=draw(st.one_of(st.none(), st.integers(1, 10**9))),
+        **shared,
+    )
+
+
+def queries() -> st.SearchStrategy[Query]:
+    """Draw a valid query of either kind."""
+    return st.one_of(trend_queries(), match_queries())
+
+
+def workloads() -> st.SearchStrategy[Workload]:
+    """Draw queries with names of their own."""
+    several = st.lists(queries(), min_size=1, max_size=3, unique_by=lambda query: query.name)
+    return st.builds(Workload, several.map(tuple), st.booleans())
