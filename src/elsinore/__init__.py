@@ -1,3 +1,86 @@
-"""Complex event processing for PySpark: pattern queries with Kleene closure over event streams."""
+"""Complex event processing for PySpark: pattern queries with Kleene closure over event streams.
+
+import elsinore as el
+
+workload = el.Workload.parse(text)          # or el.Workload(query, ...)
+results = workload.run(events, time="ts")   # a Spark DataFrame, or a table in this process
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from elsinore.errors import (
+        ElsinoreError,
+        InputError,
+        InvalidWorkloadError,
+        QueryError,
+        QuerySemanticError,
+        QuerySyntaxError,
+        SetupError,
+        StateError,
+        UnsupportedError,
+    )
+    from elsinore.language import (
+        column,
+        count,
+        event,
+        function,
+        log2_count,
+        no,
+        query,
+        same,
+        seq,
+    )
+    from elsinore.runtime.files import read_events
+    from elsinore.runtime.results import Results
+    from elsinore.workload import Workload
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "ElsinoreError",
+    "InputError",
+    "InvalidWorkloadError",
+    "QueryError",
+    "QuerySemanticError",
+    "QuerySyntaxError",
+    "Results",
+    "SetupError",
+    "StateError",
+    "UnsupportedError",
+    "Workload",
+    "column",
+    "count",
+    "event",
+    "function",
+    "log2_count",
+    "no",
+    "query",
+    "read_events",
+    "same",
+    "seq",
+]
+
+_ERRORS = {name for name in __all__ if name.endswith("Error")}
+_HOMES = {
+    "Results": "elsinore.runtime.results",
+    "Workload": "elsinore.workload",
+    "read_events": "elsinore.runtime.files",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # On first use: Spark's workers import this package too, and need none of these.
+    if name not in __all__:
+        raise AttributeError(f"module 'elsinore' has no attribute '{name}'")
+    home = "elsinore.errors" if name in _ERRORS else _HOMES.get(name, "elsinore.language")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

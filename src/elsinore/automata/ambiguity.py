@@ -1,22 +1,25 @@
 """Ambiguity: whether some word can be read in two ways, with a shortest such word.
 
 The automaton is run beside itself; a word is ambiguous if two different runs over it are accepted.
+A word stands for every sequence of events of its letters, so this is also whether some sequence of
+events can be read in two ways.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from elsinore.automata.nfa import Nfa
-from elsinore.automata.symbols import Letter
+from elsinore.automata.nfa import Abreast, Nfa
+from elsinore.automata.search import shortest_path
+from elsinore.automata.symbols import Letter, Word
 
 
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
     """A shortest word with two accepted runs; a run is the states after each letter."""
 
-    word: tuple[Letter, ...]
+    word: Word
     one: tuple[int, ...]
     other: tuple[int, ...]
 
@@ -33,6 +36,8 @@ class _Pair:
 def ambiguity(nfa: Nfa) -> Ambiguity | None:
     """Return a shortest ambiguous word of an automaton, None where every word has one run.
 
+    Raises QuerySemanticError where the automaton is too large to tell.
+
     >>> from elsinore.automata.positions import glushkov
     >>> from elsinore.automata.symbols import Symbol
     >>> from elsinore.model.pattern import Event, Kleene, Sequence
@@ -41,38 +46,34 @@ def ambiguity(nfa: Nfa) -> Ambiguity | None:
     >>> [letter.type for letter in found.word], found.one, found.other
     (['A', 'A', 'A'], (1, 1, 2), (1, 2, 2))
     """
+    if _told_by_types(nfa):
+        return None
     useful = nfa.trim()
-    alphabet = nfa.letters()
-    first = _Pair(0, 0, apart=False)
-    came_from: dict[_Pair, tuple[_Pair, Letter] | None] = {first: None}
-    pending = deque([first])
-    while pending:
-        pair = pending.popleft()
-        if pair.apart and pair.one in nfa.accepting and pair.other in nfa.accepting:
-            return _told(pair, came_from)
-        for letter in alphabet:
-            ones = [state for state in nfa.successors(pair.one, letter) if state in useful]
-            others = [state for state in nfa.successors(pair.other, letter) if state in useful]
-            for one in ones:
-                for other in others:
-                    if not pair.apart and one > other:
-                        continue  # the same two runs the other way round
-                    target = _Pair(one, other, pair.apart or one != other)
-                    if target not in came_from:
-                        came_from[target] = (pair, letter)
-                        pending.append(target)
-    return None
+    abreast = Abreast((nfa,))
+
+    def steps(pair: _Pair) -> Iterator[tuple[Letter, _Pair]]:
+        for letter, one, other in abreast.steps(nfa, pair.one, nfa, pair.other):
+            if one not in useful or other not in useful:
+                continue
+            if pair.apart or one <= other:  # else the same two runs the other way round
+                yield letter, _Pair(one, other, pair.apart or one != other)
+
+    def is_goal(pair: _Pair) -> bool:
+        return pair.apart and pair.one in nfa.accepting and pair.other in nfa.accepting
+
+    path = shortest_path([_Pair(0, 0, apart=False)], steps, is_goal)
+    if path is None:
+        return None
+    pairs, word = path
+    return Ambiguity(
+        word, tuple(pair.one for pair in pairs[1:]), tuple(pair.other for pair in pairs[1:])
+    )
 
 
-def _told(pair: _Pair, came_from: dict[_Pair, tuple[_Pair, Letter] | None]) -> Ambiguity:
-    word: list[Letter] = []
-    one: list[int] = []
-    other: list[int] = []
-    step = came_from[pair]
-    while step is not None:
-        word.append(step[1])
-        one.append(pair.one)
-        other.append(pair.other)
-        pair = step[0]
-        step = came_from[pair]
-    return Ambiguity(tuple(reversed(word)), tuple(reversed(one)), tuple(reversed(other)))
+def _told_by_types(nfa: Nfa) -> bool:
+    """Return whether an event's type alone tells where it leads, as in most patterns."""
+    targets: dict[tuple[int, str], int] = {}
+    return all(
+        targets.setdefault((move.source, move.symbol.type), move.target) == move.target
+        for move in nfa.transitions
+    )

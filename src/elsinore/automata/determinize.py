@@ -10,31 +10,40 @@ from elsinore.errors import QuerySemanticError
 STATE_LIMIT = 4096  # subsets of states, of which there may be 2^n
 
 
-def determinize(nfa: Nfa, alphabet: tuple[Letter, ...] | None = None) -> Dfa:
+def determinize(
+    nfa: Nfa, alphabet: tuple[Letter, ...] | None = None, *, limit: int = STATE_LIMIT
+) -> Dfa:
     """Return the deterministic automaton of the same language; states that lead nowhere left out.
 
-    Raises QuerySemanticError where it would have more than `STATE_LIMIT` states.
+    `alphabet` may tell more events apart than the automaton does, never fewer. Raises
+    QuerySemanticError where there would be more than `limit` states.
+
+    >>> from elsinore.automata.nfa import Transition
+    >>> from elsinore.automata.symbols import Symbol
+    >>> a = Symbol("A")
+    >>> either = Nfa(3, (Transition(0, a, 1), Transition(0, a, 2)), frozenset({1, 2}))
+    >>> determinize(either).states
+    2
     """
     known = nfa.letters() if alphabet is None else alphabet
     useful = nfa.trim()
-    numbers = {frozenset({0}): 0}
-    pending = [frozenset({0})]
+    first = frozenset({0})
+    numbers = {first: 0}
     moves: dict[tuple[int, Letter], int] = {}
-    while pending:
-        subset = pending.pop()
+    for subset in (order := [first]):  # grows while it is gone through
         for letter in known:
             target = nfa.step(subset, letter) & useful
             if not target:
                 continue
             if target not in numbers:
-                if len(numbers) >= STATE_LIMIT:
+                if len(numbers) >= limit:
                     raise QuerySemanticError(
                         f"The pattern is so ambiguous that telling its trends apart takes more "
-                        f"than {STATE_LIMIT} states. Simplify it, or make its types or "
-                        "predicates exclude one another."
+                        f"than {limit} states. Simplify it, or make its types or predicates "
+                        "exclude one another."
                     )
                 numbers[target] = len(numbers)
-                pending.append(target)
+                order.append(target)
             moves[numbers[subset], letter] = numbers[target]
     accepting = frozenset(n for subset, n in numbers.items() if subset & nfa.accepting)
-    return Dfa(len(numbers), known, moves, accepting)
+    return Dfa(len(numbers), known, moves, accepting).trimmed()

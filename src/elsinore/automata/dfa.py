@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from elsinore.automata.nfa import closure
 from elsinore.automata.symbols import Letter
 
 
@@ -23,3 +24,23 @@ class Dfa:
         for letter in word:
             state = self.moves.get((state, letter)) if state is not None else None
         return state in self.accepting
+
+    def trimmed(self) -> Dfa:
+        """Return the automaton without useless states, the others numbered breadth first.
+
+        State 0 stays even where the language is empty. Automata of the same shape become equal.
+        """
+        back = ((target, source) for (source, _), target in self.moves.items())
+        useful = closure(self.accepting, back) | {0}
+        number = {0: 0}
+        moves: dict[tuple[int, Letter], int] = {}
+        for state in (order := [0]):  # grows while it is gone through
+            for letter in self.alphabet:
+                target = self.moves.get((state, letter))
+                if target is not None and target in useful:
+                    if target not in number:
+                        number[target] = len(number)
+                        order.append(target)
+                    moves[number[state], letter] = number[target]
+        accepting = frozenset(number[state] for state in self.accepting if state in number)
+        return Dfa(len(number), self.alphabet, moves, accepting)

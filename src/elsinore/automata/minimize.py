@@ -1,4 +1,4 @@
-"""Minimization: the least Dfa of a language, by partition refinement (Moore)."""
+"""Minimization: the least Dfa of a language, by partition refinement (Moore 1956)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ from elsinore.automata.dfa import Dfa
 def minimize(dfa: Dfa) -> Dfa:
     """Return the deterministic automaton of the same language with the fewest states.
 
-    Takes and gives automata without states that lead nowhere.
+    States are numbered breadth first, so languages over one alphabet are equal if and only if their
+    least automata are.
+
+    >>> from elsinore.automata.symbols import Letter
+    >>> a = Letter("A")
+    >>> minimize(Dfa(3, (a,), {(0, a): 1, (1, a): 2, (2, a): 2}, frozenset({1, 2}))).states
+    2
     """
+    dfa = dfa.trimmed()
     blocks = {state: int(state in dfa.accepting) for state in range(dfa.states)}
     count = 0
     while True:
@@ -24,4 +31,5 @@ def minimize(dfa: Dfa) -> Dfa:
             break
         count = len(seen)
     moves = {(blocks[state], letter): blocks[to] for (state, letter), to in dfa.moves.items()}
-    return Dfa(count, dfa.alphabet, moves, frozenset(blocks[state] for state in dfa.accepting))
+    accepting = frozenset(blocks[state] for state in dfa.accepting)
+    return Dfa(count, dfa.alphabet, moves, accepting).trimmed()

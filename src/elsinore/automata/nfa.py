@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-from elsinore.automata.symbols import Letter, Symbol, letters
+from elsinore.automata.symbols import Letter, Meeting, Symbol, letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,35 +19,54 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Nfa:
-    """A nondeterministic automaton over events: states 0 to `states` - 1, state 0 the first."""
+    """A nondeterministic automaton over events: states 0 to `states` - 1, state 0 the first.
+
+    Raises ValueError where a state is none of these.
+
+    >>> moves = Transition(0, Symbol("A"), 1), Transition(1, Symbol("A"), 1)
+    >>> loop = Nfa(2, moves, frozenset({1}))
+    >>> loop.accepts([Letter("A"), Letter("A")]), loop.accepts([])
+    (True, False)
+    """
 
     states: int
     transitions: tuple[Transition, ...]
     accepting: frozenset[int]
+    _outgoing: tuple[tuple[Transition, ...], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        used = {0} | self.accepting
+        used.update(state for move in self.transitions for state in (move.source, move.target))
+        if not used <= set(range(self.states)):
+            raise ValueError(f"states are 0 to {self.states - 1}, not {sorted(used)}")
+        outgoing: list[list[Transition]] = [[] for _ in range(self.states)]
+        for move in self.transitions:
+            outgoing[move.source].append(move)
+        object.__setattr__(self, "_outgoing", tuple(map(tuple, outgoing)))
+
+    def outgoing(self, state: int) -> tuple[Transition, ...]:
+        """Return the transitions that leave a state."""
+        return self._outgoing[state]
+
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Return the symbols of the transitions, each once, in order of first occurrence."""
+        return tuple(dict.fromkeys(move.symbol for move in self.transitions))
 
     def letters(self) -> tuple[Letter, ...]:
         """Return the classes of events that the automaton tells apart."""
-        return letters(transition.symbol for transition in self.transitions)
+        return letters(self.symbols())
 
     def successors(self, state: int, letter: Letter) -> tuple[int, ...]:
         """Return the states that an event of a letter may lead to, each once, ascending."""
-        return tuple(
-            sorted(
-                {
-                    move.target
-                    for move in self.transitions
-                    if move.source == state and move.symbol.holds(letter)
-                }
-            )
-        )
+        return tuple(sorted(self.step((state,), letter)))
 
     def step(self, states: Iterable[int], letter: Letter) -> frozenset[int]:
         """Return all states that an event of a letter may lead to from any of `states`."""
-        known = frozenset(states)
         return frozenset(
             move.target
-            for move in self.transitions
-            if move.source in known and move.symbol.holds(letter)
+            for state in states
+            for move in self._outgoing[state]
+            if move.symbol.holds(letter)
         )
 
     def accepts(self, word: Sequence[Letter]) -> bool:
@@ -58,21 +77,77 @@ class Nfa:
         return bool(states & self.accepting)
 
     def trim(self) -> frozenset[int]:
-        """Return the states that lie on some way from the first to an accepting state."""
-        forward = _closure({0}, [(move.source, move.target) for move in self.transitions])
-        backward = _closure(
-            set(self.accepting), [(move.target, move.source) for move in self.transitions]
+        """Return the states that lie on some way from the first to an accepting state.
+
+        Transitions whose symbol is a contradiction are no way.
+        """
+        dead = {symbol for symbol in self.symbols() if symbol.is_dead()}
+        live = [move for move in self.transitions if move.symbol not in dead]
+        forward = closure({0}, ((move.source, move.target) for move in live))
+        return forward & closure(self.accepting, ((move.target, move.source) for move in live))
+
+    def trimmed(self) -> Nfa:
+        """Return the automaton without useless states, its other states numbered anew in order.
+
+        State 0 stays even where the language is empty.
+        """
+        useful = self.trim() | {0}
+        number = {state: place for place, state in enumerate(sorted(useful))}
+        live = {symbol: not symbol.is_dead() for symbol in self.symbols()}
+        return Nfa(
+            len(number),
+            tuple(
+                Transition(number[move.source], move.symbol, number[move.target])
+                for move in self.transitions
+                if move.source in useful and move.target in useful and live[move.symbol]
+            ),
+            frozenset(number[state] for state in self.accepting & useful),
         )
-        return forward & backward
+
+    def reversed(self) -> Nfa:
+        """Return an automaton of the same words read backwards.
+
+        Its state 0 is new and its state p + 1 is this one's state p.
+        """
+        back: list[Transition] = []
+        for move in self.transitions:
+            if move.target in self.accepting:
+                back.append(Transition(0, move.symbol, move.source + 1))
+            back.append(Transition(move.target + 1, move.symbol, move.source + 1))
+        ends = {0, 1} if 0 in self.accepting else {1}
+        return Nfa(self.states + 1, tuple(back), frozenset(ends))
 
 
-def _closure(states: set[int], steps: list[tuple[int, int]]) -> frozenset[int]:
+class Abreast:
+    """Two runs over one word, letter by letter, each through an automaton of its own."""
+
+    def __init__(self, automata: Iterable[Nfa]) -> None:
+        self._meeting = Meeting(symbol for nfa in automata for symbol in nfa.symbols())
+
+    def steps(
+        self, one: Nfa, state: int, other: Nfa, other_state: int
+    ) -> Iterator[tuple[Letter, int, int]]:
+        """Yield a letter and the two states it leads to, for each pair that some letter leads to.
+
+        A pair of states may come more than once.
+        """
+        for move in one.outgoing(state):
+            for other_move in other.outgoing(other_state):
+                letter = self._meeting.letter(move.symbol, other_move.symbol)
+                if letter is not None:
+                    yield letter, move.target, other_move.target
+
+
+def closure(states: Iterable[int], steps: Iterable[tuple[int, int]]) -> frozenset[int]:
+    """Return the states that some of `states` lead to by any number of steps."""
+    onward: dict[int, list[int]] = {}
+    for source, target in steps:
+        onward.setdefault(source, []).append(target)
     found = set(states)
-    pending = list(states)
+    pending = list(found)
     while pending:
-        state = pending.pop()
-        for source, target in steps:
-            if source == state and target not in found:
+        for target in onward.get(pending.pop(), ()):
+            if target not in found:
                 found.add(target)
                 pending.append(target)
     return frozenset(found)

@@ -7,12 +7,17 @@ trend stands at position p". This is HAMLET's query template (Section 3.1, after
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from elsinore.automata.nfa import Nfa, Transition
 from elsinore.automata.symbols import Symbol
+from elsinore.errors import QuerySemanticError
 from elsinore.model import pattern as pt
+
+POSITION_LIMIT = 4096  # places of events, {n,m} written out
+FOLLOW_LIMIT = 250_000  # pairs of places that may be neighbours: n^2 for n optional parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +25,7 @@ class Positions:
     """The positions of a pattern, {n,m} written out, and the automaton over them.
 
     `events[p]` is the event at position p; `first` and `last` are the positions that begin and end
-    a trend, `follow` the pairs (p, next).
+    a trend, `follow` the pairs (p, next). State p + 1 of `nfa` is position p.
     """
 
     events: tuple[pt.Event, ...]
@@ -29,11 +34,23 @@ class Positions:
     follow: frozenset[tuple[int, int]]
     nfa: Nfa
 
+    def start_types(self) -> frozenset[str]:
+        """Return the types that may begin a trend: start(q)."""
+        return frozenset(self.events[p].type for p in self.first)
+
+    def end_types(self) -> frozenset[str]:
+        """Return the types that may end a trend: end(q)."""
+        return frozenset(self.events[p].type for p in self.last)
+
     def predecessor_types(self, name: str) -> frozenset[str]:
         """Return the types that may come right before a type in a trend: pt(E, q)."""
         return frozenset(
             self.events[before].type for before, p in self.follow if self.events[p].type == name
         )
+
+    def predecessors(self, position: int) -> tuple[int, ...]:
+        """Return the positions that may come right before a position in a trend, ascending."""
+        return tuple(sorted(before for before, after in self.follow if after == position))
 
 
 @dataclass(slots=True)
@@ -48,19 +65,28 @@ class _Part:
 def glushkov(pattern: pt.Pattern, label: Callable[[pt.Event], Symbol]) -> Positions:
     """Build the position automaton of a pattern; `label` says what an event must be.
 
-    Raises ValueError for NOT and AND, which are not regular operators on trends.
+    Repetition counts are written out as p{2,4} = p p (p (p)?)?, so that they make nothing ambiguous
+    that p is not. Raises ValueError for NOT and AND, which are no regular operators on trends (the
+    planner takes them out before), and QuerySemanticError where the pattern has more than
+    `POSITION_LIMIT` positions or `FOLLOW_LIMIT` pairs of them.
 
     >>> several = pt.Kleene(pt.Event("B", "b"), 1, None)
     >>> pattern = pt.Kleene(pt.Sequence((pt.Event("A", "a"), several)), 1, None)
     >>> positions = glushkov(pattern, lambda event: Symbol(event.type))
     >>> sorted(positions.predecessor_types("B")), sorted(positions.predecessor_types("A"))
     (['A', 'B'], ['B'])
+    >>> sorted(positions.start_types()), sorted(positions.end_types())
+    (['A'], ['B'])
     """
     events: list[pt.Event] = []
     follow: set[tuple[int, int]] = set()
 
     def link(before: frozenset[int], after: frozenset[int]) -> None:
+        if len(before) * len(after) > FOLLOW_LIMIT:
+            raise _too_large(pattern)
         follow.update((p, q) for p in before for q in after)
+        if len(follow) > FOLLOW_LIMIT:
+            raise _too_large(pattern)
 
     def join(one: _Part, other: _Part) -> _Part:
         link(one.last, other.first)
@@ -73,6 +99,8 @@ def glushkov(pattern: pt.Pattern, label: Callable[[pt.Event], Symbol]) -> Positi
     def build(node: pt.Pattern) -> _Part:
         match node:
             case pt.Event():
+                if len(events) >= POSITION_LIMIT:
+                    raise _too_large(pattern)
                 events.append(node)
                 place = frozenset({len(events) - 1})
                 return _Part(nullable=False, first=place, last=place)
@@ -94,16 +122,24 @@ def glushkov(pattern: pt.Pattern, label: Callable[[pt.Event], Symbol]) -> Positi
                 raise ValueError(f"{type(node).__name__} has no positions")
 
     def repeat(inner: pt.Pattern, least: int, most: int | None) -> _Part:
-        """Write a repetition out: its obligatory copies, then optional ones or a loop."""
-        whole = _Part(nullable=True, first=frozenset(), last=frozenset())
+        """Write a repetition out: its obligatory copies, then a loop or ever fewer optional ones.
+
+        A part that may be empty adds nothing by being obligatory: p{n,m} is p{0,m} then.
+        """
+        if pt.nullable(inner):
+            least = 0
         copies = max(least, 1) if most is None else most
-        for copy in range(copies):
-            part = build(inner)
-            if most is None and copy == copies - 1:
-                link(part.last, part.first)
-            part.nullable = part.nullable or copy >= least
-            whole = join(whole, part)
-        return whole
+        parts = [build(inner) for _ in range(copies)]
+        for one, other in itertools.pairwise(parts):
+            link(one.last, other.first)
+        if most is None:
+            link(parts[-1].last, parts[-1].first)
+        ends = parts[max(least, 1) - 1 :]
+        return _Part(
+            nullable=least == 0 or not parts,
+            first=parts[0].first if parts else frozenset(),
+            last=frozenset().union(*(part.last for part in ends)),
+        )
 
     whole = build(pattern)
     moves = [(0, p + 1) for p in sorted(whole.first)]
@@ -115,3 +151,11 @@ def glushkov(pattern: pt.Pattern, label: Callable[[pt.Event], Symbol]) -> Positi
         accepting=frozenset(p + 1 for p in whole.last) | ({0} if whole.nullable else set()),
     )
     return Positions(tuple(events), whole.first, whole.last, frozenset(follow), nfa)
+
+
+def _too_large(pattern: pt.Pattern) -> QuerySemanticError:
+    return QuerySemanticError(
+        f"The pattern, its {{n,m}} written out, has more than {POSITION_LIMIT} places for events "
+        f"or {FOLLOW_LIMIT} pairs of neighbours. Use smaller counts or fewer optional parts.",
+        span=pattern.span,
+    )

@@ -1,16 +1,19 @@
-"""Products of two deterministic automata, and what they decide: emptiness, difference, equality."""
+"""Products of two automata, and what they decide: common words, difference, equality.
+
+Each decision comes with a shortest word that shows it.
+"""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from elsinore.automata.determinize import determinize
 from elsinore.automata.dfa import Dfa
-from elsinore.automata.nfa import Nfa
-from elsinore.automata.symbols import Letter, letters
+from elsinore.automata.nfa import Abreast, Nfa
+from elsinore.automata.search import shortest_path
+from elsinore.automata.symbols import Letter, Word, letters
 
-Word = tuple[Letter, ...]
+Subsets = tuple[frozenset[int], frozenset[int]]
 
 
 def intersection(one: Nfa, other: Nfa) -> Dfa:
@@ -28,55 +31,73 @@ def difference(one: Nfa, other: Nfa) -> Dfa:
     return _product(one, other, lambda a, b: a and not b)
 
 
-def shortest_word(dfa: Dfa) -> Word | None:
-    """Return a shortest word of a language, None where it is empty."""
-    words: dict[int, Word] = {0: ()}
-    pending = deque([0])
-    while pending:
-        state = pending.popleft()
-        if state in dfa.accepting:
-            return words[state]
-        for letter in dfa.alphabet:
-            target = dfa.moves.get((state, letter))
-            if target is not None and target not in words:
-                words[target] = (*words[state], letter)
-                pending.append(target)
-    return None
-
-
 def disjoint(one: Nfa, other: Nfa) -> Word | None:
-    """Return a shortest word that two languages share, None where they are disjoint."""
-    return shortest_word(intersection(one, other))
+    """Return a shortest word that two languages share, None where they are disjoint.
+
+    >>> from elsinore.automata.nfa import Transition
+    >>> from elsinore.automata.symbols import Symbol
+    >>> a, b = (Nfa(2, (Transition(0, Symbol(name), 1),), frozenset({1})) for name in "AB")
+    >>> disjoint(a, b), disjoint(a, a)
+    (None, (Letter(type='A', true=frozenset()),))
+    """
+    abreast = Abreast((one, other))
+
+    def steps(pair: tuple[int, int]) -> Iterator[tuple[Letter, tuple[int, int]]]:
+        for letter, state, other_state in abreast.steps(one, pair[0], other, pair[1]):
+            yield letter, (state, other_state)
+
+    def is_goal(pair: tuple[int, int]) -> bool:
+        return pair[0] in one.accepting and pair[1] in other.accepting
+
+    path = shortest_path([(0, 0)], steps, is_goal)
+    return None if path is None else path[1]
 
 
 def equivalent(one: Nfa, other: Nfa) -> Word | None:
-    """Return a shortest word of one language and not of the other, None where they are equal."""
-    return shortest_word(_product(one, other, lambda a, b: a != b))
+    """Return a shortest word of one language and not of the other, None where they are equal.
+
+    >>> from elsinore.automata.nfa import Transition
+    >>> from elsinore.automata.symbols import Symbol
+    >>> once = Nfa(2, (Transition(0, Symbol("A"), 1),), frozenset({1}))
+    >>> more = Nfa(2, (*once.transitions, Transition(1, Symbol("A"), 1)), frozenset({1}))
+    >>> equivalent(once, once), len(equivalent(once, more))
+    (None, 2)
+    """
+    alphabet = letters(one.symbols() + other.symbols())
+
+    def steps(pair: Subsets) -> Iterator[tuple[Letter, Subsets]]:
+        for letter in alphabet:
+            yield letter, (one.step(pair[0], letter), other.step(pair[1], letter))
+
+    def is_goal(pair: Subsets) -> bool:
+        return bool(pair[0] & one.accepting) != bool(pair[1] & other.accepting)
+
+    first = frozenset({0})
+    path = shortest_path([(first, first)], steps, is_goal)
+    return None if path is None else path[1]
 
 
 def _product(one: Nfa, other: Nfa, accepts: Callable[[bool, bool], bool]) -> Dfa:
     """Run two automata side by side over the letters that either tells apart."""
-    alphabet = letters(move.symbol for move in one.transitions + other.transitions)
+    alphabet = letters(one.symbols() + other.symbols())
     left, right = determinize(one, alphabet), determinize(other, alphabet)
     numbers: dict[tuple[int | None, int | None], int] = {(0, 0): 0}
-    pending: list[tuple[int | None, int | None]] = [(0, 0)]
     moves: dict[tuple[int, Letter], int] = {}
-    while pending:
-        a, b = pair = pending.pop()
+    for pair in (order := [*numbers]):  # grows while it is gone through
         for letter in alphabet:
             target = (
-                None if a is None else left.moves.get((a, letter)),
-                None if b is None else right.moves.get((b, letter)),
+                None if pair[0] is None else left.moves.get((pair[0], letter)),
+                None if pair[1] is None else right.moves.get((pair[1], letter)),
             )
             if target == (None, None):
                 continue
             if target not in numbers:
                 numbers[target] = len(numbers)
-                pending.append(target)
+                order.append(target)
             moves[numbers[pair], letter] = numbers[target]
     accepting = frozenset(
         number
         for (a, b), number in numbers.items()
         if accepts(a in left.accepting, b in right.accepting)
     )
-    return Dfa(len(numbers), alphabet, moves, accepting)
+    return Dfa(len(numbers), alphabet, moves, accepting).trimmed()

@@ -1,161 +1,309 @@
 """Asking z3 whether predicates over one event can be true together.
 
-Null and unknown are modelled: every expression is a pair (value, known). Numbers are reals, which
-can only make more satisfiable than integers would.
+Null and unknown are modelled: every expression is a value and whether it is known (not null). The
+model holds every event there can be and some more, so "impossible" can be relied on:
+
+- numbers are reals, and a computed number may be off by the rounding of single precision;
+- texts are places in a dense order, in which the constants stand as texts do or as times do;
+- what has no model here (a remainder, LOG2) is some value, the same wherever it is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
+from elsinore.automata.regions import time_of
 from elsinore.model import expression as ex
-from elsinore.model.expression import Binary, Call, Expression, InList, IsNull, Literal, Operator
+from elsinore.model.expression import (
+    Attribute,
+    Binary,
+    Call,
+    Column,
+    Expression,
+    InList,
+    IsNull,
+    Literal,
+    Operator,
+)
 
-TIMEOUT = 1_000  # milliseconds; a question not answered by then counts as satisfiable
+TIMEOUT = 1_000  # milliseconds; a question not answered by then counts as possible
+ROUNDING = Fraction(1, 2**22)  # relative; of single precision, with one bit to spare
+UNDERFLOW = Fraction(1, 2**126)  # products nearer to 0 than single precision's least normal number
+OVERFLOW = Fraction(2**126)  # computed numbers above may have become infinite
+
+Texts = dict[str, int]
 
 
-def solvable(true: Iterable[Expression], not_true: Iterable[Expression]) -> bool:
-    """Return whether all of `true` can be true of one event and none of `not_true`.
+class Question:
+    """What can be true of one event, of a fixed set of predicates.
 
-    What z3 cannot decide in time counts as possible: the answer then costs work, never correctness.
+    >>> from elsinore.model.expression import Attribute, Binary, Literal, Operator
+    >>> v, w = Attribute("A", "v"), Attribute("A", "w")
+    >>> less, more = Binary(Operator.LT, v, w), Binary(Operator.LT, w, v)
+    >>> question = Question([less, more])
+    >>> question.possible([less, more], []), question.possible([], [less, more])
+    (False, True)
     """
-    import z3  # noqa: PLC0415  (a heavy import that most queries never need)
 
-    wanted, unwanted = list(true), list(not_true)
-    translation = _Translation(z3, [*wanted, *unwanted])
-    solver = z3.Solver()
-    solver.set("timeout", TIMEOUT)
-    try:
-        for predicate in wanted:
-            value, known = translation.of(predicate)
-            solver.add(value, known)
-        for predicate in unwanted:
-            value, known = translation.of(predicate)
-            solver.add(z3.Not(z3.And(value, known)))
-    except (z3.Z3Exception, TypeError):  # kinds that do not go together, or a node it cannot say
-        return True
-    return bool(solver.check() != z3.unsat)
+    def __init__(self, predicates: Sequence[Expression]) -> None:
+        import z3  # noqa: PLC0415  (a heavy import that most queries never need)
+
+        self._z3 = z3
+        self._asked = {predicate: f"predicate {i}" for i, predicate in enumerate(predicates)}
+        self._solvers = [self._solver(order) for order in _orders(predicates)]
+
+    def possible(self, true: Iterable[Expression], not_true: Iterable[Expression]) -> bool:
+        """Return whether all of `true` can be true and none of `not_true`; True if not known."""
+        wanted, unwanted = list(true), list(not_true)
+        for context, solver in self._solvers:
+            terms = [self._z3.Bool(self._asked[p], context) for p in wanted]
+            terms += [self._z3.Not(self._z3.Bool(self._asked[p], context)) for p in unwanted]
+            if solver.check(*terms) != self._z3.unsat:
+                return True
+        return False
+
+    def _solver(self, texts: Texts) -> tuple[Any, Any]:
+        """Return a solver that knows what each predicate means, with a context of its own."""
+        z3 = self._z3
+        context = z3.Context()  # z3's shared one must not be used from two threads
+        solver = z3.Solver(ctx=context)
+        solver.set("timeout", TIMEOUT)
+        translation = _Translation(z3, context, solver, texts, self._asked)
+        for predicate, name in self._asked.items():
+            term = translation.truth(predicate)
+            solver.add(z3.Bool(name, context) == z3.And(term.value, term.known))
+        return context, solver
+
+
+def _orders(predicates: Iterable[Expression]) -> list[Texts]:
+    """Return the orders that text constants may stand in: of texts and, if some are, of times."""
+    texts = sorted({value for p in predicates for value in _texts(p)})
+    times = {text: moment for text in texts if (moment := time_of(text)) is not None}
+    orders = [{text: place for place, text in enumerate(texts, start=0 if "" in texts else 1)}]
+    if times:
+        place = {moment: place for place, moment in enumerate(sorted(set(times.values())), start=1)}
+        orders.append({text: place[moment] for text, moment in times.items()})
+    return orders
+
+
+def _texts(predicate: Expression) -> Iterable[str]:
+    for node in ex.walk(predicate):
+        constants = node.choices if isinstance(node, InList) else (node,)
+        for constant in constants:
+            if isinstance(constant, Literal) and isinstance(constant.value, str):
+                yield constant.value
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A z3 term for a value, one for whether it is known, and what sort of value it is."""
+
+    value: Any
+    known: Any
+    sort: type | None  # bool, float, str; None: not told; object: told in different ways
 
 
 class _Translation:
-    """Expressions as pairs of z3 terms; an attribute is text where it meets text, else a number."""
+    """Expressions as z3 terms; sorts of attributes are told by what they are put beside."""
 
-    def __init__(self, z3: Any, predicates: Iterable[Expression]) -> None:
-        self._z3 = z3
-        self._texts: set[str] = set()
-        self._truths: set[str] = set()
+    def __init__(
+        self, z3: Any, context: Any, solver: Any, texts: Texts, predicates: Iterable[Expression]
+    ) -> None:
+        self._z3, self._context, self._solver, self._texts = z3, context, solver, texts
+        self._sorts: dict[Expression, set[type]] = {}
+        self._terms: dict[Expression, _Term] = {}
         for predicate in predicates:
-            self._note_kinds(predicate)
+            self._note(predicate, bool)
 
-    def of(self, expression: Expression) -> tuple[Any, Any]:
-        """Return the value of an expression and whether it is known (not null)."""
-        z3 = self._z3
+    def truth(self, expression: Expression) -> _Term:
+        """Return the term of an expression that stands where a truth value is wanted."""
+        term = self.of(expression)
+        return term if term.sort is bool else self._some(Call("TRUTH", (expression,)), bool)
+
+    def number(self, expression: Expression) -> _Term:
+        """Return the term of an expression that stands where a number is wanted."""
+        term = self.of(expression)
+        known_as_number = term.sort is float or term.sort is None
+        return term if known_as_number else self._some(Call("NUMBER", (expression,)), float)
+
+    def of(self, expression: Expression) -> _Term:
+        """Return the term of an expression, the same one whenever it is asked for."""
+        if expression not in self._terms:
+            self._terms[expression] = self._translate(expression)
+        return self._terms[expression]
+
+    def _translate(self, expression: Expression) -> _Term:
+        z3, yes = self._z3, self._yes
         match expression:
-            case Literal(None):
-                return z3.RealVal(0), z3.BoolVal(False)
-            case Literal(bool(value)):
-                return z3.BoolVal(value), z3.BoolVal(True)
-            case Literal(str(text)):
-                return z3.StringVal(text), z3.BoolVal(True)
-            case Literal(number):
-                return z3.RealVal(str(number)), z3.BoolVal(True)
-            case ex.Attribute(_, str(name)):
-                make = z3.String if name in self._texts else z3.Real
-                make = z3.Bool if name in self._truths else make
-                return make(name), z3.Bool(f"{name} is known")
+            case Literal(value):
+                return self._literal(expression, value)
+            case Attribute() | Column():
+                sorts = self._sorts.get(expression, set())
+                return self._some(expression, object if len(sorts) > 1 else next(iter(sorts), None))
             case ex.Not(operand):
-                value, known = self.of(operand)
-                return z3.Not(value), known
+                term = self.truth(operand)
+                return _Term(z3.Not(term.value), term.known, bool)
             case ex.Negative(operand):
-                value, known = self.of(operand)
-                return -value, known
-            case IsNull(operand):
-                _, known = self.of(operand)
-                return z3.Not(known), z3.BoolVal(True)
-            case InList(operand, choices):
-                return self._any([Binary(Operator.EQ, operand, choice) for choice in choices])
+                term = self.number(operand)
+                return _Term(-term.value, term.known, float)
             case Call("ABS", (operand,)):
-                value, known = self.of(operand)
-                return z3.If(value < 0, -value, value), known
-            case Binary(Operator.AND | Operator.OR as operator, left, right):
-                return self._junction(operator, self.of(left), self.of(right))
-            case Binary(operator, left, right):
-                return self._combine(operator, self.of(left), self.of(right))
+                term = self.number(operand)
+                return _Term(self._size(term.value), term.known, float)
+            case IsNull(operand):
+                return _Term(z3.Not(self.of(operand).known), yes, bool)
+            case InList(operand, choices):
+                found = _Term(z3.Not(yes), yes, bool)
+                for choice in choices:
+                    found = self._either(found, self.of(Binary(Operator.EQ, operand, choice)))
+                return found
+            case Binary(Operator.AND, left, right):
+                return self._both(self.truth(left), self.truth(right))
+            case Binary(Operator.OR, left, right):
+                return self._either(self.truth(left), self.truth(right))
+            case Binary(operator, left, right) if operator.is_comparison:
+                return self._compare(expression, self.of(left), self.of(right))
+            case Binary(_, left, right):
+                return self._compute(expression, self.number(left), self.number(right))
             case _:
-                raise TypeError(f"not an expression over one event: {expression}")
+                return self._some(expression, float)
 
-    def _any(self, parts: list[Expression]) -> tuple[Any, Any]:
-        result = self.of(parts[0])
-        for part in parts[1:]:
-            result = self._junction(Operator.OR, result, self.of(part))
-        return result
+    @property
+    def _yes(self) -> Any:
+        return self._z3.BoolVal(True, self._context)
 
-    def _junction(
-        self, operator: Operator, one: tuple[Any, Any], other: tuple[Any, Any]
-    ) -> tuple[Any, Any]:
-        """AND and OR in Kleene's logic: known where both are, or where one settles it."""
+    def _number(self, value: Fraction | int) -> Any:
+        return self._z3.RealVal(str(value), self._context)
+
+    def _size(self, value: Any) -> Any:
+        return self._z3.If(value < 0, -value, value)
+
+    def _some(self, expression: Expression, sort: type | None) -> _Term:
+        """Return some value, known or not, that nothing is known of but what is asked of it."""
+        if expression in self._terms:
+            return self._terms[expression]
+        name = f"value {len(self._terms)}"
+        z3, context = self._z3, self._context
+        value = z3.Bool(name, context) if sort is bool else z3.Real(name, context)
+        if sort is str:
+            self._solver.add(value >= 0)  # nothing stands before the empty text
+        term = _Term(value, z3.Bool(f"{name} is known", context), sort)
+        self._terms[expression] = term
+        return term
+
+    def _literal(self, expression: Literal, value: bool | float | str | None) -> _Term:
+        z3, unknown = self._z3, self._z3.Not(self._yes)
+        match value:
+            case None:
+                return _Term(self._number(0), unknown, None)
+            case bool():
+                return _Term(z3.BoolVal(value, self._context), self._yes, bool)
+            case str():
+                if value not in self._texts:  # no time: what it is compared with is unknown
+                    return _Term(self._number(0), unknown, str)
+                return _Term(self._number(self._texts[value]), self._yes, str)
+            case _ if math.isfinite(value):
+                return _Term(self._number(Fraction(value)), self._yes, float)
+            case _:
+                return self._some(expression, float)
+
+    def _both(self, one: _Term, other: _Term) -> _Term:
+        """AND in Kleene's logic: known where both are, or where one is false."""
         z3 = self._z3
-        (a, a_known), (b, b_known) = one, other
-        if operator is Operator.AND:
-            settled = z3.Or(z3.And(a_known, z3.Not(a)), z3.And(b_known, z3.Not(b)))
-            return z3.And(a, b, a_known, b_known), z3.Or(z3.And(a_known, b_known), settled)
-        settled = z3.Or(z3.And(a_known, a), z3.And(b_known, b))
-        return settled, z3.Or(z3.And(a_known, b_known), settled)
+        no = [z3.And(term.known, z3.Not(term.value)) for term in (one, other)]
+        known = z3.Or(z3.And(one.known, other.known), *no)
+        return _Term(z3.Not(z3.Or(*no)), known, bool)
 
-    def _combine(
-        self, operator: Operator, one: tuple[Any, Any], other: tuple[Any, Any]
-    ) -> tuple[Any, Any]:
+    def _either(self, one: _Term, other: _Term) -> _Term:
+        """OR in Kleene's logic: known where both are, or where one is true."""
         z3 = self._z3
-        (a, a_known), (b, b_known) = one, other
-        known = z3.And(a_known, b_known)
-        match operator:
-            case Operator.EQ:
-                return a == b, known
-            case Operator.NE:
-                return a != b, known
-            case Operator.LT:
-                return a < b, known
-            case Operator.LE:
-                return a <= b, known
-            case Operator.GT:
-                return b < a, known
-            case Operator.GE:
-                return b <= a, known
-            case Operator.ADD:
-                return a + b, known
-            case Operator.SUB:
-                return a - b, known
-            case Operator.MUL:
-                return a * b, known
-            case Operator.DIV:
-                return a / b, z3.And(known, b != 0)
-            case _:  # a remainder: some number, whichever
-                return z3.FreshReal(), z3.And(known, b != 0)
+        yes = [z3.And(term.known, term.value) for term in (one, other)]
+        known = z3.Or(z3.And(one.known, other.known), *yes)
+        return _Term(z3.Or(*yes), known, bool)
 
-    def _note_kinds(self, expression: Expression) -> None:
-        """Find the attributes that hold text and truth values from what they are put beside."""
-        for node in ex.walk(expression):
-            if isinstance(node, Binary) and node.operator.is_comparison:
-                self._note_pair(node.left, node.right)
-                self._note_pair(node.right, node.left)
-            elif isinstance(node, InList):
-                for choice in node.choices:
-                    self._note_pair(node.operand, choice)
-        parts = [expression]
-        while parts:
-            part = parts.pop()
-            match part:
-                case ex.Attribute(_, str(name)):
-                    self._truths.add(name)
-                case ex.Not(operand):
-                    parts.append(operand)
-                case Binary(Operator.AND | Operator.OR, left, right):
-                    parts += [left, right]
+    def _compare(self, expression: Binary, one: _Term, other: _Term) -> _Term:
+        z3 = self._z3
+        sorts = {one.sort, other.sort} - {None}
+        mixed = len(sorts) > 1 or object in sorts or (bool in sorts and one.sort != other.sort)
+        known = z3.And(one.known, other.known)
+        if mixed:
+            return _Term(self._some(Call("COMPARE", (expression,)), bool).value, known, bool)
+        if bool in sorts:
+            a, b = (z3.If(t.value, self._number(1), self._number(0)) for t in (one, other))
+        else:
+            a, b = one.value, other.value
+        results = {
+            Operator.EQ: a == b,
+            Operator.NE: a != b,
+            Operator.LT: a < b,
+            Operator.LE: a <= b,
+            Operator.GT: a > b,
+            Operator.GE: a >= b,
+        }
+        return _Term(results[expression.operator], known, bool)
 
-    def _note_pair(self, one: Expression, other: Expression) -> None:
-        if isinstance(one, ex.Attribute) and one.name is not None and isinstance(other, Literal):
-            if isinstance(other.value, str):
-                self._texts.add(one.name)
-            elif isinstance(other.value, bool):
-                self._truths.add(one.name)
+    def _compute(self, expression: Binary, one: _Term, other: _Term) -> _Term:
+        """Return a computed number: the exact one give or take rounding, null for x / 0."""
+        z3, a, b = self._z3, one.value, other.value
+        result = self._some(Call("RESULT", (expression,)), float)
+        near, strange = result.value, z3.Not(result.known)
+        known = z3.And(one.known, other.known, result.known)
+        if expression.operator in {Operator.DIV, Operator.MOD}:
+            known = z3.And(known, b != 0)
+        if expression.operator is Operator.MOD:
+            return _Term(near, known, float)
+        exact = {
+            Operator.ADD: lambda: a + b,
+            Operator.SUB: lambda: a - b,
+            Operator.MUL: lambda: a * b,
+            Operator.DIV: lambda: a / b,
+        }[expression.operator]()
+        least = UNDERFLOW if expression.operator in {Operator.MUL, Operator.DIV} else 0
+        slack = self._size(exact) * self._number(ROUNDING) + self._number(least)
+        limit = self._number(OVERFLOW)
+        large = z3.Or(*(self._size(value) > limit for value in (a, b, exact)))
+        self._solver.add(z3.Or(large, self._size(near - exact) <= slack))
+        self._solver.add(z3.Implies(strange, large))  # infinity less infinity is null
+        return _Term(near, known, float)
+
+    def _note(self, expression: Expression, wanted: type | None) -> None:
+        """Find what sorts attributes are of, from where they stand and what stands beside them."""
+        match expression:
+            case Attribute() | Column():
+                sorts = self._sorts.setdefault(expression, set())
+                sorts.update({wanted} if wanted is not None else ())
+            case ex.Not(operand) | Binary(Operator.AND | Operator.OR, operand, _):
+                self._note(operand, bool)
+                if isinstance(expression, Binary):
+                    self._note(expression.right, bool)
+            case ex.Negative(operand) | Call(_, (operand,)):
+                self._note(operand, float)
+            case InList(operand, choices):
+                for choice in choices:
+                    self._note(operand, _sort(choice))
+            case IsNull(operand):
+                self._note(operand, None)
+            case Binary(operator, left, right) if operator.is_comparison:
+                self._note(left, _sort(right))
+                self._note(right, _sort(left))
+            case Binary(_, left, right):
+                self._note(left, float)
+                self._note(right, float)
+
+
+def _sort(expression: Expression) -> type | None:
+    """Return the sort of values an expression plainly has, None where it does not say."""
+    match expression:
+        case Literal(None) | Attribute() | Column():
+            return None
+        case Literal(bool()) | ex.Not() | IsNull() | InList():
+            return bool
+        case Literal(str()):
+            return str
+        case Binary(operator, _, _):
+            return float if operator.is_arithmetic else bool
+        case _:
+            return float

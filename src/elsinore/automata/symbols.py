@@ -2,7 +2,8 @@
 
 A *symbol* asks for a type and for some predicates to hold. A *letter* is a class of events that no
 symbol tells apart: a type, and exactly which of the predicates on that type are true. The letters
-of a set of symbols are its satisfiable minterms.
+of a set of symbols are its satisfiable minterms (D'Antoni and Veanes, Minimization of Symbolic
+Automata, POPL 2014).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from elsinore.automata.satisfiable import satisfiable_truths
+from elsinore.automata.satisfiable import contradictory, satisfiable, satisfiable_truths
 from elsinore.model.expression import Expression
 
 
@@ -29,6 +30,10 @@ class Symbol:
         """Return whether events of a letter are what the symbol asks for."""
         return self.type == letter.type and self.predicates <= letter.true
 
+    def is_dead(self) -> bool:
+        """Return whether no event is what the symbol asks for, as with `v < 3 AND v > 5`."""
+        return contradictory(self.predicates)
+
 
 @dataclass(frozen=True, slots=True)
 class Letter:
@@ -38,10 +43,14 @@ class Letter:
     true: frozenset[Expression] = frozenset()
 
 
+Word = tuple[Letter, ...]
+
+
 def letters(symbols: Iterable[Symbol]) -> tuple[Letter, ...]:
     """Return all letters that symbols tell apart, types in order of first occurrence.
 
-    A predicate that is unknown, as a comparison with null is, counts as not true.
+    A predicate that is unknown, as a comparison with null is, counts as not true. Raises
+    QuerySemanticError where the predicates on one type make too many letters.
 
     >>> from elsinore.model.expression import Attribute, Binary, Literal, Operator
     >>> low = Binary(Operator.LT, Attribute("A", "v"), Literal(3))
@@ -50,12 +59,58 @@ def letters(symbols: Iterable[Symbol]) -> tuple[Letter, ...]:
     >>> sorted(len(letter.true) for letter in found)  # neither, low, high; never both
     [0, 1, 1]
     """
-    by_type: dict[str, dict[Expression, None]] = {}
-    for symbol in symbols:
-        ordered = sorted(symbol.predicates, key=repr)
-        by_type.setdefault(symbol.type, {}).update(dict.fromkeys(ordered))
     return tuple(
         Letter(name, true)
-        for name, predicates in by_type.items()
-        for true in satisfiable_truths(tuple(predicates))
+        for name, predicates in predicates_by_type(symbols).items()
+        for true in satisfiable_truths(predicates)
     )
+
+
+def predicates_by_type(symbols: Iterable[Symbol]) -> dict[str, tuple[Expression, ...]]:
+    """Return the predicates that symbols ask for, by type, in an order that is always the same."""
+    found: dict[str, dict[Expression, None]] = {}
+    for symbol in symbols:
+        ordered = sorted(symbol.predicates, key=repr)
+        found.setdefault(symbol.type, {}).update(dict.fromkeys(ordered))
+    return {name: tuple(predicates) for name, predicates in found.items()}
+
+
+class Meeting:
+    """Which letters two symbols have in common, found without making all letters there are.
+
+    >>> from elsinore.model.expression import Attribute, Binary, Literal, Operator
+    >>> low = Symbol("A", frozenset({Binary(Operator.LT, Attribute("A", "v"), Literal(3))}))
+    >>> high = Symbol("A", frozenset({Binary(Operator.GT, Attribute("A", "v"), Literal(5))}))
+    >>> meeting = Meeting([low, high, Symbol("B")])
+    >>> meeting.letter(low, high), meeting.letter(low, Symbol("A")).true == low.predicates
+    (None, True)
+    """
+
+    def __init__(self, symbols: Iterable[Symbol]) -> None:
+        self._asked = predicates_by_type(symbols)
+        self._known: dict[tuple[str, frozenset[Expression]], Letter | None] = {}
+
+    def letter(self, one: Symbol, other: Symbol) -> Letter | None:
+        """Return a letter for which both symbols hold, None where there is none.
+
+        Of the predicates that neither asks for, as few are true as can be.
+        """
+        if one.type != other.type:
+            return None
+        key = one.type, one.predicates | other.predicates
+        if key not in self._known:
+            self._known[key] = self._find(*key)
+        return self._known[key]
+
+    def _find(self, name: str, asked: frozenset[Expression]) -> Letter | None:
+        if not satisfiable(asked):
+            return None
+        true, false = set(asked), set[Expression]()
+        for predicate in self._asked.get(name, ()):
+            if predicate in true:
+                continue
+            false.add(predicate)
+            if not satisfiable(true, false):
+                false.remove(predicate)
+                true.add(predicate)
+        return Letter(name, frozenset(true))

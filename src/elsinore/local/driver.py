@@ -61,11 +61,12 @@ def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
         found, counted = _run_unit(plan, unit, stream, numbers)
         tables |= found
         statistics.append(counted)
+    warnings = tuple(_type_warnings(plan, stream.types, numbers))
     return Results(
         {query.name: tables[query.name] for query in plan.workload},
         rejected=rejected,
         statistics=tuple(statistics),
-        warnings=tuple(_type_warnings(plan, stream.types, numbers)),
+        find_warnings=lambda: warnings,
     )
 
 
@@ -169,7 +170,8 @@ def _presented(table: pa.Table, kind: TimeKind) -> pa.Table:
             shown = from_microseconds(column, kind)
         table = table.set_column(table.column_names.index(name), name, shown)
     first = table.column_names[: table.column_names.index("window_start") + 1]
-    return table.sort_by([(name, "ascending") for name in first])
+    keys = pa.table({name: _plain(whole(table.column(name))) for name in first})
+    return table.take(pc.sort_indices(keys, [(name, "ascending") for name in first]))
 
 
 def _addend(column: pa.Array, *, exact: bool) -> pa.Array:

@@ -1,13 +1,14 @@
-"""The value of an expression for one event or a few, in SQL's three-valued logic (SEMANTICS 1).
+"""Expressions evaluated one event at a time, in SQL's three-valued logic (SEMANTICS 1).
 
-Plain and slow: for the reference engine, for deciding what predicates can hold together, and for
-tests of the fast ways.
+None is null, and the truth value of what is unknown. NaN counts as null, whether it is read from an
+attribute or computed. This is the plain and slow evaluator: `elsinore.runtime` computes the same
+over whole columns.
 """
 
 from __future__ import annotations
 
 import math
-import operator as op
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -24,106 +25,155 @@ from elsinore.model.expression import (
     Operator,
 )
 
-Lookup = Callable[[Attribute], Any]
+Value = bool | int | float | str
+Lookup = Callable[[Attribute], Value | None]
 
 _COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
-    Operator.EQ: op.eq,
-    Operator.NE: op.ne,
-    Operator.LT: op.lt,
-    Operator.LE: op.le,
-    Operator.GT: op.gt,
-    Operator.GE: op.ge,
+    Operator.EQ: operator.eq,
+    Operator.NE: operator.ne,
+    Operator.LT: operator.lt,
+    Operator.LE: operator.le,
+    Operator.GT: operator.gt,
+    Operator.GE: operator.ge,
+}
+_COMPUTE: dict[Operator, Callable[[float, float], float]] = {
+    Operator.ADD: operator.add,
+    Operator.SUB: operator.sub,
+    Operator.MUL: operator.mul,
 }
 
 
-def evaluate(expression: Expression, lookup: Lookup) -> Any:
-    """Return an expression's value; None where it is null or unknown.
+def is_null(value: Value | None) -> bool:
+    """Return whether a value counts as null: None and NaN do.
 
-    `lookup` gives the value of an attribute; NaN counts as null, as do comparisons of values of
-    different kinds and divisions by zero.
+    >>> is_null(None), is_null(float("nan")), is_null(0)
+    (True, True, False)
+    """
+    return value is None or value != value  # noqa: PLR0124 - only NaN differs from itself
+
+
+def is_true(expression: Expression, lookup: Lookup) -> bool:
+    """Return whether a condition is true: neither false nor unknown. Raises what `evaluate` does.
 
     >>> slow = Binary(Operator.LT, Attribute("T", "speed"), Literal(10))
-    >>> evaluate(slow, lambda attribute: 5), evaluate(slow, lambda attribute: None)
-    (True, None)
+    >>> is_true(slow, lambda attribute: 5), is_true(slow, lambda attribute: None)
+    (True, False)
     """
+    return evaluate(expression, lookup) is True
+
+
+def evaluate(expression: Expression, lookup: Lookup) -> Value | None:
+    """Return the value of an expression whose attributes have the values `lookup` gives.
+
+    Null are: a comparison, a sum or any other operation on null; a division by zero; a comparison
+    of values of two kinds (text with a number), which a checked query has none of; and NaN. `/`
+    gives a quotient of doubles, `%` a remainder with the dividend's sign, AND, OR and NOT follow
+    Kleene. Whole numbers are computed without a bound. (SEMANTICS 1: nulls; SQL for the rest.)
+
+    Raises TypeError for what has no value on single events: an aggregate, a grouping attribute.
+
+    >>> half = Binary(Operator.DIV, Attribute("T", "fare"), Literal(2))
+    >>> evaluate(half, lambda attribute: 5)
+    2.5
+    >>> evaluate(Binary(Operator.OR, Literal(None), Literal(True)), lambda attribute: None)
+    True
+    """
+    value = _evaluate(expression, lookup)
+    return None if is_null(value) else value
+
+
+def _evaluate(expression: Expression, lookup: Lookup) -> Value | None:
     match expression:
         case Literal(value):
             return value
-        case Attribute():
-            value = lookup(expression)
-            return None if isinstance(value, float) and math.isnan(value) else value
+        case Attribute(_, str()):
+            return lookup(expression)
         case Not(operand):
-            truth = evaluate(operand, lookup)
+            truth = _truth(evaluate(operand, lookup))
             return None if truth is None else not truth
         case Negative(operand):
-            number = evaluate(operand, lookup)
+            number = _number(evaluate(operand, lookup))
             return None if number is None else -number
         case IsNull(operand):
             return evaluate(operand, lookup) is None
         case InList(operand, choices):
-            return _in_list(evaluate(operand, lookup), [choice.value for choice in choices])
+            value = evaluate(operand, lookup)
+            found = [_compare(Operator.EQ, value, evaluate(one, lookup)) for one in choices]
+            return True if True in found else None if None in found else False
         case Call("ABS", (operand,)):
-            number = evaluate(operand, lookup)
+            number = _number(evaluate(operand, lookup))
             return None if number is None else abs(number)
-        case Binary(Operator.AND | Operator.OR as junction, left, right):
-            return _junction(junction, evaluate(left, lookup), evaluate(right, lookup))
-        case Binary(operator, left, right):
-            return _combine(operator, evaluate(left, lookup), evaluate(right, lookup))
+        case Call("LOG2", (operand,)):
+            number = _number(evaluate(operand, lookup))
+            return None if number is None or number <= 0 else math.log2(number)
+        case Binary(Operator.AND | Operator.OR as joined):
+            return _join(joined, expression, lookup)
+        case Binary(operation, left, right):
+            one, other = evaluate(left, lookup), evaluate(right, lookup)
+            if operation.is_comparison:
+                return _compare(operation, one, other)
+            return _compute(operation, _number(one), _number(other))
         case _:
             raise TypeError(f"not an expression over single events: {expression}")
 
 
-def is_true(expression: Expression, lookup: Lookup) -> bool:
-    """Return whether an expression is true: neither false nor unknown."""
-    return evaluate(expression, lookup) is True
+def _join(joined: Operator, expression: Expression, lookup: Lookup) -> bool | None:
+    """Return the AND or OR of all operands of a chain; the decisive truth value wins over null."""
+    decisive = joined is Operator.OR
+    unknown = False
+    pending = [expression]  # no recursion: a WHERE may chain thousands of conditions
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Binary) and node.operator is joined:
+            pending += (node.right, node.left)
+            continue
+        truth = _truth(evaluate(node, lookup))
+        if truth is decisive:
+            return decisive
+        unknown = unknown or truth is None
+    return None if unknown else not decisive
 
 
-def _junction(operator: Operator, left: bool | None, right: bool | None) -> bool | None:
-    settling = operator is Operator.OR
-    if left is settling or right is settling:
-        return settling
-    return None if left is None or right is None else not settling
+def _truth(value: Value | None) -> bool | None:
+    return value if isinstance(value, bool) else None
 
 
-def _combine(operator: Operator, left: Any, right: Any) -> Any:
-    if left is None or right is None or not _alike(left, right):
+def _number(value: Value | None) -> int | float | None:
+    return None if isinstance(value, bool) or not isinstance(value, int | float) else value
+
+
+def _kind(value: Value) -> type:
+    """Return what a value may be compared with: its type, all numbers being of one."""
+    return float if _number(value) is not None else type(value)
+
+
+def _compare(operation: Operator, one: Value | None, other: Value | None) -> bool | None:
+    if one is None or other is None or _kind(one) is not _kind(other):
         return None
-    if operator in _COMPARE:
-        return _COMPARE[operator](left, right)
-    if operator is Operator.ADD:
-        return left + right
-    if operator is Operator.SUB:
-        return left - right
-    if operator is Operator.MUL:
-        return left * right
-    if right == 0:
+    return _COMPARE[operation](one, other)
+
+
+def _compute(operation: Operator, one: float | None, other: float | None) -> float | None:
+    if one is None or other is None:
         return None
-    if operator is Operator.DIV:
-        return left / right
-    if isinstance(left, int) and isinstance(right, int):
-        return left - right * int(_truncated(left, right))
-    return math.fmod(left, right)
-
-
-def _truncated(left: int, right: int) -> int:
-    """Return the quotient of integers rounded toward zero, as SQL's remainder needs it."""
-    quotient = abs(left) // abs(right)
-    return quotient if (left < 0) == (right < 0) else -quotient
-
-
-def _alike(left: Any, right: Any) -> bool:
-    """Return whether two values are of kinds that can be compared."""
-    numbers = (int, float)
-    if isinstance(left, bool) or isinstance(right, bool):
-        return isinstance(left, bool) and isinstance(right, bool)
-    if isinstance(left, numbers) and isinstance(right, numbers):
-        return True
-    return type(left) is type(right)
-
-
-def _in_list(value: Any, choices: list[Any]) -> bool | None:
-    if value is None:
+    if operation in {Operator.DIV, Operator.MOD} and other == 0:
         return None
-    if any(_alike(value, choice) and value == choice for choice in choices if choice is not None):
-        return True
-    return None if None in choices else False
+    if isinstance(one, int) and isinstance(other, int) and operation is not Operator.DIV:
+        if operation is Operator.MOD:
+            remainder = abs(one) % abs(other)
+            return -remainder if one < 0 else remainder
+        return _COMPUTE[operation](one, other)
+    one, other = _double(one), _double(other)
+    if operation is Operator.DIV:
+        return one / other
+    if operation is Operator.MOD:
+        return None if math.isinf(one) else math.fmod(one, other)
+    return _COMPUTE[operation](one, other)
+
+
+def _double(number: float) -> float:
+    """Return the nearest double, infinite beyond a double's range."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf

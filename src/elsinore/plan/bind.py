@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from elsinore.errors import QueryError, QuerySemanticError, Span, did_you_mean, raise_errors
@@ -89,8 +90,12 @@ def _misuses(query: Query, expression: ex.Expression, schema: Schema) -> Iterato
         ):
             yield from _mismatch(query, node, node.left, node.right, schema)
         elif isinstance(node, InList):
-            for choice in node.choices:
-                yield from _mismatch(query, node, node.operand, choice, schema)
+            misfits = (
+                error
+                for choice in node.choices
+                for error in _mismatch(query, node, node.operand, choice, schema)
+            )
+            yield from itertools.islice(misfits, 1)  # one mistake, however many choices
 
 
 def _mismatch(

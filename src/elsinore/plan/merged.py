@@ -117,7 +117,7 @@ def merge_templates(templates: Sequence[Template]) -> MergedTemplate:
 def field_index(node: Node, signature: Signature, before: frozenset[int]) -> int | None:
     """Return the number of a signature in a node among its kind, None where nothing contributes."""
     seen = _restricted(signature, before)
-    if signature is TRENDS:
+    if signature == TRENDS:
         return 0
     if not seen.contributors:
         return None

@@ -59,6 +59,8 @@ def type_numbers(types: pa.Array, names: Sequence[str]) -> NDArray[np.int32]:
         places = np.append(type_numbers(types.dictionary, names), np.int32(-1))
         indices = types.indices.fill_null(-1) if types.null_count else types.indices
         return np.asarray(places[indices.to_numpy()])
+    if len(types) == 0:
+        return np.zeros(0, dtype=np.int32)
     wanted = pa.array(names, types.type)
     width = "int64" if pa.types.is_large_string(types.type) else "int32"
     numbers = np.empty(len(types), dtype=np.int32)

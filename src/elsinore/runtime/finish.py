@@ -13,7 +13,7 @@ from elsinore.model.expression import Column
 from elsinore.model.query import Query
 from elsinore.model.window import Window
 from elsinore.plan import Template, Unit
-from elsinore.trends import merge, result_columns
+from elsinore.trends import merge, result_columns, totals_fields
 
 
 def result_tables(
@@ -54,6 +54,20 @@ def _result_table(
     columns |= {"window_start": start, "window_end": end}
     columns |= result_columns(template.aggregation, totals, types)
     return pa.table(columns)
+
+
+def empty_result(
+    unit: Unit,
+    number: int,
+    group_types: Sequence[pa.DataType],
+    types: Mapping[str, pa.DataType],
+    *,
+    exact: bool,
+) -> pa.Table:
+    """Return a result without rows, whose columns are those of all results of a query."""
+    totals = totals_fields(unit, exact=exact).empty_table()
+    groups = [pa.nulls(0, kind) for kind in group_types]
+    return _result_table(unit, unit.templates[number], totals, groups, types)
 
 
 def group_column(query: Query, name: str) -> str:

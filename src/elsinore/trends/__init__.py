@@ -2,7 +2,7 @@
 
 from elsinore.trends.exact import ExactTrends
 from elsinore.trends.operator import TrendOperator
-from elsinore.trends.partials import merge, result_columns
+from elsinore.trends.partials import merge, result_columns, totals_fields
 from elsinore.trends.ranks import to_ranks
 from elsinore.trends.statistics import OperatorStatistics
 
@@ -13,4 +13,5 @@ __all__ = [
     "merge",
     "result_columns",
     "to_ranks",
+    "totals_fields",
 ]

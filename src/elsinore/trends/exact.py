@@ -44,7 +44,7 @@ class KeyState:
     group: int
     time: int
     windows: dict[tuple[int, int], OpenWindow] = field(default_factory=dict)
-    pending: list[tuple[OpenWindow, OpenWindow]] = field(default_factory=list)
+    pending: list[tuple[tuple[int, int], OpenWindow]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -227,11 +227,12 @@ class ExactTrends:
                     found.append(~rank if extreme.attribute & 1 else rank)
                 if found:
                     added.extremes[update.node, number] = min(found)
-            state.pending.append((place, added))
+            state.pending.append(((kind, index), added))
 
     def _close_keys(self, until: int | None) -> None:
         for key, state in list(self._keys.items()):
-            _settle(state)
+            if until is None or state.time < until:  # else the moment may not be over
+                _settle(state)
             self._close_key(state, until)
             if until is None or not state.windows:
                 del self._keys[key]
@@ -290,7 +291,8 @@ def _add_up(window: OpenWindow, places: Sequence[Place]) -> Number:
 
 def _settle(state: KeyState) -> None:
     """Let the additions of a moment that is over take effect."""
-    for window, added in state.pending:
+    for found, added in state.pending:
+        window = state.windows[found]
         for place, number in added.cells.items():
             window.cells[place] = window.cells.get(place, 0) + number
         for place, rank in added.extremes.items():

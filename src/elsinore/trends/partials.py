@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from elsinore.numeric import add, log2, ratio, to_double
 from elsinore.numeric.exact import Number, decode, digits, encode
+from elsinore.plan import Unit
 from elsinore.plan.aggregates import Aggregation, FieldKind, Outcome, ResultColumn
 from elsinore.trends.kernels import FOREVER, Codes, Doubles, Ints, Totals
 from elsinore.trends.program import Layout
@@ -28,12 +29,17 @@ from elsinore.trends.ranks import from_ranks
 DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
 
 
-def totals_schema(widest: int, most_extremes: int) -> pa.Schema:
-    """Return the columns of totals with so many linear fields and extremes."""
+def totals_fields(unit: Unit, *, exact: bool) -> pa.Schema:
+    """Return the columns of a unit's totals."""
+    linear = max(len(one.aggregation.linear) for one in unit.templates)
+    extremes = max(len(one.aggregation.extremes) for one in unit.templates)
     fields = [("query", pa.int32()), ("group", pa.int32()), ("window", pa.int64())]
-    for f in range(widest):
-        fields += [(f"cell{f}", pa.float64()), (f"power{f}", pa.int32())]
-    fields += [(f"extreme{x}", pa.int64()) for x in range(most_extremes)]
+    for f in range(linear):
+        if exact:
+            fields.append((f"digits{f}", pa.string()))
+        else:
+            fields += [(f"cell{f}", pa.float64()), (f"power{f}", pa.int32())]
+    fields += [(f"extreme{x}", pa.int64()) for x in range(extremes)]
     return pa.schema(fields)
 
 
@@ -45,7 +51,7 @@ def totals_batch(layout: Layout, totals: Totals, chosen: NDArray[np.bool_]) -> p
     for f in range(layout.widest):
         columns += [totals.cells[rows, f], totals.powers[rows, f]]
     columns += [totals.extremes[rows, x] for x in range(layout.most_extremes)]
-    schema = totals_schema(layout.widest, layout.most_extremes)
+    schema = totals_fields(layout.unit, exact=False)
     return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=schema)
 
 

@@ -33,7 +33,7 @@ def explain_svg(plan: Plan) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top}" '
         f'viewBox="0 0 {width} {top}" font-family="sans-serif" font-size="12">\n'
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" '
-        'markerHeight="8" orient="auto"><path d="M0 0 8 4 0 8z"/></marker></defs>\n'
+        'markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 8 4 0 8z"/></marker></defs>\n'
         '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(rows) + "\n</svg>\n"
     )
 
@@ -76,16 +76,15 @@ def _leap(arrow: Arrow, x: int, target: int, level: int, above: int) -> list[str
 
 
 def _box(name: str, x: int, y: int, *, ends: bool) -> list[str]:
-    shapes = [
-        f'<rect x="{x}" y="{y}" width="{BOX}" height="{HEIGHT}" rx="6" fill="#eef3fb" '
-        'stroke="black"/>'
-    ]
+    shapes = [_rectangle(x, y, BOX, HEIGHT, "#eef3fb")]
     if ends:
-        shapes.append(
-            f'<rect x="{x + 4}" y="{y + 4}" width="{BOX - 8}" height="{HEIGHT - 8}" rx="4" '
-            'fill="none" stroke="black"/>'
-        )
+        shapes.append(_rectangle(x + 4, y + 4, BOX - 8, HEIGHT - 8, "none"))
     return [*shapes, _text(x + BOX // 2, y + HEIGHT // 2 + 4, name)]
+
+
+def _rectangle(x: int, y: int, width: int, height: int, fill: str) -> str:
+    size = f'x="{x}" y="{y}" width="{width}" height="{height}"'
+    return f'<rect {size} rx="5" fill="{fill}" stroke="black"/>'
 
 
 def _path(way: str, *, thick: bool) -> str:

@@ -1,0 +1,55 @@
+# Everything runs in .venv, made on first use. PYTHON=... picks the interpreter (3.11 to 3.13).
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs clean
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+PYTHON ?=
+
+help:  ## say what can be made
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
+		| while IFS='|' read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
+
+demo: $(STAMP)  ## run the demonstration
+	@$(BIN)/elsinore demo
+
+test: $(STAMP)  ## run every test, those of the documents included
+	@$(BIN)/python -m pytest
+
+lint: $(STAMP)  ## check style, types and the floors
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+bench: $(STAMP)  ## run the benchmarks
+	@$(BIN)/python -m benchmarks
+
+docs: $(STAMP)  ## run the examples in the documents and the docstrings
+	@$(BIN)/python -m pytest src $(wildcard tests/docs)
+
+clean:  ## remove the environment and all caches
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis demo-output
+
+# A candidate counts only if it runs: version managers leave commands on PATH that fail when called.
+# The pip that comes with a Python may be older than 25.1 and so may not know --group.
+$(STAMP): pyproject.toml
+	@found=; usable='import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'; \
+	for python in $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3); do \
+		if "$$python" -c "$$usable" >/dev/null 2>&1; then found="$$python"; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+		echo "Elsinore needs Python 3.11, 3.12 or 3.13;" \
+			"$(if $(PYTHON),'$(PYTHON)' is none of them or does not run,none of python3.13 python3.12 python3.11 python3 runs)." >&2; \
+		echo "Name one with: make PYTHON=/path/to/python3.11" >&2; \
+		exit 1; \
+	fi; \
+	if ! "$(BIN)/python" -c "$$usable" >/dev/null 2>&1 || [ -n "$(PYTHON)" ]; then \
+		echo "Making $(VENV) with $$("$$found" --version)"; \
+		"$$found" -m venv --clear $(VENV) || exit 1; \
+	fi
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
+	@echo 'Installing what Elsinore needs into $(VENV) (the first time takes a minute or two)'
+	@$(BIN)/python -m pip install --quiet --editable '.[spark,java,demo]' --group dev
+	@touch $@

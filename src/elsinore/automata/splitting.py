@@ -1,0 +1,140 @@
+"""Unambiguous concatenation and iteration: StreamQRE's rules for `split` and `iterate`.
+
+A word of L(f) L(g) must fall into a part of f and a part of g in one way only, a word of L(f)* into
+parts of f in one way only (StreamQRE, Section 3). What matters is where the parts end, not how f
+reads a part. A breach is shown by a shortest word and two ways to cut it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from elsinore.automata.nfa import Abreast, Nfa
+from elsinore.automata.search import shortest_path
+from elsinore.automata.symbols import Letter, Word
+
+CUT = -1  # a run through an iteration that has just ended a part and begins the next one
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """A word that can be cut into parts in two ways; each way is where its parts end."""
+
+    word: Word
+    one: tuple[int, ...]
+    other: tuple[int, ...]
+
+    def parts(self) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
+        """Return the parts of either way.
+
+        >>> b = Letter("B")
+        >>> one, other = Cuts((b, b), (1, 2), (2, 2)).parts()
+        >>> [len(part) for part in one], [len(part) for part in other]
+        ([1, 1], [2, 0])
+        """
+        return self._cut(self.one), self._cut(self.other)
+
+    def _cut(self, ends: tuple[int, ...]) -> tuple[Word, ...]:
+        return tuple(self.word[a:b] for a, b in zip((0, *ends), ends, strict=False))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two runs through f and then g; `crossed` of them are in g, `one` before `other`."""
+
+    crossed: int
+    one: int
+    other: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Iterations:
+    """Two runs through f again and again; `apart` once only one of them has ended a part."""
+
+    one: int
+    other: int
+    apart: bool
+
+
+def ambiguous_concatenation(f: Nfa, g: Nfa) -> Cuts | None:
+    """Return a shortest word that f and g share out in two ways, None where there is none.
+
+    >>> from elsinore.automata.positions import glushkov
+    >>> from elsinore.automata.symbols import Symbol
+    >>> from elsinore.model.pattern import Disjunction, Event, Kleene, Sequence
+    >>> any_of = Kleene(Disjunction((Event("A", "a"), Event("B", "b"))), 0, None)
+    >>> f, g = (
+    ...     glushkov(pattern, lambda event: Symbol(event.type)).nfa
+    ...     for pattern in (Sequence((any_of, Event("B", "c"))), any_of)
+    ... )
+    >>> found = ambiguous_concatenation(f, g)  # (a|b)* b (a|b)*
+    >>> [letter.type for letter in found.word], found.one, found.other
+    (['B', 'B'], (1, 2), (2, 2))
+    """
+    abreast = Abreast((f, g))
+    useful_f, useful_g = f.trim(), g.trim()
+
+    def steps(pair: _Pair) -> Iterator[tuple[Letter, _Pair]]:
+        left = g if pair.crossed > 0 else f
+        right = g if pair.crossed > 1 else f
+        for letter, one, other in abreast.steps(left, pair.one, right, pair.other):
+            if one not in (useful_g if pair.crossed > 0 else useful_f):
+                continue
+            if other not in (useful_g if pair.crossed > 1 else useful_f):
+                continue
+            yield letter, _Pair(pair.crossed, one, other)
+            if pair.crossed == 0 and one in f.accepting:
+                yield letter, _Pair(1, 0, other)
+            if pair.crossed == 1 and other in f.accepting:
+                yield letter, _Pair(2, one, 0)
+
+    def is_goal(pair: _Pair) -> bool:
+        return pair.crossed == 2 and pair.one in g.accepting and pair.other in g.accepting
+
+    starts = [_Pair(0, 0, 0), *([_Pair(1, 0, 0)] if 0 in f.accepting else [])]
+    path = shortest_path(starts, steps, is_goal)
+    if path is None:
+        return None
+    pairs, word = path
+    cuts = [next(i for i, pair in enumerate(pairs) if pair.crossed >= n) for n in (1, 2)]
+    return Cuts(word, (cuts[0], len(word)), (cuts[1], len(word)))
+
+
+def ambiguous_iteration(f: Nfa) -> Cuts | None:
+    """Return a shortest word that falls into parts of f in two ways, None where there is none.
+
+    Where f accepts the empty word that is the one: any number of empty parts make it.
+
+    >>> from elsinore.automata.positions import glushkov
+    >>> from elsinore.automata.symbols import Symbol
+    >>> from elsinore.model.pattern import Event, Kleene
+    >>> several = Kleene(Event("A", "a"), 1, None)
+    >>> found = ambiguous_iteration(glushkov(several, lambda event: Symbol(event.type)).nfa)
+    >>> [letter.type for letter in found.word], found.one, found.other
+    (['A', 'A'], (2,), (1, 2))
+    """
+    if 0 in f.accepting:
+        return Cuts((), (), (0,))
+    abreast = Abreast((f,))
+    useful = f.trim()
+
+    def steps(pair: _Iterations) -> Iterator[tuple[Letter, _Iterations]]:
+        for letter, one, other in abreast.steps(f, max(pair.one, 0), f, max(pair.other, 0)):
+            for a in (one, CUT) if one in f.accepting else (one,):
+                for b in (other, CUT) if other in f.accepting else (other,):
+                    if {a, b} <= useful | {CUT}:
+                        apart = pair.apart or (a == CUT) != (b == CUT)
+                        yield letter, _Iterations(a, b, apart)
+
+    path = shortest_path(
+        [_Iterations(CUT, CUT, apart=False)],
+        steps,
+        lambda pair: pair.apart and pair.one == CUT and pair.other == CUT,
+    )
+    if path is None:
+        return None
+    pairs, word = path
+    one = tuple(i for i, pair in enumerate(pairs) if i and pair.one == CUT)
+    other = tuple(i for i, pair in enumerate(pairs) if i and pair.other == CUT)
+    return Cuts(word, one, other)

@@ -1,0 +1,45 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import elsinore
+from elsinore.cli.check import check
+from elsinore.cli.demo import demo
+from elsinore.cli.explain import explain
+from elsinore.cli.generate import generate
+from elsinore.cli.run import run
+
+app = typer.Typer(
+    help="Complex event processing for PySpark: pattern queries with Kleene closure.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for command in (run, check, explain, generate, demo):
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"elsinore {elsinore.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _app(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Say the version."),
+    ] = False,
+) -> None:
+    """Complex event processing for PySpark: pattern queries with Kleene closure."""
+
+
+def main() -> None:
+    """Run the command line and leave with its exit status."""
+    app()

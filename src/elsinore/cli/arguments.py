@@ -1,0 +1,95 @@
+"""Arguments that several commands take, and reading the files they name."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from elsinore.cli.console import ArgumentError
+from elsinore.errors import did_you_mean
+from elsinore.workload import Workload
+
+
+class Engine(str, Enum):
+    """Where a workload runs."""
+
+    spark = "spark"
+    local = "local"
+
+
+class TableFormat(str, Enum):
+    """What results are written as."""
+
+    parquet = "parquet"
+    csv = "csv"
+    json = "json"
+
+
+class Unit(str, Enum):
+    """The unit of numeric times."""
+
+    s = "s"
+    ms = "ms"
+    us = "us"
+
+
+WorkloadFile = Annotated[
+    Path, typer.Argument(metavar="WORKLOAD.cep", help="The file with the queries.")
+]
+Events = Annotated[
+    Path,
+    typer.Option(
+        "--events", metavar="PATH", help="The events: a file or folder of Parquet, CSV or JSON."
+    ),
+]
+OptionalEvents = Annotated[
+    Path | None,
+    typer.Option(
+        "--events", metavar="PATH", help="Events that the queries are to fit; only looked at."
+    ),
+]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Show the traceback of an unexpected failure.")
+]
+
+
+def read_workload(path: Path, *, exact: bool = False) -> Workload:
+    """Return the workload in a file.
+
+    Raises ArgumentError where there is no such file or it is no text, and what is wrong with its
+    queries.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise ArgumentError(missing(path)) from None
+    except OSError as error:
+        raise ArgumentError(f"Cannot read '{path}': {error.strerror}.") from None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ArgumentError(
+            f"'{path}', line {line}: text that is not UTF-8. Save the file as UTF-8."
+        ) from None
+    return Workload.parse(text, str(path), exact=exact)
+
+
+def existing(path: Path) -> Path:
+    """Return the path; raise ArgumentError, naming the nearest there is, if nothing is there."""
+    if not path.exists():
+        raise ArgumentError(missing(path))
+    return path
+
+
+def missing(path: Path) -> str:
+    """Say that nothing is at `path`, and what there is that is called nearly so."""
+    folder = path.parent
+    if not folder.is_dir():
+        return f"Cannot read '{path}': there is no folder '{folder}'."
+    names = sorted(child.name for child in folder.iterdir())
+    where = "this folder" if folder == Path() else f"'{folder}'"
+    return f"Cannot read '{path}': {where} holds no '{path.name}'.{did_you_mean(path.name, names)}"

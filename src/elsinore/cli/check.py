@@ -1,0 +1,27 @@
+"""`elsinore check`: is a workload in order?"""
+
+from __future__ import annotations
+
+import typer
+
+from elsinore.cli.arguments import Debug, OptionalEvents, WorkloadFile, read_workload
+from elsinore.cli.console import reported
+from elsinore.cli.events import schema_of_events
+
+
+@reported
+def check(
+    workload: WorkloadFile,
+    events: OptionalEvents = None,
+    debug: Debug = False,  # noqa: ARG001 - read by `reported`
+) -> None:
+    """Say for each query whether it can be run; with --events, over those.
+
+    All errors are told at once, and the exit status is then 2.
+    """
+    queries = read_workload(workload)
+    if events is not None:
+        queries.check(schema_of_events(events))
+    queries.plan  # noqa: B018 - raises what no engine can run
+    for query in queries:
+        typer.echo(f"{query.name}: OK")

@@ -1,0 +1,149 @@
+"""What the commands say: results on the standard output, all else on the standard error."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ParamSpec
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from elsinore.errors import ElsinoreError, InvalidWorkloadError, QueryError
+
+RUN_FAILED = 1
+WRONG_ARGUMENTS = 2
+SHOWN_ROWS = 20
+PIPE_WIDTH = 200  # columns of a table that goes into a file or a pipe
+
+Parameters = ParamSpec("Parameters")
+
+
+class ArgumentError(ElsinoreError):
+    """A wrong argument of a command."""
+
+
+def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """Turn what a command raises into a message on the standard error and an exit status.
+
+    A query or an argument that is wrong gives 2, any other failure 1. A keyword argument `debug`
+    of the command lets the traceback of what nobody expected be seen.
+    """
+
+    @functools.wraps(command)
+    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except (QueryError, InvalidWorkloadError, ArgumentError) as error:
+            _fail(str(error), WRONG_ARGUMENTS)
+        except ElsinoreError as error:
+            _fail(str(error), RUN_FAILED)
+        except KeyboardInterrupt:
+            _fail("Interrupted.", RUN_FAILED)
+        except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
+            raise
+        except Exception as error:
+            if kwargs.get("debug"):
+                traceback.print_exc()
+            first = (str(error).strip().splitlines() or [""])[0]
+            _fail(
+                f"Something unexpected went wrong: {type(error).__name__}: {first}\n"
+                "Run it again with --debug to see where.",
+                RUN_FAILED,
+            )
+
+    return run
+
+
+def _fail(message: str, status: int) -> None:
+    say(message)
+    raise typer.Exit(status)
+
+
+def say(message: str) -> None:
+    """Print a line to the standard error."""
+    typer.echo(message, err=True)
+
+
+def warn(message: str) -> None:
+    """Print a warning to the standard error."""
+    say(f"Warning: {message}")
+
+
+class Steps:
+    """A bar on the terminal that moves with each step of a command; nothing where there is none."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=total)
+
+    def begin(self, what: str) -> None:
+        """Say what is being done now."""
+        self._progress.update(self._task, description=what)
+
+    def done(self) -> None:
+        """Move the bar on by one step."""
+        self._progress.advance(self._task)
+
+
+@contextmanager
+def steps(total: int) -> Iterator[Steps]:
+    """Show a bar of `total` steps on the standard error while the block runs."""
+    console = Console(stderr=True)
+    progress = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with progress:
+        yield Steps(progress, total)
+
+
+def print_table(
+    title: str, names: Sequence[str], rows: Sequence[Sequence[Any]], total: int, shown: int
+) -> None:
+    """Print the first rows of a result as a table, and how many more there are."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for index, name in enumerate(names):
+        numbers = any(_is_number(row[index]) for row in rows)
+        table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+    for row in rows[:shown]:
+        table.add_row(*(cell(value) for value in row))
+    console = Console(markup=False, highlight=False, emoji=False)
+    if not console.is_terminal:
+        console = Console(
+            markup=False, highlight=False, emoji=False, width=PIPE_WIDTH, file=sys.stdout
+        )
+    console.print(table)
+    more = total - min(total, shown)
+    count = f"{total:,} row{'' if total == 1 else 's'}"
+    console.print(f"{count}, of which {more:,} are not shown\n" if more else f"{count}\n")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def cell(value: object) -> str:
+    """Return a value as it stands in a table.
+
+    >>> cell(12.0), cell(2.0**70), cell(None), cell(0.1 + 0.2)
+    ('12', '1.18059e+21', 'null', '0.3')
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, float):
+        if value.is_integer() and abs(value) < 2**53:
+            return str(int(value))
+        return f"{value:.6g}"
+    return str(value)

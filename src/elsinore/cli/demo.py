@@ -1,0 +1,86 @@
+"""`elsinore demo`: the flights of a year, and the delays that aircraft hand on."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from elsinore.cli.arguments import Debug
+from elsinore.cli.console import reported, steps, warn
+from elsinore.cli.job import Job
+from elsinore.workload import Workload
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from elsinore.cli.run_spark import Answer
+
+TYPE = (
+    "CASE WHEN dep_delay IS NULL THEN 'Cancelled' WHEN dep_delay > 15 THEN 'Late' ELSE 'OnTime' END"
+)
+SHOWN_ROWS = 5
+EVENTS = "flights.parquet"
+QUERIES = "flights.cep"
+
+
+@reported
+def demo(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where everything is written.")
+    ] = Path("demo-output"),
+    master: Annotated[
+        str, typer.Option("--master", metavar="URL", help="Spark's master.")
+    ] = "local[*]",
+    debug: Debug = False,  # noqa: ARG001 - read by `reported`
+) -> None:
+    """Run trend queries over the 336,776 flights that left New York City in 2013, on Spark."""
+    from elsinore.datasets import flights  # noqa: PLC0415 - loads Arrow
+
+    run_demo(flights(), out, master)
+
+
+def run_demo(table: pa.Table, out: Path, master: str) -> None:
+    """Write the events in `table` below `out`, run the demo's queries over them, tell the results."""
+    from elsinore.cli.run_spark import run_steps, session  # noqa: PLC0415 - loads Spark
+    from elsinore.runtime.outputs import write_table  # noqa: PLC0415
+
+    text = demo_text()
+    workload = Workload.parse(text, QUERIES)
+    job = Job(workload=workload, events=out / EVENTS, type=TYPE, out=out)
+    with steps(3 + len(workload)) as bar:
+        bar.begin(f"Writing {table.num_rows:,} flights")
+        write_table(table, job.events, "parquet")
+        (out / QUERIES).write_text(text, encoding="utf-8")
+        bar.done()
+        bar.begin("Starting Spark")
+        with session(master) as spark:
+            bar.done()
+            answers, warnings = run_steps(job, spark.read.parquet(str(job.events)), bar)
+    for warning in warnings:
+        warn(warning)
+    _tell(job, table.num_rows, answers)
+
+
+def demo_text() -> str:
+    """Return the queries of the demo."""
+    return files("elsinore.cli").joinpath("demo.cep").read_text(encoding="utf-8")
+
+
+def _tell(job: Job, flights: int, answers: list[Answer]) -> None:
+    typer.echo(f"The queries ({job.out}/{QUERIES})\n")
+    typer.echo(demo_text())
+    typer.echo("The plan\n")
+    typer.echo(job.workload.explain().rstrip("\n") + "\n")
+    typer.echo(f"The results over {flights:,} flights\n")
+    for answer in answers:
+        answer.show(SHOWN_ROWS)
+    typer.echo("Written to")
+    for place in (job.events, *(answer.place for answer in answers)):
+        typer.echo(f"  {place}")
+    typer.echo(
+        f'\nRun it yourself:\n  elsinore run {job.out}/{QUERIES} --events {job.events} \\\n'
+        f'    --type "{TYPE}"'
+    )

@@ -1,0 +1,46 @@
+"""`elsinore generate`: events to try things out with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from elsinore.cli.arguments import Debug
+from elsinore.cli.console import ArgumentError, reported, steps
+from elsinore.errors import did_you_mean
+
+
+@reported
+def generate(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The stream: abc or ridesharing.")],
+    events: Annotated[int, typer.Option("--events", min=0, help="How many events.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="PATH", help="The file: .parquet, .csv or .json(l)."),
+    ],
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same events.")] = 0,
+    debug: Debug = False,  # noqa: ARG001 - read by `reported`
+) -> None:
+    """Write events of a generated stream to a file."""
+    from elsinore import datasets  # noqa: PLC0415 - loads Arrow
+    from elsinore.runtime.files import format_of  # noqa: PLC0415
+    from elsinore.runtime.outputs import write_table  # noqa: PLC0415
+
+    if name not in datasets.GENERATORS:
+        raise ArgumentError(
+            f"There is no stream called '{name}'. Streams: {', '.join(datasets.GENERATORS)}."
+            f"{did_you_mean(name, datasets.GENERATORS)}"
+        )
+    file_format = format_of(out)
+    if file_format is None or out.suffix == ".gz":
+        raise ArgumentError(
+            f"Cannot tell the format of '{out}' from its name. Name it .parquet, .csv or .jsonl."
+        )
+    with steps(1) as bar:
+        bar.begin(f"Generating {events:,} events")
+        table = datasets.generate(name, events, seed)
+        write_table(table, out, file_format)
+        bar.done()
+    typer.echo(f"{table.num_rows:,} events written to {out}")

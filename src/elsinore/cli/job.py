@@ -1,0 +1,67 @@
+"""One run that was asked for on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from elsinore.cli.console import ArgumentError
+from elsinore.workload import Workload
+
+if TYPE_CHECKING:
+    from elsinore.runtime.files import FileFormat
+    from elsinore.runtime.outputs import OutputFormat
+    from elsinore.runtime.results import Results
+    from elsinore.runtime.times import TimeUnit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A workload, its events, and where results go: to a folder, or to the terminal."""
+
+    workload: Workload
+    events: Path
+    time: str = "time"
+    type: str = "type"
+    time_unit: TimeUnit = "s"
+    order_by: tuple[str, ...] = ()
+    out: Path | None = None
+    form: OutputFormat = "parquet"
+    rejects: Path | None = None
+    stats: bool = False
+
+    def run(self, data: Any) -> Results[Any]:
+        """Run the workload over events in this process, or over a Spark data frame of them."""
+        return self.workload.run(
+            data,
+            time=self.time,
+            type=self.type,
+            time_unit=self.time_unit,
+            order_by=self.order_by,
+            rejects=self.rejects is not None,
+        )
+
+    @property
+    def reject_format(self) -> FileFormat | None:
+        """The format of --rejects, told by its suffix; None without --rejects.
+
+        Raises ArgumentError for an unknown suffix.
+        """
+        from elsinore.runtime.files import format_of  # noqa: PLC0415
+
+        if self.rejects is None:
+            return None
+        found = format_of(self.rejects)
+        if found is None or self.rejects.suffix == ".gz":
+            raise ArgumentError(
+                f"Cannot tell the format of --rejects '{self.rejects}' from its name. Name it "
+                ".parquet, .csv or .jsonl."
+            )
+        return found
+
+    def place(self, query: str) -> Path:
+        """Return where a query's result is written under --out."""
+        assert self.out is not None
+        return self.out / f"{quote(query, safe=' ')}.{self.form}"

@@ -1,0 +1,91 @@
+"""`elsinore run`: answer the queries of a workload over recorded events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from elsinore.cli.arguments import (
+    Debug,
+    Engine,
+    Events,
+    TableFormat,
+    Unit,
+    WorkloadFile,
+    existing,
+    read_workload,
+)
+from elsinore.cli.console import ArgumentError, reported
+from elsinore.cli.job import Job
+
+
+@reported
+def run(
+    workload: WorkloadFile,
+    events: Events,
+    time: Annotated[
+        str, typer.Option("--time", metavar="EXPR", help="The time: a column or SQL expression.")
+    ] = "time",
+    type: Annotated[  # noqa: A002 - the option's name
+        str, typer.Option("--type", metavar="EXPR", help="The type: a column or SQL expression.")
+    ] = "type",
+    time_unit: Annotated[
+        Unit, typer.Option("--time-unit", help="The unit of times that are numbers.")
+    ] = Unit.s,
+    order_by: Annotated[
+        list[str] | None,
+        typer.Option("--order-by", metavar="COL", help="Orders events of one time; repeatable."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Where results go; else they are printed."),
+    ] = None,
+    form: Annotated[
+        TableFormat, typer.Option("--format", help="What results are written as.")
+    ] = TableFormat.parquet,
+    engine: Annotated[Engine, typer.Option("--engine", help="Where to run.")] = Engine.spark,
+    master: Annotated[
+        str, typer.Option("--master", metavar="URL", help="Spark's master.")
+    ] = "local[*]",
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Compute with integers of any size.")
+    ] = False,
+    rejects: Annotated[
+        Path | None,
+        typer.Option("--rejects", metavar="PATH", help="Where events go that cannot be used."),
+    ] = None,
+    stats: Annotated[
+        bool, typer.Option("--stats", help="Print what the operators counted.")
+    ] = False,
+    debug: Debug = False,  # noqa: ARG001 - read by `reported`
+) -> None:
+    """Run the queries of a workload over events.
+
+    Exit status: 0 done, 1 the run failed, 2 a query or an argument is wrong.
+    """
+    queries = read_workload(workload, exact=exact)
+    queries.plan  # noqa: B018 - what cannot run is refused before any data is read
+    if out is not None and out.exists() and not out.is_dir():
+        raise ArgumentError(f"--out names a folder, but '{out}' is a file.")
+    job = Job(
+        workload=queries,
+        events=existing(events),
+        time=time,
+        type=type,
+        time_unit=time_unit.value,
+        order_by=tuple(order_by or ()),
+        out=out,
+        form=form.value,
+        rejects=rejects,
+        stats=stats,
+    )
+    if engine is Engine.local:
+        from elsinore.cli.run_local import run_local  # noqa: PLC0415 - loads Numba
+
+        run_local(job)
+    else:
+        from elsinore.cli.run_spark import run_spark  # noqa: PLC0415 - loads Spark, an extra
+
+        run_spark(job, master)

@@ -1,0 +1,7 @@
+"""The Spark driver: classified, shuffled, sorted by Spark; aggregated by the operator."""
+
+from elsinore.spark.driver import run, unusable_report
+from elsinore.spark.java import Java, find_java
+from elsinore.spark.session import local_session
+
+__all__ = ["Java", "find_java", "local_session", "run", "unusable_report"]

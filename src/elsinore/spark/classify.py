@@ -1,0 +1,76 @@
+"""Events' classes as a Spark column, so that code generation tells them before the shuffle."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add, or_
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812
+
+from elsinore.model.expression import Expression
+from elsinore.plan import Unit
+from elsinore.plan.classes import Bit, Choices, Cuts, Digit, TypeClasses
+from elsinore.spark.expressions import Columns
+
+
+def class_column(unit: Unit, type_column: Column, columns: Columns) -> Column:
+    """Return each event's class as a bigint; null for events that no state of any query takes."""
+    wanted = _wanted(unit)
+    result: Column | None = None
+    for one in unit.classes.types:
+        code = _code(one, columns)
+        needs = wanted[one.type]
+        if needs is not None:
+            taken = reduce(or_, (_all(predicates, columns) for predicates in needs))
+            code = F.when(taken, code)
+        is_type = type_column == F.lit(one.type)
+        result = F.when(is_type, code) if result is None else result.when(is_type, code)
+    return F.lit(None).cast("bigint") if result is None else result
+
+
+def _wanted(unit: Unit) -> dict[str, list[frozenset[Expression]] | None]:
+    """Return for each type the sets of predicates of which one must hold; None: no matter."""
+    found: dict[str, list[frozenset[Expression]] | None] = {}
+    for node in unit.merged.nodes:
+        for edge in node.edges:
+            held = found.setdefault(edge.type, [])
+            if not edge.needs or held is None:
+                found[edge.type] = None
+            elif edge.needs not in held:
+                held.append(edge.needs)
+    return found
+
+
+def _all(predicates: frozenset[Expression], columns: Columns) -> Column:
+    ordered = sorted(predicates, key=repr)
+    return reduce(lambda a, b: a & b, (columns.evaluate(one) for one in ordered))
+
+
+def _code(classes: TypeClasses, columns: Columns) -> Column:
+    """Return the number of a type's class: its offset plus its digits' mixed-radix number."""
+    number: Column = F.lit(0).cast("bigint")
+    for digit in classes.digits:
+        number = number * F.lit(digit.radix).cast("bigint") + _digit(digit, columns)
+    return number + F.lit(classes.offset).cast("bigint")
+
+
+def _digit(digit: Digit, columns: Columns) -> Column:
+    match digit:
+        case Cuts(attribute, points, _):
+            value = columns.value(attribute)
+            passed = [
+                (value > F.lit(point)).cast("int") + (value >= F.lit(point)).cast("int")
+                for point in points
+            ]
+            return F.coalesce(reduce(add, passed) + F.lit(1), F.lit(0)).cast("bigint")
+        case Choices(attribute, values, _):
+            value = columns.value(attribute)
+            place = F.when(value.isNull(), F.lit(0))
+            for number, named in enumerate(values):
+                place = place.when(value == F.lit(named), F.lit(number + 2))
+            return place.otherwise(F.lit(1)).cast("bigint")
+        case Bit(predicate):
+            return F.coalesce(columns.evaluate(predicate).cast("boolean"), F.lit(False)).cast(
+                "bigint"
+            )

@@ -1,0 +1,109 @@
+"""Expressions as Spark columns, in SQL's three-valued logic (SEMANTICS 1).
+
+The counterpart of `elsinore.runtime.expressions`: NaN counts as null, a comparison with null is
+null, division by zero is null, whole numbers that overflow stop the run (Spark's ANSI mode).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
+from pyspark.sql import types as T  # noqa: N812
+
+from elsinore.model.expression import (
+    Attribute,
+    Binary,
+    Call,
+    Expression,
+    InList,
+    IsNull,
+    Literal,
+    Negative,
+    Not,
+    Operator,
+)
+
+
+class Columns:
+    """The columns that expressions read, by name, as expressions see them."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        self._types = {field.name: field.dataType for field in frame.schema.fields}
+
+    def value(self, name: str) -> Column:
+        """Return an attribute's column; decimals as doubles, NaN as null."""
+        column = F.col(quoted(name))
+        kind = self._types[name]
+        if isinstance(kind, T.DecimalType):
+            return column.cast("double")
+        if isinstance(kind, T.DoubleType | T.FloatType):
+            return F.when(~F.isnan(column), column)
+        return column
+
+    def evaluate(self, expression: Expression) -> Column:
+        """Return an expression over one event as a column."""
+        match expression:
+            case Literal(value):
+                return F.lit(value)
+            case Attribute(_, str(name)):
+                return self.value(name)
+            case Not(operand):
+                return ~self.evaluate(operand)
+            case Negative(operand):
+                return -self.evaluate(operand)
+            case IsNull(operand):
+                return self.evaluate(operand).isNull()
+            case InList(operand, choices):
+                return self._in_list(operand, choices)
+            case Call("ABS", (operand,)):
+                return F.abs(self.evaluate(operand))
+            case Binary(operator, left, right):
+                return _combine(operator, self.evaluate(left), self.evaluate(right))
+            case _:
+                raise TypeError(f"not an expression over one event: {expression}")
+
+    def _in_list(self, operand: Expression, choices: tuple[Literal, ...]) -> Column:
+        value = self.evaluate(operand)
+        found: Column = F.lit(False)
+        for choice in choices:
+            found = found | (value == F.lit(choice.value))
+        return found
+
+
+def quoted(name: str) -> str:
+    """Return a column's name so that Spark takes it as it is.
+
+    >>> quoted("a.b")
+    '`a.b`'
+    """
+    return f"`{name.replace('`', '``')}`"
+
+
+def _combine(operator: Operator, left: Column, right: Column) -> Column:
+    match operator:
+        case Operator.AND:
+            return left & right
+        case Operator.OR:
+            return left | right
+        case Operator.EQ:
+            return left == right
+        case Operator.NE:
+            return left != right
+        case Operator.LT:
+            return left < right
+        case Operator.LE:
+            return left <= right
+        case Operator.GT:
+            return left > right
+        case Operator.GE:
+            return left >= right
+        case Operator.ADD:
+            return left + right
+        case Operator.SUB:
+            return left - right
+        case Operator.MUL:
+            return left * right
+        case Operator.DIV:
+            return left.cast("double") / F.when(right != 0, right.cast("double"))
+        case _:
+            return left % F.when(right != 0, right)

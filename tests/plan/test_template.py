@@ -1,0 +1,144 @@
+"""Templates: which types begin, end and precede, and what ambiguity changes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+
+from elsinore.automata import ambiguity
+from elsinore.errors import QuerySemanticError, UnsupportedError
+from elsinore.language import parse_query
+from elsinore.model import Call, Pattern, Query, ReturnItem
+from elsinore.model import pattern as pt
+from elsinore.plan import Template, template
+from elsinore.plan.template import START
+from support.regular import automaton, patterns, regular_expression, words
+
+often = settings(max_examples=100, deadline=None)
+
+
+def of(pattern: str, returns: str = "COUNT(*)", more: str = "") -> Template:
+    """Return the template of a query."""
+    return template(parse_query(f"RETURN {returns} PATTERN {pattern} {more}"))
+
+
+def runs(built: Template, word: tuple[str, ...]) -> int:
+    """Count the ways to read a word of types whose predicates are all true."""
+    counts: dict[int, int] = {START: 1}
+    for name in word:
+        following: dict[int, int] = {}
+        for move in built.transitions:
+            if move.type == name and not move.lacks:
+                before = counts.get(move.source, 0)
+                following[move.target] = following.get(move.target, 0) + before
+        counts = following
+    return sum(count for state, count in counts.items() if state in built.accepting)
+
+
+@often
+@given(patterns().filter(lambda pattern: not pt.nullable(pattern)))
+def test_a_template_reads_each_trend_in_one_way(pattern: Pattern) -> None:
+    query = Query(name="q", returns=(ReturnItem(Call("COUNT", ())),), pattern=pattern)
+    built = template(query)
+    assert built.determinized is (ambiguity(automaton(pattern)) is not None)
+    expression = re.compile(regular_expression(pattern))
+    for word in words(5):
+        expected = int(bool(word) and expression.fullmatch("".join(word)) is not None)
+        assert runs(built, word) == expected, word
+
+
+@often
+@given(patterns().filter(lambda pattern: not pt.nullable(pattern)))
+def test_a_state_takes_events_of_one_kind_unless_determinized(pattern: Pattern) -> None:
+    built = template(Query(name="q", returns=(ReturnItem(Call("COUNT", ())),), pattern=pattern))
+    assert len(built.labels) == built.states
+    assert all(0 <= move.target < built.states for move in built.transitions)
+    assert all(START <= move.source < built.states for move in built.transitions)
+    if not built.determinized:
+        for state in range(built.states):
+            kinds = {move.type for move in built.transitions if move.target == state}
+            assert len(kinds) == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "starts", "ends", "before"),
+    [
+        ("(SEQ(A, B+))+", "A", "B", {"A": "B", "B": "AB"}),
+        ("(SEQ(C, B+))+", "C", "B", {"C": "B", "B": "BC"}),
+        ("SEQ(A, B+)", "A", "B", {"A": "", "B": "AB"}),
+        ("SEQ(A, B?, C)", "A", "C", {"B": "A", "C": "AB"}),
+        ("SEQ(A*, B OR C)", "ABC", "BC", {"A": "A", "B": "A", "C": "A"}),
+        ("A{2}", "A", "A", {"A": "A"}),
+    ],
+)
+def test_types_that_begin_end_and_precede(
+    pattern: str, starts: str, ends: str, before: dict[str, str]
+) -> None:
+    built = of(pattern)
+    assert built.start_types() == set(starts)
+    assert built.end_types() == set(ends)
+    for name, others in before.items():
+        assert built.predecessor_types(name) == set(others)
+
+
+def test_an_unambiguous_pattern_has_a_state_for_each_of_its_events() -> None:
+    built = of("SEQ(A a, B b+, C)")
+    assert not built.determinized
+    assert built.labels == ("A a", "B b", "C")
+    assert [sorted(move.variables) for move in built.transitions if move.source == START] == [["a"]]
+
+
+def test_an_ambiguous_pattern_is_determinized_and_its_events_are_bound_to_all_they_could_be() -> (
+    None
+):
+    built = of("SEQ(A a+, A b+)")
+    assert built.determinized
+    assert {move.variables for move in built.transitions} == {frozenset({"a", "b"})}
+
+
+def test_predicates_can_make_a_pattern_unambiguous() -> None:
+    where = "WHERE a.v < 3 AND b.v > 5"
+    built = of("SEQ(A a+, A b+)", "SUM(a.v)", where)
+    assert not built.determinized
+    assert of("SEQ(A a+, A b+)", more="WHERE a.v < 3 AND b.v > 2").determinized
+
+
+@pytest.mark.parametrize("returns", ["SUM(a.v)", "COUNT(b)", "MIN(a.v)"])
+def test_an_aggregate_over_one_reading_is_refused_with_both_readings(returns: str) -> None:
+    with pytest.raises(QuerySemanticError) as caught:
+        of("SEQ(A a+, A b+)", returns)
+    text = str(caught.value)
+    assert "A A A can be read as A as a, A as a, A as b, or as A as a, A as b, A as b" in text
+    assert "Aggregate over the type instead: A." in text
+    assert caught.value.span is not None
+
+
+@pytest.mark.parametrize("returns", ["SUM(A.v)", "COUNT(A)", "COUNT(*)", "MAX(A.v)"])
+def test_an_aggregate_over_the_type_of_an_ambiguous_pattern_is_allowed(returns: str) -> None:
+    assert of("SEQ(A a+, A b+)", returns).determinized
+
+
+def test_an_aggregate_over_the_only_variable_of_its_type_is_allowed() -> None:
+    assert of("SEQ(A a+, A b+, C c)", "SUM(c.v)").determinized
+
+
+@pytest.mark.parametrize(
+    ("pattern", "more", "clause"),
+    [
+        ("SEQ(A, NOT B, C)", "", "PATTERN: NOT"),
+        ("A AND B", "", "PATTERN: AND"),
+        ("SEQ(A, B)", "STRATEGY CONTIGUOUS", "STRATEGY: CONTIGUOUS"),
+        ("SEQ(A, B)", "STRATEGY SKIP TILL NEXT MATCH", "STRATEGY: SKIP TILL NEXT MATCH"),
+    ],
+)
+def test_clauses_without_an_engine_are_refused_by_name(
+    pattern: str, more: str, clause: str
+) -> None:
+    with pytest.raises(UnsupportedError, match=f"{clause} is not supported yet"):
+        of(pattern, more=more)
+
+
+def test_the_strategy_of_trends_may_be_named() -> None:
+    assert of("SEQ(A, B)", more="STRATEGY SKIP TILL ANY MATCH").states == 2

@@ -1,0 +1,192 @@
+"""Arrow's evaluation of expressions against the plain one, row by row."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elsinore.errors import InputError
+from elsinore.language import parse_expression
+from elsinore.model import (
+    Attribute,
+    Binary,
+    Call,
+    Expression,
+    InList,
+    IsNull,
+    Literal,
+    Negative,
+    Not,
+    Operator,
+)
+from elsinore.model.evaluate import evaluate as plainly
+from elsinore.runtime.expressions import evaluate
+
+often = settings(max_examples=300, deadline=None)
+COMPARISONS = [operator for operator in Operator if operator.is_comparison]
+ARITHMETIC = [operator for operator in Operator if operator.is_arithmetic]
+SCHEMA = {"v": pa.int64(), "w": pa.float64(), "s": pa.string(), "b": pa.bool_()}
+
+
+def attribute(name: str) -> Attribute:
+    return Attribute("A", name)
+
+
+whole = st.integers(-4, 4)
+# halves: every sum, product and quotient by a power of two is exact in both ways
+halves = st.integers(-8, 8).map(lambda number: number / 2)
+leaves = st.one_of(
+    st.sampled_from([attribute("v"), attribute("w")]),
+    st.builds(Literal, st.one_of(whole, halves)),
+)
+numbers = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.builds(Binary, st.sampled_from(ARITHMETIC), inner, inner),
+        st.builds(Negative, inner),
+        st.builds(lambda of: Call("ABS", (of,)), inner),
+    ),
+    max_leaves=4,
+)
+texts = st.one_of(st.just(attribute("s")), st.builds(Literal, st.sampled_from(["", "a", "b"])))
+tests = st.one_of(
+    st.builds(Binary, st.sampled_from(COMPARISONS), numbers, numbers),
+    st.builds(Binary, st.sampled_from(COMPARISONS), texts, texts),
+    st.builds(
+        Binary,
+        st.sampled_from([Operator.EQ, Operator.NE]),
+        st.just(attribute("b")),
+        st.builds(Literal, st.one_of(st.booleans(), st.none())),
+    ),
+    st.just(attribute("b")),
+    st.builds(IsNull, st.one_of(numbers, texts, st.just(attribute("b")))),
+    st.builds(
+        InList,
+        st.sampled_from([attribute("v"), attribute("w")]),
+        st.lists(st.builds(Literal, st.one_of(whole, st.none())), min_size=1, max_size=3).map(
+            tuple
+        ),
+    ),
+    st.builds(
+        InList,
+        st.just(attribute("s")),
+        st.lists(st.builds(Literal, st.sampled_from(["a", "c", None])), min_size=1, max_size=3).map(
+            tuple
+        ),
+    ),
+)
+conditions = st.recursive(
+    tests,
+    lambda inner: st.one_of(
+        st.builds(Binary, st.sampled_from([Operator.AND, Operator.OR]), inner, inner),
+        st.builds(Not, inner),
+    ),
+    max_leaves=4,
+)
+rows = st.fixed_dictionaries(
+    {
+        "v": st.one_of(st.none(), whole),
+        "w": st.one_of(st.none(), st.just(math.nan), halves),
+        "s": st.sampled_from([None, "", "a", "b", "c"]),
+        "b": st.sampled_from([None, True, False]),
+    }
+)
+tables = st.lists(rows, min_size=1, max_size=6)
+
+
+def columns_of(table: list[dict[str, Any]]) -> dict[str, pa.Array]:
+    """Return rows as columns."""
+    return {name: pa.array([row[name] for row in table], kind) for name, kind in SCHEMA.items()}
+
+
+def found_for(expression: Expression, table: list[dict[str, Any]]) -> list[Any]:
+    """Return what Arrow finds for each row; a constant stands for every row."""
+    found = evaluate(expression, columns_of(table))
+    return [found.as_py()] * len(table) if isinstance(found, pa.Scalar) else found.to_pylist()
+
+
+@often
+@given(conditions, tables)
+def test_conditions_are_what_they_are_row_by_row(
+    condition: Expression, table: list[dict[str, Any]]
+) -> None:
+    expected = [plainly(condition, lambda read, row=row: row[read.name]) for row in table]
+    assert found_for(condition, table) == expected
+
+
+@often
+@given(numbers, tables)
+def test_numbers_are_what_they_are_row_by_row(
+    number: Expression, table: list[dict[str, Any]]
+) -> None:
+    expected = [plainly(number, lambda read, row=row: row[read.name]) for row in table]
+    found = found_for(number, table)
+    assert [one is None for one in found] == [one is None for one in expected]
+    for one, other in zip(found, expected, strict=True):
+        assert one is None or math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A.v = NULL", [None, None, None]),
+        ("A.v != 1", [False, True, None]),
+        ("A.v = 1 OR A.v IS NULL", [True, False, True]),
+        ("A.v / 0 > 1", [None, None, None]),
+        ("A.v % 2", [1, 0, None]),
+        ("A.v IN (1, NULL)", [True, None, None]),
+    ],
+)
+def test_null_is_unknown(text: str, expected: list[Any]) -> None:
+    found = evaluate(parse_expression(text), {"v": pa.array([1, 2, None])})
+    assert found.to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["a", None, "b"]).dictionary_encode(),
+        pa.array(["a", None, "b"], pa.large_string()),
+        pa.array(["a", None, "b"], pa.large_string()).dictionary_encode(),
+    ],
+)
+def test_texts_are_compared_however_they_are_stored(column: pa.Array) -> None:
+    for text in ("A.s = 'a'", "A.s IN ('a', 'c')", "'b' > A.s"):
+        assert evaluate(parse_expression(text), {"s": column}).to_pylist() == [True, None, False]
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.int8(), pa.uint16(), pa.float16(), pa.float32(), pa.decimal128(10, 2)]
+)
+def test_numbers_are_compared_however_they_are_stored(kind: pa.DataType) -> None:
+    column = pa.array([1, None, 3]).cast(kind)
+    for text in ("A.v < 2", "A.v IN (1, 2)", "A.v * 2 = 2"):
+        assert evaluate(parse_expression(text), {"v": column}).to_pylist() == [True, None, False]
+
+
+def test_a_text_constant_beside_a_time_is_a_time() -> None:
+    column = pa.array([0, 10**15, None], pa.timestamp("us"))
+    found = evaluate(parse_expression("A.t < '1980-01-01'"), {"t": column})
+    assert found.to_pylist() == [True, False, None]
+
+
+def test_a_column_of_nothing_but_nulls_is_unknown() -> None:
+    columns = {"n": pa.nulls(2)}
+    for text in ("A.n < 3", "A.n = 'x'", "A.n", "NOT A.n", "A.n IN (1)"):
+        assert evaluate(parse_expression(text), columns).to_pylist() == [None, None]
+    assert evaluate(parse_expression("A.n IS NULL"), columns).to_pylist() == [True, True]
+
+
+def test_whole_numbers_that_overflow_are_an_error_and_never_wrap() -> None:
+    with pytest.raises(InputError, match="overflow"):
+        evaluate(parse_expression("A.v + 1 > 0"), {"v": pa.array([2**63 - 1])})
+
+
+def test_what_cannot_be_compared_is_an_error() -> None:
+    with pytest.raises(InputError, match="cannot be compared"):
+        evaluate(parse_expression("A.v < 1"), {"v": pa.array([[1]])})

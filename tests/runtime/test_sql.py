@@ -1,0 +1,123 @@
+"""SQL expressions computed in process."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from elsinore.errors import InputError
+from elsinore.runtime.sql import evaluate_sql
+
+TABLE = pa.table(
+    {
+        "delay": pa.array([20, 3, None]),
+        "fare": pa.array([1.5, 0.0, 4.0]),
+        "kind": pa.array(["Late", " on time ", None]),
+        "carrier": pa.array(["UA", "AA", "UA"]).dictionary_encode(),
+        "ok": pa.array([True, False, None]),
+        "at": pa.array([0, 86_400_000_000, None], pa.timestamp("us")),
+        "odd name": pa.array([1, 2, 3]),
+    }
+)
+
+
+def of(text: str) -> list[Any]:
+    return evaluate_sql(text, TABLE, "type").to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("delay", [20, 3, None]),
+        ("DELAY", [20, 3, None]),
+        ("odd name", [1, 2, 3]),
+        ("`odd name` + 1", [2, 3, 4]),
+        ("'x'", ["x", "x", "x"]),
+        ("7", [7, 7, 7]),
+        ("2.5", [2.5, 2.5, 2.5]),
+        ("TRUE", [True, True, True]),
+        ("CASE WHEN delay > 15 THEN 'Late' ELSE 'OnTime' END", ["Late", "OnTime", "OnTime"]),
+        ("CASE WHEN delay > 15 THEN 'Late' END", ["Late", None, None]),
+        ("CASE WHEN delay > 5 THEN 'a' WHEN delay > 1 THEN 'b' ELSE 'c' END", ["a", "b", "c"]),
+        ("CASE carrier WHEN 'UA' THEN 'u' ELSE 'x' END", ["u", "x", "u"]),
+        ("CASE WHEN delay > 5 THEN NULL ELSE 'x' END", [None, "x", "x"]),
+        ("IF(delay > 5, 'a', 'b')", ["a", "b", "b"]),
+        ("delay IN (3, 4)", [False, True, None]),
+        ("delay NOT IN (3, 4)", [True, False, None]),
+        ("delay IN (20, NULL)", [True, None, None]),
+        ("delay BETWEEN 3 AND 5", [False, True, None]),
+        ("delay NOT BETWEEN 3 AND 5", [True, False, None]),
+        ("kind LIKE 'L%'", [True, False, None]),
+        ("kind NOT LIKE 'L_te'", [False, True, None]),
+        ("COALESCE(kind, 'none')", ["Late", " on time ", "none"]),
+        ("COALESCE(delay, fare) ", [20, 3, 4]),
+        ("CAST(delay AS STRING)", ["20", "3", None]),
+        ("CAST(fare AS BIGINT)", [1, 0, 4]),
+        ("CAST(carrier AS STRING)", ["UA", "AA", "UA"]),
+        ("carrier || '-' || delay", ["UA-20", "AA-3", None]),
+        ("CONCAT(carrier, 'x')", ["UAx", "AAx", "UAx"]),
+        ("UPPER(TRIM(kind))", ["LATE", "ON TIME", None]),
+        ("lower(kind)", ["late", " on time ", None]),
+        ("delay IS NULL", [False, False, True]),
+        ("delay IS NOT NULL", [True, True, False]),
+        ("NOT ok", [False, True, None]),
+        ("ok OR delay = 3", [True, True, None]),
+        ("ok AND delay = 20", [True, False, None]),
+        ("delay / fare", [20 / 1.5, None, None]),
+        ("-delay * 2 - 1", [-41, -7, None]),
+        ("ABS(-delay)", [20, 3, None]),
+        ("at > '1970-01-01 12:00:00'", [False, True, None]),
+        ("at", [datetime(1970, 1, 1), datetime(1970, 1, 2), None]),
+        ("CAST(at AS DATE)", [date(1970, 1, 1), date(1970, 1, 2), None]),
+        ("NULL", [None, None, None]),
+    ],
+)
+def test_an_expression_is_computed_for_each_row(text: str, expected: list[Any]) -> None:
+    assert of(text) == expected
+
+
+def test_a_column_is_taken_by_its_name_whatever_that_is() -> None:
+    table = pa.table({"a + b": [1], "case": [2], "a": [5], "b": [6]})
+    assert evaluate_sql("a + b", table, "type").to_pylist() == [1]
+    assert evaluate_sql("case", table, "type").to_pylist() == [2]
+
+
+def test_of_names_that_differ_in_case_the_exact_one_is_taken() -> None:
+    table = pa.table({"A": [1], "a": [2]})
+    assert evaluate_sql("a + 0", table, "type").to_pylist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "dely > 3",
+            r"no column 'dely', read for the type. Did you mean 'delay'\? Columns: delay,",
+        ),
+        ("CASE WHEN", "The expression for the type, 'CASE WHEN', is not SQL"),
+        ("delay >", "is not SQL"),
+        ("regexp_extract(kind, 'x')", "--engine spark"),
+        ("SUM(delay) OVER ()", "--engine spark"),
+        ("CAST(delay AS BINARY)", "Spark can"),
+        ("kind > 3", "fails"),
+        ("delay + kind", "fails"),
+    ],
+)
+def test_what_cannot_be_computed_is_told(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        of(text)
+
+
+def test_a_missing_column_of_the_default_name_points_at_the_option() -> None:
+    with pytest.raises(InputError, match="Name the column that holds the type with --type"):
+        evaluate_sql("type", TABLE, "type")
+
+
+def test_a_table_without_rows_has_no_values() -> None:
+    assert (
+        evaluate_sql("CASE WHEN delay > 5 THEN 'a' END", TABLE.slice(0, 0), "type").to_pylist()
+        == []
+    )

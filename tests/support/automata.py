@@ -1,0 +1,171 @@
+"""Small patterns with predicates, the words over them, and slow ways to answer what is asked of them.
+
+Everything here is written from SEMANTICS 2 alone: events are concrete, and no automaton is used.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+from elsinore.automata import Letter, Nfa, Positions, Symbol, Word, glushkov
+from elsinore.model import Attribute, Binary, Expression, Literal, Operator
+from elsinore.model import pattern as pt
+from elsinore.model.evaluate import is_true
+
+VALUES = (None, 1, 3, 5)  # of attribute v: null, and one value of each region of the predicates
+REPETITIONS = ((1, None), (0, None), (0, 1), (2, 2), (1, 3), (2, None), (0, 2), (1, 1))
+MOST_WORDS = 1500
+
+
+def compare(type_name: str, operator: Operator, constant: Any, name: str = "v") -> Expression:
+    return Binary(operator, Attribute(type_name, name), Literal(constant))
+
+
+def predicates_on(type_name: str) -> tuple[frozenset[Expression], ...]:
+    """What variables of a type may ask: nothing, v < 4, v > 2, both, or a contradiction."""
+    low, high = compare(type_name, Operator.LT, 4), compare(type_name, Operator.GT, 2)
+    never = compare(type_name, Operator.GT, 9), compare(type_name, Operator.LT, 0)
+    both = frozenset({low, high})
+    return frozenset(), frozenset({low}), frozenset({high}), both, frozenset(never)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pattern and what each of its variables asks for."""
+
+    pattern: pt.Pattern
+    asked: Mapping[str, frozenset[Expression]]
+
+    def symbol(self, event: pt.Event) -> Symbol:
+        return Symbol(event.type, self.asked[event.variable])
+
+    def positions(self) -> Positions:
+        return glushkov(self.pattern, self.symbol)
+
+    @property
+    def nfa(self) -> Nfa:
+        return self.positions().nfa
+
+
+@st.composite
+def cases(draw: Any, *, nullable: bool = True, predicates: bool = True) -> Case:
+    """Draw a pattern over few types, each variable bound once."""
+    asked: dict[str, frozenset[Expression]] = {}
+    types = draw(st.sampled_from(["A", "AB", "ABC"]))
+
+    def event() -> pt.Event:
+        name = draw(st.sampled_from(types))
+        variable = f"{name.lower()}{len(asked)}"
+        choices = predicates_on(name) if predicates and name == "A" else (frozenset(),)
+        asked[variable] = draw(st.sampled_from(choices))
+        return pt.Event(name, variable)
+
+    def pattern(depth: int) -> pt.Pattern:
+        kind = draw(st.sampled_from(["event", "sequence", "or", "kleene"])) if depth else "event"
+        if kind == "event":
+            return event()
+        if kind == "kleene":
+            return pt.Kleene(pattern(depth - 1), *draw(st.sampled_from(REPETITIONS)))
+        parts = tuple(pattern(depth - 1) for _ in range(draw(st.integers(1, 3))))
+        if kind == "sequence" or len(parts) == 1:
+            return pt.Sequence(parts)
+        return pt.Disjunction(parts)
+
+    found = pattern(3)
+    if not nullable and pt.nullable(found):
+        found = pt.Sequence((event(), found))
+    return Case(found, asked)
+
+
+@dataclass(frozen=True)
+class Happening:
+    """One concrete event."""
+
+    type: str
+    v: int | None
+
+    def satisfies(self, asked: frozenset[Expression]) -> bool:
+        return all(is_true(predicate, lambda _: self.v) for predicate in asked)
+
+
+def happenings(*automata: Case) -> list[Happening]:
+    """One concrete event of every kind there is: of each type, and A with each value."""
+    types = {event.type for case in automata for event in pt.events(case.pattern)}
+    return [Happening(t, v) for t in sorted(types) for v in (VALUES if t == "A" else (1,))]
+
+
+def letter(happening: Happening, *automata: Case) -> Letter:
+    """The letter of a concrete event, by evaluating all predicates that are asked of its type."""
+    asked = frozenset(
+        predicate
+        for case in automata
+        for event in pt.events(case.pattern)
+        if event.type == happening.type
+        for predicate in case.asked[event.variable]
+    )
+    true = frozenset(p for p in asked if happening.satisfies(frozenset({p})))
+    return Letter(happening.type, true)
+
+
+def alphabet(*automata: Case) -> list[Letter]:
+    return list(dict.fromkeys(letter(found, *automata) for found in happenings(*automata)))
+
+
+def words(letters: list[Letter], longest: int = 6) -> Iterator[Word]:
+    """All words, shortest first, as far as there are not too many."""
+    count = 0
+    for length in range(longest + 1):
+        count += len(letters) ** length
+        if count > MOST_WORDS and length > 2:
+            return
+        yield from itertools.product(letters, repeat=length)
+
+
+def longest_of(letters: list[Letter]) -> int:
+    """The length up to which `words` gives all words."""
+    return max(len(word) for word in words(letters))
+
+
+def ends(case: Case, node: pt.Pattern, word: Word, starts: frozenset[int]) -> frozenset[int]:
+    """Where a part of the pattern may end in a word, given where it may begin."""
+    match node:
+        case pt.Event(name, variable):
+            return frozenset(
+                i + 1
+                for i in starts
+                if i < len(word) and word[i].type == name and case.asked[variable] <= word[i].true
+            )
+        case pt.Sequence(parts):
+            for part in parts:
+                starts = ends(case, part, word, starts)
+            return starts
+        case pt.Disjunction(parts):
+            return frozenset().union(*(ends(case, part, word, starts) for part in parts))
+        case pt.Kleene(inner, least, most):
+            for _ in range(least):
+                starts = ends(case, inner, word, starts)
+            found = starts
+            for _ in range(len(word) if most is None else most - least):
+                starts = ends(case, inner, word, starts)
+                found |= starts
+            return found
+    raise AssertionError(node)
+
+
+def matches(case: Case, word: Word) -> bool:
+    return len(word) in ends(case, case.pattern, word, frozenset({0}))
+
+
+def runs(nfa: Nfa, word: Word) -> list[tuple[int, ...]]:
+    """All accepted runs over a word: the states after each letter."""
+    found: list[tuple[int, ...]] = [()]
+    for one in word:
+        found = [
+            (*run, target) for run in found for target in nfa.successors(run[-1] if run else 0, one)
+        ]
+    return [run for run in found if (run[-1] if run else 0) in nfa.accepting]

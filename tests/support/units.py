@@ -1,0 +1,101 @@
+"""Running a unit's operator by hand: in pieces, in another order, stopped and started again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from elsinore.plan import Plan, Unit
+from elsinore.runtime.classify import classify, type_numbers
+from elsinore.runtime.expressions import values
+from elsinore.runtime.finish import result_tables
+from elsinore.runtime.keys import encode_keys
+from elsinore.runtime.sql import whole
+from elsinore.trends import ExactTrends, TrendOperator, to_ranks
+
+SECOND = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class UnitInput:
+    """What a unit's operator reads, row by row as in a table, and what makes results of totals."""
+
+    unit: Unit
+    batch: pa.RecordBatch
+    groups: tuple[pa.Array, ...]
+    types: dict[str, pa.DataType]
+
+    @property
+    def keys(self) -> list[int]:
+        """The key of each row, -1 for rows of none."""
+        found: list[int] = self.batch.column("key").to_pylist()
+        return found
+
+    def in_order(self, rows: Iterable[int]) -> pa.RecordBatch:
+        """Return some of the rows."""
+        return self.batch.take(pa.array(list(rows), pa.int64()))
+
+    def by_key(self) -> pa.RecordBatch:
+        """Return the rows key after key, those of a group together, each key's in their order."""
+        groups = self.batch.column("group").to_pylist()
+        keys = self.keys
+        rows = (row for row in range(len(keys)) if keys[row] >= 0)
+        return self.in_order(sorted(rows, key=lambda row: (groups[row], keys[row])))
+
+    def operator(self, *, exact: bool, one_slot: bool = False) -> ExactTrends | TrendOperator:
+        """Return a new operator of the unit."""
+        kind = ExactTrends if exact else TrendOperator
+        return kind(self.unit, one_slot=one_slot)
+
+    def results(self, totals: Iterable[pa.RecordBatch]) -> dict[str, pa.Table]:
+        """Return the result tables, windows in microseconds."""
+        return result_tables(
+            self.unit, pa.Table.from_batches(list(totals)), self.groups, self.types
+        )
+
+
+def unit_inputs(plan: Plan, table: pa.Table, *, exact: bool) -> list[UnitInput]:
+    """Return the input of each unit's operator for a table with times in seconds."""
+    types = whole(table.column("type"))
+    numbers = type_numbers(types, plan.types)
+    return [_unit_input(plan, unit, table, numbers, exact) for unit in plan.units]
+
+
+def _unit_input(
+    plan: Plan, unit: Unit, table: pa.Table, numbers: NDArray[np.int32], exact: bool
+) -> UnitInput:
+    def column(name: str) -> pa.Array:
+        return whole(table.column(name))
+
+    def addend(name: str) -> pa.Array:
+        return column(name) if exact else values(column(name)).cast(pa.float64())
+
+    groups = tuple(column(name) for name in unit.group_by)
+    keys = encode_keys(
+        groups,
+        [column(name) for name in unit.equivalence],
+        [column(name) for name in unit.required],
+        table.num_rows,
+    )
+    read = {name: column(name) for name in unit.classes.attributes}
+    codes = np.where(keys.key < 0, -1, classify(unit.classes, numbers, plan.types, read))
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array(keys.key),
+            "group": pa.array(keys.group),
+            "time": pa.array(column("time").to_numpy() * SECOND),
+            "class": pa.array(codes),
+        }
+        | {f"sum:{name}": addend(name) for name in unit.summed}
+        | {f"rank:{name}": to_ranks(column(name)) for name in unit.ranked}
+    )
+    return UnitInput(
+        unit,
+        batch,
+        tuple(values.take(pa.array(keys.example)) for values in groups),
+        {name: table.schema.field(name).type for name in unit.summed + unit.ranked},
+    )

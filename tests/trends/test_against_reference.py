@@ -1,0 +1,204 @@
+"""The trend engine against the reference engine, which builds every trend there is."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from elsinore.errors import QuerySemanticError
+from elsinore.local import run
+from elsinore.model import Query, Workload
+from elsinore.model.window import SECOND
+from elsinore.plan import Plan, plan
+from elsinore.runtime.options import RunOptions
+from elsinore.trends.reference import ReferenceEvent, reference
+from support.trends import column_names, event_streams, table_of, trend_queries, trend_workloads
+from support.units import UnitInput, unit_inputs
+
+often = settings(
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "300")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+streams = event_streams()
+
+
+def check(
+    query: Query,
+    events: Sequence[ReferenceEvent],
+    table: pa.Table,
+    *,
+    exact: bool,
+    unit: int = SECOND,
+    ordered: bool = False,
+) -> None:
+    """Compare a result with the reference's; `unit`: that of the table's window bounds."""
+    names = column_names(query)
+    found = {}
+    for row in table.to_pylist():
+        window = (row["window_start"], row["window_end"])
+        bounds = None if window == (None, None) else tuple(edge * unit for edge in window)
+        place = (tuple(row[names[name]] for name in query.group_by), bounds)
+        assert place not in found, f"two rows for {place}"
+        found[place] = row
+    expected = reference(query, events, ordered=ordered)
+    assert set(found) == {(row.group, row.window) for row in expected}
+    for row in expected:
+        for name, value in row.values.items():
+            assert_same(found[row.group, row.window], name, value, exact)
+
+
+def assert_same(row: dict[str, Any], name: str, expected: Any, exact: bool) -> None:
+    """Compare one value of a result row with the reference's."""
+    value = row[name]
+    if expected is None or isinstance(expected, bool):
+        assert value is expected, name
+        return
+    if f"{name}_digits" in row:
+        text = row[f"{name}_digits"]
+        assert (value is None) != (text is None), name
+        value = int(text) if value is None else value
+    assert value is not None, name
+    if exact and isinstance(value, int | Decimal):
+        assert Fraction(value) == expected, name
+    elif exact:
+        assert value == float(expected), name
+    else:
+        assert math.isclose(value, float(expected), rel_tol=1e-9, abs_tol=1e-9), name
+
+
+def check_units(
+    workload: Workload,
+    events: Sequence[ReferenceEvent],
+    how: Callable[[UnitInput], Sequence[pa.RecordBatch]],
+) -> None:
+    """Compare the results of units whose operators are driven in some way with the reference's."""
+    for given_unit in unit_inputs(plan(workload), table_of(events), exact=workload.exact):
+        results = given_unit.results(how(given_unit))
+        for template in given_unit.unit.templates:
+            check(
+                template.query,
+                events,
+                results[template.query.name],
+                exact=workload.exact,
+                unit=1,
+            )
+
+
+@often
+@given(trend_workloads(exact=None), streams)
+def test_results_are_those_of_every_trend_built(
+    workload: Workload, events: list[ReferenceEvent]
+) -> None:
+    results = run(plan(workload), table_of(events), RunOptions())
+    for query in workload:
+        check(query, events, results[query.name], exact=workload.exact)
+
+
+@often
+@given(trend_queries(variables=True), streams, st.booleans())
+def test_aggregates_over_variables_have_one_value_or_are_refused(
+    query: Query, events: list[ReferenceEvent], exact: bool
+) -> None:
+    workload = Workload((query,), exact=exact)
+    try:
+        planned: Plan = plan(workload)
+    except QuerySemanticError as error:
+        assert "ambiguous" in str(error)  # noqa: PT017
+        return
+    check(query, events, run(planned, table_of(events), RunOptions())["q"], exact=exact)
+
+
+@often
+@given(trend_workloads(exact=None), streams, st.data())
+def test_the_order_of_rows_in_a_table_does_not_matter(
+    workload: Workload, events: list[ReferenceEvent], data: st.DataObject
+) -> None:
+    rows = data.draw(st.permutations(range(len(events))))
+    table = table_of(events).take(pa.array(rows, pa.int64()))
+    results = run(plan(workload), table, RunOptions())
+    for query in workload:
+        check(query, events, results[query.name], exact=workload.exact)
+
+
+@often
+@given(trend_workloads(exact=None), streams, st.data())
+def test_a_tie_breaking_column_puts_simultaneous_events_in_order(
+    workload: Workload, events: list[ReferenceEvent], data: st.DataObject
+) -> None:
+    rows = data.draw(st.permutations(range(len(events))))
+    table = table_of(events).append_column("seq", pa.array(range(len(events)), pa.int64()))
+    table = table.take(pa.array(rows, pa.int64()))
+    results = run(plan(workload), table, RunOptions(order_by=("seq",)))
+    for query in workload:
+        check(query, events, results[query.name], exact=workload.exact, ordered=True)
+
+
+@often
+@given(trend_workloads(exact=None), streams, st.data())
+def test_input_may_come_in_any_pieces_and_runs_may_stop_between_them(
+    workload: Workload, events: list[ReferenceEvent], data: st.DataObject
+) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(events)), max_size=4)))
+    stops = data.draw(st.lists(st.booleans(), min_size=5, max_size=5))
+    early = data.draw(st.booleans())
+
+    def in_pieces(given_unit: UnitInput) -> list[pa.RecordBatch]:
+        operator = given_unit.operator(exact=workload.exact)
+        totals = []
+        edges = [0, *cuts, len(events)]
+        for start, end, stop in zip(edges, edges[1:], stops, strict=False):
+            totals.append(operator.process(given_unit.batch.slice(start, end - start)))
+            if stop:
+                operator = type(operator).load(given_unit.unit, operator.save())
+            if early and end < len(events):
+                totals.append(operator.close(events[end].time))
+        return [*totals, operator.close()]
+
+    check_units(workload, events, in_pieces)
+
+
+@often
+@given(trend_workloads(exact=None), streams, st.data())
+def test_only_the_order_within_a_key_matters(
+    workload: Workload, events: list[ReferenceEvent], data: st.DataObject
+) -> None:
+    order = data.draw(st.permutations(range(len(events))))
+
+    def interleaved(given_unit: UnitInput) -> list[pa.RecordBatch]:
+        keys = given_unit.keys
+        waiting: dict[int, list[int]] = {}
+        for row in reversed(range(len(keys))):
+            waiting.setdefault(keys[row], []).append(row)
+        operator = given_unit.operator(exact=workload.exact)
+        rows = [waiting[keys[row]].pop() for row in order]
+        return [operator.process(given_unit.in_order(rows)), operator.close()]
+
+    check_units(workload, events, interleaved)
+
+
+@often
+@given(trend_workloads(exact=None), streams, st.data())
+def test_keys_may_be_taken_one_after_another(
+    workload: Workload, events: list[ReferenceEvent], data: st.DataObject
+) -> None:
+    cut = data.draw(st.integers(0, len(events)))
+    stop = data.draw(st.booleans())
+
+    def one_by_one(given_unit: UnitInput) -> list[pa.RecordBatch]:
+        operator = given_unit.operator(exact=workload.exact, one_slot=True)
+        batch = given_unit.by_key()
+        first = operator.process(batch.slice(0, cut))
+        if stop:
+            operator = type(operator).load(given_unit.unit, operator.save())
+        return [first, operator.process(batch.slice(cut)), operator.close()]
+
+    check_units(workload, events, one_by_one)
