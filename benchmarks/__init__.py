@@ -1,1 +1,1 @@
-"""Benchmarks: `python -m benchmarks`, or `make bench`. Results go to RESULTS.md beside this file."""
+"""Benchmarks: `python -m benchmarks`, or `make bench`. Results go to RESULTS.md."""

@@ -49,7 +49,7 @@ def workload(queries: int) -> str:
 
 
 def dictionary_loop(table: pa.Table) -> dict[tuple[int, int], list[float]]:
-    """Count the trends of SEQ(A a, B b+, C c) and the sum and number of b.v as one would by hand."""
+    """Count the trends of SEQ(A a, B b+, C c), and sum and number of b.v, as one would by hand."""
     state: dict[tuple[int, int], list[float]] = {}
     times = table.column("time").cast(pa.int64()).to_pylist()
     columns = [table.column(name).to_pylist() for name in ("type", "key", "v")]

@@ -1,6 +1,4 @@
-"""What tests of several packages share."""
-
-from __future__ import annotations
+"""What several test packages share."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,10 +10,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """One Spark session for all tests."""
+def spark() -> Iterator["SparkSession"]:
+    """Give the one Spark session of this test run."""
+    pytest.importorskip("pyspark")
     from elsinore.spark.session import local_session
 
-    session = local_session("local[2]")
-    yield session
-    session.stop()
+    # Tests run many small jobs once each: optimizing their bytecode costs more than it saves.
+    quick = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+    with local_session("local[2]", name="elsinore tests", config=quick) as session:
+        yield session

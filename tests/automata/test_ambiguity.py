@@ -2,13 +2,14 @@ from hypothesis import given
 
 from elsinore.automata import Nfa, Symbol, Transition, ambiguity, glushkov
 from elsinore.model import Disjunction, Event, Kleene, Operator, Sequence
-from support.automata import Case, alphabet, cases, compare, longest_of, runs, words
+from support.automata import Case, alphabet, cases, compare, longest_of, often, runs, words
 
 
 def types(word) -> list[str]:
     return [letter.type for letter in word]
 
 
+@often
 @given(cases())
 def test_a_pattern_is_ambiguous_if_some_word_has_two_runs_and_the_witness_is_shortest(case: Case):
     nfa, letters = case.nfa, alphabet(case)
@@ -26,6 +27,7 @@ def test_a_pattern_is_ambiguous_if_some_word_has_two_runs_and_the_witness_is_sho
         assert shortest is None
 
 
+@often
 @given(cases())
 def test_the_letters_of_a_witness_are_letters_that_events_have(case: Case):
     found = ambiguity(case.nfa)

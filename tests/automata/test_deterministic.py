@@ -13,7 +13,7 @@ from elsinore.automata import (
 )
 from elsinore.errors import QuerySemanticError
 from elsinore.model import Event, Kleene, Sequence
-from support.automata import Case, alphabet, cases, matches, words
+from support.automata import Case, alphabet, cases, matches, often, words
 
 
 def residuals(case: Case) -> int:
@@ -28,6 +28,7 @@ def residuals(case: Case) -> int:
     return len(seen)
 
 
+@often
 @given(cases())
 def test_determinizing_and_minimizing_keep_the_language(case: Case):
     dfa = determinize(case.nfa)
@@ -37,12 +38,14 @@ def test_determinizing_and_minimizing_keep_the_language(case: Case):
         assert dfa.accepts(word) == least.accepts(word) == matches(case, word)
 
 
+@often
 @given(cases())
 def test_a_deterministic_automaton_has_only_useful_states(case: Case):
     for dfa in (determinize(case.nfa), minimize(determinize(case.nfa))):
         assert dfa.trimmed() == dfa
 
 
+@often
 @given(cases())
 def test_a_minimal_automaton_has_states_that_all_differ_and_no_more_than_needed(case: Case):
     least = minimize(determinize(case.nfa))
@@ -64,6 +67,7 @@ def test_a_minimal_automaton_has_states_that_all_differ_and_no_more_than_needed(
     assert least.states >= residuals(case) or least.states == 1
 
 
+@often
 @given(cases(predicates=False))
 def test_least_automata_of_one_language_are_equal(case: Case):
     again = Case(Sequence((Kleene(case.pattern, 1, 1),)), case.asked)

@@ -3,9 +3,10 @@ from hypothesis import given
 
 from elsinore.automata import Nfa, Symbol, Transition
 from elsinore.model import Operator
-from support.automata import Case, alphabet, cases, compare, matches, words
+from support.automata import Case, alphabet, cases, compare, matches, often, words
 
 
+@often
 @given(cases())
 def test_the_reversed_automaton_accepts_the_reversed_words(case: Case):
     back = case.nfa.reversed()
@@ -13,6 +14,7 @@ def test_the_reversed_automaton_accepts_the_reversed_words(case: Case):
         assert back.accepts(word[::-1]) == matches(case, word)
 
 
+@often
 @given(cases())
 def test_trimming_keeps_the_language_and_leaves_only_useful_states(case: Case):
     small = case.nfa.trimmed()
@@ -21,6 +23,7 @@ def test_trimming_keeps_the_language_and_leaves_only_useful_states(case: Case):
         assert small.accepts(word) == matches(case, word)
 
 
+@often
 @given(cases())
 def test_the_letters_are_the_kinds_of_events_there_are(case: Case):
     assert set(case.nfa.letters()) == set(alphabet(case))

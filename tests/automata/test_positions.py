@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 from hypothesis import given
 
@@ -5,7 +7,7 @@ from elsinore.automata import Symbol, ambiguity, glushkov
 from elsinore.errors import QuerySemanticError
 from elsinore.model import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence
 from elsinore.model.pattern import nullable
-from support.automata import Case, alphabet, cases, matches, runs, words
+from support.automata import Case, alphabet, cases, matches, often, runs, words
 
 A, B, C = Event("A", "a"), Event("B", "b"), Event("C", "c")
 
@@ -41,6 +43,7 @@ def test_repetition_counts_make_nothing_ambiguous(counts):
     assert ambiguity(positions(Kleene(Sequence((A, plus(B))), *counts)).nfa) is None
 
 
+@often
 @given(cases())
 def test_the_automaton_accepts_what_the_pattern_means(case: Case):
     nfa = case.nfa
@@ -49,13 +52,14 @@ def test_the_automaton_accepts_what_the_pattern_means(case: Case):
         assert nfa.accepts(word) == matches(case, word)
 
 
+@often
 @given(cases())
 def test_a_run_goes_through_positions_that_follow_one_another(case: Case):
     found = case.positions()
     for word in words(alphabet(case), longest=3):
         for run in runs(found.nfa, word):
             places = [state - 1 for state in run]
-            assert all(pair in found.follow for pair in zip(places, places[1:], strict=False))
+            assert all(pair in found.follow for pair in itertools.pairwise(places))
             if places:
                 assert places[0] in found.first
                 assert places[-1] in found.last

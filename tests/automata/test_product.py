@@ -12,7 +12,7 @@ from elsinore.automata import (
     shortest_word,
     union,
 )
-from support.automata import Case, alphabet, cases, longest_of, matches, words
+from support.automata import Case, alphabet, cases, longest_of, matches, often, words
 
 
 def first_word(one: Case, other: Case, told: Callable[[bool, bool], bool]):
@@ -37,6 +37,7 @@ def agree(found, slow, longest: int) -> None:
         (difference, lambda a, b: a and not b),
     ],
 )
+@often
 @given(one=cases(), other=cases())
 def test_a_product_has_the_language_it_is_named_after(make, told, one: Case, other: Case):
     dfa = make(one.nfa, other.nfa)
@@ -48,6 +49,7 @@ def test_a_product_has_the_language_it_is_named_after(make, told, one: Case, oth
     assert is_empty(dfa) == (found is None)
 
 
+@often
 @given(cases(), cases())
 def test_disjoint_languages_share_no_word_and_others_a_shortest_one(one: Case, other: Case):
     found = disjoint(one.nfa, other.nfa)
@@ -58,6 +60,7 @@ def test_disjoint_languages_share_no_word_and_others_a_shortest_one(one: Case, o
     agree(found, slow, longest_of(alphabet(one, other)))
 
 
+@often
 @given(cases(), cases())
 def test_equivalent_languages_share_all_words_and_others_differ_in_a_shortest_one(
     one: Case, other: Case
@@ -69,11 +72,13 @@ def test_equivalent_languages_share_all_words_and_others_differ_in_a_shortest_on
     agree(found, slow, longest_of(alphabet(one, other)))
 
 
+@often
 @given(cases())
 def test_a_language_is_equivalent_to_itself(case: Case):
     assert equivalent(case.nfa, case.nfa.trimmed()) is None
 
 
+@often
 @given(cases())
 def test_the_shortest_word_of_a_pattern_is_its_shortest(case: Case):
     found = shortest_word(case.nfa)

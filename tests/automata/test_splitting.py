@@ -5,7 +5,7 @@ from hypothesis import given
 
 from elsinore.automata import Symbol, ambiguous_concatenation, ambiguous_iteration, glushkov
 from elsinore.model import Disjunction, Event, Kleene, Sequence
-from support.automata import Case, alphabet, cases, longest_of, matches, words
+from support.automata import Case, alphabet, cases, longest_of, matches, often, words
 
 A, B = Event("A", "a"), Event("B", "b")
 ANY = Kleene(Disjunction((A, B)), 0, None)
@@ -52,6 +52,7 @@ def test_what_may_be_empty_cannot_be_iterated():
     assert (found.word, found.one, found.other) == ((), (), (0,))
 
 
+@often
 @given(cases(predicates=False), cases())
 def test_concatenation_is_ambiguous_if_some_word_is_cut_in_two_places(f: Case, g: Case):
     letters = alphabet(f, g)
@@ -74,6 +75,7 @@ def test_concatenation_is_ambiguous_if_some_word_is_cut_in_two_places(f: Case, g
         assert shortest is None
 
 
+@often
 @given(cases(nullable=False))
 def test_iteration_is_ambiguous_if_some_word_has_two_factorings(f: Case):
     letters = alphabet(f)

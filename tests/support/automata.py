@@ -1,4 +1,4 @@
-"""Small patterns with predicates, the words over them, and slow ways to answer what is asked of them.
+"""Small patterns with predicates, the words over them, and slow answers to what is asked of them.
 
 Everything here is written from SEMANTICS 2 alone: events are concrete, and no automaton is used.
 """
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from elsinore.automata import Letter, Nfa, Positions, Symbol, Word, glushkov
@@ -19,7 +20,10 @@ from elsinore.model.evaluate import is_true
 
 VALUES = (None, 1, 3, 5)  # of attribute v: null, and one value of each region of the predicates
 REPETITIONS = ((1, None), (0, None), (0, 1), (2, 2), (1, 3), (2, None), (0, 2), (1, 1))
-MOST_WORDS = 1500
+MOST_WORDS = 400
+
+often = settings(max_examples=100, deadline=None)
+quick = settings(max_examples=40, deadline=None)
 
 
 def compare(type_name: str, operator: Operator, constant: Any, name: str = "v") -> Expression:

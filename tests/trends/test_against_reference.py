@@ -10,12 +10,13 @@ from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elsinore.errors import QuerySemanticError
 from elsinore.local import run
-from elsinore.model import Query, Workload
+from elsinore.model import Call, Event, Kleene, Query, ReturnItem, Workload
 from elsinore.model.window import SECOND
 from elsinore.plan import Plan, plan
 from elsinore.runtime.options import RunOptions
@@ -24,7 +25,7 @@ from support.trends import column_names, event_streams, table_of, trend_queries,
 from support.units import UnitInput, unit_inputs
 
 often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "300")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "200")),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -202,3 +203,19 @@ def test_keys_may_be_taken_one_after_another(
         return [first, operator.process(batch.slice(cut)), operator.close()]
 
     check_units(workload, events, one_by_one)
+
+
+@pytest.mark.parametrize("exact", [False, True], ids=["doubles", "exact"])
+def test_a_run_may_stop_amid_simultaneous_events(exact: bool) -> None:
+    pattern = Kleene(Event("A", "a"), 1, None)
+    count = ReturnItem(Call("COUNT", ()))
+    workload = Workload((Query(name="q", returns=(count,), pattern=pattern),), exact=exact)
+    events = [ReferenceEvent(0, "A", {})] * 5
+
+    def stopped(given_unit: UnitInput) -> list[pa.RecordBatch]:
+        operator = given_unit.operator(exact=exact)
+        totals = [operator.process(given_unit.batch.slice(0, 1)), operator.close(0)]
+        operator = type(operator).load(given_unit.unit, operator.save())
+        return [*totals, operator.process(given_unit.batch.slice(1)), operator.close()]
+
+    check_units(workload, events, stopped)

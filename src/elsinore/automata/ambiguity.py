@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from elsinore.automata.nfa import Abreast, Nfa
 from elsinore.automata.search import shortest_path
-from elsinore.automata.symbols import Letter, Word
+from elsinore.automata.symbols import Symbol, Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ def ambiguity(nfa: Nfa) -> Ambiguity | None:
     useful = nfa.trim()
     abreast = Abreast((nfa,))
 
-    def steps(pair: _Pair) -> Iterator[tuple[Letter, _Pair]]:
-        for letter, one, other in abreast.steps(nfa, pair.one, nfa, pair.other):
+    def steps(pair: _Pair) -> Iterator[tuple[Symbol, _Pair]]:
+        for symbol, one, other in abreast.steps(nfa, pair.one, nfa, pair.other):
             if one not in useful or other not in useful:
                 continue
             if pair.apart or one <= other:  # else the same two runs the other way round
-                yield letter, _Pair(one, other, pair.apart or one != other)
+                yield symbol, _Pair(one, other, pair.apart or one != other)
 
     def is_goal(pair: _Pair) -> bool:
         return pair.apart and pair.one in nfa.accepting and pair.other in nfa.accepting
@@ -64,10 +64,9 @@ def ambiguity(nfa: Nfa) -> Ambiguity | None:
     path = shortest_path([_Pair(0, 0, apart=False)], steps, is_goal)
     if path is None:
         return None
-    pairs, word = path
-    return Ambiguity(
-        word, tuple(pair.one for pair in pairs[1:]), tuple(pair.other for pair in pairs[1:])
-    )
+    pairs, symbols = path
+    one, other = zip(*((pair.one, pair.other) for pair in pairs[1:]), strict=True)
+    return Ambiguity(abreast.meeting.word(symbols), one, other)
 
 
 def _told_by_types(nfa: Nfa) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from elsinore.automata.dfa import Dfa
 from elsinore.automata.nfa import Nfa
 from elsinore.automata.symbols import Letter
@@ -27,12 +29,14 @@ def determinize(
     """
     known = nfa.letters() if alphabet is None else alphabet
     useful = nfa.trim()
+    successors = nfa.table(known)
     first = frozenset({0})
     numbers = {first: 0}
     moves: dict[tuple[int, Letter], int] = {}
     for subset in (order := [first]):  # grows while it is gone through
         for letter in known:
-            target = nfa.step(subset, letter) & useful
+            reached = (successors[letter][state] for state in subset)
+            target = useful.intersection(itertools.chain.from_iterable(reached))
             if not target:
                 continue
             if target not in numbers:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from elsinore.automata.dfa import Dfa
 from elsinore.automata.nfa import Nfa
 from elsinore.automata.search import shortest_path
-from elsinore.automata.symbols import Letter, Meeting, Word
+from elsinore.automata.symbols import Meeting, Symbol, Word
 
 
 def shortest_word(automaton: Nfa | Dfa) -> Word | None:
@@ -18,21 +18,23 @@ def shortest_word(automaton: Nfa | Dfa) -> Word | None:
     >>> shortest_word(Nfa(2, (Transition(0, Symbol("A"), 1),), frozenset({1})))
     (Letter(type='A', true=frozenset()),)
     """
-    meeting = Meeting(automaton.symbols() if isinstance(automaton, Nfa) else ())
+    if isinstance(automaton, Dfa):
+        moves, alphabet = automaton.moves, automaton.alphabet
+        found = shortest_path(
+            [0],
+            lambda state: [(a, moves[state, a]) for a in alphabet if (state, a) in moves],
+            automaton.accepting.__contains__,
+        )
+        return None if found is None else found[1]
+    nfa, meeting = automaton, Meeting(automaton.symbols())
 
-    def steps(state: int) -> Iterator[tuple[Letter, int]]:
-        if isinstance(automaton, Dfa):
-            for letter in automaton.alphabet:
-                if (state, letter) in automaton.moves:
-                    yield letter, automaton.moves[state, letter]
-            return
-        for move in automaton.outgoing(state):
-            found = meeting.letter(move.symbol, move.symbol)
-            if found is not None:
-                yield found, move.target
+    def steps(state: int) -> Iterator[tuple[Symbol, int]]:
+        for move in nfa.outgoing(state):
+            if meeting.of(move.symbol, move.symbol) is not None:
+                yield move.symbol, move.target
 
-    path = shortest_path([0], steps, automaton.accepting.__contains__)
-    return None if path is None else path[1]
+    path = shortest_path([0], steps, nfa.accepting.__contains__)
+    return None if path is None else meeting.word(path[1])
 
 
 def is_empty(automaton: Nfa | Dfa) -> bool:

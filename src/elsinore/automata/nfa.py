@@ -69,6 +69,17 @@ class Nfa:
             if move.symbol.holds(letter)
         )
 
+    def table(self, alphabet: Iterable[Letter]) -> dict[Letter, tuple[tuple[int, ...], ...]]:
+        """Return the successors of every state by every letter of an alphabet: [letter][state]."""
+        found = {}
+        for letter in alphabet:
+            holds = {symbol for symbol in self.symbols() if symbol.holds(letter)}
+            found[letter] = tuple(
+                tuple(sorted({move.target for move in outgoing if move.symbol in holds}))
+                for outgoing in self._outgoing
+            )
+        return found
+
     def accepts(self, word: Sequence[Letter]) -> bool:
         """Return whether some run over a word ends in an accepting state."""
         states = frozenset({0})
@@ -119,23 +130,23 @@ class Nfa:
 
 
 class Abreast:
-    """Two runs over one word, letter by letter, each through an automaton of its own."""
+    """Two runs over one word, event by event, each through an automaton of its own."""
 
     def __init__(self, automata: Iterable[Nfa]) -> None:
-        self._meeting = Meeting(symbol for nfa in automata for symbol in nfa.symbols())
+        self.meeting = Meeting(symbol for nfa in automata for symbol in nfa.symbols())
 
     def steps(
         self, one: Nfa, state: int, other: Nfa, other_state: int
-    ) -> Iterator[tuple[Letter, int, int]]:
-        """Yield a letter and the two states it leads to, for each pair that some letter leads to.
+    ) -> Iterator[tuple[Symbol, int, int]]:
+        """Yield what an event must be and the two states it then leads to.
 
         A pair of states may come more than once.
         """
         for move in one.outgoing(state):
             for other_move in other.outgoing(other_state):
-                letter = self._meeting.letter(move.symbol, other_move.symbol)
-                if letter is not None:
-                    yield letter, move.target, other_move.target
+                both = self.meeting.of(move.symbol, other_move.symbol)
+                if both is not None:
+                    yield both, move.target, other_move.target
 
 
 def closure(states: Iterable[int], steps: Iterable[tuple[int, int]]) -> frozenset[int]:

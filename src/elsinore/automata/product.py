@@ -11,7 +11,7 @@ from elsinore.automata.determinize import determinize
 from elsinore.automata.dfa import Dfa
 from elsinore.automata.nfa import Abreast, Nfa
 from elsinore.automata.search import shortest_path
-from elsinore.automata.symbols import Letter, Word, letters
+from elsinore.automata.symbols import Letter, Symbol, Word, letters
 
 Subsets = tuple[frozenset[int], frozenset[int]]
 
@@ -42,15 +42,15 @@ def disjoint(one: Nfa, other: Nfa) -> Word | None:
     """
     abreast = Abreast((one, other))
 
-    def steps(pair: tuple[int, int]) -> Iterator[tuple[Letter, tuple[int, int]]]:
-        for letter, state, other_state in abreast.steps(one, pair[0], other, pair[1]):
-            yield letter, (state, other_state)
+    def steps(pair: tuple[int, int]) -> Iterator[tuple[Symbol, tuple[int, int]]]:
+        for symbol, state, other_state in abreast.steps(one, pair[0], other, pair[1]):
+            yield symbol, (state, other_state)
 
     def is_goal(pair: tuple[int, int]) -> bool:
         return pair[0] in one.accepting and pair[1] in other.accepting
 
     path = shortest_path([(0, 0)], steps, is_goal)
-    return None if path is None else path[1]
+    return None if path is None else abreast.meeting.word(path[1])
 
 
 def equivalent(one: Nfa, other: Nfa) -> Word | None:
@@ -65,9 +65,13 @@ def equivalent(one: Nfa, other: Nfa) -> Word | None:
     """
     alphabet = letters(one.symbols() + other.symbols())
 
+    successors, other_successors = one.table(alphabet), other.table(alphabet)
+
     def steps(pair: Subsets) -> Iterator[tuple[Letter, Subsets]]:
         for letter in alphabet:
-            yield letter, (one.step(pair[0], letter), other.step(pair[1], letter))
+            reached = (successors[letter][state] for state in pair[0])
+            others = (other_successors[letter][state] for state in pair[1])
+            yield letter, (frozenset().union(*reached), frozenset().union(*others))
 
     def is_goal(pair: Subsets) -> bool:
         return bool(pair[0] & one.accepting) != bool(pair[1] & other.accepting)

@@ -33,7 +33,7 @@ from elsinore.model.expression import (
 TIMEOUT = 1_000  # milliseconds; a question not answered by then counts as possible
 ROUNDING = Fraction(1, 2**22)  # relative; of single precision, with one bit to spare
 UNDERFLOW = Fraction(1, 2**126)  # products nearer to 0 than single precision's least normal number
-OVERFLOW = Fraction(2**126)  # computed numbers above may have become infinite
+OVERFLOW = Fraction(2**126)  # numbers above may stand for infinity
 
 Texts = dict[str, int]
 
@@ -116,8 +116,10 @@ class _Translation:
         self._z3, self._context, self._solver, self._texts = z3, context, solver, texts
         self._sorts: dict[Expression, set[type]] = {}
         self._terms: dict[Expression, _Term] = {}
+        self._beside: set[tuple[Expression, Expression]] = set()
         for predicate in predicates:
             self._note(predicate, bool)
+        self._spread()
 
     def truth(self, expression: Expression) -> _Term:
         """Return the term of an expression that stands where a truth value is wanted."""
@@ -264,9 +266,13 @@ class _Translation:
         least = UNDERFLOW if expression.operator in {Operator.MUL, Operator.DIV} else 0
         slack = self._size(exact) * self._number(ROUNDING) + self._number(least)
         limit = self._number(OVERFLOW)
-        large = z3.Or(*(self._size(value) > limit for value in (a, b, exact)))
-        self._solver.add(z3.Or(large, self._size(near - exact) <= slack))
-        self._solver.add(z3.Implies(strange, large))  # infinity less infinity is null
+        beyond = [
+            z3.And(exact > limit, near > limit / 2),
+            z3.And(exact < -limit, near < -limit / 2),
+        ]
+        self._solver.add(z3.Or(strange, self._size(near - exact) <= slack, *beyond))
+        infinite = z3.Or(self._size(a) > limit, self._size(b) > limit)
+        self._solver.add(z3.Implies(strange, infinite))  # infinity less infinity is null
         return _Term(near, known, float)
 
     def _note(self, expression: Expression, wanted: type | None) -> None:
@@ -289,9 +295,21 @@ class _Translation:
             case Binary(operator, left, right) if operator.is_comparison:
                 self._note(left, _sort(right))
                 self._note(right, _sort(left))
+                self._beside |= {(left, right), (right, left)}
             case Binary(_, left, right):
                 self._note(left, float)
                 self._note(right, float)
+
+    def _spread(self) -> None:
+        """Give attributes of unknown sort that of the attributes they are compared with."""
+        spread = True
+        while spread:
+            spread = False
+            for one, other in self._beside:
+                sorts = self._sorts.get(other)
+                if sorts and self._sorts.get(one) == set():
+                    self._sorts[one] = set(sorts)
+                    spread = True
 
 
 def _sort(expression: Expression) -> type | None:

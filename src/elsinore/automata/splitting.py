@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from elsinore.automata.nfa import Abreast, Nfa
 from elsinore.automata.search import shortest_path
-from elsinore.automata.symbols import Letter, Word
+from elsinore.automata.symbols import Symbol, Word
 
 CUT = -1  # a run through an iteration that has just ended a part and begins the next one
 
@@ -28,6 +28,7 @@ class Cuts:
     def parts(self) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
         """Return the parts of either way.
 
+        >>> from elsinore.automata.symbols import Letter
         >>> b = Letter("B")
         >>> one, other = Cuts((b, b), (1, 2), (2, 2)).parts()
         >>> [len(part) for part in one], [len(part) for part in other]
@@ -75,19 +76,19 @@ def ambiguous_concatenation(f: Nfa, g: Nfa) -> Cuts | None:
     abreast = Abreast((f, g))
     useful_f, useful_g = f.trim(), g.trim()
 
-    def steps(pair: _Pair) -> Iterator[tuple[Letter, _Pair]]:
+    def steps(pair: _Pair) -> Iterator[tuple[Symbol, _Pair]]:
         left = g if pair.crossed > 0 else f
         right = g if pair.crossed > 1 else f
-        for letter, one, other in abreast.steps(left, pair.one, right, pair.other):
+        for symbol, one, other in abreast.steps(left, pair.one, right, pair.other):
             if one not in (useful_g if pair.crossed > 0 else useful_f):
                 continue
             if other not in (useful_g if pair.crossed > 1 else useful_f):
                 continue
-            yield letter, _Pair(pair.crossed, one, other)
+            yield symbol, _Pair(pair.crossed, one, other)
             if pair.crossed == 0 and one in f.accepting:
-                yield letter, _Pair(1, 0, other)
+                yield symbol, _Pair(1, 0, other)
             if pair.crossed == 1 and other in f.accepting:
-                yield letter, _Pair(2, one, 0)
+                yield symbol, _Pair(2, one, 0)
 
     def is_goal(pair: _Pair) -> bool:
         return pair.crossed == 2 and pair.one in g.accepting and pair.other in g.accepting
@@ -96,7 +97,7 @@ def ambiguous_concatenation(f: Nfa, g: Nfa) -> Cuts | None:
     path = shortest_path(starts, steps, is_goal)
     if path is None:
         return None
-    pairs, word = path
+    pairs, word = path[0], abreast.meeting.word(path[1])
     cuts = [next(i for i, pair in enumerate(pairs) if pair.crossed >= n) for n in (1, 2)]
     return Cuts(word, (cuts[0], len(word)), (cuts[1], len(word)))
 
@@ -119,13 +120,13 @@ def ambiguous_iteration(f: Nfa) -> Cuts | None:
     abreast = Abreast((f,))
     useful = f.trim()
 
-    def steps(pair: _Iterations) -> Iterator[tuple[Letter, _Iterations]]:
-        for letter, one, other in abreast.steps(f, max(pair.one, 0), f, max(pair.other, 0)):
+    def steps(pair: _Iterations) -> Iterator[tuple[Symbol, _Iterations]]:
+        for symbol, one, other in abreast.steps(f, max(pair.one, 0), f, max(pair.other, 0)):
             for a in (one, CUT) if one in f.accepting else (one,):
                 for b in (other, CUT) if other in f.accepting else (other,):
                     if {a, b} <= useful | {CUT}:
                         apart = pair.apart or (a == CUT) != (b == CUT)
-                        yield letter, _Iterations(a, b, apart)
+                        yield symbol, _Iterations(a, b, apart)
 
     path = shortest_path(
         [_Iterations(CUT, CUT, apart=False)],
@@ -134,7 +135,7 @@ def ambiguous_iteration(f: Nfa) -> Cuts | None:
     )
     if path is None:
         return None
-    pairs, word = path
+    pairs, word = path[0], abreast.meeting.word(path[1])
     one = tuple(i for i, pair in enumerate(pairs) if i and pair.one == CUT)
     other = tuple(i for i, pair in enumerate(pairs) if i and pair.other == CUT)
     return Cuts(word, one, other)

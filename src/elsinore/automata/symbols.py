@@ -76,41 +76,41 @@ def predicates_by_type(symbols: Iterable[Symbol]) -> dict[str, tuple[Expression,
 
 
 class Meeting:
-    """Which letters two symbols have in common, found without making all letters there are.
+    """What symbols have in common, found without making all the letters there are.
 
     >>> from elsinore.model.expression import Attribute, Binary, Literal, Operator
     >>> low = Symbol("A", frozenset({Binary(Operator.LT, Attribute("A", "v"), Literal(3))}))
     >>> high = Symbol("A", frozenset({Binary(Operator.GT, Attribute("A", "v"), Literal(5))}))
     >>> meeting = Meeting([low, high, Symbol("B")])
-    >>> meeting.letter(low, high), meeting.letter(low, Symbol("A")).true == low.predicates
+    >>> meeting.of(low, high), meeting.of(low, Symbol("A")) == low
     (None, True)
+    >>> meeting.letter(Symbol("A")).true, meeting.letter(low).true == low.predicates
+    (frozenset(), True)
     """
 
     def __init__(self, symbols: Iterable[Symbol]) -> None:
         self._asked = predicates_by_type(symbols)
-        self._known: dict[tuple[str, frozenset[Expression]], Letter | None] = {}
+        self._known: dict[tuple[Symbol, Symbol], Symbol | None] = {}
 
-    def letter(self, one: Symbol, other: Symbol) -> Letter | None:
-        """Return a letter for which both symbols hold, None where there is none.
+    def of(self, one: Symbol, other: Symbol) -> Symbol | None:
+        """Return the symbol that asks for what both ask for, None where no event is both."""
+        if (one, other) not in self._known:
+            both = Symbol(one.type, one.predicates | other.predicates)
+            meets = one.type == other.type and not both.is_dead()
+            self._known[one, other] = both if meets else None
+        return self._known[one, other]
 
-        Of the predicates that neither asks for, as few are true as can be.
-        """
-        if one.type != other.type:
-            return None
-        key = one.type, one.predicates | other.predicates
-        if key not in self._known:
-            self._known[key] = self._find(*key)
-        return self._known[key]
+    def letter(self, symbol: Symbol) -> Letter:
+        """Return a letter of a symbol; of the predicates it leaves open few are true in it."""
+        true, false = set(symbol.predicates), set[Expression]()
+        for predicate in self._asked.get(symbol.type, ()):
+            if predicate not in true:
+                if satisfiable(true, {*false, predicate}):
+                    false.add(predicate)
+                else:
+                    true.add(predicate)
+        return Letter(symbol.type, frozenset(true))
 
-    def _find(self, name: str, asked: frozenset[Expression]) -> Letter | None:
-        if not satisfiable(asked):
-            return None
-        true, false = set(asked), set[Expression]()
-        for predicate in self._asked.get(name, ()):
-            if predicate in true:
-                continue
-            false.add(predicate)
-            if not satisfiable(true, false):
-                false.remove(predicate)
-                true.add(predicate)
-        return Letter(name, frozenset(true))
+    def word(self, symbols: Iterable[Symbol]) -> Word:
+        """Return a word of letters of one symbol after another."""
+        return tuple(self.letter(symbol) for symbol in symbols)

@@ -81,6 +81,6 @@ def _tell(job: Job, flights: int, answers: list[Answer]) -> None:
     for place in (job.events, *(answer.place for answer in answers)):
         typer.echo(f"  {place}")
     typer.echo(
-        f'\nRun it yourself:\n  elsinore run {job.out}/{QUERIES} --events {job.events} \\\n'
+        f"\nRun it yourself:\n  elsinore run {job.out}/{QUERIES} --events {job.events} \\\n"
         f'    --type "{TYPE}"'
     )

@@ -133,7 +133,9 @@ def read_frame(spark: SparkSession, path: Path) -> DataFrame:
     """Return the events at `path`; a folder's format is told by the files in it."""
     found = format_of(path)
     if found is None and path.is_dir():
-        inside = {format_of(file) for file in path.rglob("*") if not file.name.startswith((".", "_"))}
+        inside = {
+            format_of(file) for file in path.rglob("*") if not file.name.startswith((".", "_"))
+        }
         known = sorted(one for one in inside if one is not None)
         if len(known) > 1:
             raise ArgumentError(f"The folder '{path}' holds files of several formats: {known}.")

@@ -63,6 +63,8 @@ def _code(column: pa.Array) -> tuple[NDArray[np.int32], int]:
         least, most = bounds["min"].as_py(), bounds["max"].as_py()
         if most - least < DENSE:
             numbers = column.to_numpy()
+            if numbers.dtype.itemsize < np.dtype(np.int64).itemsize:  # differences may not fit
+                numbers = numbers.astype(np.int64)
             return (numbers - numbers.dtype.type(least)).astype(np.int32), most - least + 1
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode("encode")

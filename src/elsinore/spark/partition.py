@@ -35,6 +35,7 @@ class Aggregate:
     ordered: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Take a partition's batches; yield totals as groups end."""
         operator: ExactTrends | TrendOperator
         if self.exact:
             operator = ExactTrends(self.unit, one_slot=True, ordered=self.ordered)
@@ -140,6 +141,7 @@ class Finish:
     types: dict[str, pa.DataType]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Take a partition's totals; yield the result's rows."""
         found = [batch for batch in batches if batch.num_rows]
         if not found:
             return

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import atexit
-import collections
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +21,11 @@ from pyspark.sql import SparkSession
 
 from elsinore.errors import SetupError
 from elsinore.spark.java import use_java
+from elsinore.spark.stderr import JvmStderr
 
 ROWS_PER_ARROW_BATCH = 50_000  # 10 000, the default, costs Python three times as many wake-ups
-LAST_WORDS = 30  # lines of the JVM's kept for the message, should it die
 GIBIBYTE = 1 << 30
-
-# What a healthy JVM says at its start and nobody needs to read.
-_NOISE = re.compile(
-    rb"WARNING: Using incubator modules"
-    rb"|WARNING: A (restricted|terminally deprecated) method"
-    rb"|WARNING: (java\.lang\.|sun\.misc\.Unsafe|Restricted methods will|Use --enable-native)"
-    rb"|WARNING: package \S+ not in "
-    rb"|WARNING: Please consider reporting this to the maintainers of"
-    rb"|Using Spark's default log4j profile"
-    rb"|Setting default log level to|To adjust logging level use"
-    rb"|Picked up (_JAVA_OPTIONS|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS)"
-)
+LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 
 def local_session(
@@ -50,37 +37,62 @@ def local_session(
     """Start Spark in this process and return its session; use it in a `with`, or stop it yourself.
 
     It listens on 127.0.0.1 only, shows no UI, logs errors alone, leaves nothing in the working
-    directory, and reckons times in UTC. `config` adds Spark's own settings, which win over ours.
-    Where the process already has a session, that one is returned, with `config` applied as far as
-    Spark allows.
+    directory, and reckons times in UTC. `config` adds Spark's own settings, which win over ours
+    (Java options are added to ours). Where the process already has a session, that one is
+    returned, with the settings applied as far as Spark allows.
 
     Raises SetupError where Java is missing or Spark does not start.
     """
-    settings = _settings(master, name) | dict(config or {})
-    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    words: collections.deque[str] = collections.deque(maxlen=LAST_WORDS)
+    conf = _conf(master, name, config or {})
     java = None
-    kept = {name: os.environ.get(name) for name in ("PYSPARK_PYTHON", "SPARK_LOCAL_IP")}
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # read when a SparkContext is made
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # read by the JVM before any setting is
+    stderr = JvmStderr()
     try:
-        if SparkContext._gateway is None:
-            java = use_java()
-            SparkContext._ensure_initialized(gateway=_start_jvm(conf, words), conf=conf)
-        builder: Any = SparkSession.builder
-        session: SparkSession = builder.config(conf=conf).getOrCreate()
+        with _environment():
+            if SparkContext._gateway is None:
+                java = use_java()
+                SparkContext._ensure_initialized(gateway=_start_jvm(conf, stderr))
+            builder: Any = SparkSession.builder
+            session: SparkSession = builder.config(conf=conf).getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
         used = f" with {java}" if java else ""
-        said = "".join(f"\n  {line}" for line in words)
+        said = "".join(f"\n  {line}" for line in stderr.last_words())
         said = f"\nThe JVM's last words:{said}" if said else ""
         raise SetupError(f"Spark did not start{used}: {_reason(error)}{said}") from error
-    finally:
-        for variable, value in kept.items():
-            if value is None:
-                del os.environ[variable]
-            else:
-                os.environ[variable] = value
+    stderr.let_through()
     return session
+
+
+@contextmanager
+def _environment() -> Iterator[None]:
+    """Set what Spark reads from the environment while it starts; put all back afterwards."""
+    wanted = {
+        "PYSPARK_PYTHON": sys.executable,  # the workers' Python must be ours
+        "SPARK_LOCAL_IP": "127.0.0.1",  # looked at, and warned about, before any setting is
+        "SPARK_REMOTE": None,  # would make it a session on another machine
+    }
+    kept = {variable: os.environ.get(variable) for variable in wanted}
+    _set_variables(wanted)
+    try:
+        yield
+    finally:
+        _set_variables(kept)
+
+
+def _set_variables(values: Mapping[str, str | None]) -> None:
+    for variable, value in values.items():
+        if value is None:
+            os.environ.pop(variable, None)
+        else:
+            os.environ[variable] = value
+
+
+def _conf(master: str, name: str, config: Mapping[str, str]) -> SparkConf:
+    settings = _settings(master, name)
+    options = "spark.driver.extraJavaOptions"
+    merged = settings | dict(config)
+    if options in config:
+        merged[options] = f"{settings[options]} {config[options]}"
+    return SparkConf(loadDefaults=False).setAll(list(merged.items()))
 
 
 def _settings(master: str, name: str) -> dict[str, str]:
@@ -94,7 +106,7 @@ def _settings(master: str, name: str) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_settings().as_uri()}",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": (_scratch() / "warehouse").as_uri(),
         "spark.sql.session.timeZone": "UTC",
@@ -120,10 +132,8 @@ def _cores(master: str) -> int:
 def _heap() -> int:
     """Return the bytes the JVM may use: a quarter of what there is, between 1 and 8 GiB."""
     available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    try:
+    with suppress(OSError, ValueError):  # no control group, or one that sets no limit
         available = min(available, int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    except (OSError, ValueError):
-        pass  # no control group, or one that sets no limit
     return max(GIBIBYTE, min(available // 4, 8 * GIBIBYTE))
 
 
@@ -134,42 +144,17 @@ def _scratch() -> Path:
     return Path(directory)
 
 
-def _log_settings() -> Path:
-    return Path(__file__).with_name("log4j2.properties")
+def _start_jvm(conf: SparkConf, stderr: JvmStderr) -> Any:
+    """Start a JVM that writes to `stderr`; return Py4J's gateway to it.
 
-
-def _start_jvm(conf: SparkConf, words: collections.deque[str]) -> Any:
-    """Start a JVM whose stderr reaches ours less the noise; keep its last lines in `words`.
-
-    Raises PySparkException where the JVM dies; `words` is complete then.
+    Raises PySparkException where the JVM dies; `stderr` has heard all it said then.
     """
-    reading, writing = os.pipe()
-    listener = threading.Thread(target=_pass_on, args=(reading, words), daemon=True)
-    listener.start()
+    launch: Any = launch_gateway
+    writing = stderr.listen()
     try:
-        return launch_gateway(conf, popen_kwargs={"stderr": writing})
-    except PySparkException:
-        os.close(writing)
-        writing = -1
-        listener.join(timeout=5)  # the JVM is gone, so its end of the pipe closes
-        raise
+        return launch(conf, popen_kwargs={"stderr": writing})
     finally:
-        if writing >= 0:
-            os.close(writing)
-
-
-def _pass_on(reading: int, words: collections.deque[str]) -> None:
-    with open(reading, "rb") as lines:
-        for line in lines:
-            if _NOISE.match(line):
-                continue
-            text = line.decode(errors="replace")
-            words.append(text.rstrip())
-            try:
-                sys.stderr.write(text)
-                sys.stderr.flush()
-            except (AttributeError, OSError, ValueError):
-                continue  # nobody listens any more; the JVM must not block on that
+        os.close(writing)
 
 
 def _reason(error: Exception) -> str:

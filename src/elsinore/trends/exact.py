@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -121,8 +122,6 @@ class ExactTrends:
 
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""
-        for state in self._keys.values():
-            _settle(state)
         told = {
             "modes": [self._one_slot, self._ordered],
             "statistics": [getattr(self.statistics, name) for name in _STATISTICS],
@@ -131,14 +130,8 @@ class ExactTrends:
                     key,
                     state.group,
                     state.time,
-                    [
-                        [
-                            *found,
-                            [[*place, encode(cell)] for place, cell in window.cells.items()],
-                            [[*place, rank] for place, rank in window.extremes.items()],
-                        ]
-                        for found, window in state.windows.items()
-                    ],
+                    [_told(found, window) for found, window in state.windows.items()],
+                    [_told(found, added) for found, added in state.pending],
                 ]
                 for key, state in self._keys.items()
             ],
@@ -164,13 +157,10 @@ class ExactTrends:
         operator = cls(unit, one_slot=one_slot, ordered=ordered)
         for name, value in zip(_STATISTICS, told["statistics"], strict=True):
             setattr(operator.statistics, name, value)
-        for key, group, time, windows in told["keys"]:
-            state = operator._keys[key] = KeyState(group, time)
-            for kind, index, cells, extremes in windows:
-                state.windows[kind, index] = OpenWindow(
-                    {(node, number): decode(cell) for node, number, cell in cells},
-                    {(node, number): rank for node, number, rank in extremes},
-                )
+        for key, group, time, windows, pending in told["keys"]:
+            operator._keys[key] = KeyState(
+                group, time, dict(map(_heard, windows)), list(map(_heard, pending))
+            )
         for query, group, index, cells, extremes in told["totals"]:
             operator._totals[query, group, index] = Total(
                 [decode(cell) for cell in cells], extremes
@@ -287,6 +277,24 @@ _STATISTICS = ("events", "matched", "classes", "totals", "state_bytes")
 
 def _add_up(window: OpenWindow, places: Sequence[Place]) -> Number:
     return sum(window.cells.get(place, 0) for place in places)
+
+
+def _told(found: tuple[int, int], window: OpenWindow) -> list[object]:
+    """Return a window, or what is added to it, in lists; `_heard` makes it of them again."""
+    return [
+        *found,
+        [[*place, encode(cell)] for place, cell in window.cells.items()],
+        [[*place, rank] for place, rank in window.extremes.items()],
+    ]
+
+
+def _heard(told: list[Any]) -> tuple[tuple[int, int], OpenWindow]:
+    kind, index, cells, extremes = told
+    window = OpenWindow(
+        {(node, number): decode(cell) for node, number, cell in cells},
+        {(node, number): rank for node, number, rank in extremes},
+    )
+    return (kind, index), window
 
 
 def _settle(state: KeyState) -> None:

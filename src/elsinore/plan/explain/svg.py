@@ -33,7 +33,8 @@ def explain_svg(plan: Plan) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top}" '
         f'viewBox="0 0 {width} {top}" font-family="sans-serif" font-size="12">\n'
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" '
-        'markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 8 4 0 8z"/></marker></defs>\n'
+        'markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 8 4 0 8z"/>'
+        "</marker></defs>\n"
         '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(rows) + "\n</svg>\n"
     )
 

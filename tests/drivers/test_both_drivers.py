@@ -1,0 +1,180 @@
+"""One suite for both drivers: what a run gives does not depend on where it runs."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import elsinore as el
+
+Rows = list[dict[str, Any]]
+Run = Callable[..., Rows]
+
+
+@pytest.fixture(params=["local", "spark"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Run a text over a table and return the only query's rows, in process or on Spark."""
+
+    def on_engine(text: str, table: pa.Table, **options: Any) -> Rows:
+        data: Any = table
+        if request.param == "spark":
+            data = request.getfixturevalue("spark").createDataFrame(table)
+        results = el.Workload.parse(text).run(data, **options)
+        assert len(results) == 1
+        frame = next(iter(results.values()))
+        return (frame.toArrow() if request.param == "spark" else frame).to_pylist()
+
+    return on_engine
+
+
+def stream(types: str, **columns: list[Any]) -> pa.Table:
+    """Return one event a second from 0 on, of the types named by letters."""
+    return pa.table({"time": list(range(len(types))), "type": list(types), **columns})
+
+
+def test_the_worked_example_of_the_paper_is_counted(run: Run) -> None:
+    table = stream("AACBBBBAACCCB")
+    rows = run("RETURN COUNT(*) PATTERN SEQ(A, B+)", table)
+    assert [row["count(*)"] for row in rows] == [2 * 15 + 34]
+    rows = run("RETURN COUNT(*) PATTERN SEQ(C, B+)", table)
+    assert [row["count(*)"] for row in rows] == [15 + 19]
+
+
+def test_every_aggregate_is_computed(run: Run) -> None:
+    table = stream("ABB", v=[None, 2, 4], w=[0.5, 1.5, None])
+    text = """RETURN COUNT(*), COUNT(b), SUM(b.v), AVG(b.w), MIN(b.v), MAX(b.v), MIN(b.w),
+              LOG2(COUNT(*)) AS bits PATTERN SEQ(A a, B b+)"""
+    (row,) = run(text, table)
+    assert row == {
+        "window_start": None,
+        "window_end": None,
+        "count(*)": 3.0,  # b1, b2, b1 b2
+        "count(b)": 4.0,
+        "sum(b.v)": 12.0,
+        "avg(b.w)": 1.5,
+        "min(b.v)": 2,
+        "max(b.v)": 4,
+        "min(b.w)": 1.5,
+        "bits": pytest.approx(1.584962500721156),
+    }
+
+
+def test_groups_sum_up_the_parts_of_an_equivalence(run: Run) -> None:
+    table = stream("AABBAB", g=["x", "x", "x", "x", "y", "y"], k=[1, 2, 1, 2, 1, 2])
+    rows = run("RETURN g, COUNT(*) PATTERN SEQ(A, B+) WHERE [k] GROUP BY g", table)
+    assert [(row["g"], row["count(*)"]) for row in rows] == [("x", 2.0)]
+
+
+def test_null_is_a_group_and_equals_nothing(run: Run) -> None:
+    table = stream("ABAB", g=["x", "x", None, None], k=[1, 1, 1, 1])
+    rows = run("RETURN g, COUNT(*) PATTERN SEQ(A, B) GROUP BY g", table)
+    assert [(row["g"], row["count(*)"]) for row in rows] == [("x", 1.0), (None, 1.0)]
+    rows = run("RETURN COUNT(*) PATTERN SEQ(A, B) WHERE [g]", table)
+    assert [row["count(*)"] for row in rows] == [1.0]
+
+
+def test_windows_overlap_and_trends_belong_to_each_that_holds_them(run: Run) -> None:
+    rows = run("RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 4 SLIDE 2", stream("ABXAB"))
+    assert [(row["window_start"], row["count(*)"]) for row in rows] == [
+        (-2, 1.0),
+        (0, 1.0),
+        (2, 1.0),
+    ]
+    assert [row["window_end"] for row in rows] == [2, 4, 6]
+
+
+def test_simultaneous_events_do_not_precede_one_another(run: Run) -> None:
+    table = pa.table({"time": [0, 1, 1, 2], "type": list("ABBB"), "seq": [0, 2, 1, 0]})
+    text = "RETURN COUNT(*) PATTERN SEQ(A, B+)"
+    assert [row["count(*)"] for row in run(text, table)] == [5.0]
+    assert [row["count(*)"] for row in run(text, table, order_by="seq")] == [7.0]
+
+
+def test_local_predicates_of_all_kinds_select_events(run: Run) -> None:
+    table = stream(
+        "ABBBBB",
+        v=[0, 1, 5, 9, None, 20],
+        w=[0.0, float("nan"), 2.0, 4.0, 4.0, 0.0],
+        s=["", "x", "y", "x", "z", None],
+    )
+    counts = {
+        "b.v < 6": 3,
+        "b.v >= 5 AND b.v < 10 AND b.v != 9": 1,
+        "NOT b.w > 3": 3,
+        "b.s IN ('x', 'z')": 7,
+        "b.s = 'x' OR b.s IS NULL": 7,
+        "b.v / b.w > 2 AND b.v + 1 > 2": 3,
+        "b.v % 2 = 1 OR ABS(b.w) = 4": 15,
+    }
+    for predicate, trends in counts.items():
+        text = f"RETURN COUNT(*) PATTERN SEQ(A a, B b+) WHERE {predicate}"
+        rows = run(text, table)
+        assert [row["count(*)"] for row in rows] == [float(trends)], predicate
+
+
+def test_an_ambiguous_pattern_counts_each_trend_once(run: Run) -> None:
+    rows = run("RETURN COUNT(*), SUM(A.v) PATTERN SEQ(A a+, A b+)", stream("AAA", v=[1, 2, 3]))
+    assert [(row["count(*)"], row["sum(A.v)"]) for row in rows] == [(4.0, 18.0)]
+
+
+def test_exact_counts_have_all_their_digits(run: Run) -> None:
+    (row,) = run("EXACT; QUERY q RETURN COUNT(*) PATTERN A+;", stream("A" * 200))
+    assert row["count(*)"] is None
+    assert row["count(*)_digits"] == str(2**200 - 1)
+    (row,) = run("EXACT; QUERY q RETURN COUNT(*), SUM(A.v) PATTERN A+;", stream("AAA", v=[1, 2, 3]))
+    assert (row["count(*)"], row["count(*)_digits"]) == (Decimal(7), None)
+    assert row["sum(A.v)"] == Decimal(24)
+
+
+def test_counts_beyond_a_double_are_infinite_and_their_logarithm_is_not(run: Run) -> None:
+    (row,) = run(
+        "RETURN COUNT(*), LOG2(COUNT(*)), AVG(A.v) PATTERN A+", stream("A" * 2000, v=[3] * 2000)
+    )
+    assert row["count(*)"] == float("inf")
+    assert row["log2(count(*))"] == pytest.approx(2000, abs=1e-9)
+    assert row["avg(A.v)"] == pytest.approx(3)
+
+
+@pytest.mark.parametrize(
+    ("times", "start", "end"),
+    [
+        ([0.5, 1.5], 0.0, 10.0),
+        (
+            [dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 1, 0, 0, 1)],
+            dt.datetime(2024, 1, 1),
+            dt.datetime(2024, 1, 1, 0, 0, 10),
+        ),
+    ],
+)
+def test_windows_speak_of_time_as_the_input_did(
+    run: Run, times: list[Any], start: Any, end: Any
+) -> None:
+    table = pa.table({"at": times, "type": ["A", "B"]})
+    (row,) = run("RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 10 seconds", table, time="at")
+    bounds = [row["window_start"], row["window_end"]]
+    if isinstance(start, dt.datetime):  # Spark reads times without a zone in its session's, UTC
+        bounds = [bound.replace(tzinfo=None) for bound in bounds]
+    assert bounds == [start, end]
+
+
+def test_types_may_be_an_expression(run: Run) -> None:
+    table = pa.table({"time": [0, 1, 2], "delay": [0, 30, None]})
+    kind = "CASE WHEN delay IS NULL THEN 'Gone' WHEN delay > 15 THEN 'Late' ELSE 'Fine' END"
+    (row,) = run("RETURN COUNT(*) PATTERN SEQ(Fine, Late, Gone)", table, type=kind)
+    assert row["count(*)"] == 1.0
+
+
+def test_no_trend_gives_no_row(run: Run) -> None:
+    assert run("RETURN COUNT(*), MIN(B.v) PATTERN SEQ(A, B)", stream("BA", v=[1, 2])) == []
+    assert (
+        run(
+            "RETURN COUNT(*) PATTERN SEQ(A, B)",
+            stream("")[:0].cast(pa.schema([("time", pa.int64()), ("type", pa.string())])),
+        )
+        == []
+    )

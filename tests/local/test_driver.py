@@ -1,0 +1,284 @@
+"""The in-process driver: what it takes, what it gives, and what it says."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from elsinore.errors import InputError, InvalidWorkloadError, QuerySemanticError
+from elsinore.language import parse_workload
+from elsinore.local import driver, run
+from elsinore.model import Workload
+from elsinore.plan import plan
+from elsinore.runtime.options import RunOptions
+from elsinore.runtime.results import Results
+from support.trends import event_streams, table_of, trend_workloads
+
+PATTERN = "QUERY q RETURN COUNT(*) AS n PATTERN SEQ(A, B+)"
+# a1 b2 b3 c4: {a1 b2}, {a1 b3}, {a1 b2 b3}
+EVENTS = {"time": [1, 2, 3, 4], "type": ["A", "B", "B", "C"], "g": ["x", "x", "x", "y"]}
+
+
+def results(text: str, data: object, **options: Any) -> Results[pa.Table]:
+    return run(plan(parse_workload(text)), data, RunOptions(**options))
+
+
+def rows(text: str, data: object, **options: Any) -> list[dict[str, Any]]:
+    return results(text, data, **options)["q"].to_pylist()
+
+
+def counts(text: str, data: object, **options: Any) -> list[Any]:
+    return [row["n"] for row in rows(text, data, **options)]
+
+
+def test_events_need_not_be_sorted() -> None:
+    backwards = {name: values[::-1] for name, values in EVENTS.items()}
+    assert counts(PATTERN, backwards) == counts(PATTERN, EVENTS) == [3]
+
+
+def test_simultaneous_events_are_not_in_sequence_unless_a_column_orders_them() -> None:
+    events = {"time": [1, 1, 1], "type": ["B", "A", "B"], "seq": [3, 1, 2]}
+    assert counts(PATTERN, events) == []
+    assert counts(PATTERN, events, order_by=("seq",)) == [3]
+    assert counts(PATTERN, events, order_by=("-seq",)) == []
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        EVENTS,
+        pa.table(EVENTS),
+        pa.table(EVENTS).to_batches(max_chunksize=2),
+        pa.table(EVENTS).to_pylist(),
+        pd.DataFrame(EVENTS),
+        pl.DataFrame(EVENTS),
+        pl.LazyFrame(EVENTS),
+    ],
+    ids=lambda data: f"{type(data).__module__}.{type(data).__name__}",
+)
+def test_events_come_in_any_of_the_usual_containers(data: object) -> None:
+    assert rows(f"{PATTERN} GROUP BY g", data) == [
+        {"g": "x", "window_start": None, "window_end": None, "n": 3}
+    ]
+
+
+def test_numbers_in_are_numbers_out() -> None:
+    (row, *more) = rows(f"{PATTERN} WITHIN 10 s", EVENTS)
+    assert more == []
+    assert (row["window_start"], row["window_end"], row["n"]) == (0, 10, 3)
+
+
+def test_numbers_are_in_the_unit_they_are_said_to_be_in() -> None:
+    (row,) = rows(f"{PATTERN} WITHIN 10 ms", EVENTS, time_unit="ms")
+    assert (row["window_start"], row["window_end"]) == (0, 10)
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Copenhagen"])
+def test_timestamps_in_are_timestamps_out(unit: str, zone: str | None) -> None:
+    start = datetime(2024, 5, 1, 12, tzinfo=None if zone is None else UTC)
+    times = [start + timedelta(seconds=second) for second in EVENTS["time"]]
+    table = pa.table(EVENTS).set_column(0, "time", pa.array(times, pa.timestamp(unit, zone)))
+    found = results(f"{PATTERN} WITHIN 10 s", table)["q"]
+    kind = found.schema.field("window_start").type
+    assert pa.types.is_timestamp(kind)
+    assert kind.tz == zone
+    (row,) = found.to_pylist()
+    assert row["window_start"] == start
+    assert row["window_end"] == start + timedelta(seconds=10)
+
+
+def test_dates_are_the_starts_of_their_days() -> None:
+    days = [date(2024, 5, day) for day in EVENTS["time"]]
+    (row,) = rows(f"{PATTERN} WITHIN 1000 weeks", EVENTS | {"time": days})
+    assert row["n"] == 3
+    # the epoch was a Thursday: its weeks part May 1, a Wednesday, from the days after it
+    assert rows(f"{PATTERN} WITHIN 1 week", EVENTS | {"time": days}) == []
+    (row,) = rows("QUERY q RETURN COUNT(*) AS n PATTERN B+ WITHIN 1 week", EVENTS | {"time": days})
+    assert (row["n"], row["window_start"], row["window_end"]) == (
+        3,
+        date(2024, 5, 2),
+        date(2024, 5, 9),
+    )
+
+
+def test_texts_are_read_as_times() -> None:
+    times = [f"2024-05-01T00:00:0{second}Z" for second in EVENTS["time"]]
+    assert counts(f"{PATTERN} WITHIN 10 s", EVENTS | {"time": times}) == [3]
+
+
+UNUSABLE = {"time": [1, None, 2, 3], "type": ["A", "B", "B", None]}
+
+
+def test_unusable_events_stop_a_run() -> None:
+    with pytest.raises(InputError, match=r"2 events of 4 cannot be used"):
+        results(PATTERN, UNUSABLE)
+
+
+def test_unusable_events_are_handed_out_where_that_is_allowed() -> None:
+    found = results(PATTERN, UNUSABLE, allow_rejects=True)
+    assert found["q"].to_pylist()[0]["n"] == 1
+    assert found.rejected is not None
+    assert [row["reject_reason"] for row in found.rejected.to_pylist()] == [
+        "null time",
+        "null type",
+    ]
+
+
+def test_a_run_without_unusable_events_rejects_nothing() -> None:
+    found = results(PATTERN, EVENTS, allow_rejects=True)
+    assert found.rejected is None or found.rejected.num_rows == 0
+
+
+def test_no_events_give_a_table_without_rows() -> None:
+    empty = pa.table(EVENTS).slice(0, 0)
+    text = "QUERY q RETURN COUNT(*) AS n, SUM(A.v), MIN(A.v) PATTERN A+ GROUP BY g WITHIN 10 s"
+    table = empty.append_column("v", pa.array([], pa.float64()))
+    found = results(text, table)
+    assert found["q"].num_rows == 0
+    assert found["q"].column_names == [
+        "g",
+        "window_start",
+        "window_end",
+        "n",
+        "sum(A.v)",
+        "min(A.v)",
+    ]
+    assert found["q"].schema.field("g").type == pa.string()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"time": "tme"}, "no column 'tme', read for the time. Did you mean 'time'"),
+        ({"type": "typ"}, "no column 'typ', read for the type. Did you mean 'type'"),
+        ({"order_by": ("sequence",)}, "no column 'sequence'"),
+    ],
+)
+def test_unknown_columns_are_told_with_the_nearest(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        results(PATTERN, EVENTS, **options)
+
+
+def test_unknown_attributes_are_told_before_events_are_read() -> None:
+    with pytest.raises(
+        QuerySemanticError, match=r"A has no attribute 'spead'.*Did you mean 'speed'"
+    ):
+        results(
+            "QUERY q RETURN SUM(A.spead) PATTERN A+",
+            {"time": [None], "type": ["A"], "speed": [1]},
+        )
+    with pytest.raises(InvalidWorkloadError):
+        results("QUERY q RETURN SUM(A.x) PATTERN A+ GROUP BY y", EVENTS)
+
+
+def test_types_that_never_occur_are_warned_of_with_those_that_do() -> None:
+    found = results(f"{PATTERN}; QUERY other RETURN COUNT(*) PATTERN SEQ(Aa, D, C)", EVENTS)
+    assert found.warnings == ("query other: no event has type Aa or D. Types seen: B, A, C.",)
+    assert results(PATTERN, EVENTS).warnings == ()
+
+
+def test_no_more_than_a_dozen_types_are_listed_in_a_warning() -> None:
+    events = {"time": list(range(20)), "type": [f"t{number}" for number in range(20)]}
+    (warning,) = results("QUERY q RETURN COUNT(*) PATTERN A", events).warnings
+    assert warning.endswith(" and 8 more.")
+    assert warning.count(", ") == 11
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.dictionary(pa.int32(), pa.string()),
+        pa.dictionary(pa.int8(), pa.large_string()),
+        pa.large_string(),
+        pa.string_view(),
+    ],
+)
+def test_types_are_read_however_they_are_stored(kind: pa.DataType) -> None:
+    types = pa.array(EVENTS["type"])
+    stored = (
+        types.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else types.cast(kind)
+    )
+    assert counts(PATTERN, pa.table(EVENTS | {"type": stored})) == [3]
+
+
+def test_types_may_be_numbers() -> None:
+    text = 'QUERY q RETURN COUNT(*) AS n PATTERN SEQ("1" a, "2" b+)'
+    assert counts(text, {"time": [1, 2, 3], "type": [1, 2, 2]}) == [3]
+
+
+def test_types_may_be_computed() -> None:
+    events = {"time": [1, 2, 3], "v": [5, 15, 20]}
+    kind = "CASE WHEN v > 10 THEN 'B' ELSE 'A' END"
+    assert counts(PATTERN, events, type=kind) == [3]
+
+
+def test_group_attributes_come_first_under_their_aliases() -> None:
+    events = EVENTS | {"h": [1, 1, 1, 2]}
+    text = (
+        "QUERY q RETURN COUNT(*) AS n, g AS place, LOG2(COUNT(*)) PATTERN SEQ(A, B+) GROUP BY h, g"
+    )
+    (row,) = rows(text, events)
+    assert list(row)[0:2] == ["h", "place"] or list(row)[0:2] == ["place", "h"]
+    assert list(row)[2:] == ["window_start", "window_end", "n", "log2(count(*))"]
+    assert (row["h"], row["place"], row["n"]) == (1, "x", 3)
+
+
+def test_rows_are_sorted_by_group_and_window() -> None:
+    events = {"time": [25, 5, 15, 6], "type": ["A"] * 4, "g": ["b", "b", "a", None]}
+    found = rows("QUERY q RETURN COUNT(*) AS n PATTERN A GROUP BY g WITHIN 10 s", events)
+    assert [(row["g"], row["window_start"]) for row in found] == [
+        ("a", 10), ("b", 0), ("b", 20), (None, 0),
+    ]  # fmt: skip
+
+
+def test_a_null_in_an_equivalence_matches_nothing() -> None:
+    events = {"time": [1, 2, 3, 4], "type": ["A", "B", "A", "B"], "k": [None, None, 1, 1]}
+    assert counts(f"{PATTERN} WHERE [k]", events) == [1]
+    assert counts(f"{PATTERN} WHERE [k] GROUP BY k", events) == [1]
+
+
+def test_a_null_in_group_by_is_a_group() -> None:
+    events = {"time": [1, 2, 3, 4], "type": ["A", "B", "A", "B"], "k": [None, None, 1, 1]}
+    found = rows(f"{PATTERN} GROUP BY k", events)
+    assert {row["k"]: row["n"] for row in found} == {None: 1, 1: 1}
+
+
+def test_parts_of_an_equivalence_are_summed_up_in_their_group() -> None:
+    events = {
+        "time": [1, 2, 3, 4, 5, 6],
+        "type": ["A", "A", "B", "B", "A", "B"],
+        "k": [1, 2, 1, 2, 3, 3],
+        "g": ["x", "x", "x", "x", "y", "y"],
+    }
+    found = rows(f"{PATTERN} WHERE [k] GROUP BY g", events)
+    assert {row["g"]: row["n"] for row in found} == {"x": 2, "y": 1}
+
+
+@settings(max_examples=20, deadline=None)
+@given(trend_workloads(), event_streams())
+def test_taking_keys_one_after_another_to_save_memory_changes_nothing(
+    workload: Workload, events: list[Any]
+) -> None:
+    table = table_of(events)
+    planned = plan(workload)
+    usual = run(planned, table, RunOptions())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(driver, "STATE_LIMIT", 0)
+        frugal = run(planned, table, RunOptions())
+    for query in workload:
+        assert frugal[query.name].to_pylist() == usual[query.name].to_pylist()
+
+
+def test_results_are_a_mapping_that_names_its_queries() -> None:
+    found = results(PATTERN, EVENTS)
+    assert list(found) == ["q"]
+    assert len(found.statistics) == 1
+    with pytest.raises(KeyError, match="No query 'p'"):
+        found["p"]

@@ -1,0 +1,244 @@
+"""Spark gives what the driver in this process gives."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from elsinore.errors import InputError, QuerySemanticError
+from elsinore.workload import Workload
+
+WORKLOADS = {
+    "plain": "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);",
+    "windows": """QUERY q RETURN COUNT(*), SUM(B.v), AVG(B.w), MIN(A.v), MAX(B.w)
+        PATTERN SEQ(A, B+) WITHIN 60 seconds SLIDE 20 seconds;""",
+    "groups": """QUERY q RETURN g, COUNT(*), MAX(B.v) PATTERN SEQ(A, B+)
+        GROUP BY g WITHIN 1 minute;""",
+    "equivalence": """QUERY q RETURN COUNT(*), SUM(B.v), MIN(B.w) PATTERN SEQ(A, B+) WHERE [k]
+        WITHIN 2 minutes;""",
+    "groups and equivalence": """QUERY q RETURN g, COUNT(*), AVG(B.w), MAX(A.w)
+        PATTERN SEQ(A+, B) WHERE [k] GROUP BY g WITHIN 2 minutes SLIDE 1 minute;""",
+    "two attributes": """QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE [k, s] GROUP BY g, b
+        WITHIN 5 minutes;""",
+    "predicates": """QUERY q RETURN g, COUNT(*), SUM(B.w) PATTERN SEQ(A, B+, C)
+        WHERE A.v > 0 AND B.w / B.v < 1 AND (C.s = 'q' OR C.b) AND NOT B.s IS NULL
+        GROUP BY g WITHIN 5 minutes;""",
+    "cuts and choices": """
+        QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.v < 1 AND A.s = 'p' GROUP BY g;
+        QUERY two RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.v <= 2 AND A.s != 'q' GROUP BY g;
+        QUERY three RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.v > -1 AND A.s IN ('p', '')
+            GROUP BY g;
+        QUERY four RETURN COUNT(*) PATTERN B+ WHERE B.v != 1 AND 2 >= B.v GROUP BY g
+            WITHIN 30 seconds;""",
+    "several units": """
+        QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+) GROUP BY g WITHIN 1 minute;
+        QUERY two RETURN k, LOG2(COUNT(*)) PATTERN SEQ(A+, C) GROUP BY k WITHIN 1 minute;
+        QUERY three RETURN SUM(C.v) PATTERN SEQ(B+, C) WHERE [g] WITHIN 1 minute;""",
+    "exact": """EXACT; QUERY q RETURN g, COUNT(*), SUM(B.v), AVG(B.v), MIN(B.w)
+        PATTERN SEQ(A, B+) WHERE [k] GROUP BY g;""",
+    "no match": "QUERY q RETURN g, COUNT(*), MIN(A.v) PATTERN SEQ(A, B) WHERE A.v > 99 GROUP BY g;",
+}
+
+
+def events(count: int = 400, seed: int = 1) -> pa.Table:
+    """Return events in no order, many simultaneous, with nulls and NaN."""
+    chance = np.random.default_rng(seed)
+
+    def some(values: list[Any]) -> list[Any]:
+        return [values[place] for place in chance.integers(0, len(values), count)]
+
+    return pa.table(
+        {
+            "time": pa.array(chance.integers(-100, 300, count), pa.int64()),
+            "type": some(["A", "A", "B", "B", "B", "C", "Z"]),
+            "g": pa.array(some(["x", "y", "z", None]), pa.string()),
+            "k": pa.array(some([1, 2, 3, 4, 5, 6, 7, None]), pa.int64()),
+            "v": pa.array(some([-2, -1, 0, 1, 2, 3, None]), pa.int64()),
+            "w": pa.array(some([-1.5, 0.0, 0.25, 1.0, 7.5, math.nan, None]), pa.float64()),
+            "s": pa.array(some(["p", "q", "", None]), pa.string()),
+            "b": pa.array(some([True, False, None]), pa.bool_()),
+        }
+    )
+
+
+def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
+    return spark.createDataFrame(table).repartition(3)
+
+
+def rows_of(found: DataFrame | pa.Table) -> list[tuple[Any, ...]]:
+    if isinstance(found, pa.Table):
+        return [tuple(row.values()) for row in found.to_pylist()]
+    return [tuple(row) for row in found.collect()]
+
+
+def assert_same(found: DataFrame, expected: pa.Table) -> None:
+    """Compare names, and rows in their order, numbers to 12 digits."""
+    assert found.columns == expected.column_names
+    rows, wanted = rows_of(found), rows_of(expected)
+    assert len(rows) == len(wanted)
+    for row, other in zip(rows, wanted, strict=True):
+        for value, expected_value in zip(row, other, strict=True):
+            if isinstance(expected_value, float):
+                assert value == pytest.approx(expected_value, rel=1e-12), (row, other)
+            else:
+                assert value == expected_value, (row, other)
+                assert type(value) is type(expected_value)
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_results_are_those_of_the_driver_in_this_process(spark: SparkSession, name: str) -> None:
+    workload = Workload.parse(WORKLOADS[name])
+    table = events(40 if workload.exact else 400)
+    expected = workload.run(table)
+    found = workload.run(frame_of(spark, table))
+    assert list(found) == list(expected)
+    for query in expected:
+        assert_same(found[query], expected[query])
+    if name != "no match":
+        assert any(result.num_rows for result in expected.values())
+
+
+def test_simultaneous_events_are_put_in_order_by_order_by(spark: SparkSession) -> None:
+    workload = Workload.parse("QUERY q RETURN COUNT(*), SUM(B.v) PATTERN SEQ(A, B+) WHERE [k];")
+    table = events(60)
+    table = table.append_column("turn", pa.array(np.random.default_rng(3).permutation(60)))
+    expected = workload.run(table, order_by="turn")["q"]
+    assert_same(workload.run(frame_of(spark, table), order_by="turn")["q"], expected)
+    assert rows_of(expected) != rows_of(workload.run(table)["q"])
+
+
+def test_batches_may_end_anywhere(spark: SparkSession) -> None:
+    # The last event of a batch may be of a group that no state has seen yet.
+    workload = Workload.parse("""
+        QUERY q RETURN g, COUNT(*) PATTERN SEQ(A, NOT C, B+) GROUP BY g WITHIN 1 minute;""")
+    table = events(200)
+    expected = workload.run(table)["q"]
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before = spark.conf.get(name)
+    try:
+        for rows in ("1", "3"):
+            spark.conf.set(name, rows)
+            assert_same(workload.run(frame_of(spark, table))["q"], expected)
+    finally:
+        spark.conf.set(name, before)
+
+
+def test_no_events_give_empty_results_with_the_same_columns(spark: SparkSession) -> None:
+    workload = Workload.parse(WORKLOADS["groups and equivalence"])
+    table = events()
+    found = workload.run(frame_of(spark, table.slice(0, 0)))["q"]
+    assert rows_of(found) == []
+    assert found.schema == workload.run(frame_of(spark, table))["q"].schema
+
+
+MOMENT = dt.datetime(2024, 2, 29, 12, 0, 1)
+TIMES = {
+    "timestamps": [MOMENT.replace(tzinfo=dt.UTC) + dt.timedelta(seconds=n) for n in range(3)],
+    "local timestamps": [MOMENT + dt.timedelta(seconds=n) for n in range(3)],
+    "dates": [dt.date(2024, 2, 28) + dt.timedelta(days=n) for n in range(3)],
+    "integers": [-1, 0, 1],
+    "floats": [0.5, 1.000001, 86399.9],
+}
+
+
+@pytest.mark.parametrize("kind", TIMES)
+@pytest.mark.parametrize("window", ["1 day", "1 hour"])
+def test_windows_are_told_in_the_inputs_own_kind_of_time(
+    spark: SparkSession, kind: str, window: str
+) -> None:
+    workload = Workload.parse(f"QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN {window};")
+    if kind == "dates":
+        workload = Workload.parse(f"QUERY q RETURN COUNT(*) PATTERN B+ WITHIN {window};")
+    times = TIMES[kind]
+    table = pa.table({"time": times, "type": ["A", "B", "B"]})
+    found, expected = workload.run(frame_of(spark, table))["q"], workload.run(table)["q"]
+    assert found.columns == expected.column_names
+    if kind == "timestamps":  # Spark hands out timestamps without a zone, in this machine's
+        found = found.select(*(F.to_timestamp_ntz(name) if "window" in name else name
+                               for name in found.columns))
+        wanted = [tuple(v.replace(tzinfo=None) if isinstance(v, dt.datetime) else v for v in row)
+                  for row in rows_of(expected)]
+        assert rows_of(found) == wanted
+    else:
+        assert rows_of(found) == rows_of(expected)
+
+
+def test_text_in_iso_8601_is_a_time(spark: SparkSession) -> None:
+    workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 1 hour;")
+    table = pa.table(
+        {"time": ["2024-02-29T12:00:01Z", "2024-02-29T13:00:02+01:00"], "type": ["A", "B"]}
+    )
+    found = workload.run(frame_of(spark, table))["q"].select("count(*)")
+    assert rows_of(found) == [(1.0,)]
+
+
+def test_time_and_type_may_be_sql(spark: SparkSession) -> None:
+    workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(Low, High+) WITHIN 60 seconds;")
+    table = events()
+    options: dict[str, Any] = {"time": "time / 2.0", "type": "CASE WHEN v > 0 THEN 'High' ELSE 'Low' END"}
+    expected = workload.run(table, **options)["q"]
+    assert expected.num_rows > 0
+    assert_same(workload.run(frame_of(spark, table), **options)["q"], expected)
+
+
+def test_unusable_events_are_set_aside_where_that_is_allowed(spark: SparkSession) -> None:
+    workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);")
+    table = pa.table({"time": [1, None, 3, 4], "type": ["A", "B", "B", None], "v": [1, 2, 3, 4]})
+    results = workload.run(frame_of(spark, table), rejects=True)
+    assert rows_of(results["q"].select("count(*)")) == [(1.0,)]
+    assert results.rejected is not None
+    assert sorted(rows_of(results.rejected.select("v", "reject_reason"))) == [
+        (2, "null time"),
+        (4, "null type"),
+    ]
+
+
+def test_unusable_events_stop_the_run_where_it_is_not_allowed(spark: SparkSession) -> None:
+    workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);")
+    table = pa.table({"time": [1, None], "type": ["A", "B"]})
+    results = workload.run(frame_of(spark, table))
+    with pytest.raises((InputError, PySparkException), match="null time"):
+        results["q"].collect()
+
+
+def test_a_type_that_never_occurs_is_warned_of(spark: SparkSession) -> None:
+    workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, Bee+);")
+    table = events()
+    assert workload.run(frame_of(spark, table)).warnings == workload.run(table).warnings
+
+
+def test_an_unknown_attribute_is_refused_before_anything_runs(spark: SparkSession) -> None:
+    workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.vv > 1;")
+    with pytest.raises(QuerySemanticError, match="no attribute 'vv'"):
+        workload.run(frame_of(spark, events()))
+
+
+def test_an_unknown_time_column_is_refused(spark: SparkSession) -> None:
+    workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);")
+    with pytest.raises(InputError, match="Did you mean 'time'"):
+        workload.run(frame_of(spark, events()), time="tme")
+
+
+def test_columns_may_have_any_name_and_be_decimals(spark: SparkSession) -> None:
+    workload = Workload.parse("""
+        QUERY q RETURN `the g.`, COUNT(*), SUM(B.`v.`) PATTERN SEQ(A, B+) WHERE B.`v.` > 0.5
+        GROUP BY `the g.`;""")
+    table = events().select(["time", "type", "g"])
+    table = table.rename_columns(["the time", "type", "the g."])
+    table = table.append_column(
+        "v.", pa.array([Decimal(n % 5) / 4 for n in range(400)], pa.decimal128(10, 2))
+    )
+    expected = workload.run(table, time="the time")["q"]
+    assert_same(workload.run(frame_of(spark, table), time="the time")["q"], expected)
