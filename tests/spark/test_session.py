@@ -14,26 +14,36 @@ from pyspark.sql.functions import spark_partition_id
 from elsinore.spark.session import local_session
 
 # What Spark's own start scripts call; a PATH of these alone has no java.
-TOOLS = ("bash", "cat", "dirname", "env", "head", "ps", "sh", "tr", "uname")
+TOOLS = ("bash", "cat", "chmod", "dirname", "env", "head", "ls", "ps", "sh", "tr", "uname")
 
 JOB = """
 import pyarrow as pa
-from elsinore.errors import SetupError
 from elsinore.spark.session import local_session
 
 def count(batches):
     for batch in batches:
         yield pa.record_batch({"rows": [batch.num_rows]})
 
+with local_session("local[2]") as session:
+    rows = session.range(1000).repartition(4, "id").mapInArrow(count, "rows long").collect()
+    print(sum(row.rows for row in rows))
+    print(session.sparkContext._jvm.System.getProperty("java.home"))
+"""
+
+
+FAILURE = """
+from elsinore.errors import SetupError
+from elsinore.spark.session import local_session
+
 try:
     local_session("nowhere")
 except SetupError as error:
     print(error)
-with local_session("local[2]") as session:
-    rows = session.range(1000).repartition(4, "id").mapInArrow(count, "rows long").collect()
-    print(sum(row.rows for row in rows))
+"""
+
+TABLE = """
+with local_session("local[1]") as session:
     session.range(3).write.saveAsTable("kept_elsewhere")
-    print(session.sparkContext._jvm.System.getProperty("java.home"))
 """
 
 
@@ -64,7 +74,7 @@ def path_without_java(directory: Path) -> str:
 
 def test_a_session_works_quietly_leaves_nothing_and_survives_a_failed_start(tmp_path, spark):
     java = os.environ["JAVA_HOME"]  # set by the fixture's own session
-    done = run(tmp_path, JOB, PATH=os.environ["PATH"], JAVA_HOME=java)
+    done = run(tmp_path, FAILURE + JOB + TABLE, PATH=os.environ["PATH"], JAVA_HOME=java)
     *failure, rows, home = done.stdout.splitlines()
     assert failure[0].startswith("Spark did not start with Java ")
     assert "Master must" in failure[2]
@@ -94,15 +104,7 @@ case "$*" in
 esac
 """)
     (home / "bin" / "java").chmod(0o755)
-    script = """
-from elsinore.errors import SetupError
-from elsinore.spark.session import local_session
-try:
-    local_session()
-except SetupError as error:
-    print(error)
-"""
-    done = run(tmp_path, script, PATH=path_without_java(tmp_path), JAVA_HOME=str(home))
+    done = run(tmp_path, FAILURE, PATH=path_without_java(tmp_path), JAVA_HOME=str(home))
     first, second, third, *_ = done.stdout.splitlines()
     assert first.startswith("Spark did not start with Java 21 ")
     assert first.endswith(f"{home}): the JVM ended before it could be used")

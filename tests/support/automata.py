@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from elsinore.automata import Letter, Nfa, Positions, Symbol, Word, glushkov
-from elsinore.model import Attribute, Binary, Expression, Literal, Operator
+from elsinore.model import Attribute, Binary, Expression, IsNull, Literal, Operator
 from elsinore.model import pattern as pt
 from elsinore.model.evaluate import is_true
 
@@ -23,7 +23,6 @@ REPETITIONS = ((1, None), (0, None), (0, 1), (2, 2), (1, 3), (2, None), (0, 2), 
 MOST_WORDS = 400
 
 often = settings(max_examples=100, deadline=None)
-quick = settings(max_examples=40, deadline=None)
 
 
 def compare(type_name: str, operator: Operator, constant: Any, name: str = "v") -> Expression:
@@ -31,11 +30,10 @@ def compare(type_name: str, operator: Operator, constant: Any, name: str = "v") 
 
 
 def predicates_on(type_name: str) -> tuple[frozenset[Expression], ...]:
-    """What variables of a type may ask: nothing, v < 4, v > 2, both, or a contradiction."""
+    """What variables of a type may ask: nothing, low, high, both, null or what cannot be."""
     low, high = compare(type_name, Operator.LT, 4), compare(type_name, Operator.GT, 2)
-    never = compare(type_name, Operator.GT, 9), compare(type_name, Operator.LT, 0)
-    both = frozenset({low, high})
-    return frozenset(), frozenset({low}), frozenset({high}), both, frozenset(never)
+    null = IsNull(Attribute(type_name, "v"))
+    return tuple(map(frozenset, ([], [low], [high], [low, high], [null], [low, null])))
 
 
 @dataclass(frozen=True)

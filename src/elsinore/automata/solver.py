@@ -123,6 +123,8 @@ class _Translation:
 
     def truth(self, expression: Expression) -> _Term:
         """Return the term of an expression that stands where a truth value is wanted."""
+        if expression == Literal(None):
+            return _Term(self._z3.Not(self._yes), self._z3.Not(self._yes), bool)
         term = self.of(expression)
         return term if term.sort is bool else self._some(Call("TRUTH", (expression,)), bool)
 

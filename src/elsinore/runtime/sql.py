@@ -86,7 +86,7 @@ def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
     kind = type(node)
     if kind in _BINARY:
         return _BINARY[kind](*_alike(of(node.left), of(node.right)))
-    if kind in _UNARY:
+    if kind in _UNARY and not (node.args.get("position") or node.args.get("expression")):
         return _UNARY[kind](of(node.this))
     match node:
         case exp.Paren():
@@ -99,26 +99,29 @@ def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
             return pa.scalar(bool(node.this))
         case exp.Null():
             return pa.scalar(None)
-        case exp.Is():
+        case exp.Is() if isinstance(node.expression, exp.Null):
             return pc.is_null(of(node.this), nan_is_null=False)
+        case exp.Is() if isinstance(node.expression, exp.Boolean):
+            return pc.fill_null(pc.equal(*_alike(of(node.this), of(node.expression))), False)
         case exp.Div():
             over, under = of(node.left).cast(pa.float64()), of(node.right).cast(pa.float64())
             return pc.divide(
                 over, pc.if_else(pc.equal(under, 0), pa.scalar(None, pa.float64()), under)
             )
-        case exp.In():
+        case exp.In() if node.expressions and not node.args.get("query"):
             found: Value = pa.scalar(False)
             for choice in node.expressions:
                 found = pc.or_kleene(found, pc.equal(*_alike(of(node.this), of(choice))))
             return found
-        case exp.Between():
+        case exp.Between() if not node.args.get("symmetric"):
             low, high = (
                 _alike(of(node.this), of(node.args["low"])),
                 _alike(of(node.this), of(node.args["high"])),
             )
             return pc.and_kleene(pc.greater_equal(*low), pc.less_equal(*high))
-        case exp.Like():
-            return pc.match_like(of(node.this), node.expression.name)
+        case exp.Like() if isinstance(node.expression, exp.Literal):
+            found = pc.match_like(of(node.this), node.expression.name)
+            return pc.invert(found) if node.args.get("negate") else found
         case exp.Coalesce():
             return pc.coalesce(*_same([of(node.this), *map(of, node.expressions)]))
         case exp.Concat() | exp.DPipe():

@@ -44,27 +44,27 @@ class Events:
     @cached_property
     def time(self) -> tuple[Column, SparkTime]:
         """The time in microseconds, null where it is unusable, and the kind of time it was."""
-        column = self._column(self.options.time, "time")
+        column = self.column(self.options.time, "time")
         kind = self.frame.select(column.alias("time")).schema["time"].dataType
         return microseconds(column, kind, self.options.time_unit)
 
     @cached_property
     def type(self) -> Column:
         """The type as text."""
-        return self._column(self.options.type, "type").cast("string")
+        return self.column(self.options.type, "type").cast("string")
 
     @cached_property
     def reason(self) -> Column:
         """Why an event cannot be used; null where it can."""
         micros, _ = self.time
-        raw = self._column(self.options.time, "time")
+        raw = self.column(self.options.time, "time")
         return (
             F.when(raw.isNull(), NULL_TIME)
             .when(micros.isNull(), UNPARSEABLE_TIME)
             .when(self.type.isNull(), NULL_TYPE)
         )
 
-    def _column(self, text: str, what: str) -> Column:
+    def column(self, text: str, what: str) -> Column:
         """Return a column by name, or an SQL expression."""
         if text in self.frame.columns:
             return F.col(quoted(text))
@@ -189,11 +189,14 @@ def _selected(unit: Unit, events: Events, *, exact: bool) -> DataFrame:
     chosen = [F.col(quoted(name)).alias(f"g{n}") for n, name in enumerate(unit.group_by)]
     chosen += [F.col(quoted(name)).alias(f"k{n}") for n, name in enumerate(unit.equivalence)]
     chosen += [micros.alias("time"), class_column(unit, events.type, columns).alias("class")]
-    chosen += [F.expr(text).alias(f"o{n}") for n, text in enumerate(events.options.order_by)]
-    for name in unit.summed:
+    chosen += [
+        events.column(text, "order").alias(f"o{n}")
+        for n, text in enumerate(events.options.order_by)
+    ]
+    for number, name in enumerate(unit.summed):
         addend = F.col(quoted(name)) if exact else columns.value(name).cast("double")
-        chosen.append(addend.alias(f"sum:{name}"))
-    chosen += [F.col(quoted(name)).alias(f"rank:{name}") for name in unit.ranked]
+        chosen.append(addend.alias(f"s{number}"))
+    chosen += [F.col(quoted(name)).alias(f"r{number}") for number, name in enumerate(unit.ranked)]
     frame = events.frame
     if events.options.allow_rejects:
         frame = frame.filter(events.reason.isNull())
@@ -201,12 +204,11 @@ def _selected(unit: Unit, events: Events, *, exact: bool) -> DataFrame:
         told = F.concat(
             F.lit("An event cannot be used: "),
             events.reason,
-            F.lit(". Mend the input, or let the run go on without such events (rejects). "),
-            F.to_json(F.struct("*")),
+            F.lit(". Mend the input, or let the run go on without such events (rejects)."),
         )
         frame = frame.filter(F.when(events.reason.isNull(), True).otherwise(F.raise_error(told)))
     for name in unit.required:
-        frame = frame.filter(F.col(quoted(name)).isNotNull())
+        frame = frame.filter(columns.value(name).isNotNull())
     return frame.select(*chosen).filter(F.col("class").isNotNull())
 
 

@@ -26,8 +26,8 @@ CODE_LIMIT = 2**30  # codes begin again here; only neighbours must differ
 class Aggregate:
     """Runs a unit's operator: `mapInArrow` calls it with a partition's batches.
 
-    In: `g0`, ... (group), `k0`, ... (rest of the key), `time`, `class`, `sum:<name>`,
-    `rank:<name>`. Out: totals, the group's attributes `g0`, ... in place of its code.
+    In: `g0`, ... (group), `k0`, ... (rest of the key), `time`, `class`, `s0`, ...
+    (addends, in the order of `unit.summed`), `r0`, ... (of `unit.ranked`). Out: totals, the group's attributes `g0`, ... in place of its code.
     """
 
     unit: Unit
@@ -54,15 +54,15 @@ class Aggregate:
                 "time": batch.column("time"),
                 "class": batch.column("class"),
             }
-            columns |= {name: batch.column(name) for name in map("sum:{}".format, self.unit.summed)}
-            columns |= {
-                name: to_ranks(batch.column(name))
-                for name in map("rank:{}".format, self.unit.ranked)
-            }
+            for number, name in enumerate(self.unit.summed):
+                columns[f"sum:{name}"] = batch.column(f"s{number}")
+            for number, name in enumerate(self.unit.ranked):
+                columns[f"rank:{name}"] = to_ranks(batch.column(f"r{number}"))
             totals = operator.process(pa.RecordBatch.from_pydict(columns))
             if totals.num_rows:
                 yield groups.named(totals)
-            groups.forget()
+            groups.forget(operator.open_group)
+            keys.forget()
         if seen:
             yield groups.named(operator.close())
 
@@ -84,7 +84,7 @@ class Numbering:
         for column in columns:
             changed[1:] |= _differs(column)
         changed[0] = self._last is None or any(
-            not column[0].equals(last) for column, last in zip(columns, self._last, strict=True)
+            not _equal(column[0], last) for column, last in zip(columns, self._last, strict=True)
         )
         firsts = np.flatnonzero(changed)
         codes = ((self._code + np.cumsum(changed)) % CODE_LIMIT).astype(np.int32)
@@ -96,11 +96,18 @@ class Numbering:
         self._last = [column[-1] for column in columns]
         return codes
 
-    def forget(self) -> None:
-        """Drop the values of all runs but the one that is going on."""
-        if self._codes:
-            self._codes = [self._codes[-1][-1:]]
-            self._values = [[column.slice(len(column) - 1) for column in self._values[-1]]]
+    def forget(self, code: int = -1) -> None:
+        """Drop the values of all runs before that of a code; -1: of all but the last run."""
+        if not self._codes:
+            return
+        codes = np.concatenate(self._codes)
+        found = np.flatnonzero(codes == code)
+        first = int(found[-1]) if len(found) else len(codes) - 1
+        values = [pa.concat_arrays(pieces) for pieces in zip(*self._values, strict=True)]
+        # copies, lest a slice keep all it is cut from
+        kept = pa.array(np.arange(first, len(codes)))
+        self._codes = [codes[first:].copy()]
+        self._values = [[column.take(kept) for column in values]]
 
     def named(self, totals: pa.RecordBatch) -> pa.RecordBatch:
         """Return totals with the columns' values in place of the code in `group`."""
@@ -118,10 +125,24 @@ class Numbering:
         return pa.RecordBatch.from_pydict(columns)
 
 
+def _equal(one: pa.Scalar, other: pa.Scalar) -> bool:
+    """Return whether two values are equal, as nulls and NaNs are among themselves."""
+    if one.equals(other):
+        return True
+    first, second = one.as_py(), other.as_py()
+    return first is not None and second is not None and first != first and second != second
+
+
 def _differs(column: pa.Array) -> NDArray[np.bool_]:
-    """Return for each row but the first whether it differs from the one before; nulls are equal."""
+    """Return for each row but the first whether it differs from the one before.
+
+    Nulls are equal to one another, and so are NaNs.
+    """
     before, after = column.slice(0, len(column) - 1), column.slice(1)
     different = pc.not_equal(before, after)
+    if pa.types.is_floating(column.type):
+        both = pc.and_(pc.is_nan(before), pc.is_nan(after))
+        different = pc.and_not(different, both)
     if column.null_count:
         one_null = pc.xor(before.is_null(), after.is_null())
         different = pc.or_(different.fill_null(False), one_null)

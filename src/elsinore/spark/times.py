@@ -70,7 +70,7 @@ def microseconds(column: Column, kind: T.DataType, unit: TimeUnit) -> tuple[Colu
     if isinstance(kind, T.IntegralType):
         counted = F.try_multiply(column.cast("bigint"), F.lit(per_unit).cast("bigint"))
         return counted, SparkTime("integer", per_unit)
-    if isinstance(kind, T.DoubleType | T.FloatType):
+    if isinstance(kind, T.FractionalType):  # decimals too: Spark's constants are of that type
         number = column.cast("double")
         bound = float(2**63) / per_unit
         usable = ~F.isnan(number) & (number > -bound) & (number < bound)

@@ -73,6 +73,11 @@ class ExactTrends:
         self._keys: dict[int, KeyState] = {}
         self._totals: dict[tuple[int, int, int], Total] = {}
 
+    @property
+    def open_group(self) -> int:
+        """The group of the key that goes on, with `one_slot`; -1 where there is none yet."""
+        return next((state.group for state in self._keys.values()), -1)
+
     def process(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Take a batch; return totals that are final already (with `one_slot`), else none.
 

@@ -56,6 +56,11 @@ class TrendOperator:
         self._totals: Totals = new_totals(self._layout, FIRST_ROWS)
         self._counters = np.zeros(1, dtype=np.int64)
 
+    @property
+    def open_group(self) -> int:
+        """The group of the key that goes on, with `one_slot`; -1 where there is none yet."""
+        return int(self._state.group[0]) if self._state.key[0] >= 0 else -1
+
     @staticmethod
     def bytes_per_key(unit: Unit) -> int:
         """Return how much memory each key takes, but with `one_slot`."""
