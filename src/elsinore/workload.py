@@ -25,6 +25,7 @@ from elsinore.plan import (
     explain_text,
     plan,
 )
+from elsinore.plan.explain.text import query_warnings
 
 if TYPE_CHECKING:
     from elsinore.runtime.results import Results
@@ -86,6 +87,17 @@ class Workload:
             with self._pointing():
                 self._plan = plan(self._queries)
         return self._plan
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may be a mistake in queries that can be run, such as gaps between windows."""
+        found = []
+        for template in (one for unit in self.plan.units for one in unit.templates):
+            told = [*query_warnings(template.query), *template.warnings]
+            if not template.accepting:
+                told.insert(0, "no events can match: its conditions contradict each other.")
+            found += [f"query {template.query.name}: {text}" for text in told]
+        return tuple(found)
 
     def run(
         self,

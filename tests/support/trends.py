@@ -1,14 +1,18 @@
 """Hypothesis strategies for trend queries that can be run, and for streams small enough to check.
 
-`trend_workloads()` draws workloads, `event_streams()` streams in time order for them, and
-`table_of()` makes a table of a stream. The streams' attributes are `g` and `k` to group and
-partition by, `v` (integers), `w` (doubles), `s` (strings) and `b` (truth values), all with nulls.
+`trend_cases()` draws a workload and a stream in which most of its queries find trends;
+`trend_workloads()` draws workloads and `event_streams()` streams in time order that know nothing of
+each other. `table_of()` makes a table of a stream. The streams' attributes are `g` and `k` to group
+and partition by, `v` (integers), `w` (doubles), `s` (strings) and `b` (truth values), all with
+nulls. What only some engines can do, `Feature` names, and is drawn where it is asked for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Sequence as Several
 from dataclasses import replace
+from enum import Enum, auto
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +23,7 @@ from elsinore.model import (
     Binary,
     Call,
     Column,
+    Conjunction,
     Disjunction,
     Event,
     Expression,
@@ -26,6 +31,7 @@ from elsinore.model import (
     IsNull,
     Kleene,
     Literal,
+    Negation,
     Negative,
     Not,
     Operator,
@@ -34,16 +40,33 @@ from elsinore.model import (
     Reference,
     ReturnItem,
     Sequence,
+    Strategy,
     Window,
     Workload,
 )
+from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
+from elsinore.model.check import variables_named
+from elsinore.model.evaluate import is_true
 from elsinore.model.window import SECOND
 from elsinore.plan.aggregates import item_name
 from elsinore.trends.reference import ReferenceEvent
 
+
+class Feature(Enum):
+    """What a query may have beyond patterns, local predicates, keys and windows."""
+
+    NEGATION = auto()
+    ADJACENT = auto()  # predicates between neighbours
+    ANCHORED = auto()  # predicates of a single variable with all events of a later one
+    CONJUNCTION = auto()
+    STRATEGIES = auto()  # NEXT and CONTIGUOUS too
+
+
+NO_FEATURES: Collection[Feature] = frozenset()
 TYPES = ("A", "B", "C", "D")
 STREAM_TYPES = ("A", "A", "A", "B", "B", "C", "D", "Z")  # nobody asks for Z
+SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 5, 6, 7, 8, 9, 7, 8)  # small ones last to be drawn
 REPETITIONS = ((1, None), (0, None), (0, 1), (2, 2), (2, None), (1, 3), (0, 2), (1, 1))
 NUMBERS = (-2, -1, 0, 1, 2, 3, 0.5, -1.5, 1.0)
 LESS_OR_MORE = (Operator.LT, Operator.LE, Operator.GT, Operator.GE, Operator.EQ, Operator.NE)
@@ -105,11 +128,48 @@ def _named(shape: Pattern, used: dict[str, int], shared: bool) -> Pattern:
 @st.composite
 def trend_patterns(draw: st.DrawFn, types: Several[str] = TYPES, most: int = 5) -> Pattern:
     """Draw a pattern that does not match the empty sequence."""
-    shape = draw(_shapes(draw(st.integers(1, most)), types))
+    leaves = draw(st.sampled_from([n for n in (1, 2, 2, 3, 3, 4, 5) if n <= most]))
+    shape = draw(_shapes(leaves, types))
     if pt.nullable(shape):
         event = Event(draw(st.sampled_from(types)), "")
         shape = Sequence((shape, event) if draw(st.booleans()) else (event, shape))
     return _named(shape, {}, draw(st.booleans()))
+
+
+@st.composite
+def _negated(draw: st.DrawFn, shape: Pattern, types: Several[str], used: list[str]) -> Pattern:
+    """Put a NOT here and there: before, between and after the members of sequences."""
+    match shape:
+        case Sequence(parts):
+            found: list[Pattern] = []
+            for part in (*parts, None):
+                if draw(st.integers(0, 3)) == 3:
+                    found.append(Negation(draw(_negatives(types, used))))
+                if part is not None:
+                    found.append(draw(_negated(part, types, used)))
+            return Sequence(tuple(found))
+        case Kleene(inner, least, most):
+            return Kleene(draw(_negated(inner, types, used)), least, most)
+        case Disjunction(parts):
+            return Disjunction(tuple(draw(_negated(part, types, used)) for part in parts))
+        case _:
+            if draw(st.integers(0, 5)) < 5:
+                return shape
+            return Sequence((shape, Negation(draw(_negatives(types, used)))))
+
+
+@st.composite
+def _negatives(draw: st.DrawFn, types: Several[str], used: list[str]) -> Pattern:
+    """Draw what must not occur: one event mostly, or two."""
+
+    def event() -> Event:
+        used.append(f"n{len(used) + 1}")
+        return Event(draw(st.sampled_from((*types, "D", "Z"))), used[-1])
+
+    shape = draw(st.sampled_from("eeesk"))
+    if shape == "e":
+        return event()
+    return Sequence((event(), event())) if shape == "s" else Kleene(event(), 2, None)
 
 
 # Predicates
@@ -162,6 +222,7 @@ def _conditions(draw: st.DrawFn, variable: str, reference: Reference, depth: int
 
 @st.composite
 def _predicates(draw: st.DrawFn, pattern: Pattern) -> tuple[Expression, ...]:
+    """Draw local predicates, most of them on types or variables one by one."""
     found = pt.events(pattern)
     names = sorted({event.variable for event in found} | {event.type for event in found})
     kleene = pt.kleene_variables(pattern)
@@ -171,7 +232,7 @@ def _predicates(draw: st.DrawFn, pattern: Pattern) -> tuple[Expression, ...]:
         choices = (Reference.PLAIN, Reference.CURRENT) if name in kleene else (Reference.PLAIN,)
         reference = draw(st.sampled_from(choices))
         predicates.append(draw(_conditions(name, reference, draw(st.sampled_from((0, 0, 1, 2))))))
-    if draw(st.integers(0, 4)) == 0:  # many thresholds on one attribute, hardly any in the way
+    if draw(st.integers(0, 4)) == 4:  # many thresholds on one attribute, hardly any in the way
         attribute = draw(st.sampled_from("vw"))
         for variable in sorted({event.variable for event in found}):
             cut = Binary(
@@ -180,8 +241,51 @@ def _predicates(draw: st.DrawFn, pattern: Pattern) -> tuple[Expression, ...]:
                 Literal(draw(st.sampled_from(NUMBERS))),
             )
             weak = Binary(Operator.NE, Attribute(variable, attribute), Literal(2))
-            predicates += draw(st.sampled_from(((cut,), (weak,), (cut, weak))))
+            predicates += draw(st.sampled_from(((weak,), (cut,), (cut, weak))))
     return tuple(predicates)
+
+
+def _pairs(pattern: Pattern, features: Collection[Feature]) -> list[tuple[Attribute, Attribute]]:
+    """Return the events that predicates may compare: earlier and later one, without attributes."""
+    variables = list(dict.fromkeys(event.variable for event in pt.positive_events(pattern)))
+    kleene = pt.kleene_variables(pattern)
+    found: list[tuple[Attribute, Attribute]] = []
+    if Feature.ADJACENT in features:
+        previous, current = Reference.PREVIOUS, Reference.CURRENT
+        found += [
+            (Attribute(name, None, previous), Attribute(name, None, current))
+            for name in variables
+            if name in kleene
+        ]
+    for place, one in enumerate(variables):
+        for other in variables[place + 1 :]:
+            references = [Reference.PLAIN] if Feature.ADJACENT in features else []
+            if other in kleene and one not in kleene:
+                references = [Reference.FIRST] if Feature.ADJACENT in features else []
+                if Feature.ANCHORED in features:
+                    references += [Reference.PLAIN, Reference.CURRENT]
+            found += [(Attribute(one, None), Attribute(other, None, r)) for r in references]
+    return found
+
+
+@st.composite
+def _comparisons(draw: st.DrawFn, earlier: Attribute, later: Attribute) -> Expression:
+    """Draw a condition on two events."""
+    name = draw(st.sampled_from("vvws"))
+    one = replace(earlier, name=name)
+    other = replace(later, name="s" if name == "s" else draw(st.sampled_from("vvw")))
+    compare = draw(st.sampled_from(LESS_OR_MORE))
+    condition: Expression = Binary(compare, one, other)
+    shape = draw(st.integers(0, 5))
+    if shape == 1:
+        return Not(condition)
+    if shape == 2:
+        return Binary(Operator.OR, condition, IsNull(replace(later, name="v")))
+    if shape == 3:
+        return Binary(Operator.OR, condition, replace(earlier, name="b"))
+    if shape == 4 and name != "s":
+        return Binary(compare, Binary(Operator.SUB, one, other), Literal(1))
+    return condition
 
 
 # Queries
@@ -197,7 +301,7 @@ def _returns(
     if variables:
         names += sorted({event.variable for event in found})
     choices: list[Expression] = [Call("COUNT", ()), Call("LOG2", (Call("COUNT", ()),))]
-    for name in names:
+    for name in names if not isinstance(pattern, Conjunction) else ():
         choices.append(Call("COUNT", (Attribute(name, None),)))
         for attribute in ("v", "w"):
             over = Attribute(name, attribute)
@@ -224,17 +328,34 @@ def trend_windows() -> st.SearchStrategy[Window | None]:
 
 @st.composite
 def trend_queries(
-    draw: st.DrawFn, name: str = "q", types: Several[str] = TYPES, *, variables: bool = False
+    draw: st.DrawFn,
+    name: str = "q",
+    types: Several[str] = TYPES,
+    *,
+    variables: bool = False,
+    features: Collection[Feature] = NO_FEATURES,
 ) -> Query:
-    """Draw a query whose trends any number of events may stand between."""
-    pattern = draw(trend_patterns(types))
+    """Draw a query; `variables`: aggregates over variables too, ambiguous ones included."""
+    parts: list[Pattern] = [draw(trend_patterns(types))]
+    if Feature.CONJUNCTION in features and draw(st.integers(0, 2)) == 2:
+        parts.append(draw(trend_patterns(types, 3)))
+    if Feature.NEGATION in features:
+        used: list[str] = []
+        parts = [draw(_negated(part, types, used)) for part in parts]
+    pattern = parts[0] if len(parts) == 1 else Conjunction(tuple(parts))
+    where = draw(_predicates(pattern))
+    pairs = _pairs(draw(st.sampled_from(parts)), features)
+    for _ in range(draw(st.sampled_from((0, 1, 1, 2))) if pairs else 0):
+        where += (draw(_comparisons(*draw(st.sampled_from(pairs)))),)
+    strategies = tuple(Strategy) if Feature.STRATEGIES in features else (Strategy.ANY,)
     group_by = draw(st.sampled_from(((), (), ("g",), ("g", "k"), ("k",))))
     return Query(
         name=name,
         returns=draw(_returns(pattern, group_by, variables)),
         pattern=pattern,
-        where=draw(_predicates(pattern)),
+        where=where,
         equivalence=draw(st.sampled_from(((), (), ("k",), ("k", "s")))),
+        strategy=draw(st.sampled_from(strategies)),
         group_by=group_by,
         window=draw(trend_windows()),
     )
@@ -242,13 +363,18 @@ def trend_queries(
 
 @st.composite
 def trend_workloads(
-    draw: st.DrawFn, *, variables: bool = False, exact: bool | None = False
+    draw: st.DrawFn,
+    *,
+    variables: bool = False,
+    exact: bool | None = False,
+    features: Collection[Feature] = NO_FEATURES,
 ) -> Workload:
     """Draw one to four queries over common types; `exact` None: either way."""
     types = draw(st.sampled_from((TYPES, ("A", "B"), ("A", "B"), ("A",))))
     count = draw(st.sampled_from((1, 1, 2, 3, 4)))
     queries = tuple(
-        draw(trend_queries(f"q{number}", types, variables=variables)) for number in range(count)
+        draw(trend_queries(f"q{number}", types, variables=variables, features=features))
+        for number in range(count)
     )
     return Workload(queries, exact=draw(st.booleans()) if exact is None else exact)
 
@@ -265,31 +391,126 @@ def column_names(query: Query) -> dict[str, str]:
 # Streams
 
 
+QUARTERS = st.integers(-6, 12).map(lambda number: number / 4)
+ATTRIBUTES: dict[str, st.SearchStrategy[Any]] = {
+    "g": st.sampled_from(("x", "x", "x", "y", None)),
+    "k": st.sampled_from((1, 1, 1, 2, None)),
+    "v": st.sampled_from((-2, -1, 0, 1, 2, 3, None)),
+    "w": QUARTERS | QUARTERS | st.none() | st.just(float("nan")),
+    "s": st.sampled_from(("p", "q", "q", "", None)),
+    "b": st.sampled_from((True, False, None)),
+}
+
+
 @st.composite
 def event_streams(draw: st.DrawFn, most: int = 9) -> list[ReferenceEvent]:
     """Draw up to so many events in time order, many of them simultaneous."""
-    size = draw(st.integers(0, most))
+    size = draw(st.sampled_from([size for size in SIZES if size <= most]))
     first = draw(st.integers(-6, 6))
     span = draw(st.sampled_from((0, 2, 5, 12, 12)))
     seconds = sorted(draw(st.lists(st.integers(0, span), min_size=size, max_size=size)))
     types = draw(st.sampled_from((STREAM_TYPES, ("A", "B"), ("A",))))
-    quarters = st.integers(-6, 12).map(lambda number: number / 4)
-    attributes: dict[str, st.SearchStrategy[Any]] = {
-        "g": st.sampled_from(("x", "x", "y", None)),
-        "k": st.sampled_from((1, 1, 2, None)),
-        "v": st.sampled_from((-2, -1, 0, 1, 2, 3, None)),
-        "w": quarters | quarters | st.none() | st.just(float("nan")),
-        "s": st.sampled_from(("p", "q", "q", "", None)),
-        "b": st.sampled_from((True, False, None)),
-    }
     return [
         ReferenceEvent(
             (first + second) * SECOND,
             draw(st.sampled_from(types)),
-            draw(st.fixed_dictionaries(attributes)),
+            draw(st.fixed_dictionaries(ATTRIBUTES)),
         )
         for second in seconds
     ]
+
+
+@st.composite
+def streams_for(draw: st.DrawFn, query: Query, most: int = 9) -> list[ReferenceEvent]:
+    """Draw a stream like `event_streams` does, but mostly with a trend of a query in it."""
+    pattern = query.pattern
+    if isinstance(pattern, Conjunction):
+        pattern = Sequence(pattern.parts)
+    word = draw(_words(pattern))[:most]
+    common = {
+        name: draw(ATTRIBUTES[name].filter(lambda value: value is not None))
+        for name in ("g", "k", "s")
+        if name in query.group_by + query.equivalence
+    }
+    second = draw(st.integers(-6, 6))
+    if query.window is not None:
+        second = (query.window.origin + second * query.window.step) // SECOND
+    events: list[ReferenceEvent] = []
+    for number, bound in enumerate(word):
+        second += draw(st.sampled_from((1, 1, 1, 2, 0))) if number else 0
+        attributes = draw(_fitting(query, bound.variable, common))
+        events.append(ReferenceEvent(second * SECOND, bound.type, attributes))
+    begin = events[0].time // SECOND if events else second
+    types = (*(event.type for event in pt.events(query.pattern)), *STREAM_TYPES)
+    room = [size for size in SIZES if size <= min(most - len(word), 4)]
+    for _ in range(draw(st.sampled_from(room))):
+        attributes = draw(st.fixed_dictionaries(ATTRIBUTES))
+        attributes |= common if draw(st.booleans()) else {}
+        moment = draw(st.integers(begin - 1, second + 2))
+        type_name = draw(st.sampled_from(types))
+        place = draw(st.integers(0, len(events)))
+        events.insert(place, ReferenceEvent(moment * SECOND, type_name, attributes))
+    return sorted(events, key=lambda event: event.time)
+
+
+@st.composite
+def _words(draw: st.DrawFn, pattern: Pattern) -> list[Event]:
+    """Draw what a trend of a pattern may consist of."""
+    match pattern:
+        case Event():
+            return [pattern]
+        case Sequence(parts):
+            return [event for part in parts for event in draw(_words(part))]
+        case Kleene(inner, least, most):
+            more = min(2, 2 if most is None else most - least)
+            rounds = least + draw(st.integers(0, more))
+            return [event for _ in range(rounds) for event in draw(_words(inner))]
+        case Disjunction(parts):
+            return draw(_words(draw(st.sampled_from(parts))))
+        case _:
+            return []
+
+
+@st.composite
+def _fitting(
+    draw: st.DrawFn, query: Query, variable: str, common: dict[str, Any]
+) -> dict[str, Any]:
+    """Draw attributes, by preference such that the variable's local predicates hold."""
+    local = [
+        predicate
+        for predicate in query.where
+        if {(a.variable, a.reference) for a in ex.attributes(predicate)}
+        <= {
+            (name, reference)
+            for name in {a.variable for a in ex.attributes(predicate)}
+            if variable in variables_named(query.pattern, name)
+            for reference in (Reference.PLAIN, Reference.CURRENT)
+        }
+    ]
+    tries = draw(st.lists(st.fixed_dictionaries(ATTRIBUTES), min_size=6, max_size=6))
+    tries = [attributes | common for attributes in tries]
+    return next((found for found in tries if _satisfies(found, local)), tries[0])
+
+
+def _satisfies(attributes: dict[str, Any], predicates: Several[Expression]) -> bool:
+    return all(
+        is_true(predicate, lambda read: attributes[read.name or ""]) for predicate in predicates
+    )
+
+
+@st.composite
+def trend_cases(
+    draw: st.DrawFn,
+    *,
+    variables: bool = False,
+    exact: bool | None = False,
+    features: Collection[Feature] = NO_FEATURES,
+    most: int = 9,
+) -> tuple[Workload, list[ReferenceEvent]]:
+    """Draw a workload and a stream in which at least one of its queries mostly finds trends."""
+    workload = draw(trend_workloads(variables=variables, exact=exact, features=features))
+    query = draw(st.sampled_from(workload.queries))
+    return workload, draw(streams_for(query, most))
 
 
 def table_of(events: Several[ReferenceEvent]) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,14 +13,14 @@ from elsinore.errors import did_you_mean
 from elsinore.workload import Workload
 
 
-class Engine(str, Enum):
+class Engine(StrEnum):
     """Where a workload runs."""
 
     spark = "spark"
     local = "local"
 
 
-class TableFormat(str, Enum):
+class TableFormat(StrEnum):
     """What results are written as."""
 
     parquet = "parquet"
@@ -28,7 +28,7 @@ class TableFormat(str, Enum):
     json = "json"
 
 
-class Unit(str, Enum):
+class Unit(StrEnum):
     """The unit of numeric times."""
 
     s = "s"

@@ -1,11 +1,11 @@
-"""`elsinore check`: is a workload in order?"""
+"""`elsinore check`: say whether a workload is in order."""
 
 from __future__ import annotations
 
 import typer
 
 from elsinore.cli.arguments import Debug, OptionalEvents, WorkloadFile, read_workload
-from elsinore.cli.console import reported
+from elsinore.cli.console import reported, warn
 from elsinore.cli.events import schema_of_events
 
 
@@ -22,6 +22,8 @@ def check(
     queries = read_workload(workload)
     if events is not None:
         queries.check(schema_of_events(events))
-    queries.plan  # noqa: B018 - raises what no engine can run
+    warnings = queries.warnings
     for query in queries:
         typer.echo(f"{query.name}: OK")
+    for warning in warnings:
+        warn(warning)

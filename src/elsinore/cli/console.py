@@ -75,6 +75,15 @@ def warn(message: str) -> None:
     say(f"Warning: {message}")
 
 
+def events_text(count: int) -> str:
+    """Return "1 event", "2 events".
+
+    >>> events_text(1200)
+    '1,200 events'
+    """
+    return f"{count:,} event{'' if count == 1 else 's'}"
+
+
 class Steps:
     """A bar on the terminal that moves with each step of a command; nothing where there is none."""
 

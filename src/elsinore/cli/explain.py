@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -12,7 +12,7 @@ from elsinore.cli.console import reported
 from elsinore.cli.events import schema_of_events
 
 
-class Form(str, Enum):
+class Form(StrEnum):
     """What a plan is told in."""
 
     text = "text"

@@ -17,7 +17,7 @@ from elsinore.cli.arguments import (
     existing,
     read_workload,
 )
-from elsinore.cli.console import ArgumentError, reported
+from elsinore.cli.console import ArgumentError, reported, warn
 from elsinore.cli.job import Job
 
 
@@ -66,7 +66,8 @@ def run(
     Exit status: 0 done, 1 the run failed, 2 a query or an argument is wrong.
     """
     queries = read_workload(workload, exact=exact)
-    queries.plan  # noqa: B018 - what cannot run is refused before any data is read
+    for warning in queries.warnings:  # planning, it also refuses what cannot run
+        warn(warning)
     if out is not None and out.exists() and not out.is_dir():
         raise ArgumentError(f"--out names a folder, but '{out}' is a file.")
     job = Job(

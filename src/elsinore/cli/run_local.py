@@ -10,6 +10,7 @@ import typer
 from elsinore.cli.console import (
     SHOWN_ROWS,
     ArgumentError,
+    events_text,
     print_table,
     say,
     steps,
@@ -40,7 +41,7 @@ def run_local(job: Job) -> None:
         rejected = results.rejected if results.rejected is not None else table.slice(0, 0)
         write_table(rejected, job.rejects, reject_format)
         if rejected.num_rows:
-            say(f"{rejected.num_rows:,} events cannot be used; written to {job.rejects}")
+            say(f"{events_text(rejected.num_rows)} cannot be used; written to {job.rejects}")
     for name, found in results.items():
         if job.out is None:
             print_result(name, found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,16 @@ from typing import Any
 
 import typer
 
-from elsinore.cli.console import SHOWN_ROWS, ArgumentError, Steps, print_table, say, steps, warn
+from elsinore.cli.console import (
+    SHOWN_ROWS,
+    ArgumentError,
+    Steps,
+    events_text,
+    print_table,
+    say,
+    steps,
+    warn,
+)
 from elsinore.cli.job import Job
 from elsinore.errors import InputError, SetupError
 from elsinore.runtime.files import FileFormat, format_of
@@ -62,12 +71,13 @@ def run_spark(job: Job, master: str) -> None:
             rejected = 0
             if job.rejects is not None and reject_format is not None:
                 bad = job.run(frame).rejected
-                write_frame(bad, job.rejects, reject_format)
-                rejected = bad.count()
+                if bad is not None:
+                    write_frame(bad, job.rejects, reject_format)
+                    rejected = bad.count()
     for warning in warnings:
         warn(warning)
     if rejected:
-        say(f"{rejected:,} events cannot be used; written to {job.rejects}")
+        say(f"{events_text(rejected)} cannot be used; written to {job.rejects}")
     for answer in answers:
         answer.tell()
     if job.stats:
@@ -102,27 +112,31 @@ def run_steps(job: Job, frame: DataFrame, bar: Steps) -> tuple[list[Answer], tup
 def answer_of(job: Job, name: str, found: DataFrame) -> Answer:
     """Write a result to its place, if there is one, and fetch its first rows."""
     place = None
-    if job.out is not None:
-        place = job.place(name)
-        write_frame(found, place, job.form)
-        found = found.sparkSession.read.schema(found.schema).load(
-            str(place), format=job.form, **({"header": True} if job.form == "csv" else {})
-        )
-    rows = found.count()
-    first = tuple(tuple(row) for row in found.limit(SHOWN_ROWS).collect())
+    kept = found.persist()  # computed once for the three things that are wanted of it
+    try:
+        if job.out is not None:
+            place = job.place(name)
+            write_frame(kept, place, job.form)
+        rows = kept.count()
+        first = tuple(tuple(row) for row in kept.limit(SHOWN_ROWS).collect())
+    finally:
+        kept.unpersist()
     return Answer(name, rows, place, tuple(found.columns), first)
 
 
 @contextmanager
-def session(master: str) -> Iterator[SparkSession]:
-    """Lend a session of Spark; one that is started for this is stopped again."""
+def session(master: str, config: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """Lend a session of Spark; one that is started for this is stopped again.
+
+    `config` adds Spark's own settings to one that is started.
+    """
     from elsinore.spark.session import local_session  # noqa: PLC0415
 
     running = SparkSession.getActiveSession()
     if running is not None:
         yield running
         return
-    spark = local_session(master)
+    spark = local_session(master, config=config)
     try:
         yield spark
     finally:

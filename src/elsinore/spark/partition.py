@@ -6,6 +6,7 @@ they change. Memory is one key's, however many events it has.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -26,8 +27,9 @@ CODE_LIMIT = 2**30  # codes begin again here; only neighbours must differ
 class Aggregate:
     """Runs a unit's operator: `mapInArrow` calls it with a partition's batches.
 
-    In: `g0`, ... (group), `k0`, ... (rest of the key), `time`, `class`, `s0`, ...
-    (addends, in the order of `unit.summed`), `r0`, ... (of `unit.ranked`). Out: totals, the group's attributes `g0`, ... in place of its code.
+    In: `g0`, ... (group), `k0`, ... (rest of the key), `time`, `class`, `s0`, ... (addends, in the
+    order of `unit.summed`), `r0`, ... (of `unit.ranked`). Out: totals, the group's attributes
+    `g0`, ... in place of its code.
     """
 
     unit: Unit
@@ -127,10 +129,11 @@ class Numbering:
 
 def _equal(one: pa.Scalar, other: pa.Scalar) -> bool:
     """Return whether two values are equal, as nulls and NaNs are among themselves."""
-    if one.equals(other):
-        return True
-    first, second = one.as_py(), other.as_py()
-    return first is not None and second is not None and first != first and second != second
+    return one.equals(other) or (_is_nan(one) and _is_nan(other))
+
+
+def _is_nan(value: pa.Scalar) -> bool:
+    return bool(pa.types.is_floating(value.type) and value.is_valid and math.isnan(value.as_py()))
 
 
 def _differs(column: pa.Array) -> NDArray[np.bool_]:

@@ -1,0 +1,100 @@
+"""Expressions and classes are on Spark what they are in this process."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from elsinore.plan.classes import Classes
+from elsinore.runtime.classify import classify, type_numbers
+from elsinore.runtime.expressions import evaluate
+from elsinore.spark.classify import class_column
+from elsinore.spark.expressions import Columns
+from elsinore.workload import Workload
+
+PREDICATES = (
+    "B.v > 1", "B.v <= w0", "1 < B.w", "B.w != 0", "B.w = -1.5", "NOT B.w > 0", "B.w IS NULL",
+    "NOT B.w IS NULL", "B.v / B.w > 1", "B.v / 0 = 1", "B.v % 2 = 1", "B.v % 2 = -1", "B.v % 0 = 0",
+    "B.w % 1 = 0.25", "B.w % 0 IS NULL", "-B.v > 1", "ABS(B.w) > 1", "B.v + B.w > 1",
+    "B.v - B.v = 0", "B.v * B.w >= 0.5", "B.s = 'q'", "B.s != 'q'", "B.s < 'q'", "B.s IS NULL",
+    "B.s IN ('p', '')", "B.v IN (1, 3)", "B.v IN (1, NULL)", "NOT B.v IN (1, NULL)", "B.b",
+    "NOT B.b", "B.b = TRUE", "B.b != FALSE", "B.b AND B.v > 0", "B.b OR B.v > 0",
+    "NOT (B.b AND B.v > 0)", "(B.b OR B.v > 0) IS NULL", "B.v = NULL", "NULL IS NULL", "TRUE",
+    "B.v > 1 AND NULL = 1", "B.f > 0.1", "B.f = 0.5", "B.i > 2", "B.i * 2 = 4", "B.i / 2 = 0.5",
+)  # fmt: skip
+CUTS = """
+    QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+)
+        WHERE B.v < 1 AND B.v >= -1 AND B.v != 0 AND A.s = 'p' AND A.w > 0.25;
+    QUERY two RETURN COUNT(*) PATTERN SEQ(A, B+)
+        WHERE B.v <= 2.5 AND 0 < B.v AND A.s != 'q' AND A.w >= 0.25;
+    QUERY three RETURN COUNT(*) PATTERN SEQ(A, C)
+        WHERE A.s IN ('p', '', 'z') AND 1 >= A.w AND C.b AND C.v / C.w < 1;"""
+
+
+def table() -> pa.Table:
+    """Return every combination of a few values, nulls and NaN."""
+    rows = itertools.product(
+        ["A", "B", "C", "D"],
+        [-3, -1, 0, 1, 2, None],
+        [-1.5, 0.0, 0.25, 2.0, math.nan, None],
+        ["p", "q", "", None],
+        [True, False, None],
+    )
+    columns: list[Any] = [list(column) for column in zip(*rows, strict=True)]
+    made = pa.table(dict(zip(["type", "v", "w", "s", "b"], columns, strict=True)))
+    made = made.append_column("f", made.column("w").cast(pa.float32()))
+    return made.append_column("i", made.column("v").cast(pa.int32()))
+
+
+def test_predicates_are_true_of_the_same_events(spark: SparkSession) -> None:
+    texts = [text.replace("w0", "B.w") for text in PREDICATES]
+    queries = [
+        f"QUERY q{n} RETURN COUNT(*) PATTERN B WHERE {text};" for n, text in enumerate(texts)
+    ]
+    conditions = [query.where for query in Workload.parse("\n".join(queries))]
+    events = table()
+    frame = spark.createDataFrame(events)
+    columns = Columns(frame)
+    predicates = [part for parts in conditions for part in parts]
+    found = frame.select(
+        *(
+            columns.evaluate(part).cast("boolean").alias(f"c{n}")
+            for n, part in enumerate(predicates)
+        )
+    ).toArrow()
+    arrays = {name: events.column(name).combine_chunks() for name in events.column_names}
+    for number, predicate in enumerate(predicates):
+        expected = evaluate(predicate, arrays)
+        if isinstance(expected, pa.Scalar):
+            expected = pa.array([expected.as_py()] * events.num_rows)
+        assert found.column(number).to_pylist() == expected.to_pylist(), predicate
+
+
+def test_classes_are_the_same_and_events_that_no_state_takes_have_none(
+    spark: SparkSession,
+) -> None:
+    events = table()
+    frame = spark.createDataFrame(events)
+    (unit,) = Workload.parse(CUTS).plan.units
+    assert isinstance(unit.classes, Classes)
+    names = [one.type for one in unit.classes.types]
+    arrays = {name: events.column(name).combine_chunks() for name in events.column_names}
+    expected = classify(unit.classes, type_numbers(arrays["type"], names), names, arrays).tolist()
+    column = class_column(unit, F.col("type"), Columns(frame)).alias("class")
+    found = frame.select(column).toArrow().column("class").to_pylist()
+    edges = [edge for node in unit.merged.nodes for edge in node.edges]
+    seen = set()
+    for code, wanted in zip(found, expected, strict=True):
+        taken = wanted >= 0 and any(edge.takes(*unit.classes.decode(wanted)) for edge in edges)
+        assert code == (wanted if taken else None)
+        seen.add(taken)
+    assert seen == {True, False}
