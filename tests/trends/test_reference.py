@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from elsinore.errors import InputError
+from elsinore.errors import InputError, UnsupportedError
 from elsinore.model import (
     Attribute,
     Binary,
@@ -200,6 +200,45 @@ def test_predicates_between_neighbours() -> None:
     # 5 2, 5 9 2, 2, 9 2 and 9 of the B's: those that begin with 5 or 9 and with a 3 before them
     events = stream("ABBB", v=[3, 5, 2, 9])
     assert count(Sequence((A, plus(B))), events, where=(first,)) == 4 + 1
+
+
+def test_a_repeated_group_compares_its_events_within_a_round() -> None:
+    above = less(Attribute("a", "v"), Attribute("b", "v"))
+    events = stream("ABAB", v=[1, 5, 2, 3])  # b of 5 before a of 2 is nobody's concern
+    # a1 b2, a1 b4, a3 b4, a1 b2 a3 b4
+    assert count(plus(Sequence((A, B))), events, where=(above,)) == 4
+    back = less(Attribute("a", "v", Reference.CURRENT), Attribute("a", "v", Reference.PREVIOUS))
+    assert count(plus(Sequence((A, B))), events, where=(back,)) == 4
+
+
+def test_the_first_of_a_kleene_variable_against_an_anchor_further_off() -> None:
+    first = less(Attribute("a", "v"), Attribute("b", "v", Reference.FIRST))
+    pattern = Sequence((A, C, plus(B)))
+    assert count(pattern, stream("ACBB", v=[3, 0, 5, 2]), where=(first,)) == 2
+
+
+def test_predicates_read_the_time_of_an_event() -> None:
+    late = Binary(Operator.GE, Attribute("a", "time"), Literal(2))
+    assert count(plus(A), stream("AAA"), where=(late,)) == 1
+    assert count(plus(A), stream("AAA", time=[2, 2, 1]), where=(late,)) == 3
+
+
+def test_predicates_of_a_negated_event_with_a_positive_one_are_refused() -> None:
+    pattern = Sequence((A, Negation(C), B))
+    across = less(Attribute("a", "v"), Attribute("c", "v"))
+    with pytest.raises(UnsupportedError, match="a and c"):
+        count(pattern, stream("ACB"), where=(across,))
+    joined, across = Conjunction((plus(A), plus(B))), less(Attribute("a", "v"), Attribute("b", "v"))
+    with pytest.raises(UnsupportedError, match="a and b"):
+        count(joined, [], where=(across,))
+
+
+def test_predicates_inside_a_negation_within_a_repeated_group() -> None:
+    pair = Negation(Sequence((C, Event("D", "d"), Event("E", "e"))))
+    rising = less(Attribute("c", "v"), Attribute("e", "v"))
+    pattern = plus(Sequence((A, pair, B)))
+    assert count(pattern, stream("ACDEB", v=[0, 1, 0, 2, 0]), where=(rising,)) == 0
+    assert count(pattern, stream("ACDEB", v=[0, 2, 0, 1, 0]), where=(rising,)) == 1
 
 
 def test_predicates_against_an_anchor() -> None:

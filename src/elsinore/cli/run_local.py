@@ -50,7 +50,7 @@ def run_local(job: Job) -> None:
             write_table(found, place, job.form)
             typer.echo(f"{name}: {found.num_rows:,} rows written to {place}")
     if job.stats:
-        _print_statistics(job, results)
+        _print_statistics(results)
 
 
 def _check_columns(job: Job, table: pa.Table) -> None:
@@ -72,7 +72,7 @@ def print_result(name: str, found: pa.Table, shown: int = SHOWN_ROWS) -> None:
     print_table(name, found.column_names, rows, found.num_rows, shown)
 
 
-def _print_statistics(job: Job, results: Results[pa.Table]) -> None:
+def _print_statistics(results: Results[pa.Table]) -> None:
     if not results.statistics:
         return
     names = [field.name for field in fields(results.statistics[0])]
@@ -80,5 +80,5 @@ def _print_statistics(job: Job, results: Results[pa.Table]) -> None:
         [number, *(getattr(one, name) for name in names)]
         for number, one in enumerate(results.statistics, start=1)
     ]
-    title = f"Statistics of {len(job.workload)} queries, by pass over the events"
+    title = "Statistics, by pass over the events"
     print_table(title, ["pass", *(name.replace("_", " ") for name in names)], rows, len(rows), 99)

@@ -36,7 +36,9 @@ class ReferenceEvent:
     attributes: Mapping[str, Any]
 
     def value(self, name: str | None) -> Any:
-        """Return an attribute's value, None for null and NaN."""
+        """Return an attribute's value, None for null and NaN; `time` unless it is one of them."""
+        if name == "time" and name not in self.attributes:
+            return self.time
         value = self.attributes.get(name or "")
         return None if isinstance(value, float) and math.isnan(value) else value
 
@@ -69,7 +71,11 @@ def reference(
 
     Counts and sums are exact (int or Fraction), averages Fractions. `ordered`: events of one time
     follow each other as they stand, as with a tie-breaking column; else none precedes the other.
-    Raises InputError where there are more than `LIMIT` trends to build.
+    A null in GROUP BY is a group of its own, as in SQL; in `[ ]` it equals nothing, so the event is
+    in no trend. Raises InputError where there are more than `LIMIT` trends to build, or a trend can
+    be read in two ways that give an aggregate two values; UnsupportedError for predicates that
+    SEMANTICS 3 does not list, and for AND of more than two patterns or other aggregates than
+    COUNT(*). (SEMANTICS 1 to 3 and 5; HAMLET, Section 2.)
 
     >>> from elsinore.model import Event, Kleene, ReturnItem
     >>> count = ReturnItem(Call("COUNT", ()))
@@ -77,6 +83,7 @@ def reference(
     >>> [row.values for row in reference(query, [ReferenceEvent(t, "A", {}) for t in range(3)])]
     [{'count(*)': 7}]
     """
+    _refuse_predicates_across(query)
     found: dict[tuple[Any, ...], dict[tuple[int, int] | None, list[_Part]]] = {}
     for group, part in _partitions(query, events):
         for window, inside in _windows(query, part):
@@ -140,8 +147,12 @@ class _Part:
         self._begun: dict[int, set[tuple[Step, ...]]] = {}
         self._local = [predicate for predicate in query.where if _is_local(predicate)]
         self._between = [predicate for predicate in query.where if not _is_local(predicate)]
-        self._single = {event.variable for event in pt.events(query.pattern)}
-        self._single -= pt.kleene_variables(query.pattern)
+        self._single = {
+            event.variable
+            for whole in _wholes(query.pattern)
+            for event in pt.positive_events(whole)
+            if event.variable not in pt.kleene_variables(whole)
+        }
 
     def trends(
         self, pattern: Pattern, strategy: Strategy = Strategy.ANY
@@ -276,20 +287,22 @@ class _Part:
                 if {one.variable, other.variable} <= self._variables(names[0]):
                     yield self._reading(read, backward, one, other)
         elif len(firsts) == 1 and not backward and len(names) == 2:
-            # R and T[1]: the first T, and the R before it if there is one
+            # R and T[1]: the first T, and R if it is single or stands right before it
             (after,) = firsts
             (before,) = set(names) - firsts
             earlier = [a for a in read if a.variable == before]
             places = [n for n, step in enumerate(steps) if step.variable in self._variables(after)]
-            if places and places[0] > 0:
-                one, other = steps[places[0] - 1], steps[places[0]]
-                if one.variable in self._variables(before):
-                    yield self._reading(read, earlier, one, other)
+            for place, one in enumerate(steps[: places[0]] if places else ()):
+                near = place + 1 == places[0] or one.variable in self._single
+                if near and one.variable in self._variables(before):
+                    yield self._reading(read, earlier, one, steps[places[0]])
         elif references <= {Reference.PLAIN, Reference.CURRENT} and len(names) == 2:
             # A and B: neighbours; a variable of one event is compared with all that come later
             for place, one in enumerate(steps):
                 reach = None if one.variable in self._single else place + 2
                 for other in steps[place + 1 : reach]:
+                    if self._goes_back(one.variable, other.variable):
+                        continue
                     for before, after in (names, names[::-1]):
                         if one.variable in self._variables(before) and (
                             other.variable in self._variables(after)
@@ -298,6 +311,16 @@ class _Part:
                             yield self._reading(read, earlier, one, other)
         else:
             raise UnsupportedError("The reference engine cannot read this predicate.")
+
+    def _goes_back(self, one: str, other: str) -> bool:
+        """Return whether a repeated group, going back to its start, puts these in this order."""
+        variables = [event.variable for event in pt.events(self.query.pattern)]
+        return variables.index(one) > variables.index(other) and any(
+            isinstance(node, pt.Kleene)
+            and (node.most is None or node.most > 1)
+            and {one, other} <= {event.variable for event in pt.positive_events(node.pattern)}
+            for node in pt.walk(self.query.pattern)
+        )
 
     def _reading(
         self, read: Iterable[Attribute], earlier: Sequence[Attribute], one: Step, other: Step
@@ -379,6 +402,32 @@ def _end(assignment: Assignment, otherwise: int | None) -> int | None:
     for step in _steps(assignment):
         last = step.event
     return last
+
+
+def _wholes(pattern: Pattern) -> list[Pattern]:
+    """Return the patterns that have trends of their own: the query's, and those under NOT."""
+    wholes = [node.pattern for node in pt.walk(pattern) if isinstance(node, pt.Negation)]
+    return wholes + (list(pattern.parts) if isinstance(pattern, pt.Conjunction) else [pattern])
+
+
+def _refuse_predicates_across(query: Query) -> None:
+    """Refuse predicates on events of two patterns: no trend holds both, so what they say is open.
+
+    A condition on a negated and on a positive event is one of them: SEMANTICS 3 gives a negative
+    sub-pattern predicates of its own only.
+    """
+    wholes = [
+        {event.variable for event in pt.positive_events(whole)} for whole in _wholes(query.pattern)
+    ]
+    for predicate in query.where:
+        names = dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
+        for bound in itertools.product(*(variables_named(query.pattern, name) for name in names)):
+            if not any(whole.issuperset(bound) for whole in wholes):
+                raise UnsupportedError(
+                    f"A condition on {' and '.join(bound)} relates events that are never in one "
+                    "trend: those under a NOT, or of two patterns joined by AND.",
+                    query=query.name,
+                )
 
 
 def _is_local(predicate: Expression) -> bool:

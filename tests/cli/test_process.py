@@ -1,0 +1,59 @@
+"""The installed command, in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import elsinore
+
+COMMAND = [sys.executable, "-c", "from elsinore.cli import main; main()"]
+
+
+def call(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_workload_is_generated_for_checked_and_run(tmp_path: Path) -> None:
+    (tmp_path / "w.cep").write_text("QUERY q RETURN COUNT(*) PATTERN SEQ(A, C) WITHIN 1 second;")
+    assert (
+        call("generate", "abc", "--events", "100", "--out", "e.csv", cwd=tmp_path).returncode == 0
+    )
+    assert call("check", "w.cep", "--events", "e.csv", cwd=tmp_path).stdout == "q: OK\n"
+    done = call("run", "w.cep", "--events", "e.csv", "--engine", "local", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "count(*)" in done.stdout
+
+
+def test_a_wrong_query_gives_status_2_and_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "w.cep").write_text("QUERY q RETURN COUNT(*) PATTERN SEQ(A, WITHIN 1 second;")
+    done = call("check", "w.cep", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("w.cep:1:")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["run"], ["run", "w.cep"], ["explode"]])
+def test_wrong_arguments_give_status_2(tmp_path: Path, arguments: list[str]) -> None:
+    assert call(*arguments, cwd=tmp_path).returncode == 2
+
+
+def test_importing_elsinore_loads_no_engine(tmp_path: Path) -> None:
+    code = (
+        "import sys, elsinore as el; el.Workload.parse('RETURN COUNT(*) PATTERN A'); "
+        "print([n for n in ('pyspark', 'numba', 'z3', 'pandas') if n in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_every_public_name_is_there() -> None:
+    assert [name for name in elsinore.__all__ if not hasattr(elsinore, name)] == []
+    assert set(elsinore.__all__) <= set(dir(elsinore))

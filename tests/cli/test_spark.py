@@ -1,0 +1,86 @@
+"""`run` and `demo` on Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+import elsinore as el
+from elsinore.cli import app
+from elsinore.cli.demo import TYPE, demo_text, run_demo
+from elsinore.datasets import flights
+from elsinore.runtime.files import read_events
+from elsinore.runtime.outputs import write_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+QUERY = "QUERY q RETURN key, COUNT(*) AS n PATTERN SEQ(A a, B b+) GROUP BY key WITHIN 10 seconds;"
+TIMES = [1, 2, 3, 12, 13]
+ROWS = [
+    {"key": "x", "window_start": 0, "window_end": 10, "n": 3.0},
+    {"key": "y", "window_start": 10, "window_end": 20, "n": 1.0},
+]
+SAMPLE = 4_000  # flights: four days
+
+
+def call(folder: Path, *arguments: str, times: list[int | None] = TIMES) -> Result:
+    events = {"time": times, "type": list("ABBAB"), "key": list("xxxyy")}
+    write_table(pa.table(events), folder / "events.parquet", "parquet")
+    (folder / "w.cep").write_text(QUERY)
+    command = ["run", str(folder / "w.cep"), "--events", str(folder / "events.parquet")]
+    return CliRunner().invoke(app, [*command, *arguments])
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "json"])
+def test_every_format_is_written_as_a_folder(tmp_path: Path, form: str) -> None:
+    done = call(tmp_path, "--out", str(tmp_path / "out"), "--format", form)
+    assert done.exit_code == 0, done.stderr
+    assert read_events(tmp_path / "out" / f"q.{form}").to_pylist() == ROWS
+
+
+def test_results_are_printed_as_tables(tmp_path: Path) -> None:
+    done = call(tmp_path)
+    assert done.exit_code == 0, done.stderr
+    assert "2 rows" in done.stdout
+
+
+def test_unusable_events_stop_the_run(tmp_path: Path) -> None:
+    done = call(tmp_path, times=[1, None, 3, 12, 13])
+    assert done.exit_code == 1
+    assert "1 of 5 events cannot be used (1 with null time)" in done.stderr
+
+
+def test_unusable_events_are_set_aside(tmp_path: Path) -> None:
+    place = tmp_path / "bad.parquet"
+    done = call(tmp_path, "--rejects", str(place), times=[1, None, 3, 12, 13])
+    assert done.exit_code == 0, done.stderr
+    assert read_events(place).column("reject_reason").to_pylist() == ["null time"]
+
+
+def test_an_unknown_time_column_is_a_wrong_argument(tmp_path: Path) -> None:
+    done = call(tmp_path, "--time", "tme")
+    assert done.exit_code == 2
+    assert "Did you mean 'time'?" in done.stderr
+
+
+def test_the_demo_agrees_with_this_process(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], spark: SparkSession
+) -> None:
+    sample = flights().slice(0, SAMPLE)
+    run_demo(sample, tmp_path, "local[2]")
+    told = capsys.readouterr().out
+    workload = el.Workload.parse(demo_text())
+    expected = workload.run(sample, type=TYPE)
+    for name, table in expected.items():
+        found = pq.read_table(tmp_path / f"{name}.parquet").to_pylist()
+        assert found == table.to_pylist()
+        assert f"{table.num_rows:,} row" in told
+    assert len(expected) >= 4

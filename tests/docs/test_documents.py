@@ -1,0 +1,86 @@
+"""What the documents show is what happens.
+
+A block of Python followed by a block of text prints that text; blocks share their names. In a block
+of console, the lines after each `$ elsinore ...` are what the command prints.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from elsinore.cli import app
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCUMENTS = ["README.md", "examples/README.md"]
+EXAMPLES = {"trips": "ridesharing", "pools": "ridesharing", "abc": "abc"}
+
+
+def blocks(document: str) -> list[tuple[str, str]]:
+    return BLOCK.findall((ROOT / document).read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def beside_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("document", ["README.md"])
+def test_python_in_documents_prints_what_they_say(document: str) -> None:
+    found = blocks(document)
+    names: dict[str, Any] = {}
+    compared = 0
+    for (kind, code), (next_kind, expected) in zip(found, [*found[1:], ("", "")], strict=True):
+        if kind != "python":
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, document, "exec"), names)
+        if next_kind == "text":
+            assert printed.getvalue() == expected
+            compared += 1
+    assert compared
+
+
+@pytest.mark.usefixtures("beside_the_examples")
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_commands_in_documents_print_what_they_say(document: str) -> None:
+    consoles = [text for kind, text in blocks(document) if kind == "console"]
+    assert consoles
+    for text in consoles:
+        for part in text.split("$ elsinore ")[1:]:
+            command, _, expected = part.partition("\n")
+            done = CliRunner().invoke(app, shlex.split(command))
+            assert (done.exit_code, done.output) == (0, expected), command
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_in_documents_lead_somewhere(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
+    assert [link for link in links if not (ROOT / document).parent.joinpath(link).exists()] == []
+
+
+@pytest.mark.usefixtures("beside_the_examples")
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_give_results_and_no_warnings(name: str) -> None:
+    stream = EXAMPLES[name]
+    made = CliRunner().invoke(app, ["generate", stream, "--events", "20000", "--out", "e.parquet"])
+    assert made.exit_code == 0
+    run = ["run", f"examples/{name}.cep", "--events", "e.parquet", "--engine", "local"]
+    done = CliRunner().invoke(app, run)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "0 rows\n" not in [line + "\n" for line in done.stdout.splitlines()]
+
+
+def test_every_example_is_tried() -> None:
+    assert {path.stem for path in (ROOT / "examples").glob("*.cep")} == set(EXAMPLES)
