@@ -76,6 +76,9 @@ def test_null_is_a_group_and_equals_nothing(run: Run) -> None:
     assert [(row["g"], row["count(*)"]) for row in rows] == [("x", 1.0), (None, 1.0)]
     rows = run("RETURN COUNT(*) PATTERN SEQ(A, B) WHERE [g]", table)
     assert [row["count(*)"] for row in rows] == [1.0]
+    unknown = stream("ABAB", w=[float("nan"), float("nan"), 1.0, 1.0])
+    rows = run("RETURN COUNT(*) PATTERN SEQ(A, B) WHERE [w]", unknown)
+    assert [row["count(*)"] for row in rows] == [1.0]
 
 
 def test_windows_overlap_and_trends_belong_to_each_that_holds_them(run: Run) -> None:

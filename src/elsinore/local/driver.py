@@ -23,7 +23,7 @@ from elsinore.runtime.rejects import set_aside, unusable_reasons
 from elsinore.runtime.results import Results
 from elsinore.runtime.schema import kind_of, schema_of
 from elsinore.runtime.sql import evaluate_sql, whole
-from elsinore.runtime.times import TimeKind, from_microseconds, to_microseconds
+from elsinore.runtime.times import TimeKind, from_microseconds, kind_of_bounds, to_microseconds
 from elsinore.trends import ExactTrends, OperatorStatistics, TrendOperator, to_ranks
 
 STATE_LIMIT = 2**28  # bytes of state beyond which keys are taken one after another
@@ -156,7 +156,8 @@ def _run_unit(
     types = {name: stream.column(name).type for name in unit.summed + unit.ranked}
     results = result_tables(unit, totals, values_of_groups, types)
     return {
-        name: _presented(table, stream.kind) for name, table in results.items()
+        name: _presented(table, kind_of_bounds(stream.kind, plan.workload[name].window))
+        for name, table in results.items()
     }, operator.statistics
 
 

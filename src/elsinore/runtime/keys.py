@@ -34,13 +34,13 @@ def encode_keys(
     """Number the keys (group attributes and others together) and the groups of `rows` rows.
 
     A null is a value of its own, as in SQL's GROUP BY; a row with a null in one of `required`
-    (the attributes of `[ ]`) has no key: null equals nothing.
+    (the attributes of `[ ]`) has no key: null equals nothing, and NaN counts as null.
     """
     group, group_count = _codes(groups, rows)
     key, count = group, group_count
     if others:
         key, count = _combine([(group, group_count), *(_code(column) for column in others)])
-    missing = [column.is_null() for column in required if column.null_count]
+    missing = [mask for column in required if (mask := _missing(column)) is not None]
     if missing:
         key = key.copy()
         for mask in missing:
@@ -48,6 +48,14 @@ def encode_keys(
     example = np.full(group_count, -1, dtype=np.int64)
     example[group[::-1]] = np.arange(rows - 1, -1, -1)
     return Keys(key, group, count, example, bool(missing))
+
+
+def _missing(column: pa.Array) -> pa.Array | None:
+    """Return where a column is null or NaN; None where it is nowhere."""
+    if pa.types.is_floating(column.type):
+        mask = column.is_null(nan_is_null=True)
+        return mask if pc.any(mask).as_py() else None
+    return column.is_null() if column.null_count else None
 
 
 def _codes(columns: Sequence[pa.Array], rows: int) -> tuple[NDArray[np.int32], int]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.errors import InputError
+from elsinore.model.window import Window
 from elsinore.runtime.iso8601 import parse_iso8601
 
 TimeForm = Literal["timestamp", "date", "integer", "float", "text"]
@@ -59,6 +60,29 @@ class TimeKind:
         if self.form == "date":
             return pa.date32()
         return pa.timestamp(self.unit, self.zone)
+
+
+def kind_of_bounds(kind: TimeKind, window: Window | None) -> TimeKind:
+    """Return the kind of time that holds every bound of a query's windows, as near to `kind`.
+
+    Dates become timestamps where windows do not begin and end at midnight, whole numbers floats
+    where bounds fall between them, and timestamps too coarse for the bounds get microseconds.
+
+    >>> hour = Window(3_600_000_000)
+    >>> kind_of_bounds(TimeKind(form="date"), hour).form
+    'timestamp'
+    """
+    if window is None:
+        return kind
+    parts = (window.within, window.step, window.origin)
+    if kind.form == "date" and any(part % MICROSECONDS_PER_DAY for part in parts):
+        return TimeKind(form="timestamp")
+    if any(part % MICROSECONDS.get(kind.unit, 1) for part in parts):
+        if kind.form == "integer":
+            return TimeKind(form="float", unit=kind.unit)
+        if kind.form == "timestamp":
+            return TimeKind(form="timestamp", zone=kind.zone)
+    return kind
 
 
 def to_microseconds(

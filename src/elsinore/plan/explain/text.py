@@ -49,8 +49,11 @@ def explain_text(plan: Plan) -> str:
         )
         for query in unit["queries"]:
             lines += ["", f"  {query['name']}: {query['path']}"]
-            begins, ends = _listed(query["start_types"]), _listed(query["end_types"])
-            lines.append(f"    begins with {begins}, ends with {ends}")
+            if query["start_types"]:
+                begins, ends = _listed(query["start_types"]), _listed(query["end_types"])
+                lines.append(f"    begins with {begins}, ends with {ends}")
+            else:
+                lines.append("    matches nothing: its predicates exclude one another")
             for name, before in query["predecessor_types"].items():
                 if before:
                     lines.append(f"    before {name}: {_listed(before)}")
