@@ -308,3 +308,9 @@ def test_skip_till_next_match_takes_the_next_event_that_satisfies_the_predicates
     pattern = Sequence((A, plus(B), C))
     events = stream("ABBBBBC", v=[None, 0.1, 0.2, 0.15, 0.19, 0.25, None])
     assert count(pattern, events, where=(rising,), strategy=Strategy.NEXT) == 1
+
+
+@pytest.mark.parametrize("variable", ["a", "other"])
+def test_runs_of_two_branches_skip_each_for_itself(variable: str) -> None:
+    branches = Disjunction((Sequence((A, B)), Sequence((Event("A", variable), C))))
+    assert count(branches, stream("ABC"), strategy=Strategy.NEXT) == 2

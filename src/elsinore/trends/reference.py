@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -54,10 +54,14 @@ class ReferenceRow:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An event, by its place in the part of the stream that is looked at, and its variable."""
+    """An event, by its place in the part of the stream that is looked at, and its variable.
+
+    `branches` tells runs apart that bind the same variables in different branches of OR.
+    """
 
     event: int
     variable: str
+    branches: tuple[int, ...] = ()
 
 
 # What is bound, in order, with each NOT where it stands between events.
@@ -144,7 +148,7 @@ class _Part:
         self._ordered = ordered
         self._known: dict[tuple[int, int | None], frozenset[Assignment]] = {}
         self._negative: dict[int, dict[tuple[int, ...], list[Assignment]]] = {}
-        self._begun: dict[int, set[tuple[Step, ...]]] = {}
+        self._begun: dict[int, dict[tuple[Step, ...], set[Step]]] = {}
         self._local = [predicate for predicate in query.where if _is_local(predicate)]
         self._between = [predicate for predicate in query.where if not _is_local(predicate)]
         self._single = {
@@ -222,8 +226,9 @@ class _Part:
                     )
                     rounds += 1
             case pt.Disjunction(parts):
-                for part in parts:
-                    yield from self._assignments(part, after)
+                for number, part in enumerate(parts):
+                    for assignment in self._assignments(part, after):
+                        yield _branched(assignment, number)
             case pt.Negation():
                 yield (pattern,)
             case _:
@@ -345,15 +350,17 @@ class _Part:
         return True
 
     def _extends(self, pattern: Pattern, steps: tuple[Step, ...], event: int) -> bool:
-        """Return whether some longer beginning of the pattern goes on with an event."""
+        """Return whether a run that has taken these steps can go on with an event."""
         if id(pattern) not in self._begun:
-            self._begun[id(pattern)] = {
-                tuple(_steps(assignment)) for assignment in self._beginnings(pattern, None)
-            }
+            begun: dict[tuple[Step, ...], set[Step]] = {}
+            for assignment in self._beginnings(pattern, None):
+                taken = tuple(_steps(assignment))
+                if taken:
+                    begun.setdefault(taken[:-1], set()).add(taken[-1])
+            self._begun[id(pattern)] = begun
         return any(
-            (*steps, Step(event, variable)) in self._begun[id(pattern)]
-            and self._related((*steps, Step(event, variable)))
-            for variable in {found.variable for found in pt.positive_events(pattern)}
+            step.event == event and self._related((*steps, step))
+            for step in self._begun[id(pattern)].get(steps, ())
         )
 
     def _beginnings(self, pattern: Pattern, after: int | None) -> Iterator[Assignment]:
@@ -382,8 +389,9 @@ class _Part:
                     )
                     rounds += 1
             case pt.Disjunction(parts):
-                for part in parts:
-                    yield from self._beginnings(part, after)
+                for number, part in enumerate(parts):
+                    for assignment in self._beginnings(part, after):
+                        yield _branched(assignment, number)
             case _:
                 return
 
@@ -394,6 +402,14 @@ def _holds(predicate: Expression, found: Mapping[Attribute, ReferenceEvent]) -> 
 
 def _steps(assignment: Assignment) -> Iterator[Step]:
     return (item for item in assignment if isinstance(item, Step))
+
+
+def _branched(assignment: Assignment, number: int) -> Assignment:
+    """Note on each step of an assignment the branch of an OR that it was found in."""
+    return tuple(
+        replace(item, branches=(number, *item.branches)) if isinstance(item, Step) else item
+        for item in assignment
+    )
 
 
 def _end(assignment: Assignment, otherwise: int | None) -> int | None:
