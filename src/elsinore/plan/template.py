@@ -20,13 +20,25 @@ from elsinore.automata import (
 )
 from elsinore.errors import QuerySemanticError, UnsupportedError
 from elsinore.model import pattern as pt
-from elsinore.model.expression import Expression, attributes
+from elsinore.model.expression import Expression, Operator, attributes
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation, Field, FieldKind, aggregation
 from elsinore.plan.predicates import local_predicates
 
 START = -1  # the source of a transition that begins a trend
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacent:
+    """A comparison of an event with its predecessor in the trend: `current operator previous`.
+
+    Both are names of attributes: `T[i].speed <= T[i-1].speed` is ("speed", LE, "speed").
+    """
+
+    current: str
+    operator: Operator
+    previous: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,7 @@ class Transition:
     needs: frozenset[Expression]
     lacks: frozenset[Expression]
     variables: frozenset[str]
+    adjacent: Adjacent | None = None  # what the event and the one before it must satisfy
 
     def takes(self, type_name: str, true: frozenset[Expression]) -> bool:
         """Return whether an event of this type and truth of predicates makes the transition."""

@@ -1,8 +1,42 @@
-"""What an operator counts of its own work."""
+"""What an operator counts of its own work, and of what queries shared."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class BurstRecord:
+    """One burst and what was decided for it (HAMLET, Definition 10 and Section 4.2).
+
+    `time` is its first event's in microseconds, `events` its length; of `queries` that could share
+    it `shared` did; `benefit` is what the cost model expected sharing to save, in its own unit.
+    """
+
+    time: int
+    events: int
+    queries: int
+    shared: int
+    benefit: float
+
+
+@dataclass(slots=True)
+class SharingStatistics:
+    """What became of one sharing set: a Kleene sub-pattern and the queries that may share it."""
+
+    name: str  # the sub-pattern, such as Travel+
+    queries: tuple[str, ...]
+    bursts: int = 0
+    graphlets: int = 0
+    shared_graphlets: int = 0
+    splits: int = 0
+    merges: int = 0
+    graphlet_snapshots: int = 0  # snapshots created where a graphlet begins (Definition 8)
+    event_snapshots: int = 0  # snapshots created at events (Definition 9)
+    most_propagated: int = 0  # snapshots propagated at once, at most
+    decisions: int = 0
+    decision_seconds: float = 0.0
+    records: list[BurstRecord] = field(default_factory=list)  # kept where they were asked for
 
 
 @dataclass(slots=True)
@@ -14,3 +48,4 @@ class OperatorStatistics:
     classes: int = 0  # classes of events that occurred
     totals: int = 0  # (query, group, window) rows given out
     state_bytes: int = 0  # memory of its state, at most
+    sharing: list[SharingStatistics] = field(default_factory=list)

@@ -1,0 +1,20 @@
+"""How the trend engine is to work: what it may share, and how finely it keeps events."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Sharing(Enum):
+    """Which bursts of events are worked on once for many queries; the results are the same."""
+
+    DYNAMIC = "dynamic"  # those where it pays, decided burst by burst (HAMLET, Section 4)
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Granularity(Enum):
+    """Whether sums of events are kept, or every event."""
+
+    AUTO = "auto"  # sums, wherever no predicate asks for single predecessors (COGRA)
+    FINE = "fine"  # every event, in a graph (GRETA); the regime of the paper's figures
