@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from elsinore.errors import QueryError, Span, UnsupportedError, raise_errors
 from elsinore.model import expression as ex
 from elsinore.model.expression import Expression
-from elsinore.model.kinds import Kind
+from elsinore.model.kinds import Kind, Strategy
 from elsinore.model.query import Query, Workload
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.classes import Classes, classes_of
+from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import MergedTemplate, merge_templates
-from elsinore.plan.template import Template, template
+from elsinore.plan.modes import Granularity
+from elsinore.plan.paths import Path, Routed, route
+from elsinore.plan.template import Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,10 @@ class Unit:
     """
 
     queries: tuple[int, ...]  # their numbers in the workload
-    templates: tuple[Template, ...]
+    path: Path
+    why: tuple[str, ...]  # for each query, why it goes this way
+    templates: tuple[Template, ...]  # on the coarse and the shared path
+    guarded: tuple[GuardedTemplate, ...]  # on the others
     group_by: tuple[str, ...]
     equivalence: tuple[str, ...]  # those not in group_by already
     required: tuple[str, ...]  # attributes whose null makes an event match nothing
@@ -35,6 +41,26 @@ class Unit:
     def key(self) -> tuple[str, ...]:
         """The attributes that events are partitioned by."""
         return self.group_by + self.equivalence
+
+    @property
+    def members(self) -> tuple[Template | GuardedTemplate, ...]:
+        """The templates of the queries, whichever kind the path has."""
+        return self.templates + self.guarded
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether events that no state takes matter all the same: they break CONTIGUOUS runs."""
+        return any(one.query.strategy is Strategy.CONTIGUOUS for one in self.members)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The attributes that predicates between two events read."""
+        read = {name for one in self.guarded for name in one.compared}
+        for one in self.templates:
+            for move in one.transitions:
+                if move.adjacent is not None:
+                    read |= {move.adjacent.current, move.adjacent.previous}
+        return tuple(sorted(read))
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -53,7 +79,7 @@ class Unit:
 
     def _read(self, kinds: set[FieldKind]) -> tuple[str, ...]:
         found: dict[str, None] = {}
-        for one in self.templates:
+        for one in self.members:
             for entry in one.aggregation.linear + one.aggregation.extremes:
                 if entry.kind in kinds and entry.attribute is not None:
                     found[entry.attribute] = None
@@ -64,13 +90,13 @@ class Unit:
         """All attributes the unit reads, each once."""
         read = dict.fromkeys(self.key)
         read.update(dict.fromkeys(sorted(self.classes.attributes)))
-        read.update(dict.fromkeys(self.summed + self.ranked))
+        read.update(dict.fromkeys(self.summed + self.ranked + self.compared))
         return tuple(read)
 
     @property
     def fingerprint(self) -> str:
         """A digest that two units share only if their states mean the same."""
-        told = repr((self.templates, self.group_by, self.equivalence, self.required))
+        told = repr((self.members, self.group_by, self.equivalence, self.required))
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
@@ -87,26 +113,26 @@ class Plan:
         return tuple(dict.fromkeys(name for unit in self.units for name in unit.types))
 
 
-def plan(workload: Workload) -> Plan:
+def plan(workload: Workload, *, granularity: Granularity = Granularity.AUTO) -> Plan:
     """Plan a workload.
 
     Raises the errors of all its queries at once: UnsupportedError where a clause has no engine
-    yet, QuerySemanticError for an aggregate over a variable of an ambiguous pattern.
+    yet, QuerySemanticError where a query cannot be aggregated (`guarded_template`).
     """
     errors: list[QueryError] = []
-    templates: list[Template] = []
+    routed: list[Routed] = []
     for query in workload:
         try:
-            templates.append(template(_trend_query(query)))
+            routed.append(route(_trend_query(query), granularity, exact=workload.exact))
         except QueryError as error:
             errors.append(error)
     raise_errors(errors)
-    by_key: dict[tuple[tuple[str, ...], ...], list[int]] = {}
+    by_key: dict[tuple[tuple[tuple[str, ...], ...], Path], list[int]] = {}
     for number, query in enumerate(workload):
-        by_key.setdefault(_partition(query), []).append(number)
+        by_key.setdefault((_partition(query), routed[number].path), []).append(number)
     units = tuple(
-        _unit(partition, tuple(numbers), tuple(templates[number] for number in numbers))
-        for partition, numbers in by_key.items()
+        _unit(partition, path, tuple(numbers), [routed[number] for number in numbers])
+        for (partition, path), numbers in by_key.items()
     )
     return Plan(workload, units)
 
@@ -130,18 +156,23 @@ def _partition(query: Query) -> tuple[tuple[str, ...], tuple[str, ...], tuple[st
 
 def _unit(
     partition: tuple[tuple[str, ...], ...],
+    path: Path,
     numbers: tuple[int, ...],
-    templates: tuple[Template, ...],
+    routed: list[Routed],
 ) -> Unit:
     local: dict[str, dict[Expression, None]] = {}
-    for one in templates:
-        for type_name, predicates in sorted(one.predicates.items()):
+    for one in routed:
+        for type_name, predicates in sorted(one.template.predicates.items()):
             ordered = sorted(predicates, key=repr)
             local.setdefault(type_name, {}).update(dict.fromkeys(ordered))
     group_by, equivalence, required = partition
+    templates = tuple(r.template for r in routed if isinstance(r.template, Template))
     return Unit(
         queries=numbers,
+        path=path,
+        why=tuple(one.why for one in routed),
         templates=templates,
+        guarded=tuple(r.template for r in routed if isinstance(r.template, GuardedTemplate)),
         group_by=group_by,
         equivalence=equivalence,
         required=required,

@@ -1,4 +1,4 @@
-"""Sorting a trend query's predicates: local to one event, or between events (SEMANTICS 3).
+"""A trend query's predicates: the local ones of each variable, and those nobody can read.
 
 Local predicates are rewritten so that they read the *type* instead of the variable: the same
 condition on two variables of a type, or in two queries, is then one predicate and looked at once.
@@ -6,21 +6,24 @@ condition on two variables of a type, or in two queries, is then one predicate a
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
-from elsinore.errors import Span, UnsupportedError
+from elsinore.errors import QuerySemanticError, Span
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named
-from elsinore.model.expression import Attribute, Expression, Reference
+from elsinore.model.expression import Attribute, Expression
+from elsinore.model.pattern import Pattern
 from elsinore.model.query import Query
+from elsinore.plan.between import is_local, readings
 
 
 def local_predicates(query: Query) -> dict[str, frozenset[Expression]]:
     """Return for each variable the local predicates its events must satisfy, over the type.
 
-    Predicates without any attribute (constants) bind every variable. Raises UnsupportedError
-    for a predicate between two events.
+    Predicates without any attribute (constants) bind every variable; predicates between two
+    events are left out.
 
     >>> from elsinore.model import *
     >>> slow = Binary(Operator.LT, Attribute("T", "speed"), Literal(10))
@@ -32,16 +35,9 @@ def local_predicates(query: Query) -> dict[str, frozenset[Expression]]:
     types = {event.variable: event.type for event in pt.events(query.pattern)}
     found: dict[str, set[Expression]] = {variable: set() for variable in types}
     for predicate in query.where:
-        read = ex.attributes(predicate)
-        names = {attribute.variable for attribute in read}
-        own = all(attribute.reference in {Reference.PLAIN, Reference.CURRENT} for attribute in read)
-        if len(names) > 1 or not own:
-            raise UnsupportedError(
-                "WHERE: predicates between two events of a trend are not supported yet; local "
-                "predicates, such as T.speed < 10, and [attribute] are.",
-                span=_span(predicate),
-                query=query.name,
-            )
+        if not is_local(predicate):
+            continue
+        names = {attribute.variable for attribute in ex.attributes(predicate)}
         bound = variables_named(query.pattern, names.pop()) if names else tuple(types)
         for variable in bound:
             found[variable].add(over_type(predicate, types[variable]))
@@ -65,7 +61,47 @@ def over_type(predicate: Expression, type_name: str) -> Expression:
             return predicate
 
 
-def _span(expression: Expression) -> Span | None:
+def refuse_unreadable(query: Query) -> None:
+    """Refuse predicates between events that are not of the shapes of SEMANTICS 3.
+
+    Raises QuerySemanticError for another shape, and for events that are never in one trend: those
+    of a pattern and of one under NOT in it, or of two patterns that AND joins.
+    """
+    wholes = [
+        frozenset(event.variable for event in pt.positive_events(whole))
+        for whole in wholes_of(query.pattern)
+    ]
+    for predicate in query.where:
+        if is_local(predicate):
+            continue
+        if readings(query, query.pattern, predicate) is None:
+            raise QuerySemanticError(
+                "A trend's predicate is about one event, about neighbours (T[i].x > T[i-1].x, "
+                "T[1].x > R.x, B.x > A.x), or about a single event and all later ones of a "
+                "variable (T[i].x > R.x). Write this one as several of these.",
+                span=place_of(predicate),
+                query=query.name,
+            )
+        names = dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
+        for bound in itertools.product(*(variables_named(query.pattern, name) for name in names)):
+            if not any(whole.issuperset(bound) for whole in wholes):
+                raise QuerySemanticError(
+                    f"{' and '.join(bound)} are never in one trend: they stand under a NOT and "
+                    "beside it, or in two patterns joined by AND. Compare events of one pattern.",
+                    span=place_of(predicate),
+                    query=query.name,
+                )
+
+
+def wholes_of(pattern: Pattern) -> tuple[Pattern, ...]:
+    """Return the patterns that have trends of their own: what AND joins, and those under NOT."""
+    parts = pattern.parts if isinstance(pattern, pt.Conjunction) else (pattern,)
+    negated = (node.pattern for node in pt.walk(pattern) if isinstance(node, pt.Negation))
+    return (*parts, *negated)
+
+
+def place_of(expression: Expression) -> Span | None:
+    """Return where an expression stands in the text, if it does."""
     spans = [node.span for node in ex.walk(expression) if node.span is not None]
     if not spans:
         return None

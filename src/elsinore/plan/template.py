@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from elsinore.automata import (
-    Ambiguity,
     Positions,
     Symbol,
     ambiguity,
@@ -18,13 +17,12 @@ from elsinore.automata import (
     glushkov,
     minimize,
 )
-from elsinore.errors import QuerySemanticError, UnsupportedError
 from elsinore.model import pattern as pt
-from elsinore.model.expression import Expression, Operator, attributes
-from elsinore.model.kinds import Strategy
+from elsinore.model.expression import Expression, Operator
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation, Field, FieldKind, aggregation
 from elsinore.plan.predicates import local_predicates
+from elsinore.plan.readings import refuse_readings
 
 START = -1  # the source of a transition that begins a trend
 
@@ -108,37 +106,20 @@ def contributes(field: Field, move: Transition) -> bool:
 
 
 def template(query: Query) -> Template:
-    """Build the template of a trend query.
+    """Build the template of a trend query that has neither NOT nor AND nor another strategy.
 
-    Raises UnsupportedError for clauses whose engine does not exist yet and QuerySemanticError for
-    an aggregate over a variable of an ambiguous pattern, with the two readings.
+    Predicates between events are left out (`elsinore.plan.paths` puts them back where it may).
+    Raises QuerySemanticError for an aggregate over a variable of an ambiguous pattern, with the
+    two readings.
     """
-    _refuse_unsupported(query)
     local = local_predicates(query)
     positions = glushkov(query.pattern, lambda event: Symbol(event.type, local[event.variable]))
     fields = aggregation(query)
     witness = ambiguity(positions.nfa)
     if witness is None:
         return _from_positions(query, positions, fields)
-    _refuse_readings(query, fields, positions, witness)
+    refuse_readings(query, fields, positions.events, witness)
     return _from_letters(query, positions, fields)
-
-
-def _refuse_unsupported(query: Query) -> None:
-    for node in pt.walk(query.pattern):
-        if isinstance(node, pt.Negation | pt.Conjunction):
-            word = "NOT" if isinstance(node, pt.Negation) else "AND"
-            raise UnsupportedError(
-                f"PATTERN: {word} is not supported yet; SEQ, OR, +, *, ? and {{n,m}} are.",
-                span=node.span or query.span,
-                query=query.name,
-            )
-    if query.strategy is not Strategy.ANY:
-        raise UnsupportedError(
-            f"STRATEGY: {query.strategy.value} is not supported yet; {Strategy.ANY.value} is.",
-            span=query.span,
-            query=query.name,
-        )
 
 
 def _from_positions(query: Query, positions: Positions, fields: Aggregation) -> Template:
@@ -203,38 +184,3 @@ def _from_letters(query: Query, positions: Positions, fields: Aggregation) -> Te
 
 def _label(event: pt.Event) -> str:
     return event.type if event.variable == event.type else f"{event.type} {event.variable}"
-
-
-def _refuse_readings(
-    query: Query, fields: Aggregation, positions: Positions, witness: Ambiguity
-) -> None:
-    """Refuse an aggregate over some, not all, of a type's variables: readings would disagree."""
-    variables: dict[str, set[str]] = {}
-    for event in pt.positive_events(query.pattern):
-        variables.setdefault(event.type, set()).add(event.variable)
-    types = {event.variable: event.type for event in pt.positive_events(query.pattern)}
-    for entry in fields.linear + fields.extremes:
-        if all(variables[types[name]] <= entry.variables for name in entry.variables):
-            continue
-        name = next(iter(sorted(entry.variables)))
-        word = " ".join(letter.type for letter in witness.word)
-        ones, others = (
-            ", ".join(
-                f"{letter.type} as {positions.events[state - 1].variable}"
-                for letter, state in zip(witness.word, run, strict=True)
-            )
-            for run in (witness.one, witness.other)
-        )
-        spans = [
-            found.span
-            for item in query.returns
-            for found in attributes(item.expression)
-            if found.variable == name
-        ]
-        raise QuerySemanticError(
-            f"The pattern is ambiguous, so an aggregate over '{name}' alone has no one value: the "
-            f"events {word} can be read as {ones}, or as {others}. Aggregate over the type "
-            f"instead: {types[name]}.",
-            span=next(iter(spans), None) or query.span,
-            query=query.name,
-        )

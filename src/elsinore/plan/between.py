@@ -1,0 +1,136 @@
+"""Predicates between two events of a trend: which pairs of events each of them is about.
+
+Three shapes (SEMANTICS 3): `T[i].x > T[i-1].x`, between neighbours bound to T; `T[1].x > R.x`, the
+first T and the R before it; `B.x > A.x`, between neighbours, or, where A is bound to one event
+only (it is *anchored*), between that event and every later B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from elsinore.model import expression as ex
+from elsinore.model import pattern as pt
+from elsinore.model.check import variables_named
+from elsinore.model.expression import Attribute, Expression, Reference
+from elsinore.model.query import Query
+
+PREVIOUS, CURRENT = "previous", "current"  # what a condition's attributes are read from
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A predicate read for an event bound to `earlier` and a later one bound to `later`.
+
+    `condition` reads its attributes from `PREVIOUS` and `CURRENT`. It is about neighbours, or with
+    `anchored` about all later events; with `first`, about the first event only that is bound to
+    one of those variables.
+    """
+
+    earlier: str
+    later: str
+    condition: Expression
+    anchored: bool
+    first: frozenset[str] = frozenset()
+
+
+def is_local(predicate: Expression) -> bool:
+    """Return whether a predicate is about one event at a time."""
+    read = ex.attributes(predicate)
+    return len({attribute.variable for attribute in read}) <= 1 and all(
+        attribute.reference in {Reference.PLAIN, Reference.CURRENT} for attribute in read
+    )
+
+
+def readings(query: Query, whole: pt.Pattern, predicate: Expression) -> Iterator[Reading] | None:
+    """Yield the readings of a predicate between events of one pattern; None for another shape.
+
+    `whole` is the query's pattern, one that AND joins, or one under NOT.
+    """
+    read = ex.attributes(predicate)
+    names = sorted({attribute.variable for attribute in read})
+    references = {attribute.reference for attribute in read}
+    firsts = {a.variable for a in read if a.reference is Reference.FIRST}
+    if Reference.PREVIOUS in references and not firsts and len(names) == 1:
+        return _of_neighbours(query, whole, predicate, names[0])
+    if len(firsts) == 1 and Reference.PREVIOUS not in references and len(names) == 2:
+        return _of_first(query, whole, predicate, next(iter(firsts)), names)
+    if references <= {Reference.PLAIN, Reference.CURRENT} and len(names) == 2:
+        return _of_two(query, whole, predicate, names)
+    return None
+
+
+def _of_neighbours(
+    query: Query, whole: pt.Pattern, predicate: Expression, name: str
+) -> Iterator[Reading]:
+    bound = _bound(query, whole, name)
+    backward = {a for a in ex.attributes(predicate) if a.reference is Reference.PREVIOUS}
+    condition = _between(predicate, backward)
+    for earlier in bound:
+        for later in bound:
+            yield Reading(earlier, later, condition, anchored=False)
+
+
+def _of_first(
+    query: Query, whole: pt.Pattern, predicate: Expression, after: str, names: list[str]
+) -> Iterator[Reading]:
+    (before,) = set(names) - {after}
+    earlier_read = {a for a in ex.attributes(predicate) if a.variable == before}
+    condition = _between(predicate, earlier_read)
+    firsts = frozenset(_bound(query, whole, after))
+    single = _single(whole)
+    for earlier in _bound(query, whole, before):
+        for later in sorted(firsts):
+            yield Reading(earlier, later, condition, anchored=earlier in single, first=firsts)
+
+
+def _of_two(
+    query: Query, whole: pt.Pattern, predicate: Expression, names: list[str]
+) -> Iterator[Reading]:
+    single = _single(whole)
+    for before, after in (names, names[::-1]):
+        earlier_read = {a for a in ex.attributes(predicate) if a.variable == before}
+        condition = _between(predicate, earlier_read)
+        for earlier in _bound(query, whole, before):
+            for later in _bound(query, whole, after):
+                if not _goes_back(query.pattern, earlier, later):
+                    yield Reading(earlier, later, condition, anchored=earlier in single)
+
+
+def _goes_back(pattern: pt.Pattern, one: str, other: str) -> bool:
+    """Return whether only a repeated group, going back to its start, puts one before other."""
+    variables = [event.variable for event in pt.events(pattern)]
+    return variables.index(one) > variables.index(other) and any(
+        isinstance(node, pt.Kleene)
+        and (node.most is None or node.most > 1)
+        and {one, other} <= {event.variable for event in pt.positive_events(node.pattern)}
+        for node in pt.walk(pattern)
+    )
+
+
+def _bound(query: Query, whole: pt.Pattern, name: str) -> list[str]:
+    own = {event.variable for event in pt.positive_events(whole)}
+    return [variable for variable in variables_named(query.pattern, name) if variable in own]
+
+
+def _single(whole: pt.Pattern) -> set[str]:
+    kleene = pt.kleene_variables(whole)
+    return {e.variable for e in pt.positive_events(whole) if e.variable not in kleene}
+
+
+def _between(predicate: Expression, earlier: set[Attribute]) -> Expression:
+    """Return a predicate that reads the earlier event as PREVIOUS and the later as CURRENT."""
+    match predicate:
+        case Attribute():
+            return Attribute(PREVIOUS if predicate in earlier else CURRENT, predicate.name)
+        case ex.Not(operand) | ex.Negative(operand) | ex.IsNull(operand):
+            return replace(predicate, operand=_between(operand, earlier), span=None)
+        case ex.InList(operand, choices):
+            return ex.InList(_between(operand, earlier), choices)
+        case ex.Binary(operator, left, right):
+            return ex.Binary(operator, _between(left, earlier), _between(right, earlier))
+        case ex.Call(name, arguments):
+            return ex.Call(name, tuple(_between(argument, earlier) for argument in arguments))
+        case _:
+            return predicate

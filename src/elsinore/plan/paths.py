@@ -1,0 +1,180 @@
+"""Which way a query is run, by what it asks for: the cheapest that is right for it (DESIGN 5).
+
+- COARSE: sums per state of the template; no predicate, NOT or strategy asks for single events.
+- SHARED: the HAMLET graph, for predicates that compare an event with the one before it in a loop.
+- GRAPH: every event with its predecessors, whatever the guards; quadratic in a window's events.
+- SETS: the same with integers of any size, and for what no faster way covers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from elsinore.model import pattern as pt
+from elsinore.model.expression import Attribute, Binary, Operator
+from elsinore.model.kinds import Strategy
+from elsinore.model.query import Query
+from elsinore.plan.between import CURRENT, PREVIOUS, Reading, is_local, readings
+from elsinore.plan.guarded import GuardedTemplate, guarded_template
+from elsinore.plan.modes import Granularity
+from elsinore.plan.template import START, Adjacent, Template, Transition, template
+
+STATE_LIMIT = 62  # states of a guarded template that fit a word of bits
+
+_TURNED = {
+    Operator.LT: Operator.GT,
+    Operator.LE: Operator.GE,
+    Operator.GT: Operator.LT,
+    Operator.GE: Operator.LE,
+    Operator.EQ: Operator.EQ,
+}
+
+
+class Path(Enum):
+    """The ways to run a query."""
+
+    COARSE = "coarse"
+    SHARED = "shared"
+    GRAPH = "graph"
+    SETS = "sets"
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """A query with its way, the reason for it, and its template in the form that way needs."""
+
+    path: Path
+    why: str
+    template: Template | GuardedTemplate
+
+
+def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
+    """Choose a trend query's way and build its template.
+
+    Raises QuerySemanticError where `template` or `guarded_template` does.
+    """
+    guard = _guard(query)
+    between = [predicate for predicate in query.where if not is_local(predicate)]
+    if guard is None and not between and (exact or granularity is Granularity.AUTO):
+        why = "sums per state: no predicate asks for single predecessors"
+        return Routed(Path.COARSE, why, template(query))
+    if guard is None and not exact:
+        shared = template(query) if not between else _with_adjacent(query)
+        if isinstance(shared, Template):
+            guard = _obstacle(shared)
+            if guard is None:
+                why = (
+                    "the shared graph: events are compared with their predecessors in a loop"
+                    if between
+                    else "the shared graph: fine granularity was asked for"
+                )
+                return Routed(Path.SHARED, why, shared)
+        else:
+            guard = shared
+    guarded = guarded_template(query)
+    if exact:
+        return Routed(Path.SETS, "one by one in exact integers: a guard asks for events", guarded)
+    if (guarded.ambiguous and guarded.anchors) or len(guarded.anchors) > 1:
+        return Routed(Path.SETS, "one by one: its events can be anchored in several ways", guarded)
+    if max(map(_states, (guarded, *_negatives(guarded)))) > STATE_LIMIT:
+        return Routed(Path.SETS, f"one by one: it has more than {STATE_LIMIT} states", guarded)
+    if any(negative.anchors for negative in _negatives(guarded)):
+        return Routed(Path.SETS, "one by one: events under NOT are anchored", guarded)
+    return Routed(Path.GRAPH, f"its own graph of events: {guard}", guarded)
+
+
+def _guard(query: Query) -> str | None:
+    """Return what in a query's clauses asks for a graph of its own, if anything does."""
+    for node in pt.walk(query.pattern):
+        if isinstance(node, pt.Negation):
+            return "NOT looks at what lies between events"
+        if isinstance(node, pt.Conjunction):
+            return "AND counts pairs of trends"
+    if query.strategy is not Strategy.ANY:
+        return f"{query.strategy.value} looks at what is skipped"
+    return None
+
+
+def _with_adjacent(query: Query) -> Template | str:
+    """Return the template with its predicates between events on its loops, or why it has none."""
+    found: list[Reading] = []
+    for predicate in query.where:
+        if is_local(predicate):
+            continue
+        read = readings(query, query.pattern, predicate)
+        if read is None or _comparison_of(predicate) is None:
+            return "a predicate between events is no comparison of an event with the one before it"
+        found += read
+    plain = template(query)
+    if plain.determinized:
+        return "the pattern is ambiguous and has predicates between events"
+    variable = {move.target: next(iter(move.variables)) for move in plain.transitions}
+    transitions: list[Transition] = []
+    used: set[Reading] = set()
+    for move in plain.transitions:
+        if move.source == START:
+            transitions.append(move)
+            continue
+        mine = {
+            reading
+            for reading in found
+            if (reading.earlier, reading.later) == (variable[move.source], variable[move.target])
+        }
+        if not mine:
+            transitions.append(move)
+            continue
+        if move.source != move.target or len({reading.condition for reading in mine}) > 1:
+            return "predicates between events stand elsewhere than on one loop each"
+        reading = next(iter(mine))
+        adjacent = _comparison_of(reading.condition)
+        if reading.anchored or reading.first or adjacent is None:
+            return "a predicate is about other events than an event and the one before it"
+        used |= mine
+        transitions.append(replace(move, adjacent=adjacent))
+    if not used:
+        return "a predicate is about other events than an event and the one before it"
+    return replace(plain, transitions=tuple(transitions))
+
+
+def _comparison_of(condition: object) -> Adjacent | None:
+    """Return a condition as a comparison of an event's attribute with its predecessor's."""
+    match condition:
+        case Binary(operator, Attribute(one, str(left)), Attribute(other, str(right))):
+            if operator not in _TURNED:
+                return None
+            if (one, other) == (PREVIOUS, CURRENT):
+                return Adjacent(right, _TURNED[operator], left)
+            return Adjacent(left, operator, right)
+        case _:
+            return None
+
+
+def _obstacle(shared: Template) -> str | None:
+    """Return why the shared graph cannot run a template, if it cannot.
+
+    What a burst of E events adds to must not be read by the same burst in another state.
+    """
+    if shared.determinized:
+        return "the pattern is ambiguous"
+    types: dict[int, set[str]] = {}
+    for move in shared.transitions:
+        types.setdefault(move.target, set()).add(move.type)
+    loops = {move.target: move.type for move in shared.transitions if move.source == move.target}
+    for move in shared.transitions:
+        loop = loops.get(move.target)
+        if loop and move.source not in {START, move.target} and loop in types[move.source]:
+            return f"{loop} events follow {loop} events of another state"
+    return None
+
+
+def _states(guarded: GuardedTemplate) -> int:
+    return len(guarded.states)
+
+
+def _negatives(guarded: GuardedTemplate) -> list[GuardedTemplate]:
+    """Return the templates under NOT at any depth."""
+    found = list(guarded.negatives)
+    for negative in guarded.negatives:
+        found += _negatives(negative)
+    return found

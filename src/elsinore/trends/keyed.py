@@ -1,0 +1,51 @@
+"""What the engines that keep events are given, and what they give out: arrays, key after key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Doubles = NDArray[np.float64]
+Flags = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedEvents:
+    """Events sorted by key, each key's by time.
+
+    `values` and `present` are what SUM and AVG read, `orders` and `ordered` what MIN and MAX do;
+    `compared`, `known` and `numbers` what predicates between two events do: integers that keep the
+    order and can be compared between attributes of one kind, whether there is a value, and the
+    same as doubles where it is a number. With `mixed`, whole numbers meet others in a comparison,
+    and `numbers` are to be compared.
+    """
+
+    starts: Ints  # [key + 1] -> first row of each key
+    done: Ints  # [key] windows that end at or before it are given out already; NEVER: none
+    until: Ints  # [key] windows that end at or before it are wanted now; FOREVER: all
+    times: Ints  # [row] microseconds
+    codes: Ints  # [row] class; below 0: no state takes the event
+    values: Doubles  # [attribute of unit.summed, row]
+    present: Flags
+    orders: Ints  # [attribute of unit.ranked, row]
+    ordered: Flags
+    compared: Ints  # [attribute of unit.compared, row]
+    known: Flags
+    numbers: Doubles
+    mixed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowTotals:
+    """Sums over the trends of each (query, key, window) that holds one."""
+
+    query: Codes  # the query's number in the unit
+    key: Codes  # place in `KeyedEvents.starts`
+    window: Ints  # 0 without WITHIN
+    cells: Doubles  # [row, linear field] extended-range numbers
+    powers: Codes
+    extremes: Ints  # [row, extreme field]; FOREVER where there is none, inverted for MAX
