@@ -7,7 +7,7 @@ import pytest
 from elsinore.errors import InvalidWorkloadError, QuerySemanticError, UnsupportedError
 from elsinore.language import parse_workload
 from elsinore.model import Workload
-from elsinore.plan import Plan, plan
+from elsinore.plan import Path, Plan, plan
 
 
 def of(text: str) -> Plan:
@@ -72,7 +72,7 @@ def test_a_fingerprint_tells_units_apart_by_what_their_states_mean() -> None:
 
 def test_the_errors_of_several_queries_are_told_at_once_in_text_order() -> None:
     text = """
-        QUERY one RETURN COUNT(*) PATTERN SEQ(A, NOT B, C);
+        QUERY one RETURN COUNT(*) PATTERN A AND B AND C;
         QUERY fine RETURN COUNT(*) PATTERN A+;
         QUERY two RETURN SUM(a.v) PATTERN SEQ(A a+, A b+);
         QUERY three RETURN a.v PATTERN SEQ(A a, B b);
@@ -82,30 +82,42 @@ def test_the_errors_of_several_queries_are_told_at_once_in_text_order() -> None:
     errors = caught.value.errors
     assert [error.query for error in errors] == ["one", "two", "three"]
     assert [type(error) for error in errors] == [
-        UnsupportedError, QuerySemanticError, UnsupportedError,
+        QuerySemanticError, QuerySemanticError, UnsupportedError,
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "clause"),
-    [
-        ("RETURN COUNT(*) PATTERN SEQ(A, NOT B, C)", "PATTERN: NOT"),
-        ("RETURN COUNT(*) PATTERN A+ AND B+", "PATTERN: AND"),
-        ("RETURN COUNT(*) PATTERN SEQ(A, B) STRATEGY CONTIGUOUS", "STRATEGY: CONTIGUOUS"),
-        ("RETURN COUNT(*) PATTERN A a+ WHERE a[i].v > a[i-1].v", "WHERE: predicates between"),
-        ("RETURN a.v PATTERN SEQ(A a, B b)", "RETURN: queries that return matches"),
-    ],
-)
-def test_what_no_engine_runs_yet_is_refused_by_the_name_of_its_clause(
-    text: str, clause: str
-) -> None:
-    with pytest.raises(UnsupportedError, match=clause):
-        of(f"QUERY q {text}")
+def test_queries_that_return_matches_are_refused_by_the_name_of_their_clause() -> None:
+    with pytest.raises(UnsupportedError, match="RETURN: queries that return matches"):
+        of("QUERY q RETURN a.v PATTERN SEQ(A a, B b)")
+
+
+def test_queries_of_one_partition_are_told_apart_by_their_paths() -> None:
+    planned = of("""
+        QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+);
+        QUERY two RETURN COUNT(*) PATTERN SEQ(A, NOT C, B+);
+        QUERY three RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B[i].v > B[i-1].v;
+        QUERY four RETURN COUNT(*) PATTERN A+ AND B+;
+    """)
+    assert [(unit.path, unit.queries) for unit in planned.units] == [
+        (Path.COARSE, (0,)), (Path.GRAPH, (1, 3)), (Path.SHARED, (2,)),
+    ]  # fmt: skip
+    coarse, graph, shared = planned.units
+    assert (len(coarse.templates), len(coarse.guarded)) == (1, 0)
+    assert (len(graph.templates), len(graph.guarded)) == (0, 2)
+    assert (coarse.compared, graph.compared, shared.compared) == ((), (), ("v",))
+    assert graph.types == ("A", "B", "C")  # what stands under NOT is looked at too
 
 
 def test_two_result_columns_of_one_name_are_refused() -> None:
     with pytest.raises(QuerySemanticError, match="named"):
         of("QUERY q RETURN COUNT(*) AS n, SUM(A.v) AS n PATTERN A+")
+
+
+def test_only_contiguous_queries_keep_events_that_no_state_takes() -> None:
+    text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) STRATEGY"
+    for strategy, kept in (("SKIP TILL NEXT MATCH", False), ("CONTIGUOUS", True)):
+        (unit,) = of(f"{text} {strategy}").units
+        assert (unit.path, unit.keeps_all) == (Path.GRAPH, kept)
 
 
 def test_a_thousand_queries_are_planned_into_few_nodes() -> None:

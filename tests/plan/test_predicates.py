@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from elsinore.errors import UnsupportedError
 from elsinore.language import parse_expression, parse_query
-from elsinore.plan.predicates import local_predicates, over_type
+from elsinore.plan.predicates import contradictions, local_predicates, over_type
 
 
 def local(where: str, pattern: str = "SEQ(A a, B b+)") -> dict[str, set[str]]:
@@ -57,9 +56,31 @@ def test_rewriting_over_a_type_changes_the_variable_and_nothing_else(text: str) 
 @pytest.mark.parametrize(
     "where", ["a.v < b.v", "b[i].v > b[i-1].v", "b[1].v > a.v", "b[i].v > a.v + 1"]
 )
-def test_predicates_between_events_are_refused_by_the_name_of_their_clause(where: str) -> None:
-    with pytest.raises(UnsupportedError, match=r"^query .*WHERE: predicates between") as caught:
-        local(where)
-    assert caught.value.span is not None
-    text = f"RETURN COUNT(*) PATTERN SEQ(A a, B b+) WHERE {where}"
-    assert text[caught.value.span.start : caught.value.span.stop] == where
+def test_predicates_between_events_are_no_local_ones(where: str) -> None:
+    assert local(where) == {"a": set(), "b": set()}
+    assert local(f"{where} AND a.v < 3") == {"a": {parse_expression("A.v < 3")}, "b": set()}
+
+
+def told(pattern: str, where: str) -> tuple[str, ...]:
+    """Return what is told of contradictions, no variable being known to be live."""
+    query = parse_query(f"RETURN COUNT(*) PATTERN {pattern} WHERE {where}")
+    return contradictions(query, local_predicates(query), ())
+
+
+def test_contradictions_are_told_with_the_variable_and_no_more_conditions_than_it_takes() -> None:
+    assert told("SEQ(A a, B b*, C)", "b.w > 1 AND b[i].v < 3 AND a.v > 9 AND b.v > 5") == (
+        "no event can be b: b[i].v < 3 and b.v > 5 contradict each other.",
+    )
+    assert told("SEQ(A a, A b)", "A.v < 3 AND b.v > 5") == (
+        "no event can be b: A.v < 3 and b.v > 5 contradict each other.",
+    )
+
+
+def test_a_constant_that_is_not_true_is_told_once() -> None:
+    assert told("SEQ(A a, NOT B b, C c)", "1 = 2") == (
+        "no event can be a or b or c: 1 = 2 is never true.",
+    )
+
+
+def test_no_contradiction_is_told_where_there_is_none() -> None:
+    assert told("SEQ(A a, A b)", "a.v < 3 AND b.v > 5 AND a.v > b.v AND b.v < a.v") == ()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from elsinore.automata import ambiguity
-from elsinore.errors import QuerySemanticError, UnsupportedError
+from elsinore.errors import QuerySemanticError
 from elsinore.language import parse_query
 from elsinore.model import Call, Pattern, Query, ReturnItem
 from elsinore.model import pattern as pt
@@ -124,20 +124,13 @@ def test_an_aggregate_over_the_only_variable_of_its_type_is_allowed() -> None:
     assert of("SEQ(A a+, A b+, C c)", "SUM(c.v)").determinized
 
 
-@pytest.mark.parametrize(
-    ("pattern", "more", "clause"),
-    [
-        ("SEQ(A, NOT B, C)", "", "PATTERN: NOT"),
-        ("A AND B", "", "PATTERN: AND"),
-        ("SEQ(A, B)", "STRATEGY CONTIGUOUS", "STRATEGY: CONTIGUOUS"),
-        ("SEQ(A, B)", "STRATEGY SKIP TILL NEXT MATCH", "STRATEGY: SKIP TILL NEXT MATCH"),
-    ],
-)
-def test_clauses_without_an_engine_are_refused_by_name(
-    pattern: str, more: str, clause: str
-) -> None:
-    with pytest.raises(UnsupportedError, match=f"{clause} is not supported yet"):
-        of(pattern, more=more)
+@pytest.mark.parametrize("pattern", ["SEQ(A, B b*, C)", "SEQ(A a1+, B b*, A a2+)"])
+def test_a_variable_that_no_event_can_be_is_warned_of(pattern: str) -> None:
+    built = of(pattern, more="WHERE b.v < 3 AND b.v > 5")
+    assert built.accepting
+    assert "B" not in {move.type for move in built.transitions}
+    assert built.warnings == ("no event can be b: b.v < 3 and b.v > 5 contradict each other.",)
+    assert not of(pattern, more="WHERE b.v < 3 AND b.v > 1").warnings
 
 
 def test_the_strategy_of_trends_may_be_named() -> None:

@@ -70,13 +70,15 @@ def pattern_is_not_empty(query: Query) -> Iterator[QueryError]:
     """A pattern matches at least one event (SEMANTICS 2)."""
     parts = query.pattern.parts if isinstance(query.pattern, pt.Conjunction) else (query.pattern,)
     for part in parts:
-        if pt.nullable(part):
-            yield _error(
-                query,
-                "The pattern can match nothing at all. Make at least one of its parts obligatory, "
-                "for instance + instead of *.",
-                part.span,
-            )
+        if isinstance(part, pt.Negation) or not pt.nullable(part):
+            continue
+        remedy = (
+            "Make at least one of its parts obligatory, for instance + instead of *."
+            if pt.positive_events(part)
+            else "NOT says what must not occur beside other events: name one of those too, as in "
+            "SEQ(A, NOT B)."
+        )
+        yield _error(query, f"The pattern can match nothing at all. {remedy}", part.span)
 
 
 def parts_are_there(query: Query) -> Iterator[QueryError]:
@@ -313,6 +315,23 @@ def trend_returns_are_aggregates(query: Query) -> Iterator[QueryError]:
         )
 
 
+def pairs_of_trends_are_counted(query: Query) -> Iterator[QueryError]:
+    """AND returns the number of pairs of trends and no other aggregate (SEMANTICS 3)."""
+    if query.kind is not Kind.TRENDS or not isinstance(query.pattern, pt.Conjunction):
+        return
+    for item in query.returns:
+        match item.expression:
+            case Column() | Call("COUNT", ()) | Call("LOG2", (Call("COUNT", ()),)):
+                continue
+            case aggregate if _is_trend_aggregate(aggregate):
+                yield _error(
+                    query,
+                    "AND counts pairs of trends: it returns COUNT(*) and LOG2(COUNT(*)). Aggregate "
+                    "over the events of one of its patterns in a query of its own.",
+                    aggregate.span,
+                )
+
+
 def _is_trend_aggregate(item: ex.Expression) -> bool:
     match item:
         case Call("LOG2", (Call("COUNT", ()),)) | Call("COUNT", ()):
@@ -420,6 +439,7 @@ RULES: tuple[Callable[[Query], Iterator[QueryError]], ...] = (
     returned_values_exist,
     whole_events_are_counted_or_listed,
     trend_returns_are_aggregates,
+    pairs_of_trends_are_counted,
     predicates_make_sense,
     trend_predicates_can_be_aggregated,
     clauses_fit_the_kind,

@@ -94,18 +94,18 @@ def _of_two(
         condition = _between(predicate, earlier_read)
         for earlier in _bound(query, whole, before):
             for later in _bound(query, whole, after):
-                if not _goes_back(query.pattern, earlier, later):
+                if not _goes_back(whole, earlier, later):
                     yield Reading(earlier, later, condition, anchored=earlier in single)
 
 
-def _goes_back(pattern: pt.Pattern, one: str, other: str) -> bool:
+def _goes_back(whole: pt.Pattern, one: str, other: str) -> bool:
     """Return whether only a repeated group, going back to its start, puts one before other."""
-    variables = [event.variable for event in pt.events(pattern)]
+    variables = [event.variable for event in pt.events(whole)]
     return variables.index(one) > variables.index(other) and any(
         isinstance(node, pt.Kleene)
         and (node.most is None or node.most > 1)
         and {one, other} <= {event.variable for event in pt.positive_events(node.pattern)}
-        for node in pt.walk(pattern)
+        for node in pt.walk(whole)
     )
 
 

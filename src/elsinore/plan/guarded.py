@@ -7,7 +7,8 @@ negative matches in between, and its ends likewise (SEMANTICS 3; HAMLET, Section
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from elsinore.automata import Ambiguity, Nfa, Symbol, Transition, ambiguity
 from elsinore.automata.nfa import closure
@@ -15,17 +16,24 @@ from elsinore.errors import QuerySemanticError
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
-from elsinore.plan.aggregates import Aggregation, aggregation
+from elsinore.plan.aggregates import TRENDS, Aggregation, aggregation
 from elsinore.plan.between import Reading, is_local, readings
-from elsinore.plan.guards import GuardedPositions, Ways, guarded_positions
+from elsinore.plan.guards import NO_WAY, GuardedPositions, Ways, either, guarded_positions
 from elsinore.plan.predicates import (
+    contradictions,
     local_predicates,
     place_of,
     refuse_unreadable,
     wholes_of,
 )
 from elsinore.plan.readings import refuse_readings
+
+COUNT_ONLY = Aggregation((TRENDS,), (), ())
+
+# The positions that may come right after each, with the ways between the two.
+Onward = dict[int, list[tuple[int, Ways]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +124,27 @@ class GuardedTemplate:
                 found[name] = found.get(name, frozenset()) | predicates
         return found
 
+    def neighbours(self) -> frozenset[tuple[str | None, str]]:
+        """Return the pairs of types that may be neighbours; None before those that begin."""
+        begins = {(None, self.states[start.target].type) for start in self.starts}
+        return frozenset(begins) | {
+            (self.states[move.source].type, self.states[move.target].type) for move in self.moves
+        }
+
+    def start_types(self) -> frozenset[str]:
+        """Return the types that begin trends."""
+        return frozenset(self.states[start.target].type for start in self.starts)
+
+    def end_types(self) -> frozenset[str]:
+        """Return the types that end trends."""
+        return frozenset(self.states[end.source].type for end in self.ends)
+
+    def predecessor_types(self, type_name: str) -> frozenset[str]:
+        """Return the types that may stand before `type_name` in a trend."""
+        return frozenset(
+            before for before, after in self.neighbours() if after == type_name and before
+        )
+
     @property
     def compared(self) -> frozenset[str]:
         """The attributes that conditions read."""
@@ -133,9 +162,12 @@ class GuardedTemplate:
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """A position, and which first events (`Reading.first`) have been seen by then."""
+    """Positions, and which first events (`Reading.first`) have been seen by then.
 
-    position: int
+    There are several positions only where an assignment of variables does not tell them apart.
+    """
+
+    positions: frozenset[int]
     seen: frozenset[frozenset[str]]
 
 
@@ -146,36 +178,41 @@ def guarded_template(query: Query) -> GuardedTemplate:
     for AND of more than two patterns, and for an aggregate over a variable of an ambiguous pattern.
     """
     refuse_unreadable(query)
-    _refuse_strangers(query)
-    if isinstance(query.pattern, pt.Conjunction):
-        if len(query.pattern.parts) != 2:
-            raise QuerySemanticError(
-                "AND counts pairs of trends: it joins two patterns. Ask for the other pairs in "
-                "queries of their own.",
-                span=query.pattern.span or query.span,
-                query=query.name,
-            )
-        ones, others = (_build(query, part) for part in query.pattern.parts)
-        return _joined(ones, others)
-    return _build(query, query.pattern)
-
-
-def _build(query: Query, whole: pt.Pattern) -> GuardedTemplate:
+    placed = {whole: guarded_positions(whole) for whole in wholes_of(query.pattern)}
     local = local_predicates(query)
-    positions = guarded_positions(whole)
-    between = [
-        reading
-        for predicate in query.where
-        if not is_local(predicate)
-        for reading in readings(query, whole, predicate) or ()
-    ]
-    nfa = _automaton(positions, local)
-    useful = nfa.trim()
-    witness = ambiguity(nfa) if useful & nfa.accepting else None
+    between = [predicate for predicate in query.where if not is_local(predicate)]
+    for predicate in between:
+        _refuse_strangers(query, placed, predicate)
+
+    live: set[str] = set()
+
+    def build(whole: pt.Pattern, fields: Aggregation) -> GuardedTemplate:
+        positions = placed[whole]
+        read = [r for predicate in between for r in readings(query, whole, predicate) or ()]
+        nfa = _automaton(positions, local)
+        useful = nfa.trim()
+        live.update(positions.events[state - 1].variable for state in useful - {0})
+        witness = ambiguity(nfa) if useful & nfa.accepting else None
+        if query.strategy is Strategy.NEXT and useful:
+            useful = frozenset(range(nfa.states))  # what can never end a trend may extend a run
+        if witness is not None and whole is query.pattern:
+            refuse_readings(query, fields, positions.events, witness)
+        negatives = tuple(build(negative, COUNT_ONLY) for negative in positions.negatives)
+        return _assembled(query, positions, local, read, useful, negatives, fields, witness)
+
     fields = aggregation(query)
-    if witness is not None and whole is query.pattern:
-        refuse_readings(query, fields, positions.events, witness)
-    return _assembled(query, positions, local, between, useful, witness, fields)
+    if not isinstance(query.pattern, pt.Conjunction):
+        built = build(query.pattern, fields)
+        return replace(built, warnings=contradictions(query, local, live))
+    if len(query.pattern.parts) != 2:
+        raise QuerySemanticError(
+            "AND counts pairs of trends: it joins two patterns. Ask for the other pairs in "
+            "queries of their own.",
+            span=query.pattern.span or query.span,
+            query=query.name,
+        )
+    one, other = (build(part, fields) for part in query.pattern.parts)
+    return replace(_joined(one, other), warnings=contradictions(query, local, live))
 
 
 def _automaton(positions: GuardedPositions, local: dict[str, frozenset[Expression]]) -> Nfa:
@@ -186,150 +223,177 @@ def _automaton(positions: GuardedPositions, local: dict[str, frozenset[Expressio
     return Nfa(len(symbols) + 1, tuple(moves), accepting)
 
 
+class _Asked:
+    """What the readings of the predicates ask of each move; numbers conditions and anchors.
+
+    Only conditions that some move asks for get a number.
+    """
+
+    def __init__(self, read: Iterable[Reading], onward: Onward, variable: Sequence[str]) -> None:
+        self.conditions: dict[Expression, int] = {}
+        self.anchors: dict[str, int] = {}
+        self._near: dict[tuple[str, str], list[Reading]] = {}
+        self._far: dict[str, list[Reading]] = {}
+        beyond: dict[str, frozenset[str]] = {}
+        for reading in read:
+            if reading.anchored and reading.earlier not in beyond:
+                beyond[reading.earlier] = _beyond(reading.earlier, onward, variable)
+            if reading.anchored and reading.later in beyond[reading.earlier]:
+                self.anchors.setdefault(reading.earlier, len(self.anchors))
+                self._far.setdefault(reading.later, []).append(reading)
+            else:
+                self._near.setdefault((reading.earlier, reading.later), []).append(reading)
+
+    def between(self, one: str, other: str, seen: frozenset[frozenset[str]]) -> frozenset[int]:
+        """Return the conditions on neighbours bound to `one` and `other`."""
+        near = self._near.get((one, other), ())
+        return frozenset(self._number(r.condition) for r in near if r.first not in seen)
+
+    def checks(self, later: str, seen: frozenset[frozenset[str]]) -> frozenset[tuple[int, int]]:
+        """Return the conditions, with their anchors, on an event bound to `later`."""
+        far = self._far.get(later, ())
+        return frozenset(
+            (self.anchors[r.earlier], self._number(r.condition)) for r in far if r.first not in seen
+        )
+
+    def _number(self, condition: Expression) -> int:
+        return self.conditions.setdefault(condition, len(self.conditions))
+
+
+def _entered(
+    steps: Iterable[tuple[int, Ways]], sites: Sequence[int]
+) -> list[tuple[frozenset[int], Ways]]:
+    """Put positions of one site together, with the ways into any of them."""
+    found: dict[int, dict[int, Ways]] = {}
+    for position, ways in steps:
+        places = found.setdefault(sites[position], {})
+        places[position] = either(places.get(position, NO_WAY), ways)
+    return [(frozenset(places), either(*places.values())) for places in found.values()]
+
+
+def _beyond(earlier: str, onward: Onward, variable: Sequence[str]) -> frozenset[str]:
+    """Return the variables that come after `earlier` in a trend with others in between."""
+    places = [p for p, name in enumerate(variable) if name == earlier]
+    second = {r for p in places for q, _ in onward.get(p, ()) for r, _ in onward.get(q, ())}
+    later = closure(second, ((p, q) for p, after in onward.items() for q, _ in after))
+    return frozenset(variable[p] for p in later)
+
+
 def _assembled(
     query: Query,
     positions: GuardedPositions,
     local: dict[str, frozenset[Expression]],
-    between: list[Reading],
+    read: list[Reading],
     useful: frozenset[int],
-    witness: Ambiguity | None,
+    negatives: tuple[GuardedTemplate, ...],
     fields: Aggregation,
+    witness: Ambiguity | None,
 ) -> GuardedTemplate:
     """Walk from the first positions on; make a state of each spot that is reached."""
     variable = [event.variable for event in positions.events]
-    firsts = frozenset(reading.first for reading in between if reading.first)
-    follow = {pair: w for pair, w in positions.follow.items() if {p + 1 for p in pair} <= useful}
-    anchored = _anchored(between, follow, variable)
-    anchors = tuple(dict.fromkeys(reading.earlier for reading in anchored))
-    conditions: dict[Expression, int] = {}
-
-    def numbered(condition: Expression) -> int:
-        return conditions.setdefault(condition, len(conditions))
-
-    def entered(seen: frozenset[frozenset[str]], position: int) -> _Spot:
-        return _Spot(position, seen | {names for names in firsts if variable[position] in names})
-
+    types = {event.variable: event.type for event in positions.events}
+    # a run is an assignment of variables: under NEXT it is one run that an event extends or not
+    alike = query.strategy is Strategy.NEXT and not positions.negatives
+    sites = positions.sites if alike else tuple(range(len(variable)))
+    firsts = frozenset(reading.first for reading in read if reading.first)
+    onward: Onward = {}
+    for (p, q), ways in sorted(positions.follow.items(), key=lambda entry: entry[0]):
+        if p + 1 in useful and q + 1 in useful:
+            onward.setdefault(p, []).append((q, ways))
+    asked = _Asked(read, onward, variable)
     spots: dict[_Spot, int] = {}
-    starts: list[Start] = []
+    order: list[_Spot] = []
+
+    def enter(seen: frozenset[frozenset[str]], entered: frozenset[int]) -> int:
+        name = variable[next(iter(entered))]
+        names = frozenset(first for first in firsts if name in first)
+        spot = _Spot(entered, seen | names)
+        if spot not in spots:
+            spots[spot] = len(order)
+            order.append(spot)
+        return spots[spot]
+
+    first = [(p, ways) for p, ways in sorted(positions.first.items()) if p + 1 in useful]
+    starts = tuple(
+        Start(enter(frozenset(), entered), ways) for entered, ways in _entered(first, sites)
+    )
     moves: list[Move] = []
-    for position, ways in sorted(positions.first.items()):
-        if position + 1 in useful:
-            spot = entered(frozenset(), position)
-            spots.setdefault(spot, len(spots))
-            starts.append(Start(spots[spot], ways))
-    for spot in (order := [*spots]):  # grows while it is gone through
-        for (p, q), ways in sorted(follow.items(), key=lambda entry: entry[0]):
-            if p != spot.position:
-                continue
-            target = entered(spot.seen, q)
-            if target not in spots:
-                spots[target] = len(spots)
-                order.append(target)
-            asked = [
-                reading
-                for reading in between
-                if reading.later == variable[q]
-                and not (reading.first and reading.first in spot.seen)
-            ]
-            moves.append(
-                Move(
-                    spots[spot],
-                    spots[target],
-                    ways,
-                    frozenset(
-                        numbered(reading.condition)
-                        for reading in asked
-                        if reading not in anchored and reading.earlier == variable[p]
-                    ),
-                    frozenset(
-                        (anchors.index(reading.earlier), numbered(reading.condition))
-                        for reading in asked
-                        if reading in anchored
-                    ),
-                )
-            )
+    for number, spot in enumerate(order):  # it grows while it is gone through
+        before = variable[next(iter(spot.positions))]
+        steps = [step for p in sorted(spot.positions) for step in onward.get(p, ())]
+        for entered, ways in _entered(steps, sites):
+            later = variable[next(iter(entered))]
+            conditions = asked.between(before, later, spot.seen)
+            checks = asked.checks(later, spot.seen)
+            moves.append(Move(number, enter(spot.seen, entered), ways, conditions, checks))
     states = tuple(
-        GuardedState(
-            positions.events[spot.position].type,
-            variable[spot.position],
-            local[variable[spot.position]],
-            anchors.index(variable[spot.position]) if variable[spot.position] in anchors else None,
-        )
-        for spot in spots
+        GuardedState(types[name], name, local[name], asked.anchors.get(name))
+        for name in (variable[next(iter(spot.positions))] for spot in order)
     )
     ends = tuple(
-        End(number, positions.last[spot.position])
-        for spot, number in spots.items()
-        if spot.position in positions.last
+        End(number, either(*ending))
+        for number, spot in enumerate(order)
+        if (ending := [positions.last[p] for p in spot.positions if p in positions.last])
     )
     return GuardedTemplate(
         query=query,
         states=states,
-        starts=tuple(starts),
+        starts=starts,
         moves=tuple(moves),
         ends=ends,
-        conditions=tuple(conditions),
-        anchors=anchors,
-        negatives=tuple(_build(query, negative) for negative in positions.negatives),
+        conditions=tuple(asked.conditions),
+        anchors=tuple(asked.anchors),
+        negatives=negatives,
         aggregation=fields,
         sides=1,
         ambiguous=witness is not None,
     )
 
 
-def _refuse_strangers(query: Query) -> None:
-    """Refuse predicates between events none of which can come after another as they ask."""
-    for predicate in query.where:
-        if is_local(predicate):
-            continue
-        if not any(_applies(query, whole, predicate) for whole in wholes_of(query.pattern)):
-            names = dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
-            told = " and ".join(names) if len(names) > 1 else f"two of {next(iter(names))}"
-            raise QuerySemanticError(
-                f"{told} are never neighbours in a trend of this pattern, so the condition would "
-                "never be looked at. Compare events that follow one another, or an event that "
-                "occurs once with later ones.",
-                span=place_of(predicate),
-                query=query.name,
-            )
-
-
-def _applies(query: Query, whole: pt.Pattern, predicate: Expression) -> bool:
-    positions = guarded_positions(whole)
-    variable = [event.variable for event in positions.events]
-    neighbours = {(variable[p], variable[q]) for p, q in positions.follow}
-    later = {
-        (variable[p], variable[r])
-        for p, q in positions.follow
-        for r in closure({q}, positions.follow)
-    }
-    return any(
-        (reading.earlier, reading.later) in (later if reading.anchored else neighbours)
-        for reading in readings(query, whole, predicate) or ()
+def _refuse_strangers(
+    query: Query, placed: dict[pt.Pattern, GuardedPositions], predicate: Expression
+) -> None:
+    """Refuse a predicate between events none of which can come after another as it asks."""
+    if any(
+        _applies(positions, list(readings(query, whole, predicate) or ()))
+        for whole, positions in placed.items()
+    ):
+        return
+    names = dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
+    told = " and ".join(names) if len(names) > 1 else f"Two events of {next(iter(names))}"
+    raise QuerySemanticError(
+        f"{told} are never neighbours in a trend of this pattern, so the condition would never be "
+        "looked at. Compare events that follow one another, or an event that occurs once with "
+        "later ones.",
+        span=place_of(predicate),
+        query=query.name,
     )
 
 
-def _anchored(
-    between: list[Reading], follow: dict[tuple[int, int], Ways], variable: list[str]
-) -> frozenset[Reading]:
-    """Return the readings for which the earlier event must be remembered beyond the next one."""
-    steps: dict[int, set[int]] = {}
-    for p, q in follow:
-        steps.setdefault(p, set()).add(q)
-    found = set()
-    for reading in between:
-        if not reading.anchored:
-            continue
-        for place in (p for p in range(len(variable)) if variable[p] == reading.earlier):
-            beyond = {r for q in steps.get(place, ()) for r in steps.get(q, ())}
-            later = closure(beyond, follow)
-            if any(variable[r] == reading.later for r in later):
-                found.add(reading)
-    return frozenset(found)
+def _applies(positions: GuardedPositions, read: list[Reading]) -> bool:
+    """Return whether a trend may hold two events that one of the readings is about."""
+    variable = [event.variable for event in positions.events]
+    near = {(reading.earlier, reading.later) for reading in read}
+    if any((variable[p], variable[q]) in near for p, q in positions.follow):
+        return True
+    far: dict[str, set[str]] = {}
+    for reading in read:
+        if reading.anchored:
+            far.setdefault(reading.earlier, set()).add(reading.later)
+    return any(
+        variable[place] in later
+        for earlier, later in far.items()
+        for place in closure(
+            {q for p, q in positions.follow if variable[p] == earlier}, positions.follow
+        )
+    )
 
 
 def _joined(one: GuardedTemplate, other: GuardedTemplate) -> GuardedTemplate:
-    """Put the automata of the two patterns that AND joins side by side."""
+    """Put the automata of the two patterns that AND joins side by side.
+
+    Where one of them has no trends, there are no pairs, and nothing ends.
+    """
     more = len(one.states)
     conditions = tuple(dict.fromkeys(one.conditions + other.conditions))
     anchors = tuple(dict.fromkeys(one.anchors + other.anchors))
@@ -366,12 +430,11 @@ def _joined(one: GuardedTemplate, other: GuardedTemplate) -> GuardedTemplate:
         states=tuple(states),
         starts=tuple(starts),
         moves=tuple(moves),
-        ends=tuple(ends),
+        ends=tuple(ends) if one.ends and other.ends else (),
         conditions=conditions,
         anchors=anchors,
         negatives=negatives,
         aggregation=one.aggregation,
         sides=2,
         ambiguous=True,
-        warnings=one.warnings + other.warnings,
     )

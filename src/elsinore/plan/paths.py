@@ -8,11 +8,12 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from elsinore.model import pattern as pt
-from elsinore.model.expression import Attribute, Binary, Operator
+from elsinore.model.expression import Attribute, Binary, Expression, Operator
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.between import CURRENT, PREVIOUS, Reading, is_local, readings
@@ -60,7 +61,7 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
         why = "sums per state: no predicate asks for single predecessors"
         return Routed(Path.COARSE, why, template(query))
     if guard is None and not exact:
-        shared = template(query) if not between else _with_adjacent(query)
+        shared = _with_adjacent(query, between) if between else template(query)
         if isinstance(shared, Template):
             guard = _obstacle(shared)
             if guard is None:
@@ -74,10 +75,11 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
             guard = shared
     guarded = guarded_template(query)
     if exact:
-        return Routed(Path.SETS, "one by one in exact integers: a guard asks for events", guarded)
+        why = f"one by one in exact integers: {guard or 'predicates compare events'}"
+        return Routed(Path.SETS, why, guarded)
     if (guarded.ambiguous and guarded.anchors) or len(guarded.anchors) > 1:
         return Routed(Path.SETS, "one by one: its events can be anchored in several ways", guarded)
-    if max(map(_states, (guarded, *_negatives(guarded)))) > STATE_LIMIT:
+    if max(len(one.states) for one in (guarded, *_negatives(guarded))) > STATE_LIMIT:
         return Routed(Path.SETS, f"one by one: it has more than {STATE_LIMIT} states", guarded)
     if any(negative.anchors for negative in _negatives(guarded)):
         return Routed(Path.SETS, "one by one: events under NOT are anchored", guarded)
@@ -96,58 +98,51 @@ def _guard(query: Query) -> str | None:
     return None
 
 
-def _with_adjacent(query: Query) -> Template | str:
+def _with_adjacent(query: Query, between: list[Expression]) -> Template | str:
     """Return the template with its predicates between events on its loops, or why it has none."""
-    found: list[Reading] = []
-    for predicate in query.where:
-        if is_local(predicate):
-            continue
-        read = readings(query, query.pattern, predicate)
-        if read is None or _comparison_of(predicate) is None:
+    found: list[list[Reading]] = []
+    for predicate in between:
+        mine = list(readings(query, query.pattern, predicate) or ())
+        if any(_comparison_of(reading.condition) is None for reading in mine):
             return "a predicate between events is no comparison of an event with the one before it"
-        found += read
+        if not mine or any(reading.anchored or reading.first for reading in mine):
+            return "a predicate is about other events than an event and the one before it"
+        found.append(mine)
     plain = template(query)
     if plain.determinized:
         return "the pattern is ambiguous and has predicates between events"
+    asked: dict[tuple[str, str], set[Expression]] = {}
+    for reading in itertools.chain(*found):
+        asked.setdefault((reading.earlier, reading.later), set()).add(reading.condition)
     variable = {move.target: next(iter(move.variables)) for move in plain.transitions}
     transitions: list[Transition] = []
-    used: set[Reading] = set()
+    on_loops: set[tuple[str, str]] = set()
     for move in plain.transitions:
-        if move.source == START:
+        pair = (variable.get(move.source, ""), variable[move.target])  # "" before the first event
+        if pair not in asked:
             transitions.append(move)
-            continue
-        mine = {
-            reading
-            for reading in found
-            if (reading.earlier, reading.later) == (variable[move.source], variable[move.target])
-        }
-        if not mine:
-            transitions.append(move)
-            continue
-        if move.source != move.target or len({reading.condition for reading in mine}) > 1:
+        elif move.source != move.target or len(asked[pair]) > 1:
             return "predicates between events stand elsewhere than on one loop each"
-        reading = next(iter(mine))
-        adjacent = _comparison_of(reading.condition)
-        if reading.anchored or reading.first or adjacent is None:
-            return "a predicate is about other events than an event and the one before it"
-        used |= mine
-        transitions.append(replace(move, adjacent=adjacent))
-    if not used:
-        return "a predicate is about other events than an event and the one before it"
+        else:
+            on_loops.add(pair)
+            (condition,) = asked[pair]
+            transitions.append(replace(move, adjacent=_comparison_of(condition)))
+    if not all(any((one.earlier, one.later) in on_loops for one in mine) for mine in found):
+        return "a predicate is about events that never follow one another"
     return replace(plain, transitions=tuple(transitions))
 
 
-def _comparison_of(condition: object) -> Adjacent | None:
+def _comparison_of(condition: Expression) -> Adjacent | None:
     """Return a condition as a comparison of an event's attribute with its predecessor's."""
     match condition:
         case Binary(operator, Attribute(one, str(left)), Attribute(other, str(right))):
             if operator not in _TURNED:
                 return None
+            if (one, other) == (CURRENT, PREVIOUS):
+                return Adjacent(left, operator, right)
             if (one, other) == (PREVIOUS, CURRENT):
                 return Adjacent(right, _TURNED[operator], left)
-            return Adjacent(left, operator, right)
-        case _:
-            return None
+    return None
 
 
 def _obstacle(shared: Template) -> str | None:
@@ -166,10 +161,6 @@ def _obstacle(shared: Template) -> str | None:
         if loop and move.source not in {START, move.target} and loop in types[move.source]:
             return f"{loop} events follow {loop} events of another state"
     return None
-
-
-def _states(guarded: GuardedTemplate) -> int:
-    return len(guarded.states)
 
 
 def _negatives(guarded: GuardedTemplate) -> list[GuardedTemplate]:

@@ -36,6 +36,7 @@ class Unit:
     required: tuple[str, ...]  # attributes whose null makes an event match nothing
     classes: Classes
     merged: MergedTemplate
+    exact: bool = False  # whether it computes with integers of any size
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -131,7 +132,7 @@ def plan(workload: Workload, *, granularity: Granularity = Granularity.AUTO) -> 
     for number, query in enumerate(workload):
         by_key.setdefault((_partition(query), routed[number].path), []).append(number)
     units = tuple(
-        _unit(partition, path, tuple(numbers), [routed[number] for number in numbers])
+        _unit(partition, path, numbers, [routed[n] for n in numbers], exact=workload.exact)
         for (partition, path), numbers in by_key.items()
     )
     return Plan(workload, units)
@@ -157,8 +158,10 @@ def _partition(query: Query) -> tuple[tuple[str, ...], tuple[str, ...], tuple[st
 def _unit(
     partition: tuple[tuple[str, ...], ...],
     path: Path,
-    numbers: tuple[int, ...],
+    numbers: list[int],
     routed: list[Routed],
+    *,
+    exact: bool,
 ) -> Unit:
     local: dict[str, dict[Expression, None]] = {}
     for one in routed:
@@ -168,7 +171,7 @@ def _unit(
     group_by, equivalence, required = partition
     templates = tuple(r.template for r in routed if isinstance(r.template, Template))
     return Unit(
-        queries=numbers,
+        queries=tuple(numbers),
         path=path,
         why=tuple(one.why for one in routed),
         templates=templates,
@@ -178,6 +181,7 @@ def _unit(
         required=required,
         classes=classes_of(local.items()),
         merged=merge_templates(templates),
+        exact=exact,
     )
 
 

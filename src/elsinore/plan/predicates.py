@@ -7,9 +7,12 @@ condition on two variables of a type, or in two queries, is then one predicate a
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection
 from dataclasses import replace
 
+from elsinore.automata import contradictory
 from elsinore.errors import QuerySemanticError, Span
+from elsinore.language import render
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named
@@ -59,6 +62,36 @@ def over_type(predicate: Expression, type_name: str) -> Expression:
             return ex.Call(name, tuple(over_type(argument, type_name) for argument in arguments))
         case _:
             return predicate
+
+
+def contradictions(
+    query: Query, local: dict[str, frozenset[Expression]], live: Collection[str]
+) -> tuple[str, ...]:
+    """Tell of the variables that no event can be bound to, and of the conditions that see to it.
+
+    `local` is `local_predicates` of the query; `live` are variables known to be in some trend,
+    which need no look. Conditions between events are not looked at.
+    """
+    dead: dict[str, list[str]] = {}  # what is wrong -> the variables it is wrong with
+    for event in dict.fromkeys(pt.events(query.pattern)):
+        name = event.variable
+        if name in live or not contradictory(local[name]):
+            continue
+        guilty = [p for p in query.where if is_local(p) and _binds(query, p, name)]
+        for one in tuple(guilty):  # leave out those that it does not take
+            others = [p for p in guilty if p is not one]
+            if contradictory(over_type(p, event.type) for p in others):
+                guilty = others
+        verdict = "is never true" if len(guilty) == 1 else "contradict each other"
+        told = f"{' and '.join(map(render, guilty))} {verdict}"
+        dead.setdefault(told, []).append(name)
+    return tuple(f"no event can be {' or '.join(names)}: {told}." for told, names in dead.items())
+
+
+def _binds(query: Query, predicate: Expression, name: str) -> bool:
+    """Return whether a local predicate is about a variable; one about none is about all."""
+    read = ex.attributes(predicate)
+    return not read or name in variables_named(query.pattern, read[0].variable)
 
 
 def refuse_unreadable(query: Query) -> None:

@@ -7,7 +7,7 @@ that every trend is counted once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from elsinore.automata import (
     Positions,
@@ -21,7 +21,7 @@ from elsinore.model import pattern as pt
 from elsinore.model.expression import Expression, Operator
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation, Field, FieldKind, aggregation
-from elsinore.plan.predicates import local_predicates
+from elsinore.plan.predicates import contradictions, local_predicates
 from elsinore.plan.readings import refuse_readings
 
 START = -1  # the source of a transition that begins a trend
@@ -86,6 +86,17 @@ class Template:
         """Return the transitions that an event of this type and truth of predicates makes."""
         return tuple(move for move in self.transitions if move.takes(type_name, true))
 
+    def neighbours(self) -> frozenset[tuple[str | None, str]]:
+        """Return the pairs of types that may be neighbours; None before those that begin."""
+        types: dict[int, set[str | None]] = {START: {None}}
+        for move in self.transitions:
+            types.setdefault(move.target, set()).add(move.type)
+        return frozenset(
+            (before, move.type)
+            for move in self.transitions
+            for before in types.get(move.source, set())
+        )
+
     def start_types(self) -> frozenset[str]:
         """Return the types that begin trends: start(q) in the paper."""
         return frozenset(move.type for move in self.transitions if move.source == START)
@@ -116,15 +127,20 @@ def template(query: Query) -> Template:
     positions = glushkov(query.pattern, lambda event: Symbol(event.type, local[event.variable]))
     fields = aggregation(query)
     witness = ambiguity(positions.nfa)
-    if witness is None:
-        return _from_positions(query, positions, fields)
-    refuse_readings(query, fields, positions.events, witness)
-    return _from_letters(query, positions, fields)
-
-
-def _from_positions(query: Query, positions: Positions, fields: Aggregation) -> Template:
-    """Take the position automaton as it is: each trend has one run."""
     useful = positions.nfa.trim()
+    if witness is None:
+        built = _from_positions(query, positions, useful, fields)
+    else:
+        refuse_readings(query, fields, positions.events, witness)
+        built = _from_letters(query, positions, fields)
+    live = {positions.events[state - 1].variable for state in useful - {0}}
+    return replace(built, warnings=contradictions(query, local, live))
+
+
+def _from_positions(
+    query: Query, positions: Positions, useful: frozenset[int], fields: Aggregation
+) -> Template:
+    """Take the useful states of the position automaton as they are: each trend has one run."""
     number = {state: place for place, state in enumerate(sorted(useful - {0}))}
     transitions = tuple(
         Transition(

@@ -148,15 +148,9 @@ class _Part:
         self._ordered = ordered
         self._known: dict[tuple[int, int | None], frozenset[Assignment]] = {}
         self._negative: dict[int, dict[tuple[int, ...], list[Assignment]]] = {}
-        self._begun: dict[int, dict[tuple[Step, ...], set[Step]]] = {}
+        self._begun: dict[int, dict[tuple[Step, ...], set[Assignment]]] = {}
         self._local = [predicate for predicate in query.where if _is_local(predicate)]
         self._between = [predicate for predicate in query.where if not _is_local(predicate)]
-        self._single = {
-            event.variable
-            for whole in _wholes(query.pattern)
-            for event in pt.positive_events(whole)
-            if event.variable not in pt.kleene_variables(whole)
-        }
 
     def trends(
         self, pattern: Pattern, strategy: Strategy = Strategy.ANY
@@ -248,7 +242,7 @@ class _Part:
         steps = tuple(_steps(assignment))
         return (
             bool(steps)
-            and self._related(steps)
+            and self._related(pattern, steps)
             and not self._negated(assignment)
             and self._selected(pattern, steps, strategy)
         )
@@ -269,19 +263,20 @@ class _Part:
             self._negative[id(pattern)] = self.trends(pattern)
         return self._negative[id(pattern)]
 
-    def _related(self, steps: Sequence[Step]) -> bool:
+    def _related(self, whole: Pattern, steps: Sequence[Step]) -> bool:
         """Return whether the predicates between events hold, wherever both events are there."""
         return all(
             _holds(predicate, found)
             for predicate in self._between
-            for found in self._readings(predicate, steps)
+            for found in self._readings(whole, predicate, steps)
         )
 
     def _readings(
-        self, predicate: Expression, steps: Sequence[Step]
+        self, whole: Pattern, predicate: Expression, steps: Sequence[Step]
     ) -> Iterator[dict[Attribute, ReferenceEvent]]:
         """Yield the pairs of events that a predicate is about, by the attributes it reads."""
         read = ex.attributes(predicate)
+        kleene = pt.kleene_variables(whole)
         names = sorted({attribute.variable for attribute in read})
         references = {attribute.reference for attribute in read}
         backward = [a for a in read if a.reference is Reference.PREVIOUS]
@@ -298,15 +293,15 @@ class _Part:
             earlier = [a for a in read if a.variable == before]
             places = [n for n, step in enumerate(steps) if step.variable in self._variables(after)]
             for place, one in enumerate(steps[: places[0]] if places else ()):
-                near = place + 1 == places[0] or one.variable in self._single
+                near = place + 1 == places[0] or one.variable not in kleene
                 if near and one.variable in self._variables(before):
                     yield self._reading(read, earlier, one, steps[places[0]])
         elif references <= {Reference.PLAIN, Reference.CURRENT} and len(names) == 2:
             # A and B: neighbours; a variable of one event is compared with all that come later
             for place, one in enumerate(steps):
-                reach = None if one.variable in self._single else place + 2
+                reach = None if one.variable not in kleene else place + 2
                 for other in steps[place + 1 : reach]:
-                    if self._goes_back(one.variable, other.variable):
+                    if _goes_back(whole, one.variable, other.variable):
                         continue
                     for before, after in (names, names[::-1]):
                         if one.variable in self._variables(before) and (
@@ -316,16 +311,6 @@ class _Part:
                             yield self._reading(read, earlier, one, other)
         else:
             raise UnsupportedError("The reference engine cannot read this predicate.")
-
-    def _goes_back(self, one: str, other: str) -> bool:
-        """Return whether a repeated group, going back to its start, puts these in this order."""
-        variables = [event.variable for event in pt.events(self.query.pattern)]
-        return variables.index(one) > variables.index(other) and any(
-            isinstance(node, pt.Kleene)
-            and (node.most is None or node.most > 1)
-            and {one, other} <= {event.variable for event in pt.positive_events(node.pattern)}
-            for node in pt.walk(self.query.pattern)
-        )
 
     def _reading(
         self, read: Iterable[Attribute], earlier: Sequence[Attribute], one: Step, other: Step
@@ -350,17 +335,23 @@ class _Part:
         return True
 
     def _extends(self, pattern: Pattern, steps: tuple[Step, ...], event: int) -> bool:
-        """Return whether a run that has taken these steps can go on with an event."""
+        """Return whether a run that has taken these steps can go on with an event.
+
+        It cannot where a NOT forbids it, whichever way the pattern is read.
+        """
         if id(pattern) not in self._begun:
-            begun: dict[tuple[Step, ...], set[Step]] = {}
+            begun: dict[tuple[Step, ...], set[Assignment]] = {}
             for assignment in self._beginnings(pattern, None):
-                taken = tuple(_steps(assignment))
-                if taken:
-                    begun.setdefault(taken[:-1], set()).add(taken[-1])
+                if assignment and isinstance(assignment[-1], Step):
+                    taken = tuple(_steps(assignment))
+                    begun.setdefault(taken[:-1], set()).add(assignment)
             self._begun[id(pattern)] = begun
         return any(
-            step.event == event and self._related((*steps, step))
-            for step in self._begun[id(pattern)].get(steps, ())
+            step.event == event
+            and self._related(pattern, (*steps, step))
+            and not self._negated(assignment)
+            for assignment in self._begun[id(pattern)].get(steps, ())
+            for step in (next(_steps(assignment[-1:])),)
         )
 
     def _beginnings(self, pattern: Pattern, after: int | None) -> Iterator[Assignment]:
@@ -394,6 +385,17 @@ class _Part:
                         yield _branched(assignment, number)
             case _:
                 return
+
+
+def _goes_back(whole: Pattern, one: str, other: str) -> bool:
+    """Return whether a repeated group, going back to its start, puts these in this order."""
+    variables = [event.variable for event in pt.events(whole)]
+    return variables.index(one) > variables.index(other) and any(
+        isinstance(node, pt.Kleene)
+        and (node.most is None or node.most > 1)
+        and {one, other} <= {event.variable for event in pt.positive_events(node.pattern)}
+        for node in pt.walk(whole)
+    )
 
 
 def _holds(predicate: Expression, found: Mapping[Attribute, ReferenceEvent]) -> bool:

@@ -1,0 +1,167 @@
+"""What a trend query may not ask: refused with its place, the reason and a remedy."""
+
+from __future__ import annotations
+
+import pytest
+
+import elsinore
+from elsinore import ElsinoreError, QueryError
+
+
+def refused(text: str) -> QueryError:
+    """Return the one error of a workload of a query, its clauses on a line each."""
+    lined = text.replace(" PATTERN", "\nPATTERN").replace(" WHERE", "\nWHERE")
+    with pytest.raises(ElsinoreError) as caught:
+        assert elsinore.Workload.parse(lined, "bad.cep").plan
+    assert isinstance(caught.value, QueryError), str(caught.value)
+    return caught.value
+
+
+CASES = [
+    (
+        "RETURN COUNT(*) PATTERN SEQ(R, T+) WHERE T[i].v > AVG(T[1..i-1].v)",
+        (3, "T[1..i-1].v"),
+        "cannot be aggregated over all trends in polynomial time",
+        "Ask for the matches instead",
+    ),
+    (
+        "RETURN SUM(a.v) PATTERN SEQ(A a+, NOT N, A b+)",
+        (1, "a.v"),
+        "can be read as A as a, A as a, A as b, or as A as a, A as b, A as b",
+        "Aggregate over the type instead: A",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN SEQ(A, B AND C)",
+        (2, "B AND C"),
+        "AND joins whole patterns",
+        "it stands at the top only",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN (A AND B)+",
+        (2, "(A AND B)"),
+        "AND joins whole patterns",
+        "it stands at the top only",
+    ),
+    ("RETURN COUNT(*) PATTERN NOT A", (2, "NOT A"), "NOT stands only", "as a member of a SEQ"),
+    (
+        "RETURN COUNT(*) PATTERN SEQ(NOT A)",
+        (2, "SEQ(NOT A)"),
+        "can match nothing at all",
+        "as in SEQ(A, NOT B)",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN SEQ(A, NOT B, NOT C, D)",
+        (2, "NOT C"),
+        "Two NOTs side by side",
+        "write NOT (A OR B)",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN SEQ(A+, B, C) WHERE C.v > 3 AND C.v > A.v",
+        (3, "C.v > A.v"),
+        "C and A are never neighbours",
+        "Compare events that follow one another",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN (SEQ(A, B))+ WHERE A[i].v > A[i-1].v",
+        (3, "A[i].v > A[i-1].v"),
+        "Two events of A are never neighbours",
+        "Compare events that follow one another",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN SEQ(B+, (SEQ(C, D))+) WHERE B[i].v > 3 AND C[i].v > C[i-1].v",
+        (3, "C[i].v > C[i-1].v"),
+        "Two events of C are never neighbours",
+        "Compare events that follow one another",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN SEQ(A, NOT N, B) WHERE N.v > A.v",
+        (3, "N.v > A.v"),
+        "N and A are never in one trend: they stand under a NOT",
+        "Compare events of one pattern",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN A+ AND B+ WHERE A.v < B.v",
+        (3, "A.v < B.v"),
+        "A and B are never in one trend",
+        "Compare events of one pattern",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN A AND B AND C",
+        (2, "A AND B AND C"),
+        "it joins two patterns",
+        "Ask for the other pairs in queries of their own",
+    ),
+    (
+        "RETURN COUNT(*), SUM(A.v) AS s PATTERN A+ AND B+",
+        (1, "SUM(A.v)"),
+        "it returns COUNT(*) and LOG2(COUNT(*))",
+        "in a query of its own",
+    ),
+    (
+        "RETURN COUNT(A) PATTERN A+ AND B+",
+        (1, "COUNT(A)"),
+        "it returns COUNT(*) and LOG2(COUNT(*))",
+        "in a query of its own",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN SEQ(A, B, C) WHERE A.v + B.v < C.v",
+        (3, "A.v + B.v < C.v"),
+        "A trend's predicate is about one event, about neighbours",
+        "Write this one as several of these",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B[1].v > B[i].v",
+        (3, "B[1].v > B[i].v"),
+        "A trend's predicate is about one event",
+        "Write this one as several of these",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "reason", "remedy"), CASES, ids=[case[0] for case in CASES]
+)
+def test_it_is_refused_with_its_place_a_reason_and_a_remedy(
+    text: str, place: tuple[int, str], reason: str, remedy: str
+) -> None:
+    error = refused(f"QUERY q {text}")
+    line, marked = place
+    head, shown, underline, message = str(error).split("\n", 3)
+    assert head == f"bad.cep:{line}:{error.column}: QuerySemanticError"
+    assert shown[underline.index("^") : underline.rindex("^") + 1] == marked
+    assert error.query == "q"
+    assert reason in message
+    assert remedy in message
+
+
+def test_pairs_of_trends_may_be_counted_and_grouped() -> None:
+    text = "QUERY q RETURN g, COUNT(*), LOG2(COUNT(*)) PATTERN A+ AND B+ GROUP BY g"
+    assert elsinore.Workload.parse(text).plan.units
+
+
+@pytest.mark.parametrize(
+    "pattern", ["SEQ(A, B b*, C)", "SEQ(A, NOT B b, C)", "SEQ(A, (SEQ(B b, NOT N))*, C)"]
+)
+def test_conditions_that_contradict_each_other_are_warned_of(pattern: str) -> None:
+    text = f"QUERY q RETURN COUNT(*) PATTERN {pattern} WHERE b.v < 3 AND b.w > 1 AND b.v > 5"
+    workload = elsinore.Workload.parse(text)
+    told = "query q: no event can be b: b.v < 3 and b.v > 5 contradict each other."
+    assert workload.warnings == (told,)
+    (unit,) = workload.plan.units
+    assert all(member.accepting for member in unit.members)
+
+
+def test_a_query_with_a_contradiction_still_runs() -> None:
+    text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B b*, C) WHERE b.v < 3 AND b.v > 5"
+    events = [{"time": n, "type": name, "v": 4} for n, name in enumerate("ABC")]
+    (row,) = elsinore.Workload.parse(text).run(events)["q"].to_pylist()
+    assert row["count(*)"] == 1
+
+
+@pytest.mark.parametrize("pattern", ["SEQ(A, B b+)", "SEQ(A, NOT N, B b+)", "A AND B b"])
+def test_where_nothing_can_match_both_that_and_why_are_told(pattern: str) -> None:
+    text = f"QUERY q RETURN COUNT(*) PATTERN {pattern} WHERE b.v < 3 AND b.v > 5"
+    assert elsinore.Workload.parse(text).warnings == (
+        "query q: no events can match: its conditions contradict each other.",
+        "query q: no event can be b: b.v < 3 and b.v > 5 contradict each other.",
+    )

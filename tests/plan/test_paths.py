@@ -1,0 +1,217 @@
+"""Which way each kind of query is run, and the reason that is given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from elsinore.errors import QuerySemanticError
+from elsinore.language import parse_query
+from elsinore.model import Attribute, Binary, Call, Operator, Query, Reference, ReturnItem
+from elsinore.model import pattern as pt
+from elsinore.model.evaluate import is_true
+from elsinore.plan import Granularity, Path, Template
+from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.paths import Routed, route
+from elsinore.plan.template import START, Adjacent, Transition
+from elsinore.trends.reference import ReferenceEvent, reference
+from support.trends import TYPES, streams_for, trend_queries
+
+ALL = (ReturnItem(Call("COUNT", ())),)
+
+
+def of(text: str, *, fine: bool = False, exact: bool = False) -> Routed:
+    granularity = Granularity.FINE if fine else Granularity.AUTO
+    return route(parse_query(f"RETURN COUNT(*) PATTERN {text}"), granularity, exact=exact)
+
+
+CASES = [
+    ("SEQ(A, B+)", Path.COARSE, "no predicate asks for single predecessors"),
+    ("SEQ(A a+, A b+)", Path.COARSE, "no predicate asks"),
+    ("SEQ(A, B+) WHERE B.v < 3 AND [k]", Path.COARSE, "no predicate asks"),
+    ("SEQ(A, B+) WHERE B[i].v < B[i-1].v", Path.SHARED, "compared with their predecessors"),
+    ("SEQ(A, B+, C) WHERE 3 < A.v AND B[i].v < B[i-1].w", Path.SHARED, "predecessors in a loop"),
+    ("SEQ(A, B+) WHERE B[i].v != B[i-1].v", Path.GRAPH, "no comparison"),
+    ("SEQ(A, B+) WHERE B[i].v < B[i-1].v + 1", Path.GRAPH, "no comparison"),
+    ("SEQ(A, B+) WHERE B[i-1].v < B[i-1].w", Path.GRAPH, "no comparison"),
+    ("SEQ(A, B+) WHERE B[i-1].v < 3", Path.GRAPH, "no comparison"),
+    ("SEQ(A, B) WHERE A.v < B.v", Path.GRAPH, "other events than an event and the one before"),
+    ("SEQ(A, B+) WHERE A.v < B[i].v", Path.GRAPH, "other events than"),
+    ("SEQ(A, B+) WHERE A.v < B[1].v", Path.GRAPH, "other events than"),
+    ("SEQ(A+, B+) WHERE A.v < B.v", Path.GRAPH, "elsewhere than on one loop each"),
+    ("B b{3} WHERE b[i].v < b[i-1].v", Path.GRAPH, "elsewhere than on one loop each"),
+    (
+        "B+ WHERE B[i].v < B[i-1].v AND B[i].w < B[i-1].w",
+        Path.GRAPH,
+        "elsewhere than on one loop each",
+    ),
+    ("SEQ(A a+, A b+) WHERE a[i].v < a[i-1].v", Path.GRAPH, "ambiguous"),
+    ("SEQ(A a, A b+) WHERE b[i].v < b[i-1].v", Path.GRAPH, "A events follow A events"),
+    ("SEQ(A, NOT N, B)", Path.GRAPH, "NOT looks at"),
+    ("A+ AND B+", Path.GRAPH, "AND counts pairs"),
+    ("SEQ(A, B) STRATEGY SKIP TILL NEXT MATCH", Path.GRAPH, "looks at what is skipped"),
+    ("SEQ(A, B) STRATEGY CONTIGUOUS", Path.GRAPH, "looks at what is skipped"),
+    (
+        "SEQ(A, B, C+, D+) WHERE A.v < C.v AND B.v < D.v AND B.v < C.v",
+        Path.SETS,
+        "anchored in several ways",
+    ),
+    ("SEQ(A a, A b?, A c+) WHERE a.v < c.v", Path.SETS, "anchored in several ways"),
+    ("SEQ(A, NOT SEQ(N, M+), B) WHERE N.v < M[i].v", Path.SETS, "under NOT are anchored"),
+    ("SEQ(A, NOT N, B{70})", Path.SETS, "more than 62 states"),
+    ("SEQ(A, NOT N{70}, B)", Path.SETS, "more than 62 states"),
+]
+
+
+@pytest.mark.parametrize(("text", "path", "why"), CASES, ids=[case[0] for case in CASES])
+def test_a_query_takes_the_cheapest_way_that_is_right(text: str, path: Path, why: str) -> None:
+    routed = of(text)
+    assert routed.path is path
+    assert why in routed.why
+    coarse = path in {Path.COARSE, Path.SHARED}
+    assert isinstance(routed.template, Template if coarse else GuardedTemplate)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "why"),
+    [
+        ("SEQ(A, B+)", Path.SHARED, "fine granularity was asked for"),
+        ("SEQ(A, B+) WHERE B[i].v < B[i-1].v", Path.SHARED, "compared with"),
+        ("SEQ(A a+, A b+)", Path.GRAPH, "the pattern is ambiguous"),
+        ("SEQ(B b1, B b2+)", Path.GRAPH, "B events follow B events"),
+        ("SEQ(B b1, B b2)", Path.SHARED, "fine"),
+        ("SEQ(A, NOT N, B)", Path.GRAPH, "NOT looks"),
+    ],
+)
+def test_fine_granularity_keeps_every_event(text: str, path: Path, why: str) -> None:
+    routed = of(text, fine=True)
+    assert routed.path is path
+    assert why in routed.why
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("SEQ(A, B+)", Path.COARSE),
+        ("SEQ(A, B+) WHERE B[i].v < B[i-1].v", Path.SETS),
+        ("SEQ(A, NOT N, B)", Path.SETS),
+        ("A AND B", Path.SETS),
+        ("SEQ(A, B) STRATEGY CONTIGUOUS", Path.SETS),
+    ],
+)
+def test_exact_numbers_are_computed_by_sums_or_one_by_one(text: str, path: Path) -> None:
+    assert of(text, exact=True).path is path
+    assert of(text, exact=True, fine=True).path is path
+
+
+@pytest.mark.parametrize(
+    ("where", "adjacent"),
+    [
+        ("B[i].v < B[i-1].w", Adjacent("v", Operator.LT, "w")),
+        ("B[i-1].w < B[i].v", Adjacent("v", Operator.GT, "w")),
+        ("B[i-1].w >= B[i].v", Adjacent("v", Operator.LE, "w")),
+        ("B[i-1].w = B[i].v", Adjacent("v", Operator.EQ, "w")),
+    ],
+)
+def test_a_loop_carries_its_comparison_from_the_later_event(where: str, adjacent: Adjacent) -> None:
+    built = of(f"SEQ(A, B+, C) WHERE {where}").template
+    assert isinstance(built, Template)
+    found = {(move.source, move.target): move.adjacent for move in built.transitions}
+    assert found == {(-1, 0): None, (0, 1): None, (1, 1): adjacent, (1, 2): None}
+
+
+def test_several_loops_may_have_a_comparison_each() -> None:
+    assert of("SEQ(A+, B+) WHERE A[i].v < A[i-1].v AND B[i].w > B[i-1].w").path is Path.SHARED
+    assert of("SEQ(B b, C, B d+) WHERE B[i].v < B[i-1].v").path is Path.SHARED
+
+
+def test_no_predicate_is_lost_beside_one_that_a_loop_carries() -> None:
+    loop = "WHERE B[i].v < B[i-1].v"
+    assert of(f"SEQ(A, B+, C) {loop} AND A.v < C.v").path is Path.GRAPH
+    assert of(f"SEQ(A+, B+, C) {loop} AND A.v < B.v").path is Path.GRAPH
+    with pytest.raises(QuerySemanticError, match="Two events of C are never neighbours"):
+        of(f"SEQ(B+, (SEQ(C, D))+) {loop} AND C[i].v < C[i-1].v")
+    with pytest.raises(QuerySemanticError, match="about one event, about neighbours"):
+        of(f"SEQ(A, B+, C, D) {loop} AND A.v + C.v < D.v")
+
+
+# What a template with comparisons on its loops means
+
+
+def trends_by(built: Template, events: list[ReferenceEvent]) -> Counter[tuple[int, ...]]:
+    """Return the events of each accepted run; a trend must have one run only."""
+    found: Counter[tuple[int, ...]] = Counter()
+
+    def onward(state: int, taken: tuple[int, ...]) -> None:
+        if state in built.accepting:
+            found[taken] += 1
+        for move in built.transitions:
+            for place, event in enumerate(events):
+                if move.source == state and move.type == event.type and fits(move, taken, place):
+                    onward(move.target, (*taken, place))
+
+    def fits(move: Transition, taken: tuple[int, ...], place: int) -> bool:
+        event, before = events[place], events[taken[-1]] if taken else None
+        if before is not None and before.time >= event.time:
+            return False
+        if not all(is_true(need, lambda read: event.value(read.name)) for need in move.needs):
+            return False
+        if any(is_true(lack, lambda read: event.value(read.name)) for lack in move.lacks):
+            return False
+        if move.adjacent is None or before is None:
+            return True
+        one, other = (
+            Attribute("now", move.adjacent.current),
+            Attribute("old", move.adjacent.previous),
+        )
+        return is_true(
+            Binary(move.adjacent.operator, one, other),
+            lambda read: (event if read.variable == "now" else before).value(read.name),
+        )
+
+    onward(START, ())
+    return found
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Query, list[ReferenceEvent]]:
+    """Draw a query that compares events of its loops with those before them, and a stream."""
+    types = draw(st.sampled_from((TYPES, TYPES, ("A", "B"))))
+    query = replace(
+        draw(trend_queries("q", types)), window=None, group_by=(), equivalence=(), returns=ALL
+    )
+    loops = [
+        node.pattern.variable
+        for node in pt.walk(query.pattern)
+        if isinstance(node, pt.Kleene) and isinstance(node.pattern, pt.Event) and node.most is None
+    ]
+    where = list(query.where)
+    for name in draw(st.lists(st.sampled_from(loops), min_size=1, unique=True)) if loops else ():
+        one = Attribute(name, draw(st.sampled_from("vw")), Reference.CURRENT)
+        other = Attribute(name, draw(st.sampled_from("vw")), Reference.PREVIOUS)
+        operator = draw(st.sampled_from((Operator.LT, Operator.GE, Operator.EQ)))
+        where.append(Binary(operator, *draw(st.permutations((one, other)))))
+    query = replace(query, where=tuple(where))
+    return query, draw(streams_for(query, 8))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases(), st.sampled_from(Granularity))
+def test_a_template_has_each_trend_of_its_query_once(
+    case: tuple[Query, list[ReferenceEvent]], granularity: Granularity
+) -> None:
+    query, events = case
+    try:
+        routed = route(query, granularity, exact=False)
+    except QuerySemanticError as error:
+        assert "are never neighbours" in error.message  # noqa: PT017 - nothing else is refused
+        return
+    if isinstance(routed.template, Template):
+        found = trends_by(routed.template, events)
+        (row,) = reference(query, events) or [None]
+        assert set(found.values()) <= {1}
+        assert len(found) == (row.values["count(*)"] if row else 0)

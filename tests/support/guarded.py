@@ -1,0 +1,126 @@
+"""A slow reading of guarded templates: every run built, every guard looked at where it stands.
+
+It knows nothing of patterns; what it finds must be what `elsinore.trends.reference` finds, which
+knows nothing of templates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from elsinore.model import Expression
+from elsinore.model.evaluate import is_true
+from elsinore.plan.between import PREVIOUS
+from elsinore.plan.guarded import GuardedTemplate, Move
+from elsinore.plan.guards import Ways
+from elsinore.trends.reference import ReferenceEvent
+
+# A trend with its variables: places in the stream, each with what it is bound to.
+Bound = tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run so far: its steps, the state it stands in, the event of each anchor it has."""
+
+    steps: Bound
+    state: int
+    anchored: dict[int, int] = field(default_factory=dict)
+
+
+class Interpreter:
+    """The trends of a guarded template among a few events, under SKIP TILL ANY MATCH."""
+
+    def __init__(
+        self, template: GuardedTemplate, events: Sequence[ReferenceEvent], *, ordered: bool = False
+    ) -> None:
+        self._template = template
+        self._events = events
+        self._ordered = ordered
+        self._matches = [
+            {
+                (bound[0][0], bound[-1][0])
+                for bound in Interpreter(negative, events, ordered=ordered).trends(0)
+            }
+            for negative in template.negatives
+        ]
+
+    def trends(self, side: int) -> set[Bound]:
+        """Return the trends of one side of AND, with all their assignments of variables."""
+        return {
+            run.steps
+            for run in self._runs()
+            for end in self._template.ends
+            if end.side == side
+            and end.source == run.state
+            and self._free(end.ways, run.steps[-1][0], None)
+        }
+
+    def _runs(self) -> Iterator[_Run]:
+        for start in self._template.starts:
+            for place in range(len(self._events)):
+                if self._fits(place, start.target) and self._free(start.ways, None, place):
+                    yield from self._onward(self._entered((), {}, place, start.target))
+
+    def _onward(self, run: _Run) -> Iterator[_Run]:
+        yield run
+        before = run.steps[-1][0]
+        for move in self._template.moves:
+            for place in range(len(self._events)):
+                if (
+                    move.source == run.state
+                    and self._later(before, place)
+                    and self._fits(place, move.target)
+                    and self._free(move.ways, before, place)
+                    and self._related(move, run, place)
+                ):
+                    yield from self._onward(
+                        self._entered(run.steps, run.anchored, place, move.target)
+                    )
+
+    def _entered(self, steps: Bound, anchored: dict[int, int], place: int, state: int) -> _Run:
+        entered = self._template.states[state]
+        mine = {} if entered.anchor is None else {entered.anchor: place}
+        return _Run((*steps, (place, entered.variable)), state, anchored | mine)
+
+    def _fits(self, place: int, state: int) -> bool:
+        wanted, event = self._template.states[state], self._events[place]
+        return event.type == wanted.type and all(
+            is_true(need, lambda read: event.value(read.name)) for need in wanted.needs
+        )
+
+    def _related(self, move: Move, run: _Run, place: int) -> bool:
+        asked = [(run.steps[-1][0], condition) for condition in move.conditions]
+        asked += [
+            (run.anchored[anchor], condition)
+            for anchor, condition in move.checks
+            if anchor in run.anchored
+        ]
+        return all(
+            self._holds(self._template.conditions[condition], earlier, place)
+            for earlier, condition in asked
+        )
+
+    def _holds(self, condition: Expression, earlier: int, later: int) -> bool:
+        one, other = self._events[earlier], self._events[later]
+        return is_true(
+            condition, lambda read: (one if read.variable == PREVIOUS else other).value(read.name)
+        )
+
+    def _free(self, ways: Ways, before: int | None, after: int | None) -> bool:
+        return any(
+            not any(
+                self._later(before, first) and self._later(last, after)
+                for number in way
+                for first, last in self._matches[number]
+            )
+            for way in ways
+        )
+
+    def _later(self, one: int | None, other: int | None) -> bool:
+        if one is None or other is None:
+            return True
+        if self._ordered:
+            return one < other
+        return self._events[one].time < self._events[other].time
