@@ -9,6 +9,8 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
+from elsinore.numeric.kernels import LIMB_BITS
+
 Number = int | Fraction
 
 
@@ -38,6 +40,20 @@ def decode(text: str) -> Number:
 def simple(number: Fraction) -> Number:
     """Return a fraction as an integer where it is one."""
     return number.numerator if number.denominator == 1 else number
+
+
+def extended(number: Number) -> tuple[float, int]:
+    """Return a number as the extended-range number nearest to it.
+
+    >>> extended(3), extended(2**1000)[1] > 0
+    ((3.0, 0), True)
+    """
+    power = 0
+    size = abs(Fraction(number))
+    while size >= 2**384:
+        size /= 2**LIMB_BITS
+        power += 1
+    return float(size) if number >= 0 else -float(size), power
 
 
 def digits(number: int) -> str:

@@ -1,0 +1,5 @@
+"""Trends over sets of runs: the path for whatever the other engines do not cover (DESIGN 5)."""
+
+from elsinore.trends.sets.evaluator import SetEvents, SetsEvaluator, SetTotal
+
+__all__ = ["SetEvents", "SetTotal", "SetsEvaluator"]

@@ -1,0 +1,114 @@
+"""The evaluator of the path of sets: whatever a guarded template asks for, in exact numbers.
+
+Plain Python, a few microseconds for each pair of events: it is for what no faster way covers, and
+for guarded queries under EXACT.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from elsinore.model.window import Window
+from elsinore.numeric.exact import Number
+from elsinore.plan import Unit
+from elsinore.trends.kernels import FOREVER, NEVER
+from elsinore.trends.keyed import Ints
+from elsinore.trends.sets.automaton import Automaton
+from elsinore.trends.sets.ground import Stretch
+from elsinore.trends.sets.negatives import ground_of
+from elsinore.trends.sets.search import total
+from elsinore.trends.sets.sums import Addends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetEvents:
+    """Events sorted by key, each key's by time; the same as `KeyedEvents`, values being Python's.
+
+    `rows` are the values of each attribute that SUM, AVG or predicates between two events read,
+    None for null and NaN; `ranks` those of MIN's and MAX's (`elsinore.trends.ranks`).
+    """
+
+    starts: Ints  # [key + 1] -> first row of each key
+    done: Ints  # [key] windows that end at or before it are given out already; NEVER: none
+    until: Ints  # [key] windows that end at or before it are wanted now; FOREVER: all
+    times: Ints  # [row] microseconds
+    codes: NDArray[Any]  # [row] class; below 0: no state takes the event
+    rows: Mapping[str, Sequence[Any]]
+    ranks: Mapping[str, Sequence[int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class SetTotal:
+    """Sums over the trends of one (query, key, window) that holds one, all numbers exact.
+
+    `query` is its number in the unit, `key` the place in `SetEvents.starts`, `window` 0 without
+    WITHIN. `extremes` are ranks: FOREVER where there is none, inverted for MAX.
+    """
+
+    query: int
+    key: int
+    window: int
+    cells: list[Number]
+    extremes: list[int]
+
+
+class SetsEvaluator:
+    """Sums up the trends of a unit's guarded queries over whole windows.
+
+    `by_time`: events of one time do not precede one another; else each is its own moment.
+    """
+
+    def __init__(self, unit: Unit, *, by_time: bool = True) -> None:
+        self.unit = unit
+        self._by_time = by_time
+        self._automata = [Automaton(template, unit.classes) for template in unit.guarded]
+
+    def evaluate(self, events: SetEvents) -> list[SetTotal]:
+        """Return the totals of all windows that end after `done` and at or before `until`.
+
+        Raises InputError for an infinite addend.
+        """
+        starts, times = events.starts.tolist(), events.times.tolist()
+        codes, done, until = events.codes.tolist(), events.done.tolist(), events.until.tolist()
+        addends = [Addends(one, events.rows, events.ranks) for one in self.unit.guarded]
+        found: list[SetTotal] = []
+        for key, (first, last) in enumerate(itertools.pairwise(starts)):
+            for query, automaton in enumerate(self._automata):
+                window = automaton.template.query.window
+                for index, rows in _windows(
+                    window, times, range(first, last), done[key], until[key]
+                ):
+                    stretch = Stretch(self._moments(times, rows), codes, events.rows)
+                    sums = total(ground_of(automaton, stretch), addends[query])
+                    if sums is not None:
+                        found.append(SetTotal(query, key, index, *sums))
+        return found
+
+    def _moments(self, times: Sequence[int], rows: range) -> list[list[int]]:
+        if not self._by_time:
+            return [[row] for row in rows]
+        return [list(moment) for _, moment in itertools.groupby(rows, lambda row: times[row])]
+
+
+def _windows(
+    window: Window | None, times: Sequence[int], rows: range, done: int, until: int
+) -> Iterator[tuple[int, range]]:
+    """Yield the windows wanted of a key that hold an event, each with its rows."""
+    if window is None:
+        if rows and done < FOREVER <= until:
+            yield 0, rows
+        return
+    indices: set[int] = set()
+    for time in {times[row] for row in rows}:
+        indices.update(range(window.first(time), window.last(time) + 1))
+    for index in sorted(indices):
+        start, end = window.bounds(index)
+        if (done == NEVER or done < end) and (until == FOREVER or end <= until):
+            low = bisect_left(times, start, rows.start, rows.stop)
+            yield index, range(low, bisect_left(times, end, low, rows.stop))

@@ -1,0 +1,114 @@
+"""All trends of a template in a stretch, counted and added up but not built.
+
+A trend is its sequence of events, however its variables are assigned. The runs that a sequence may
+be in, all of them together, decide how it can be extended and whether it is a trend. So sequences
+that end with the same event and in the same *set of runs* are one entry, and each sequence is in
+one entry only. An event extends the entries of every event before it. Runs that add nothing to what
+a set accepts are left out of it (`dominance`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elsinore.model.kinds import Strategy
+from elsinore.numeric.exact import Number
+from elsinore.trends.sets.automaton import Run
+from elsinore.trends.sets.dominance import Dominance
+from elsinore.trends.sets.ground import Arrival, Ground, Place
+from elsinore.trends.sets.sums import Addends, Sequences
+
+Entries = dict[frozenset[Run], Sequences]
+
+
+@dataclass(slots=True)
+class Ending:
+    """All sequences that end with one event; `alive` are the runs that may be extended still."""
+
+    place: Place
+    entries: Entries
+    alive: set[Run]
+
+
+def total(ground: Ground, addends: Addends) -> tuple[list[Number], list[int]] | None:
+    """Return linear fields and extremes over all trends, or None where there is no trend.
+
+    Under AND the one field is the number of pairs of different trends.
+    """
+    sides: dict[frozenset[int], int] = {}
+    whole = addends.nothing()
+    for ending in _endings(ground, addends):
+        moment = ending.place.moment
+        for runs, found in ending.entries.items():
+            accepted = {run: ground.sides(run, moment) for run in runs}
+            accepting = frozenset[int]().union(*accepted.values())
+            if accepting:
+                sides[accepting] = sides.get(accepting, 0) + found.count
+                # where several runs are accepted, all of them give the fields the same value
+                whole.add(next(found.sums[run] for run in runs if accepted[run]))
+    if ground.automaton.template.sides == 2:
+        one, other, both = (sides.get(frozenset(which), 0) for which in ({0}, {1}, {0, 1}))
+        count = one * other + one * both + other * both + both * (both - 1) // 2
+    else:
+        count = sum(sides.values())
+    return ([count, *whole.linear], whole.extremes) if count else None
+
+
+def _endings(ground: Ground, addends: Addends) -> list[Ending]:
+    """Return the sequences of events that a run stands behind, by their last event."""
+    strategy = ground.automaton.template.query.strategy
+    dominance = Dominance(ground)
+    endings: list[Ending] = []
+    extensible: list[Ending] = []
+    for moment in range(len(ground.stretch.moments)):
+        came: list[Ending] = []
+        extended: set[tuple[int, Run]] = set()
+        for arrival in ground.arrivals(moment):
+            entries = _begun(addends, arrival)
+            for number, before in enumerate(extensible):
+                targets = {run: arrival.extended(run, before.place) for run in before.alive}
+                extended.update((number, run) for run, onward in targets.items() if onward)
+                _extend(addends, dominance, before, arrival, targets, entries)
+            if entries:
+                came.append(Ending(arrival.place, entries, set().union(*entries)))
+        endings += came
+        if strategy is Strategy.NEXT:
+            for number, run in extended:  # a run takes the next event that can extend it
+                extensible[number].alive.discard(run)
+        if strategy is Strategy.CONTIGUOUS:
+            extensible.clear()
+        extensible = [ending for ending in extensible if ending.alive] + came
+    return endings
+
+
+def _begun(addends: Addends, arrival: Arrival) -> Entries:
+    """Return the entry of the sequence that an event begins, if it begins one."""
+    begun = arrival.begun()
+    row = arrival.place.row
+    sums = {run: addends.added(addends.nothing(), 1, run, row) for run in begun}
+    return {begun: Sequences(1, sums)} if begun else {}
+
+
+def _extend(
+    addends: Addends,
+    dominance: Dominance,
+    before: Ending,
+    arrival: Arrival,
+    targets: dict[Run, tuple[Run, ...]],
+    entries: Entries,
+) -> None:
+    """Add what an event makes of the sequences that end with an earlier one to `entries`.
+
+    Where several runs of a set lead to one run, all of them give its fields the same value: an
+    aggregate that depends on how a sequence is read is refused (SEMANTICS 3).
+    """
+    row = arrival.place.row
+    for runs, found in before.entries.items():
+        source = {target: run for run in runs for target in targets.get(run, ())}
+        if source:
+            needed = dominance.needed(frozenset(source), row)
+            sums = {
+                target: addends.added(found.sums[source[target]], found.count, target, row)
+                for target in needed
+            }
+            entries.setdefault(needed, Sequences()).add(found.count, sums)

@@ -1,0 +1,97 @@
+"""What trends add up: their number, and for each run they may be in sums and extremes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from elsinore.numeric.exact import Number
+from elsinore.plan.aggregates import Field, FieldKind
+from elsinore.plan.guarded import GuardedTemplate
+from elsinore.trends.exact import _number as exact_number
+from elsinore.trends.kernels import FOREVER
+from elsinore.trends.sets.automaton import Run
+
+NONE = int(FOREVER)  # the least of no ranks
+
+
+@dataclass(slots=True)
+class Sums:
+    """Linear fields without the first, and extremes, over some sequences of events."""
+
+    linear: list[Number]
+    extremes: list[int]
+
+    def add(self, other: Sums) -> None:
+        """Take in other sequences."""
+        self.linear = [a + b for a, b in zip(self.linear, other.linear, strict=True)]
+        self.extremes = [min(a, b) for a, b in zip(self.extremes, other.extremes, strict=True)]
+
+
+@dataclass(slots=True)
+class Sequences:
+    """The number of some sequences of events, and their sums as each of their runs reads them."""
+
+    count: int = 0
+    sums: dict[Run, Sums] = field(default_factory=dict)
+
+    def add(self, count: int, sums: Mapping[Run, Sums]) -> None:
+        """Take in other sequences that may be in the same runs."""
+        self.count += count
+        for run, more in sums.items():
+            if run in self.sums:
+                self.sums[run].add(more)
+            else:
+                self.sums[run] = Sums(more.linear, more.extremes)
+
+
+class Addends:
+    """What an event contributes to the fields of a template, by the state it takes."""
+
+    def __init__(
+        self,
+        template: GuardedTemplate,
+        rows: Mapping[str, Sequence[Any]],
+        ranks: Mapping[str, Sequence[int | None]],
+    ) -> None:
+        self._variables = [state.variable for state in template.states]
+        self._linear = template.aggregation.linear[1:]  # without the number of trends
+        self._extremes = template.aggregation.extremes
+        self._rows = rows
+        self._ranks = ranks
+        self._numbers: dict[tuple[str, int], Number] = {}
+
+    def nothing(self) -> Sums:
+        """Return the sums of no event."""
+        return Sums([0] * len(self._linear), [NONE] * len(self._extremes))
+
+    def added(self, before: Sums, count: int, run: Run, row: int) -> Sums:
+        """Return the sums of `count` sequences each extended by an event, to a run of it."""
+        variable = self._variables[run.state]
+        return Sums(
+            [
+                old + count * self._addend(entry, row) if variable in entry.variables else old
+                for old, entry in zip(before.linear, self._linear, strict=True)
+            ],
+            [
+                min(old, self._rank(entry, row)) if variable in entry.variables else old
+                for old, entry in zip(before.extremes, self._extremes, strict=True)
+            ],
+        )
+
+    def _addend(self, entry: Field, row: int) -> Number:
+        if entry.kind is FieldKind.EVENTS:
+            return 1
+        name = entry.attribute or ""
+        if entry.kind is FieldKind.PRESENT:
+            return int(self._rows[name][row] is not None)
+        if (name, row) not in self._numbers:
+            self._numbers[name, row] = exact_number(self._rows[name][row]) or 0
+        return self._numbers[name, row]
+
+    def _rank(self, entry: Field, row: int) -> int:
+        rank = self._ranks[entry.attribute or ""][row]
+        if rank is None:
+            return NONE
+        return rank if entry.kind is FieldKind.LEAST else ~rank
