@@ -5,10 +5,28 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import in_process, memory, spark_overhead
+from benchmarks import (
+    graph,
+    in_process,
+    memory,
+    regimes,
+    sharing,
+    skew,
+    spark_overhead,
+    windows,
+)
 from benchmarks.measure import Row, machine
 
-BENCHMARKS = {"in_process": in_process, "spark_overhead": spark_overhead, "memory": memory}
+BENCHMARKS = {
+    "in_process": in_process,
+    "sharing": sharing,
+    "windows": windows,
+    "graph": graph,
+    "regimes": regimes,
+    "memory": memory,
+    "spark_overhead": spark_overhead,
+    "skew": skew,
+}
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
 

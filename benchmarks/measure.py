@@ -7,9 +7,12 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,23 @@ def in_turn(runs: dict[str, Callable[[], object]], times: int) -> dict[str, list
 def ratio(over: list[float], under: list[float]) -> float:
     """Return the median of the ratios of runs taken in turn."""
     return statistics.median(a / b for a, b in zip(over, under, strict=True))
+
+
+def assert_same(found: Mapping[str, pa.Table], expected: Mapping[str, pa.Table]) -> None:
+    """Compare results of all queries: rows, bounds of windows, and numbers to nine digits."""
+    for name, table in expected.items():
+        if found[name].column_names != table.column_names or len(found[name]) != len(table):
+            raise AssertionError(f"{name}: other rows")
+        for column in table.column_names:
+            one, other = found[name].column(column), table.column(column)
+            if pa.types.is_floating(other.type):
+                a, b = one.to_numpy(), other.to_numpy()
+                with np.errstate(invalid="ignore"):
+                    same = (abs(a - b) <= 1e-9 * abs(b)) | (a == b)
+                if not same.all():
+                    raise AssertionError(f"{name}: {column} differs")
+            elif one != other:
+                raise AssertionError(f"{name}: {column} differs")
 
 
 def machine() -> list[str]:

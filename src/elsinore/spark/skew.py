@@ -1,0 +1,244 @@
+"""Keys that hold too many of the events: cut by panes, worked on apart, and folded (DESIGN 8).
+
+One partition must hold a key's events for the operator to see them in order, so a key with most of
+the events would keep one core busy and the others waiting. What a pane's events do is a linear map
+(`elsinore.trends.actions`): stage 1 computes it for each (key, pane), wherever, and stage 2 applies
+a key's maps in the order of its panes. The result is the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+
+from elsinore.plan import Unit
+from elsinore.spark.partition import differs
+from elsinore.trends import to_ranks, totals_fields
+from elsinore.trends.actions import ActionShape, Fold, PaneActions, can_be_cut, pane_of
+
+MOST_KEYS = 64  # keys that are cut; where more are as large, they fill the cores by themselves
+SAMPLE = 0.02  # the share of events that are counted
+SURELY = 100  # counted events from which a share is trusted
+PANES_PER_CORE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The keys that are cut, as rows of their values, and how: `length` and `origin` of panes."""
+
+    keys: tuple[tuple[object, ...], ...]
+    length: int
+    origin: int
+
+
+def find_cut(unit: Unit, frame: DataFrame, least: int) -> Cut | None:
+    """Return which keys are to be cut by panes; None where none is.
+
+    `frame` is what travels to the operator. A key is cut where it holds at least `least` events and
+    more than a core's fair share of all. Costs a count of a sample of the keys.
+    """
+    names = _key_names(unit)
+    cores = frame.sparkSession.sparkContext.defaultParallelism
+    if can_be_cut(unit) is not None or cores < 2:
+        return None
+    share = SAMPLE if least * SAMPLE >= SURELY else 1.0
+    looked_at = frame if share == 1.0 else frame.sample(fraction=share, seed=1)
+    told = [F.count("*").alias("n"), F.min("time").alias("lo"), F.max("time").alias("hi")]
+    if names:
+        counted = looked_at.groupBy(*names).agg(*told)
+        total = F.sum("n").over(Window.partitionBy())
+        large = counted.withColumn("all", total).filter(F.col("n") >= least * share)
+        rows = large.filter(F.col("n") * cores > F.col("all")).limit(MOST_KEYS).collect()
+    else:
+        rows = [row for row in looked_at.agg(*told).collect() if row["n"] >= least * share]
+    if not rows:
+        return None
+    span = max(row["hi"] for row in rows) - min(row["lo"] for row in rows) + 1
+    wanted = cores * PANES_PER_CORE
+    length, origin = pane_of(unit, max(1, span // wanted))
+    parts = max(1, -(-length * wanted // span))
+    while length % parts:  # windows' edges stay panes' edges
+        parts += 1
+    keys = tuple(tuple(row[name] for name in names) for row in rows)
+    return Cut(keys, length // parts, origin)
+
+
+def is_cut(unit: Unit, cut: Cut) -> Column:
+    """Return whether an event's key is one of those that are cut."""
+    names = _key_names(unit)
+    keys = (
+        functools.reduce(
+            operator.and_,
+            (F.col(name).eqNullSafe(F.lit(value)) for name, value in zip(names, key, strict=True)),
+            F.lit(True),
+        )
+        for key in cut.keys
+    )
+    return functools.reduce(operator.or_, keys)
+
+
+def totals_by_panes(
+    unit: Unit, frame: DataFrame, cut: Cut, order: list[str], schema: T.StructType
+) -> DataFrame:
+    """Return the totals of keys that are cut, as the operator would give them.
+
+    `frame` holds their events only; `order` names columns that order simultaneous ones.
+    """
+    names = _key_names(unit)
+    into = F.pmod(F.col("time") - F.lit(cut.origin), F.lit(cut.length))
+    panes = frame.withColumn("pane", F.col("time") - into)
+    panes = panes.repartition(*names, "pane").sortWithinPartitions(*names, "pane", "time", *order)
+    kept = T.StructType(
+        [frame.schema[name] for name in names]
+        + [T.StructField("pane", T.LongType())]
+        + [T.StructField(name, T.BinaryType()) for name in ("cells", "powers", "extremes")]
+    )
+    acted = panes.drop(*order).mapInArrow(Act(unit, bool(order)), kept)
+    sorted_panes = acted.repartition(*names) if names else acted.repartition(1)
+    return sorted_panes.sortWithinPartitions(*names, "pane").mapInArrow(FoldPanes(unit), schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Stage 1: a partition's events, pane after pane, to one action each."""
+
+    unit: Unit
+    ordered: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Take a partition's batches; yield the actions of its panes.
+
+        Of a pane that goes on its action is kept, and the events of its last moment: memory does
+        not grow with panes.
+        """
+        names = [*_key_names(self.unit), "pane"]
+        actions = PaneActions(self.unit, ordered=self.ordered)
+        moment: pa.Table | None = None  # the rows of the moment that may go on
+        current: Acted | None = None
+        for batch in batches:
+            if batch.num_rows == 0:
+                continue
+            table = pa.Table.from_batches([batch])
+            if moment is not None:
+                table = pa.concat_tables([moment, table]).combine_chunks()
+            whole = int(_runs(table, [*names, "time"])[-1])
+            moment = table.slice(whole).combine_chunks()
+            if whole:
+                done, current = self._extended(actions, table.slice(0, whole), current)
+                yield from done
+        if moment is not None:
+            done, current = self._extended(actions, moment, current)
+            yield from done
+        if current is not None:
+            yield current.batch(names)
+
+    def _extended(
+        self, actions: PaneActions, table: pa.Table, current: Acted | None
+    ) -> tuple[list[pa.RecordBatch], Acted]:
+        """Return the actions of the panes that are over, and that of the last one."""
+        names = [*_key_names(self.unit), "pane"]
+        starts = _runs(table, names)
+        columns = {"time": table.column("time"), "class": table.column("class")}
+        for number, name in enumerate(self.unit.summed):
+            columns[f"sum:{name}"] = table.column(f"s{number}")
+        for number, name in enumerate(self.unit.ranked):
+            columns[f"rank:{name}"] = to_ranks(table.column(f"r{number}").combine_chunks())
+        batch = pa.table(columns).combine_chunks().to_batches()[0]
+        firsts = table.take(pa.array(starts)).select(names)
+        goes_on = (
+            current is not None
+            and len(
+                _runs(pa.concat_tables([current.of, firsts.slice(0, 1)]).combine_chunks(), names)
+            )
+            == 1
+        )
+        done = [current.batch(names)] if current is not None and not goes_on else []
+        parts = actions.of(
+            np.append(starts, table.num_rows),
+            batch,
+            current.parts if current is not None and goes_on else None,
+        )
+        last = len(starts) - 1
+        if last:
+            done.append(Acted(firsts.slice(0, last), tuple(p[:last] for p in parts)).batch(names))
+        return done, Acted(firsts.slice(last).combine_chunks(), tuple(p[last:] for p in parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """The actions of some panes: their keys and first moments, and cells, powers, extremes."""
+
+    of: pa.Table
+    parts: tuple[NDArray[Any], ...]
+
+    def batch(self, names: list[str]) -> pa.RecordBatch:
+        """Return the rows that travel to stage 2."""
+        made = {name: self.of.column(name).combine_chunks() for name in names}
+        for name, part in zip(("cells", "powers", "extremes"), self.parts, strict=True):
+            made[name] = pa.array([one.tobytes() for one in part], pa.binary())
+        return pa.RecordBatch.from_pydict(made)
+
+
+@dataclass(frozen=True, slots=True)
+class FoldPanes:
+    """Stage 2: a partition's actions, key after key and pane after pane, to totals."""
+
+    unit: Unit
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Take a partition's actions; yield totals, the group's attributes in place of its code."""
+        found = [batch for batch in batches if batch.num_rows]
+        if not found:
+            return
+        table = pa.Table.from_batches(found).combine_chunks()
+        shape, fold = ActionShape(self.unit), Fold(self.unit)
+        starts = _runs(table, _key_names(self.unit))
+        sizes = {
+            "cells": (np.float64, shape.cells),
+            "powers": (np.int32, shape.cells),
+            "extremes": (np.int64, shape.extremes),
+        }
+        for first, last in zip(starts, [*starts[1:], table.num_rows], strict=True):
+            mine = table.slice(first, last - first)
+            parts = (
+                np.stack(
+                    [
+                        np.frombuffer(blob, dtype=kind).reshape(shape.rows, width)
+                        for blob in mine.column(name).to_pylist()
+                    ]
+                )
+                for name, (kind, width) in sizes.items()
+            )
+            totals = fold.totals(mine.column("pane").to_numpy(), *parts)
+            columns = {}
+            for number in range(len(self.unit.group_by)):
+                value = mine.column(f"g{number}").slice(0, 1).combine_chunks()
+                columns[f"g{number}"] = value.take(pa.array(np.zeros(totals.num_rows, np.int64)))
+            for name in totals_fields(self.unit, exact=False).names:
+                if name != "group":
+                    columns[name] = totals.column(name)
+            yield from pa.table(columns).combine_chunks().to_batches()
+
+
+def _key_names(unit: Unit) -> list[str]:
+    names = [f"g{n}" for n in range(len(unit.group_by))]
+    return names + [f"k{n}" for n in range(len(unit.equivalence))]
+
+
+def _runs(table: pa.Table, names: list[str]) -> NDArray[np.int64]:
+    """Return where a run of rows with equal values in some columns begins."""
+    fresh = np.zeros(table.num_rows, dtype=np.bool_)
+    fresh[0] = True
+    for name in names:
+        fresh[1:] |= differs(table.column(name).combine_chunks())
+    return np.flatnonzero(fresh)

@@ -1,0 +1,10 @@
+"""Pane actions: what a pane's events do to whatever trends there were before it (DESIGN 5 and 8).
+
+An event changes a key's sums linearly, and so do all events of a pane together. The action of a
+pane is that linear map; panes may be worked on apart, in any order, and are then folded in theirs.
+"""
+
+from elsinore.trends.actions.action import ActionShape, PaneActions, can_be_cut, pane_of
+from elsinore.trends.actions.fold import Fold
+
+__all__ = ["ActionShape", "Fold", "PaneActions", "can_be_cut", "pane_of"]

@@ -1,0 +1,227 @@
+"""The first stage: a pane's events in, the pane's action out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from elsinore.plan import Path, Unit
+from elsinore.plan.merged import ancestors, field_index
+from elsinore.trends.actions.kernels import Sources, Steps, act
+from elsinore.trends.kernels import FOREVER
+from elsinore.trends.program import Layout, Update
+
+NODE_LIMIT = 48  # an action has as many rows: of more nodes it costs more than it saves
+
+
+def can_be_cut(unit: Unit) -> str | None:
+    """Return why a unit's keys cannot be cut by panes; None where they can.
+
+    >>> from elsinore.language import parse_workload
+    >>> from elsinore.plan import plan
+    >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 seconds;"
+    >>> can_be_cut(plan(parse_workload(text)).units[0]) is None
+    True
+    """
+    if unit.path is not Path.COARSE:
+        return "its events are kept one by one, and trends reach over panes by single events"
+    if unit.exact:
+        return "it computes with integers of any size"
+    if len(unit.merged.nodes) > NODE_LIMIT:
+        return f"its template has more than {NODE_LIMIT} states"
+    return None
+
+
+def pane_of(unit: Unit, span: int) -> tuple[int, int]:
+    """Return the length and the origin of panes, both in microseconds.
+
+    Every bound of a window is one of a pane. `span` is the length for queries without windows.
+    """
+    windows = [window for window in unit.merged.windows if window is not None]
+    if not windows:
+        return span, 0
+    origin = windows[0].origin
+    lengths = [length for window in windows for length in (window.within, window.step)]
+    return math.gcd(*lengths, *(window.origin - origin for window in windows)), origin
+
+
+@dataclass(frozen=True)
+class ActionShape:
+    """The cells of a unit's nodes, windows left out, and where each sum is found in each node."""
+
+    unit: Unit
+
+    @cached_property
+    def first_cell(self) -> NDArray[np.int64]:
+        """[node + 1] -> its first cell, the number of trends."""
+        return _starts([len(node.linear) for node in self.unit.merged.nodes])
+
+    @cached_property
+    def first_extreme(self) -> NDArray[np.int64]:
+        """[node + 1] -> its first extreme."""
+        return _starts([len(node.extremes) for node in self.unit.merged.nodes])
+
+    @property
+    def rows(self) -> int:
+        """The rows of an action: one for trends that begin, and one per node."""
+        return len(self.unit.merged.nodes) + 1
+
+    @property
+    def cells(self) -> int:
+        """The number of linear sums of all nodes."""
+        return int(self.first_cell[-1])
+
+    @property
+    def extremes(self) -> int:
+        """The number of extremes of all nodes."""
+        return int(self.first_extreme[-1])
+
+    @cached_property
+    def sources(self) -> Sources:
+        """Return where each sum is found in each node."""
+        nodes = self.unit.merged.nodes
+        before = ancestors(nodes)
+
+        def places(number: int, *, extreme: bool) -> list[list[int]]:
+            first = self.first_extreme if extreme else self.first_cell
+            found = []
+            for signature in nodes[number].extremes if extreme else nodes[number].linear:
+                index = (  # what does not come before a node has nothing to give it
+                    field_index(nodes[j], signature, before[j]) if j in before[number] else None
+                    for j in range(len(nodes))
+                )
+                found.append([-1 if i is None else int(first[j]) + i for j, i in enumerate(index)])
+            return found
+
+        cells = [places(number, extreme=False) for number in range(len(nodes))]
+        extremes = [places(number, extreme=True) for number in range(len(nodes))]
+        return Sources(
+            count=_codes(self.first_cell[:-1]),
+            node=_codes([number for number, held in enumerate(cells) for _ in held]),
+            place=_table([row for held in cells for row in held], len(nodes)),
+            extreme_node=_codes([number for number, held in enumerate(extremes) for _ in held]),
+            extreme_place=_table([row for held in extremes for row in held], len(nodes)),
+        )
+
+    def identity(self, panes: int) -> tuple[NDArray[Any], ...]:
+        """Return the actions of `panes` empty panes: cells, powers, extremes."""
+        cells = np.zeros((panes, self.rows, self.cells))
+        for node, cell in enumerate(self.first_cell[:-1]):
+            cells[:, node + 1, cell] = 1.0
+        powers = np.zeros(cells.shape, dtype=np.int32)
+        return cells, powers, np.full((panes, self.rows, self.extremes), FOREVER)
+
+    def steps(self, classes: Sequence[Sequence[Update]]) -> Steps:
+        """Return what classes of events do, as the kernel reads it."""
+        flat = [update for updates in classes for update in updates]
+        sums = [(update, number) for update in flat for number in range(len(update.sums))]
+        terms = [source for update, number in sums for source in update.sums[number].sources]
+        extremes = [(update, number) for update in flat for number in range(len(update.extremes))]
+        compared = [source for u, number in extremes for source in u.extremes[number].sources]
+        cell, extreme = self.first_cell, self.first_extreme
+        return Steps(
+            updates=_starts([len(updates) for updates in classes]),
+            start=np.array([update.start for update in flat], dtype=np.uint8),
+            node=_codes([update.node for update in flat]),
+            sums=_starts([len(update.sums) for update in flat]),
+            target=_codes([cell[update.node] + number for update, number in sums]),
+            contribution=_codes([update.sums[number].contribution for update, number in sums]),
+            terms=_starts([len(update.sums[number].sources) for update, number in sums]),
+            term=_codes([cell[node] + number for node, number in terms]),
+            extremes=_starts([len(update.extremes) for update in flat]),
+            extreme_target=_codes([extreme[update.node] + number for update, number in extremes]),
+            attribute=_codes([update.extremes[number].attribute for update, number in extremes]),
+            compared=_starts([len(update.extremes[number].sources) for update, number in extremes]),
+            compared_extreme=_codes(
+                [-1 if number is None else extreme[node] + number for node, number in compared]
+            ),
+            compared_cell=_codes([cell[node] for node, _ in compared]),
+        )
+
+
+class PaneActions:
+    """Computes the actions of panes from their events."""
+
+    def __init__(self, unit: Unit, *, ordered: bool) -> None:
+        self.shape = ActionShape(unit)
+        self._layout = Layout(unit)
+        self._ordered = ordered
+
+    def of(
+        self,
+        starts: NDArray[np.int64],
+        batch: pa.RecordBatch,
+        begun: tuple[NDArray[Any], ...] | None = None,
+    ) -> tuple[NDArray[Any], ...]:
+        """Return cells and powers [pane, row, cell] and extremes [pane, row, extreme].
+
+        `begun` is what the first pane's earlier events did, where it has some.
+
+        `starts`: [pane + 1] -> the rows of `batch` that are a pane's, in time order. The batch has
+        the columns `time`, `class`, and `sum:<name>` and `rank:<name>` as the operator's have.
+        """
+        unit = self.shape.unit
+        codes = batch.column("class").to_numpy()
+        kinds, classes = np.unique(codes, return_inverse=True)
+        updates: list[Sequence[Update]] = [
+            self._layout.updates(*unit.classes.decode(code)) if code >= 0 else ()
+            for code in kinds.tolist()
+        ]
+        steps = self.shape.steps(updates)
+        values, present = _matrix(batch, "sum:", unit.summed, np.float64)
+        orders, ordered = _matrix(batch, "rank:", unit.ranked, np.int64)
+        times = np.ascontiguousarray(batch.column("time").to_numpy(), dtype=np.int64)
+        cells, powers, extremes = self.shape.identity(len(starts) - 1)
+        if begun is not None:
+            cells[0], powers[0], extremes[0] = (part[0] for part in begun)
+        for pane in range(len(starts) - 1):
+            act(
+                steps,
+                starts[pane],
+                starts[pane + 1],
+                times,
+                classes.astype(np.int32),
+                values,
+                present,
+                orders,
+                ordered,
+                not self._ordered,
+                cells[pane],
+                powers[pane],
+                extremes[pane],
+            )
+        return cells, powers, extremes
+
+
+def _matrix(
+    batch: pa.RecordBatch, prefix: str, names: tuple[str, ...], kind: type[np.generic]
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    values = np.zeros((len(names), batch.num_rows), dtype=kind)
+    present = np.ones((len(names), batch.num_rows), dtype=np.uint8)
+    for row, name in enumerate(names):
+        column = batch.column(prefix + name)
+        if column.null_count:
+            present[row] = column.is_valid().to_numpy(zero_copy_only=False)
+            column = column.fill_null(0)
+        values[row] = column.to_numpy(zero_copy_only=False)
+    return values, present
+
+
+def _table(rows: Sequence[Sequence[int]], width: int) -> NDArray[np.int32]:
+    return np.array(rows, dtype=np.int32).reshape(len(rows), width)
+
+
+def _codes(values: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int32]:
+    return np.array(values, dtype=np.int32)
+
+
+def _starts(lengths: Sequence[int]) -> NDArray[np.int64]:
+    """Return where each of several consecutive runs begins, and the end of the last one."""
+    return np.concatenate(([0], np.cumsum(np.array(lengths, dtype=np.int64)))).astype(np.int64)
