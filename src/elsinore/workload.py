@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from elsinore.errors import (
     ElsinoreError,
@@ -17,7 +17,9 @@ from elsinore.language import parse_workload, render
 from elsinore.model import Query
 from elsinore.model import Workload as Queries
 from elsinore.plan import (
+    Granularity,
     Plan,
+    Sharing,
     bind,
     explain_json,
     explain_mermaid,
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
     from elsinore.runtime.times import TimeUnit
 
 ExplainFormat = Literal["text", "json", "mermaid", "svg"]
+SharingName = Literal["dynamic", "always", "never"]
+GranularityName = Literal["auto", "fine"]
+Mode = TypeVar("Mode", Granularity, Sharing)
 
 EXPLAINERS = {
     "text": explain_text,
@@ -54,11 +59,11 @@ class Workload:
     [{'window_start': 0, 'window_end': 10, 'count(*)': 3.0}]
     """
 
-    __slots__ = ("_plan", "_queries", "_source")
+    __slots__ = ("_plans", "_queries", "_source")
 
     def __init__(self, *queries: Query, exact: bool = False) -> None:
         self._queries = Queries(tuple(queries), exact=exact)
-        self._plan: Plan | None = None
+        self._plans: dict[Granularity, Plan] = {}
         self._source: Source | None = None
 
     @classmethod
@@ -83,16 +88,24 @@ class Workload:
 
         Raises UnsupportedError for a clause that no engine here can run.
         """
-        if self._plan is None:
+        return self.planned()
+
+    def planned(self, granularity: GranularityName = "auto") -> Plan:
+        """Return how the workload is run; `fine` keeps every event, the regime of the paper.
+
+        Raises UnsupportedError for a clause that no engine here can run.
+        """
+        asked = _member(Granularity, granularity, "granularity")
+        if asked not in self._plans:
             with self._pointing():
-                self._plan = plan(self._queries)
-        return self._plan
+                self._plans[asked] = plan(self._queries, granularity=asked)
+        return self._plans[asked]
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may be a mistake in queries that can be run, such as gaps between windows."""
         found = []
-        for template in (one for unit in self.plan.units for one in unit.templates):
+        for template in (one for unit in self.plan.units for one in unit.members):
             told = [*query_warnings(template.query), *template.warnings]
             if not template.accepting:
                 told.insert(0, "no events can match: its conditions contradict each other.")
@@ -108,6 +121,9 @@ class Workload:
         time_unit: TimeUnit = "s",
         order_by: str | Sequence[str] = (),
         rejects: bool = False,
+        sharing: SharingName = "dynamic",
+        granularity: GranularityName = "auto",
+        record: bool = False,
     ) -> Results[Any]:
         """Run the queries over the events in `data`; return a result per query.
 
@@ -118,7 +134,11 @@ class Workload:
         `time` and `type` are columns or SQL expressions over the columns; `time_unit` is the unit
         of numeric times; `order_by` names columns that order events of one time. Events without a
         time or a type raise InputError, unless `rejects` is true: then they are handed out as
-        `results.rejected`. Raises QueryError where a query does not fit the columns.
+        `results.rejected`.
+
+        `sharing` ("dynamic", "always", "never") and `granularity` ("auto", "fine") change how the
+        work is done, never a result; with `record`, `results.statistics` tells of every burst what
+        was decided. Raises QueryError where a query does not fit the columns.
         """
         from elsinore.runtime.options import RunOptions  # noqa: PLC0415 - engines load on first use
 
@@ -128,8 +148,10 @@ class Workload:
             time_unit=time_unit,
             order_by=(order_by,) if isinstance(order_by, str) else tuple(order_by),
             allow_rejects=rejects,
+            sharing=_member(Sharing, sharing, "sharing"),
+            record=record,
         )
-        ready = self.plan
+        ready = self.planned(granularity)
         with self._pointing():
             if is_spark_frame(data):
                 from elsinore.spark.driver import run as run_on_spark  # noqa: PLC0415 - an extra
@@ -190,6 +212,16 @@ class Workload:
 
     def __repr__(self) -> str:
         return f"Workload({', '.join(query.name for query in self)})"
+
+
+def _member(modes: type[Mode], name: str, what: str) -> Mode:
+    """Return a mode by its name."""
+    names = [mode.value for mode in modes]
+    if name not in names:
+        raise ElsinoreError(
+            f"Unknown {what} '{name}'.{did_you_mean(name, names)} Choices: {', '.join(names)}."
+        )
+    return modes(name)
 
 
 def is_spark_frame(data: object) -> bool:

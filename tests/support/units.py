@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.plan import Plan, Unit
+from elsinore.plan import Plan, Sharing, Unit
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import values
 from elsinore.runtime.finish import result_tables
 from elsinore.runtime.keys import encode_keys
 from elsinore.runtime.sql import whole
-from elsinore.trends import ExactTrends, TrendOperator, to_ranks
+from elsinore.trends import TrendsOperator, load_operator, operator_of, to_ranks
 
 SECOND = 1_000_000
 
@@ -46,10 +46,15 @@ class UnitInput:
         rows = (row for row in range(len(keys)) if keys[row] >= 0)
         return self.in_order(sorted(rows, key=lambda row: (groups[row], keys[row])))
 
-    def operator(self, *, exact: bool, one_slot: bool = False) -> ExactTrends | TrendOperator:
+    def operator(
+        self, *, one_slot: bool = False, sharing: Sharing = Sharing.DYNAMIC
+    ) -> TrendsOperator:
         """Return a new operator of the unit."""
-        kind = ExactTrends if exact else TrendOperator
-        return kind(self.unit, one_slot=one_slot)
+        return operator_of(self.unit, one_slot=one_slot, sharing=sharing)
+
+    def stopped(self, operator: TrendsOperator) -> TrendsOperator:
+        """Return an operator that goes on from what another one saved."""
+        return load_operator(self.unit, operator.save())
 
     def results(self, totals: Iterable[pa.RecordBatch]) -> dict[str, pa.Table]:
         """Return the result tables, windows in microseconds."""
@@ -92,6 +97,7 @@ def _unit_input(
         }
         | {f"sum:{name}": addend(name) for name in unit.summed}
         | {f"rank:{name}": to_ranks(column(name)) for name in unit.ranked}
+        | {f"pair:{name}": column(name) for name in unit.compared}
     )
     return UnitInput(
         unit,

@@ -153,13 +153,13 @@ def test_input_may_come_in_any_pieces_and_runs_may_stop_between_them(
     early = data.draw(st.booleans())
 
     def in_pieces(given_unit: UnitInput) -> list[pa.RecordBatch]:
-        operator = given_unit.operator(exact=workload.exact)
+        operator = given_unit.operator()
         totals = []
         edges = [0, *cuts, len(events)]
         for start, end, stop in zip(edges, edges[1:], stops, strict=False):
             totals.append(operator.process(given_unit.batch.slice(start, end - start)))
             if stop:
-                operator = type(operator).load(given_unit.unit, operator.save())
+                operator = given_unit.stopped(operator)
             if early and end < len(events):
                 totals.append(operator.close(events[end].time))
         return [*totals, operator.close()]
@@ -179,7 +179,7 @@ def test_only_the_order_within_a_key_matters(
         waiting: dict[int, list[int]] = {}
         for row in reversed(range(len(keys))):
             waiting.setdefault(keys[row], []).append(row)
-        operator = given_unit.operator(exact=workload.exact)
+        operator = given_unit.operator()
         rows = [waiting[keys[row]].pop() for row in order]
         return [operator.process(given_unit.in_order(rows)), operator.close()]
 
@@ -195,11 +195,11 @@ def test_keys_may_be_taken_one_after_another(
     stop = data.draw(st.booleans())
 
     def one_by_one(given_unit: UnitInput) -> list[pa.RecordBatch]:
-        operator = given_unit.operator(exact=workload.exact, one_slot=True)
+        operator = given_unit.operator(one_slot=True)
         batch = given_unit.by_key()
         first = operator.process(batch.slice(0, cut))
         if stop:
-            operator = type(operator).load(given_unit.unit, operator.save())
+            operator = given_unit.stopped(operator)
         return [first, operator.process(batch.slice(cut)), operator.close()]
 
     check_units(workload, events, one_by_one)
@@ -213,9 +213,9 @@ def test_a_run_may_stop_amid_simultaneous_events(exact: bool) -> None:
     events = [ReferenceEvent(0, "A", {})] * 5
 
     def stopped(given_unit: UnitInput) -> list[pa.RecordBatch]:
-        operator = given_unit.operator(exact=exact)
+        operator = given_unit.operator()
         totals = [operator.process(given_unit.batch.slice(0, 1)), operator.close(0)]
-        operator = type(operator).load(given_unit.unit, operator.save())
+        operator = given_unit.stopped(operator)
         return [*totals, operator.process(given_unit.batch.slice(1)), operator.close()]
 
     check_units(workload, events, stopped)

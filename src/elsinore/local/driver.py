@@ -24,7 +24,7 @@ from elsinore.runtime.results import Results
 from elsinore.runtime.schema import kind_of, schema_of
 from elsinore.runtime.sql import evaluate_sql, whole
 from elsinore.runtime.times import TimeKind, from_microseconds, kind_of_bounds, to_microseconds
-from elsinore.trends import ExactTrends, OperatorStatistics, TrendOperator, to_ranks
+from elsinore.trends import OperatorStatistics, bytes_per_key, operator_of, to_ranks
 
 STATE_LIMIT = 2**28  # bytes of state beyond which keys are taken one after another
 SEEN_TYPES = 12  # types listed in a warning
@@ -58,14 +58,14 @@ def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
     statistics: list[OperatorStatistics] = []
     numbers = type_numbers(stream.types, plan.types)
     for unit in plan.units:
-        found, counted = _run_unit(plan, unit, stream, numbers)
+        found, counted = _run_unit(plan, unit, stream, numbers, options)
         tables |= found
         statistics.append(counted)
     warnings = tuple(_type_warnings(plan, stream.types, numbers))
     return Results(
         {query.name: tables[query.name] for query in plan.workload},
         rejected=rejected,
-        statistics=tuple(statistics),
+        find_statistics=lambda: tuple(statistics),
         find_warnings=lambda: warnings,
     )
 
@@ -108,7 +108,7 @@ def _type_warnings(plan: Plan, types: pa.Array, numbers: NDArray[np.int32]) -> I
     shown = ", ".join(str(entry["values"]) for entry in seen[:SEEN_TYPES])
     more = f" and {len(seen) - SEEN_TYPES} more" if len(seen) > SEEN_TYPES else ""
     for unit in plan.units:
-        for template in unit.templates:
+        for template in unit.members:
             absent = sorted(missing.intersection(template.predicates))
             if absent:
                 yield (
@@ -118,7 +118,7 @@ def _type_warnings(plan: Plan, types: pa.Array, numbers: NDArray[np.int32]) -> I
 
 
 def _run_unit(
-    plan: Plan, unit: Unit, stream: Stream, numbers: NDArray[np.int32]
+    plan: Plan, unit: Unit, stream: Stream, numbers: NDArray[np.int32], options: RunOptions
 ) -> tuple[dict[str, pa.Table], OperatorStatistics]:
     groups = [stream.column(name) for name in unit.group_by]
     keys = encode_keys(
@@ -141,16 +141,20 @@ def _run_unit(
         }
         | {f"sum:{name}": _addend(stream.column(name), exact=exact) for name in unit.summed}
         | {f"rank:{name}": to_ranks(_plain(stream.column(name))) for name in unit.ranked}
+        | {f"pair:{name}": _plain(stream.column(name)) for name in unit.compared}
     )
     ordered = stream.ordered or not has_simultaneous(stream.times, keys.key, keys.count)
-    if exact:
-        operator: ExactTrends | TrendOperator = ExactTrends(unit, ordered=ordered)
-    elif keys.count * TrendOperator.bytes_per_key(unit) > STATE_LIMIT:
-        operator = TrendOperator(unit, one_slot=True, ordered=ordered)
+    one_slot = keys.count * bytes_per_key(unit) > STATE_LIMIT
+    if one_slot:
         rows, _ = rows_by_type(keys.key, keys.count)
         batch = batch.take(pa.array(rows))
-    else:
-        operator = TrendOperator(unit, ordered=ordered)
+    operator = operator_of(
+        unit,
+        one_slot=one_slot,
+        ordered=ordered,
+        sharing=options.sharing,
+        record=options.record,
+    )
     totals = pa.Table.from_batches([operator.process(batch), operator.close()])
     values_of_groups = [column.take(pa.array(keys.example)) for column in groups]
     types = {name: stream.column(name).type for name in unit.summed + unit.ranked}

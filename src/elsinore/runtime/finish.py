@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from elsinore.model.expression import Column
 from elsinore.model.query import Query
 from elsinore.model.window import Window
-from elsinore.plan import Template, Unit
+from elsinore.plan import GuardedTemplate, Template, Unit
 from elsinore.trends import merge, result_columns, totals_fields
 
 
@@ -34,13 +34,13 @@ def result_tables(
         template.query.name: _result_table(
             unit, template, merged.filter(pc.equal(merged.column("query"), number)), groups, types
         )
-        for number, template in enumerate(unit.templates)
+        for number, template in enumerate(unit.members)
     }
 
 
 def _result_table(
     unit: Unit,
-    template: Template,
+    template: Template | GuardedTemplate,
     totals: pa.Table,
     groups: Sequence[pa.Array],
     types: Mapping[str, pa.DataType],
@@ -67,7 +67,7 @@ def empty_result(
     """Return a result without rows, whose columns are those of all results of a query."""
     totals = totals_fields(unit, exact=exact).empty_table()
     groups = [pa.nulls(0, kind) for kind in group_types]
-    return _result_table(unit, unit.templates[number], totals, groups, types)
+    return _result_table(unit, unit.members[number], totals, groups, types)
 
 
 def group_column(query: Query, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from elsinore.plan import Sharing
 from elsinore.runtime.times import TimeUnit
 
 
@@ -14,6 +15,9 @@ class RunOptions:
     `time` and `type` are column names or SQL expressions over the columns; `time_unit` is the unit
     of numeric times; `order_by` names columns that order simultaneous events; `allow_rejects` lets
     a run go on without unusable events, which are then handed out beside the results.
+    `sharing` says what queries may share; with `record` the statistics keep each burst and what was
+    decided. On Spark, a key that has `skew_events` or more of the events, and more than a core's
+    share, is cut by panes.
     """
 
     time: str = "time"
@@ -21,3 +25,6 @@ class RunOptions:
     time_unit: TimeUnit = "s"
     order_by: tuple[str, ...] = ()
     allow_rejects: bool = False
+    sharing: Sharing = Sharing.DYNAMIC
+    record: bool = False
+    skew_events: int = 1_000_000

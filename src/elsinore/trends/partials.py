@@ -31,8 +31,8 @@ DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not ho
 
 def totals_fields(unit: Unit, *, exact: bool) -> pa.Schema:
     """Return the columns of a unit's totals."""
-    linear = max(len(one.aggregation.linear) for one in unit.templates)
-    extremes = max(len(one.aggregation.extremes) for one in unit.templates)
+    linear = max(len(one.aggregation.linear) for one in unit.members)
+    extremes = max(len(one.aggregation.extremes) for one in unit.members)
     fields = [("query", pa.int32()), ("group", pa.int32()), ("window", pa.int64())]
     for f in range(linear):
         if exact:

@@ -1,0 +1,271 @@
+"""The operator of the paths that keep events: rows are buffered until their windows end.
+
+What is kept is what open windows need and no more: the events of each key since the start of its
+earliest open window. Whole windows go to the path's evaluator, all of a batch's keys at once;
+cutting batches elsewhere, or stopping in between, cannot change what it sees.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from elsinore.errors import InputError, StateError
+from elsinore.plan import Sharing, Unit
+from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
+from elsinore.trends.kernels import FOREVER, NEVER
+from elsinore.trends.partials import merge, totals_fields
+from elsinore.trends.state import pack, unpack
+from elsinore.trends.statistics import OperatorStatistics
+
+CHUNK = 2**16  # rows that are worth a call of the evaluator
+
+
+class BufferedTrends:
+    """Aggregates trends of queries that look at single events; the contract is `TrendOperator`'s.
+
+    Beside its columns a batch has `pair:<name>` for each attribute of `unit.compared`, as it is in
+    the input.
+    """
+
+    def __init__(
+        self,
+        unit: Unit,
+        *,
+        one_slot: bool = False,
+        ordered: bool = False,
+        sharing: Sharing = Sharing.DYNAMIC,
+        record: bool = False,
+    ) -> None:
+        self.unit = unit
+        self.statistics = OperatorStatistics()
+        self._one_slot = one_slot
+        self._ordered = ordered
+        self._modes = (sharing, record)
+        self._evaluator: Evaluator = evaluator_of(
+            unit, by_time=not ordered, sharing=sharing, record=record
+        )
+        self._rows: list[pa.Table] = []
+        self._pending = 0  # rows that came since the evaluator was last called
+        self._kept = 0  # rows that it left for open windows
+        self._last = np.full(1, NEVER)  # [key] -> time of its last event
+        self._done: dict[int, int] = {}  # key -> windows that end by then are given out
+        self._current = (-1, -1)  # with `one_slot`: the key that goes on, and its group
+        self._totals: list[pa.Table] = []
+
+    @property
+    def open_group(self) -> int:
+        """With `one_slot`, the first group of which rows or totals wait; -1 where none does."""
+        return int(self._rows[0].column("group")[0].as_py()) if self._rows else self._current[1]
+
+    def process(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Take a batch; return totals that are final already (with `one_slot`), else none.
+
+        Raises InputError where a key's rows are not in time order.
+        """
+        self.statistics.events += batch.num_rows
+        taken = pc.greater_equal(batch.column("class"), 0)
+        wanted = pc.greater_equal(batch.column("key"), 0) if self.unit.keeps_all else taken
+        self.statistics.matched += int(pc.sum(taken).as_py() or 0)
+        batch = batch.filter(wanted)
+        if batch.num_rows:
+            self._check_order(batch)
+            self._rows.append(pa.Table.from_batches([batch]))
+            self._pending += batch.num_rows
+            if self._one_slot:
+                self._current = (batch.column("key")[-1].as_py(), batch.column("group")[-1].as_py())
+            if self._pending >= max(CHUNK, self._kept):
+                self._evaluate(None, everything=False)
+        if not self._one_slot:
+            return self._take(np.zeros(0, dtype=np.bool_))
+        totals = self._merged()
+        groups = totals.column("group").to_numpy()
+        waiting = [part.column("group").to_numpy() for part in self._rows]
+        return self._take(~np.isin(groups, np.concatenate([*waiting, [self._current[1]]])))
+
+    def close(self, until: int | None = None) -> pa.RecordBatch:
+        """Return the totals of all windows that end at or before `until`; None: of all windows."""
+        self._evaluate(until, everything=until is None)
+        totals = self._merged()
+        if until is None:
+            return self._take(np.ones(totals.num_rows, dtype=np.bool_))
+        return self._take(self._window_ends(totals) <= until)
+
+    def _check_order(self, batch: pa.RecordBatch) -> None:
+        keys = batch.column("key").to_numpy()
+        times = batch.column("time").to_numpy()
+        if self._one_slot:
+            keys = np.cumsum(np.concatenate(([keys[0] != self._current[0]], keys[1:] != keys[:-1])))
+            if keys[0]:
+                self._last[0] = NEVER
+            keys = keys - keys[0]
+        order = np.argsort(keys, kind="stable")
+        keys, times = keys[order], times[order]
+        most = int(keys[-1])
+        if most >= len(self._last):
+            grown = np.full(max(most + 1, 2 * len(self._last)), NEVER)
+            grown[: len(self._last)] = self._last
+            self._last = grown
+        first = np.concatenate(([True], keys[1:] != keys[:-1]))
+        before = np.where(first, self._last[keys], np.concatenate(([NEVER], times[:-1])))
+        wrong = np.flatnonzero(times < before)
+        if len(wrong):
+            raise InputError(
+                f"Events of a key are out of time order: time {times[wrong[0]]} came after a "
+                "later one. Sort the input by time."
+            )
+        last = np.concatenate((first[1:], [True]))
+        self._last[keys[last]] = times[last]
+        if self._one_slot:
+            self._last = self._last[most:][:1].copy()
+
+    def _evaluate(self, until: int | None, *, everything: bool) -> None:
+        """Give whole windows to the evaluator; keep the rows that open windows need."""
+        if not self._rows:
+            return
+        table = pa.concat_tables(self._rows).combine_chunks()
+        keys = table.column("key").to_numpy()
+        if np.any(keys[1:] < keys[:-1]) and not self._one_slot:
+            table = table.take(pa.array(np.argsort(keys, kind="stable")))
+            keys = table.column("key").to_numpy()
+        starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+        present = keys[starts]
+        bounds = np.concatenate((starts, [len(keys)])).astype(np.int64)
+        times = table.column("time").to_numpy()
+        ready = times[bounds[1:] - 1].astype(np.int64)
+        if until is not None:
+            ready = np.maximum(ready, until)
+        if everything:
+            ready[:] = FOREVER
+        elif self._one_slot:
+            ready[present != self._current[0]] = FOREVER
+        done = np.array([self._done.get(key, NEVER) for key in present.tolist()], dtype=np.int64)
+        totals = self._evaluator.evaluate(Part(table, bounds, done, ready))
+        if totals.num_rows:
+            groups = table.column("group").to_numpy()[starts]
+            codes = pa.array(groups[totals.column("key").to_numpy()], pa.int32())
+            place = totals.column_names.index("key")
+            self._totals.append(totals.set_column(place, "group", codes))
+            self._merged()
+        self.statistics.sharing = self._evaluator.statistics
+        needed = self._needed(ready)
+        keep = np.repeat(needed, np.diff(bounds)) <= times
+        keep &= np.repeat(ready != FOREVER, np.diff(bounds))
+        kept = table.filter(pa.array(keep))
+        size = table.nbytes + sum(part.nbytes for part in self._totals)
+        self.statistics.state_bytes = max(self.statistics.state_bytes, size)
+        self._rows = [kept] if kept.num_rows else []
+        self._pending, self._kept = 0, kept.num_rows
+        left = set(np.unique(kept.column("key").to_numpy()).tolist())
+        self._done = {
+            key: bound
+            for key, bound in zip(present.tolist(), ready.tolist(), strict=True)
+            if key in left
+        }
+
+    def _needed(self, ready: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each key the start of its earliest open window."""
+        needed = np.full(len(ready), FOREVER)
+        for window in {one.query.window for one in self.unit.members}:
+            if window is None:
+                return np.full(len(ready), NEVER)
+            bound = np.where(ready == FOREVER, 0, ready)
+            index = (bound - window.origin - window.within) // window.step + 1
+            needed = np.minimum(needed, window.origin + index * window.step)
+        return needed
+
+    def _window_ends(self, totals: pa.Table) -> NDArray[np.int64]:
+        queries = totals.column("query").to_numpy()
+        indices = totals.column("window").to_numpy()
+        ends = np.full(len(queries), FOREVER)
+        for number, one in enumerate(self.unit.members):
+            window = one.query.window
+            if window is not None:
+                mine = queries == number
+                ends[mine] = window.origin + window.step * indices[mine] + window.within
+        return ends
+
+    def _merged(self) -> pa.Table:
+        """Return all totals that wait, one row for each (query, group, window)."""
+        if not self._totals:
+            return totals_fields(self.unit, exact=self.unit.exact).empty_table()
+        self._totals = [merge(pa.concat_tables(self._totals))]
+        return self._totals[0]
+
+    def _take(self, chosen: NDArray[np.bool_]) -> pa.RecordBatch:
+        """Remove the chosen rows of the totals (none where it is empty) and return them."""
+        totals = self._merged()
+        mask = chosen if len(chosen) else np.zeros(totals.num_rows, dtype=np.bool_)
+        given = totals.filter(pa.array(mask)).combine_chunks()
+        rest = totals.filter(pa.array(~mask))
+        self._totals = [rest] if rest.num_rows else []
+        self.statistics.totals += given.num_rows
+        batches = given.to_batches()
+        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=given.schema)
+
+    def save(self) -> bytes:
+        """Return all that is needed to go on later as if never stopped."""
+        keys = list(self._done)
+        return pack(
+            self.unit.fingerprint,
+            {
+                "rows": _to_bytes(self._rows),
+                "waiting": _to_bytes(self._totals),
+                "last": self._last,
+                "done": np.array([keys, [self._done[key] for key in keys]], dtype=np.int64),
+                "counts": np.array([self._pending, self._kept, *self._current], dtype=np.int64),
+                "modes": np.array([self._one_slot, self._ordered, self._modes[1]]),
+                "sharing": np.array([list(Sharing).index(self._modes[0])]),
+                "statistics": np.array(
+                    [getattr(self.statistics, name) for name in _COUNTED], dtype=np.int64
+                ),
+            },
+        )
+
+    @classmethod
+    def load(cls, unit: Unit, blob: bytes) -> BufferedTrends:
+        """Return the operator that `save` made the bytes of.
+
+        Raises StateError where the bytes are damaged or of another version or workload.
+        """
+        arrays = unpack(unit.fingerprint, blob)
+        if "rows" not in arrays:
+            raise StateError("The saved state is of another path: plan the workload as before.")
+        one_slot, ordered, record = arrays["modes"].tolist()
+        sharing = list(Sharing)[int(arrays["sharing"][0])]
+        operator = cls(unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record)
+        operator._rows = _from_bytes(arrays["rows"])
+        operator._totals = _from_bytes(arrays["waiting"])
+        operator._last = arrays["last"]
+        operator._done = dict(zip(*arrays["done"].tolist(), strict=True))
+        pending, kept, key, group = arrays["counts"].tolist()
+        operator._pending, operator._kept = pending, kept
+        operator._current = (key, group)
+        for name, value in zip(_COUNTED, arrays["statistics"].tolist(), strict=True):
+            setattr(operator.statistics, name, value)
+        return operator
+
+
+_COUNTED = ("events", "matched", "classes", "totals", "state_bytes")
+
+
+def _to_bytes(tables: Sequence[pa.Table]) -> NDArray[np.uint8]:
+    """Return tables of one schema as the bytes of an Arrow stream; no bytes for none."""
+    if not tables:
+        return np.zeros(0, dtype=np.uint8)
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, tables[0].schema) as writer:
+        for table in tables:
+            writer.write_table(table)
+    return np.frombuffer(sink.getvalue(), dtype=np.uint8)
+
+
+def _from_bytes(stored: NDArray[np.uint8]) -> list[pa.Table]:
+    if len(stored) == 0:
+        return []
+    return [pa.ipc.open_stream(stored.tobytes()).read_all()]

@@ -1,0 +1,208 @@
+"""From buffered rows to what a path's evaluator reads, and from its sums to totals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from elsinore.numeric.exact import encode, extended
+from elsinore.plan import Path, Sharing, Unit
+from elsinore.trends.kernels import FOREVER
+from elsinore.trends.keyed import KeyedEvents, WindowTotals
+from elsinore.trends.partials import totals_fields
+from elsinore.trends.statistics import SharingStatistics
+
+TEMP = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of an operator's batches, key after key, with what is done and what is to be done.
+
+    `done`, `until`: [key] windows that end at or before them are given out already, or now.
+    """
+
+    table: pa.Table
+    starts: NDArray[np.int64]
+    done: NDArray[np.int64]
+    until: NDArray[np.int64]
+
+
+class Evaluator(Protocol):
+    """Sums up the trends of whole windows; totals have `key`, a place in `starts`, for `group`."""
+
+    @property
+    def statistics(self) -> list[SharingStatistics]:
+        """What was shared so far, for each sharing set."""
+
+    def evaluate(self, part: Part) -> pa.Table:
+        """Return the totals of all windows that end after `done` and at or before `until`."""
+
+
+def evaluator_of(unit: Unit, *, by_time: bool, sharing: Sharing, record: bool) -> Evaluator:
+    """Return the evaluator of a unit's path.
+
+    `by_time`: events of one time do not precede one another; else each is its own moment.
+    """
+    if unit.path is Path.SETS:
+        return _Sets(unit, by_time)
+    if unit.path is Path.GRAPH:
+        return _Graph(unit, by_time)
+    return _Shared(unit, by_time, sharing, record)
+
+
+class _Shared:
+    def __init__(self, unit: Unit, by_time: bool, sharing: Sharing, record: bool) -> None:
+        self.unit = unit
+        from elsinore.trends.hamlet import HamletEvaluator
+
+        self._inner = HamletEvaluator(unit, sharing=sharing, by_time=by_time, record=record)
+
+    @property
+    def statistics(self) -> list[SharingStatistics]:
+        return self._inner.statistics
+
+    def evaluate(self, part: Part) -> pa.Table:
+        from elsinore.trends.graph import ComparedColumns
+
+        columns = ComparedColumns.of(_raw(self.unit, part.table))
+        return _totals(self.unit, self._inner.evaluate(_keyed(self.unit, part, columns)))
+
+
+class _Graph:
+    def __init__(self, unit: Unit, by_time: bool) -> None:
+        self.unit = unit
+        self.statistics: list[SharingStatistics] = []
+        from elsinore.trends.graph import GraphEvaluator
+
+        self._inner = GraphEvaluator(unit, by_time=by_time)
+
+    def evaluate(self, part: Part) -> pa.Table:
+        from elsinore.trends.graph import ComparedColumns
+
+        columns = ComparedColumns.of(_raw(self.unit, part.table))
+        return _totals(self.unit, self._inner.evaluate(_keyed(self.unit, part, columns), columns))
+
+
+class _Sets:
+    def __init__(self, unit: Unit, by_time: bool) -> None:
+        self.unit = unit
+        self.statistics: list[SharingStatistics] = []
+        from elsinore.trends.sets import SetsEvaluator
+
+        self._inner = SetsEvaluator(unit, by_time=by_time)
+
+    def evaluate(self, part: Part) -> pa.Table:
+        from elsinore.trends.sets import SetEvents
+
+        unit, table = self.unit, part.table
+        rows = {name: _values(table.column(f"pair:{name}")) for name in unit.compared}
+        rows |= {name: _values(table.column(f"sum:{name}")) for name in unit.summed}
+        found = self._inner.evaluate(
+            SetEvents(
+                starts=part.starts,
+                done=part.done,
+                until=part.until,
+                times=_ints(table, "time"),
+                codes=_ints(table, "class"),
+                rows=rows,
+                ranks={name: table.column(f"rank:{name}").to_pylist() for name in unit.ranked},
+            )
+        )
+        schema = _keyed_schema(unit, exact=unit.exact)
+        linear = max(len(one.aggregation.linear) for one in unit.members)
+        extremes = sum(name.startswith("extreme") for name in schema.names)
+        columns: dict[str, list[Any]] = {
+            "query": [total.query for total in found],
+            "key": [total.key for total in found],
+            "window": [total.window for total in found],
+        }
+        for f in range(linear):
+            numbers = [total.cells[f] if f < len(total.cells) else 0 for total in found]
+            if unit.exact:
+                columns[f"digits{f}"] = [encode(number) for number in numbers]
+            else:
+                pairs = [extended(number) for number in numbers]
+                columns[f"cell{f}"] = [mantissa for mantissa, _ in pairs]
+                columns[f"power{f}"] = [power for _, power in pairs]
+        for x in range(extremes):
+            columns[f"extreme{x}"] = [
+                total.extremes[x] if x < len(total.extremes) else int(FOREVER) for total in found
+            ]
+        return pa.table(columns, schema=schema)
+
+
+def _raw(unit: Unit, table: pa.Table) -> dict[str, pa.Array]:
+    return {name: _whole(table.column(f"pair:{name}")) for name in unit.compared}
+
+
+def _keyed(unit: Unit, part: Part, columns: ComparedColumns) -> KeyedEvents:
+    values, present = _matrix(part.table, "sum:", unit.summed, np.float64)
+    orders, ordered = _matrix(part.table, "rank:", unit.ranked, np.int64)
+    return KeyedEvents(
+        starts=part.starts,
+        done=part.done,
+        until=part.until,
+        times=_ints(part.table, "time"),
+        codes=_ints(part.table, "class"),
+        values=values,
+        present=present,
+        orders=orders,
+        ordered=ordered,
+        compared=columns.compared,
+        known=columns.known,
+        numbers=columns.numbers,
+        mixed=columns.mixed,
+    )
+
+
+def _totals(unit: Unit, found: WindowTotals) -> pa.Table:
+    schema = _keyed_schema(unit, exact=False)
+    columns = {"query": found.query, "key": found.key, "window": found.window}
+    for f in range(found.cells.shape[1]):
+        columns[f"cell{f}"], columns[f"power{f}"] = found.cells[:, f], found.powers[:, f]
+    for x in range(found.extremes.shape[1]):
+        columns[f"extreme{x}"] = found.extremes[:, x]
+    arrays = [pa.array(np.ascontiguousarray(columns[name])) for name in schema.names]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _keyed_schema(unit: Unit, *, exact: bool) -> pa.Schema:
+    schema = totals_fields(unit, exact=exact)
+    return schema.set(schema.get_field_index("group"), pa.field("key", pa.int32()))
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """Return a column's values as Python's, NaN as None."""
+    return [
+        None if isinstance(value, float) and math.isnan(value) else value
+        for value in column.to_pylist()
+    ]
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _ints(table: pa.Table, name: str) -> NDArray[np.int64]:
+    return np.ascontiguousarray(table.column(name).to_numpy(), dtype=np.int64)
+
+
+def _matrix(
+    table: pa.Table, prefix: str, names: tuple[str, ...], kind: type[np.generic]
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Return columns as rows of one matrix, nulls as 0, and where they are not null."""
+    values = np.zeros((len(names), table.num_rows), dtype=kind)
+    present = np.ones((len(names), table.num_rows), dtype=np.uint8)
+    for row, name in enumerate(names):
+        column = table.column(prefix + name)
+        if column.null_count:
+            present[row] = column.is_valid().to_numpy()
+            column = column.fill_null(0)
+        values[row] = column.to_numpy()
+    return values, present

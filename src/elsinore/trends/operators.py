@@ -1,0 +1,70 @@
+"""The operators of all paths, by one contract."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import pyarrow as pa
+
+from elsinore.plan import Path, Sharing, Unit
+from elsinore.trends.buffered import BufferedTrends
+from elsinore.trends.exact import ExactTrends
+from elsinore.trends.operator import TrendOperator
+from elsinore.trends.statistics import OperatorStatistics
+
+
+class TrendsOperator(Protocol):
+    """What all trend operators have in common (DESIGN 4)."""
+
+    unit: Unit
+    statistics: OperatorStatistics
+
+    @property
+    def open_group(self) -> int:
+        """The group of the key that goes on, with `one_slot`; -1 where there is none yet."""
+
+    def process(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Take a batch; return totals that are final already (with `one_slot`), else none."""
+
+    def close(self, until: int | None = None) -> pa.RecordBatch:
+        """Return the totals of all windows that end at or before `until`; None: of all windows."""
+
+    def save(self) -> bytes:
+        """Return all that is needed to go on later as if never stopped."""
+
+
+def operator_of(
+    unit: Unit,
+    *,
+    one_slot: bool = False,
+    ordered: bool = False,
+    sharing: Sharing = Sharing.DYNAMIC,
+    record: bool = False,
+) -> TrendsOperator:
+    """Return a new operator for a unit: that of its path.
+
+    `one_slot`: keys come one after another, those of a group together, and never again. `ordered`:
+    each event is a moment of its own. `record`: each burst and what was decided is kept.
+    """
+    if unit.path is not Path.COARSE:
+        return BufferedTrends(
+            unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record
+        )
+    if unit.exact:
+        return ExactTrends(unit, one_slot=one_slot, ordered=ordered)
+    return TrendOperator(unit, one_slot=one_slot, ordered=ordered)
+
+
+def load_operator(unit: Unit, blob: bytes) -> TrendsOperator:
+    """Return the operator that `save` made the bytes of.
+
+    Raises StateError where the bytes are damaged or of another version or workload.
+    """
+    if unit.path is not Path.COARSE:
+        return BufferedTrends.load(unit, blob)
+    return (ExactTrends if unit.exact else TrendOperator).load(unit, blob)
+
+
+def bytes_per_key(unit: Unit) -> int:
+    """Return how much memory each key takes, beside the events that are kept."""
+    return TrendOperator.bytes_per_key(unit) if unit.path is Path.COARSE and not unit.exact else 0

@@ -1,0 +1,157 @@
+"""All that SEMANTICS 3 promises, in combination, against the reference engine.
+
+Workloads with predicates between events, anchors, NOT, AND and all strategies, run by every path,
+sharing mode and granularity, in pieces, stopped and started again.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from elsinore.errors import InvalidWorkloadError, QueryError
+from elsinore.local import run
+from elsinore.model import Workload
+from elsinore.plan import Granularity, Plan, Sharing, plan
+from elsinore.runtime.options import RunOptions
+from elsinore.trends.reference import ReferenceEvent
+from support.trends import Feature, table_of, trend_cases
+from support.units import UnitInput, unit_inputs
+from trends.test_against_reference import check
+
+often = settings(
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "200")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+ALL = tuple(Feature)
+Case = tuple[Workload, list[ReferenceEvent]]
+SHARED = (Feature.ADJACENT,)
+
+
+def planned(workload: Workload, granularity: Granularity = Granularity.AUTO) -> Plan:
+    """Plan a workload; give up one that is refused, as some predicates drawn are."""
+    try:
+        return plan(workload, granularity=granularity)
+    except (QueryError, InvalidWorkloadError):
+        assume(False)
+        raise
+
+
+@often
+@given(
+    trend_cases(exact=None, features=ALL),
+    st.sampled_from(Sharing),
+    st.sampled_from(Granularity),
+)
+def test_results_are_those_of_every_trend_built(
+    case: Case, sharing: Sharing, granularity: Granularity
+) -> None:
+    workload, events = case
+    ready = planned(workload, granularity)
+    results = run(ready, table_of(events), RunOptions(sharing=sharing))
+    for query in workload:
+        check(query, events, results[query.name], exact=workload.exact)
+
+
+@often
+@given(trend_cases(features=SHARED), st.sampled_from(Sharing), st.sampled_from(Granularity))
+def test_predicates_between_neighbours_are_right_in_every_mode(
+    case: Case, sharing: Sharing, granularity: Granularity
+) -> None:
+    workload, events = case
+    ready = planned(workload, granularity)
+    results = run(ready, table_of(events), RunOptions(sharing=sharing))
+    for query in workload:
+        check(query, events, results[query.name], exact=False)
+
+
+@often
+@given(trend_cases(exact=None, features=ALL), st.data())
+def test_a_tie_breaking_column_puts_simultaneous_events_in_order(
+    case: Case, data: st.DataObject
+) -> None:
+    workload, events = case
+    ready = planned(workload)
+    rows = data.draw(st.permutations(range(len(events))))
+    table = table_of(events).append_column("seq", pa.array(range(len(events)), pa.int64()))
+    results = run(ready, table.take(pa.array(rows, pa.int64())), RunOptions(order_by=("seq",)))
+    for query in workload:
+        check(query, events, results[query.name], exact=workload.exact, ordered=True)
+
+
+@often
+@given(trend_cases(exact=None, features=ALL), st.data())
+def test_input_may_come_in_any_pieces_and_runs_may_stop_between_them(
+    case: Case, data: st.DataObject
+) -> None:
+    workload, events = case
+    ready = planned(workload)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(events)), max_size=4)))
+    stops = data.draw(st.lists(st.booleans(), min_size=5, max_size=5))
+    early = data.draw(st.booleans())
+
+    def in_pieces(given_unit: UnitInput) -> list[pa.RecordBatch]:
+        operator = given_unit.operator(sharing=data.draw(st.sampled_from(Sharing)))
+        totals = []
+        edges = [0, *cuts, len(events)]
+        for start, end, stop in zip(edges, edges[1:], stops, strict=False):
+            totals.append(operator.process(given_unit.batch.slice(start, end - start)))
+            if stop:
+                operator = given_unit.stopped(operator)
+            if early and end < len(events):
+                totals.append(operator.close(events[end].time))
+        return [*totals, operator.close()]
+
+    check_each(workload, ready, events, in_pieces)
+
+
+@often
+@given(trend_cases(exact=None, features=ALL), st.data())
+def test_only_the_order_within_a_key_matters(case: Case, data: st.DataObject) -> None:
+    workload, events = case
+    ready = planned(workload)
+    order = data.draw(st.permutations(range(len(events))))
+
+    def interleaved(given_unit: UnitInput) -> list[pa.RecordBatch]:
+        keys = given_unit.keys
+        waiting: dict[int, list[int]] = {}
+        for row in reversed(range(len(keys))):
+            waiting.setdefault(keys[row], []).append(row)
+        operator = given_unit.operator()
+        rows = [waiting[keys[row]].pop() for row in order]
+        return [operator.process(given_unit.in_order(rows)), operator.close()]
+
+    check_each(workload, ready, events, interleaved)
+
+
+@often
+@given(trend_cases(exact=None, features=ALL), st.data())
+def test_keys_may_be_taken_one_after_another(case: Case, data: st.DataObject) -> None:
+    workload, events = case
+    ready = planned(workload)
+    cut = data.draw(st.integers(0, len(events)))
+    stop = data.draw(st.booleans())
+
+    def one_by_one(given_unit: UnitInput) -> list[pa.RecordBatch]:
+        operator = given_unit.operator(one_slot=True)
+        batch = given_unit.by_key()
+        first = operator.process(batch.slice(0, cut))
+        if stop:
+            operator = given_unit.stopped(operator)
+        return [first, operator.process(batch.slice(cut)), operator.close()]
+
+    check_each(workload, ready, events, one_by_one)
+
+
+def check_each(workload: Workload, ready: Plan, events: list[ReferenceEvent], how: Any) -> None:
+    """Compare the results of units driven in some way with the reference's."""
+    for given_unit in unit_inputs(ready, table_of(events), exact=workload.exact):
+        results = given_unit.results(how(given_unit))
+        for member in given_unit.unit.members:
+            name = member.query.name
+            check(member.query, events, results[name], exact=workload.exact, unit=1)
