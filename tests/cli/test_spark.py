@@ -52,6 +52,14 @@ def test_results_are_printed_as_tables(tmp_path: Path) -> None:
     assert "2 rows" in done.stdout
 
 
+def test_statistics_of_the_workers_are_printed(tmp_path: Path) -> None:
+    done = call(tmp_path, "--stats")
+    assert done.exit_code == 0, done.stderr
+    table = done.stdout.split("Statistics, by pass")[1]
+    (row,) = [line for line in table.splitlines() if line.startswith("│")]
+    assert row.split("│")[1:4] == ["    1 ", "      5 ", "       5 "]  # pass, events, matched
+
+
 def test_unusable_events_stop_the_run(tmp_path: Path) -> None:
     done = call(tmp_path, times=[1, None, 3, 12, 13])
     assert done.exit_code == 1

@@ -20,8 +20,13 @@ from elsinore.cli import app
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-DOCUMENTS = ["README.md", "examples/README.md"]
-EXAMPLES = {"trips": "ridesharing", "pools": "ridesharing", "abc": "abc"}
+DOCUMENTS = ["README.md", "examples/README.md", "examples/ridesharing/README.md"]
+EXAMPLES = {
+    "trips": "ridesharing",
+    "pools": "ridesharing",
+    "abc": "abc",
+    "ridesharing/introduction": "ridesharing",
+}
 
 
 def blocks(document: str) -> list[tuple[str, str]]:
@@ -83,4 +88,8 @@ def test_examples_give_results_and_no_warnings(name: str) -> None:
 
 
 def test_every_example_is_tried() -> None:
-    assert {path.stem for path in (ROOT / "examples").glob("*.cep")} == set(EXAMPLES)
+    examples = ROOT / "examples"
+    found = {
+        path.relative_to(examples).with_suffix("").as_posix() for path in examples.rglob("*.cep")
+    }
+    assert found == set(EXAMPLES)

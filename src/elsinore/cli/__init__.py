@@ -1,4 +1,4 @@
-"""The command line: `elsinore run`, `check`, `explain`, `generate` and `demo`."""
+"""The command line: `elsinore run`, `check`, `explain`, `report`, `generate`, `demo`."""
 
 from elsinore.cli.app import app, main
 

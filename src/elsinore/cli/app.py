@@ -11,6 +11,7 @@ from elsinore.cli.check import check
 from elsinore.cli.demo import demo
 from elsinore.cli.explain import explain
 from elsinore.cli.generate import generate
+from elsinore.cli.report import report
 from elsinore.cli.run import run
 
 app = typer.Typer(
@@ -20,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (run, check, explain, generate, demo):
+for command in (run, check, explain, report, generate, demo):
     app.command()(command)
 
 

@@ -36,6 +36,21 @@ class Unit(StrEnum):
     us = "us"
 
 
+class SharingMode(StrEnum):
+    """Which bursts queries share."""
+
+    dynamic = "dynamic"
+    always = "always"
+    never = "never"
+
+
+class GranularityMode(StrEnum):
+    """Whether sums of events are kept, or every event."""
+
+    auto = "auto"
+    fine = "fine"
+
+
 WorkloadFile = Annotated[
     Path, typer.Argument(metavar="WORKLOAD.cep", help="The file with the queries.")
 ]
@@ -47,8 +62,33 @@ Events = Annotated[
 ]
 OptionalEvents = Annotated[
     Path | None,
+    typer.Option("--events", metavar="PATH", help="Events that the queries are to fit."),
+]
+TimeOption = Annotated[
+    str, typer.Option("--time", metavar="EXPR", help="The time: a column or SQL expression.")
+]
+TypeOption = Annotated[
+    str, typer.Option("--type", metavar="EXPR", help="The type: a column or SQL expression.")
+]
+TimeUnitOption = Annotated[
+    Unit, typer.Option("--time-unit", help="The unit of times that are numbers.")
+]
+OrderByOption = Annotated[
+    list[str] | None,
+    typer.Option("--order-by", metavar="COL", help="Orders events of one time; repeatable."),
+]
+SharingOption = Annotated[
+    SharingMode,
     typer.Option(
-        "--events", metavar="PATH", help="Events that the queries are to fit; only looked at."
+        "--sharing",
+        help="What queries share: the bursts where it pays, all, or none. Results are the same.",
+    ),
+]
+GranularityOption = Annotated[
+    GranularityMode,
+    typer.Option(
+        "--granularity",
+        help="Keep sums wherever they do (auto), or every event (fine). Results are the same.",
     ),
 ]
 Debug = Annotated[

@@ -128,15 +128,31 @@ def print_table(
         table.add_column(name, justify="right" if numbers else "left", overflow="fold")
     for row in rows[:shown]:
         table.add_row(*(cell(value) for value in row))
-    console = Console(markup=False, highlight=False, emoji=False)
-    if not console.is_terminal:
-        console = Console(
-            markup=False, highlight=False, emoji=False, width=PIPE_WIDTH, file=sys.stdout
-        )
+    console = _output()
     console.print(table)
     more = total - min(total, shown)
     count = f"{total:,} row{'' if total == 1 else 's'}"
     console.print(f"{count}, of which {more:,} are not shown\n" if more else f"{count}\n")
+
+
+def plain_table(title: str, rows: Sequence[tuple[str, str]]) -> None:
+    """Print a table of names with a value each."""
+    table = Table(title=title, title_justify="left", title_style="bold", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for row in rows:
+        table.add_row(*row)
+    console = _output()
+    console.print(table)
+    console.print()
+
+
+def _output() -> Console:
+    """Return the standard output: as wide as the terminal, or as a file's tables may be."""
+    console = Console(markup=False, highlight=False, emoji=False)
+    if console.is_terminal:
+        return console
+    return Console(markup=False, highlight=False, emoji=False, width=PIPE_WIDTH, file=sys.stdout)
 
 
 def _is_number(value: object) -> bool:

@@ -60,7 +60,7 @@ def run_demo(table: pa.Table, out: Path, master: str) -> None:
         bar.begin("Starting Spark")
         with session(master, SHORT_RUN) as spark:
             bar.done()
-            answers, warnings = run_steps(job, spark.read.parquet(str(job.events)), bar)
+            answers, warnings, _ = run_steps(job, spark.read.parquet(str(job.events)), bar)
     for warning in warnings:
         warn(warning)
     _tell(job, table.num_rows, answers)

@@ -1,4 +1,4 @@
-"""`elsinore explain`: what a run would do."""
+"""`elsinore explain`: what a run would do, and what a trial run over the first events shared."""
 
 from __future__ import annotations
 
@@ -7,9 +7,28 @@ from typing import Annotated
 
 import typer
 
-from elsinore.cli.arguments import Debug, OptionalEvents, WorkloadFile, read_workload
-from elsinore.cli.console import reported
-from elsinore.cli.events import schema_of_events
+from elsinore.cli.arguments import (
+    Debug,
+    GranularityMode,
+    GranularityOption,
+    OptionalEvents,
+    OrderByOption,
+    SharingMode,
+    SharingOption,
+    TimeOption,
+    TimeUnitOption,
+    TypeOption,
+    Unit,
+    WorkloadFile,
+    existing,
+    read_workload,
+)
+from elsinore.cli.console import reported, steps
+from elsinore.cli.job import Job
+from elsinore.plan.explain import Sample, explain_json, explain_text
+from elsinore.workload import EXPLAINERS
+
+SAMPLE = 100_000
 
 
 class Form(StrEnum):
@@ -26,10 +45,69 @@ def explain(
     workload: WorkloadFile,
     events: OptionalEvents = None,
     form: Annotated[Form, typer.Option("--format", help="Words, data or a picture.")] = Form.text,
+    sample: Annotated[
+        int,
+        typer.Option(
+            "--sample",
+            min=0,
+            metavar="N",
+            help="With --events: run over the first N by time and tell what was shared; 0: do not.",
+        ),
+    ] = SAMPLE,
+    time: TimeOption = "time",
+    type: TypeOption = "type",  # noqa: A002 - the option's name
+    time_unit: TimeUnitOption = Unit.s,
+    order_by: OrderByOption = None,
+    sharing: SharingOption = SharingMode.dynamic,
+    granularity: GranularityOption = GranularityMode.auto,
     debug: Debug = False,  # noqa: ARG001 - read by `reported`
 ) -> None:
-    """Tell how the queries will be run, in words, as JSON, or as a picture."""
+    """Tell how the queries will be run, in words, as JSON, or as a picture.
+
+    With --events, words and JSON also tell what was shared in a run over the first of them, in this
+    process.
+    """
     queries = read_workload(workload)
+    plan = queries.planned(granularity.value)
+    told = form in {Form.text, Form.json}
+    found = None
     if events is not None:
-        queries.check(schema_of_events(events))
-    typer.echo(queries.explain(form.value).rstrip("\n"))
+        job = Job(
+            workload=queries,
+            events=existing(events),
+            time=time,
+            type=type,
+            time_unit=time_unit.value,
+            order_by=tuple(order_by or ()),
+            sharing=sharing.value,
+            granularity=granularity.value,
+        )
+        found = _sample(job, sample if told else 0)
+    if form is Form.text:
+        shown = explain_text(plan, found)
+    elif form is Form.json:
+        shown = explain_json(plan, found)
+    else:
+        shown = EXPLAINERS[form.value](plan)
+    typer.echo(shown.rstrip("\n"))
+
+
+def _sample(job: Job, most: int) -> Sample | None:
+    """Check that the events fit the queries, and run these over the first of them."""
+    from elsinore.cli.events import check_columns  # noqa: PLC0415 - loads Arrow
+    from elsinore.runtime.files import read_events  # noqa: PLC0415
+
+    with steps(2) as bar:
+        bar.begin("Reading events")
+        table = read_events(job.events)
+        job.workload.check(table.schema)
+        bar.done()
+        if most == 0:
+            return None
+        check_columns(job, table)
+        bar.begin(f"Running over the first {min(most, table.num_rows):,} events")
+        from elsinore.cli.sample import sampled  # noqa: PLC0415 - loads Numba
+
+        found = sampled(job, table, most)
+        bar.done()
+        return found

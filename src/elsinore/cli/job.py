@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from elsinore.cli.console import ArgumentError
-from elsinore.workload import Workload
+from elsinore.workload import GranularityName, SharingName, Workload
 
 if TYPE_CHECKING:
     from elsinore.runtime.files import FileFormat
@@ -30,7 +30,10 @@ class Job:
     out: Path | None = None
     form: OutputFormat = "parquet"
     rejects: Path | None = None
+    sharing: SharingName = "dynamic"
+    granularity: GranularityName = "auto"
     stats: bool = False
+    record: bool = False
 
     def run(self, data: Any) -> Results[Any]:
         """Run the workload over events in this process, or over a Spark data frame of them."""
@@ -41,6 +44,9 @@ class Job:
             time_unit=self.time_unit,
             order_by=self.order_by,
             rejects=self.rejects is not None,
+            sharing=self.sharing,
+            granularity=self.granularity,
+            record=self.record,
         )
 
     @property

@@ -11,7 +11,15 @@ from elsinore.cli.arguments import (
     Debug,
     Engine,
     Events,
+    GranularityMode,
+    GranularityOption,
+    OrderByOption,
+    SharingMode,
+    SharingOption,
     TableFormat,
+    TimeOption,
+    TimeUnitOption,
+    TypeOption,
     Unit,
     WorkloadFile,
     existing,
@@ -25,19 +33,10 @@ from elsinore.cli.job import Job
 def run(
     workload: WorkloadFile,
     events: Events,
-    time: Annotated[
-        str, typer.Option("--time", metavar="EXPR", help="The time: a column or SQL expression.")
-    ] = "time",
-    type: Annotated[  # noqa: A002 - the option's name
-        str, typer.Option("--type", metavar="EXPR", help="The type: a column or SQL expression.")
-    ] = "type",
-    time_unit: Annotated[
-        Unit, typer.Option("--time-unit", help="The unit of times that are numbers.")
-    ] = Unit.s,
-    order_by: Annotated[
-        list[str] | None,
-        typer.Option("--order-by", metavar="COL", help="Orders events of one time; repeatable."),
-    ] = None,
+    time: TimeOption = "time",
+    type: TypeOption = "type",  # noqa: A002 - the option's name
+    time_unit: TimeUnitOption = Unit.s,
+    order_by: OrderByOption = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Where results go; else they are printed."),
@@ -49,6 +48,8 @@ def run(
     master: Annotated[
         str, typer.Option("--master", metavar="URL", help="Spark's master.")
     ] = "local[*]",
+    sharing: SharingOption = SharingMode.dynamic,
+    granularity: GranularityOption = GranularityMode.auto,
     exact: Annotated[
         bool, typer.Option("--exact", help="Compute with integers of any size.")
     ] = False,
@@ -57,7 +58,7 @@ def run(
         typer.Option("--rejects", metavar="PATH", help="Where events go that cannot be used."),
     ] = None,
     stats: Annotated[
-        bool, typer.Option("--stats", help="Print what the operators counted.")
+        bool, typer.Option("--stats", help="Print what the operators counted, and what was shared.")
     ] = False,
     debug: Debug = False,  # noqa: ARG001 - read by `reported`
 ) -> None:
@@ -80,6 +81,8 @@ def run(
         out=out,
         form=form.value,
         rejects=rejects,
+        sharing=sharing.value,
+        granularity=granularity.value,
         stats=stats,
     )
     if engine is Engine.local:

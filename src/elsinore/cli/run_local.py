@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from time import perf_counter
 
 import pyarrow as pa
 import typer
 
 from elsinore.cli.console import (
     SHOWN_ROWS,
-    ArgumentError,
     events_text,
     print_table,
     say,
     steps,
     warn,
 )
+from elsinore.cli.events import check_columns
 from elsinore.cli.job import Job
-from elsinore.errors import InputError
+from elsinore.cli.statistics import print_statistics
 from elsinore.runtime.files import read_events
 from elsinore.runtime.outputs import write_table
-from elsinore.runtime.results import Results
-from elsinore.runtime.sql import evaluate_sql
 
 
 def run_local(job: Job) -> None:
@@ -30,10 +28,12 @@ def run_local(job: Job) -> None:
     with steps(2) as bar:
         bar.begin("Reading events")
         table = read_events(job.events)
-        _check_columns(job, table)
+        check_columns(job, table)
         bar.done()
         bar.begin("Running the queries")
+        begun = perf_counter()
         results = job.run(table)
+        seconds = perf_counter() - begun
         bar.done()
     for warning in results.warnings:
         warn(warning)
@@ -50,18 +50,7 @@ def run_local(job: Job) -> None:
             write_table(found, place, job.form)
             typer.echo(f"{name}: {found.num_rows:,} rows written to {place}")
     if job.stats:
-        _print_statistics(results)
-
-
-def _check_columns(job: Job, table: pa.Table) -> None:
-    """Raise ArgumentError for columns that the options name and the events lack."""
-    empty = table.schema.empty_table()
-    named = [("time", job.time), ("type", job.type), *(("order", name) for name in job.order_by)]
-    for what, text in named:
-        try:
-            evaluate_sql(text, empty, what)
-        except InputError as error:
-            raise ArgumentError(str(error)) from error
+        print_statistics(results.statistics, seconds)
 
 
 def print_result(name: str, found: pa.Table, shown: int = SHOWN_ROWS) -> None:
@@ -70,15 +59,3 @@ def print_result(name: str, found: pa.Table, shown: int = SHOWN_ROWS) -> None:
     columns = [column.to_pylist() for column in first.columns]
     rows = list(zip(*columns, strict=True))
     print_table(name, found.column_names, rows, found.num_rows, shown)
-
-
-def _print_statistics(results: Results[pa.Table]) -> None:
-    if not results.statistics:
-        return
-    names = [field.name for field in fields(results.statistics[0])]
-    rows = [
-        [number, *(getattr(one, name) for name in names)]
-        for number, one in enumerate(results.statistics, start=1)
-    ]
-    title = "Statistics, by pass over the events"
-    print_table(title, ["pass", *(name.replace("_", " ") for name in names)], rows, len(rows), 99)

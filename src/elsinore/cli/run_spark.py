@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import typer
@@ -21,9 +22,11 @@ from elsinore.cli.console import (
     warn,
 )
 from elsinore.cli.job import Job
+from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError, SetupError
 from elsinore.runtime.files import FileFormat, format_of
 from elsinore.runtime.options import RunOptions
+from elsinore.trends import OperatorStatistics
 
 try:
     from pyspark.errors import AnalysisException
@@ -67,7 +70,9 @@ def run_spark(job: Job, master: str) -> None:
             frame = read_frame(spark, job.events)
             options = options_of(job)
             check_columns(options, frame)
-            answers, warnings = run_steps(job, frame, bar)
+            begun = perf_counter()
+            answers, warnings, statistics = run_steps(job, frame, bar)
+            seconds = perf_counter() - begun
             rejected = 0
             if job.rejects is not None and reject_format is not None:
                 bad = job.run(frame).rejected
@@ -81,11 +86,20 @@ def run_spark(job: Job, master: str) -> None:
     for answer in answers:
         answer.tell()
     if job.stats:
-        say("On Spark operators run in many places and keep no statistics; --engine local does.")
+        _tell_statistics(statistics, seconds)
 
 
-def run_steps(job: Job, frame: DataFrame, bar: Steps) -> tuple[list[Answer], tuple[str, ...]]:
-    """Compute each query's result, and the warnings.
+def _tell_statistics(statistics: tuple[OperatorStatistics, ...], seconds: float) -> None:
+    if statistics:
+        print_statistics(statistics, seconds)
+    else:
+        say("There are no statistics over Spark Connect; --engine local has them.")
+
+
+def run_steps(
+    job: Job, frame: DataFrame, bar: Steps
+) -> tuple[list[Answer], tuple[str, ...], tuple[OperatorStatistics, ...]]:
+    """Compute each query's result; return them, the warnings, and what the operators counted.
 
     Raises InputError with the first of them where events cannot be used.
     """
@@ -106,7 +120,7 @@ def run_steps(job: Job, frame: DataFrame, bar: Steps) -> tuple[list[Answer], tup
     bar.begin("Looking at the types of events")
     warnings = results.warnings
     bar.done()
-    return answers, warnings
+    return answers, warnings, results.statistics
 
 
 def answer_of(job: Job, name: str, found: DataFrame) -> Answer:

@@ -17,14 +17,25 @@ class Results(Mapping[str, Frame], Generic[Frame]):
     """A mapping from a query's name to its result.
 
     `rejected` holds the events that could not be used, with a `reject_reason`, where the run was
-    allowed to go on without them; `statistics` has an entry per unit of the plan
-    (none on Spark, where operators run in many places).
+    allowed to go on without them.
     """
 
     tables: Mapping[str, Frame]
     rejected: Frame | None = None
-    statistics: tuple[OperatorStatistics, ...] = ()
+    find_statistics: Callable[[], tuple[OperatorStatistics, ...]] = tuple
     find_warnings: Callable[[], tuple[str, ...]] = tuple
+
+    @property
+    def statistics(self) -> tuple[OperatorStatistics, ...]:
+        """What the operators counted: an entry per unit of the plan.
+
+        On Spark they are those of the results that have been computed by now, and of every time
+        that Spark computed them: where it repeats a task that another worker has done already
+        (speculation, a lost executor, results dropped from its store), the task counts again.
+        Keys that are cut by panes (`RunOptions.skew_events`) are not counted; nor is anything over
+        Spark Connect, which has no means to bring it back: the tuple is then empty.
+        """
+        return self.find_statistics()
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ from elsinore.runtime.results import Results
 from elsinore.spark.classify import class_column
 from elsinore.spark.expressions import Columns, quoted
 from elsinore.spark.partition import Aggregate, Finish
+from elsinore.spark.skew import find_cut, is_cut, totals_by_panes
+from elsinore.spark.statistics import StatisticsAccumulator, accumulator
 from elsinore.spark.times import SparkTime, microseconds
 from elsinore.trends import totals_fields
 
@@ -94,8 +96,9 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     bind(plan.workload, schema_of(frame))
     events = Events(frame, options)
     tables: dict[str, DataFrame] = {}
-    for unit in plan.units:
-        tables |= _run_unit(plan, unit, events)
+    statistics = [accumulator(frame) for _ in plan.units]
+    for unit, counted in zip(plan.units, statistics, strict=True):
+        tables |= _run_unit(plan, unit, events, counted)
     rejected = None
     if options.allow_rejects:
         rejected = frame.withColumn(REASON_COLUMN, events.reason).filter(
@@ -104,6 +107,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     return Results(
         {query.name: tables[query.name] for query in plan.workload},
         rejected=rejected,
+        find_statistics=lambda: tuple(one.value for one in statistics if one is not None),
         find_warnings=lambda: type_warnings(plan, events),
     )
 
@@ -142,7 +146,7 @@ def type_warnings(plan: Plan, events: Events) -> tuple[str, ...]:
     more = f" and {len(seen) - SEEN_TYPES} more" if len(seen) > SEEN_TYPES else ""
     found = []
     for unit in plan.units:
-        for template in unit.templates:
+        for template in unit.members:
             absent = sorted(set(template.predicates) - set(seen))
             if absent:
                 found.append(
@@ -154,36 +158,60 @@ def type_warnings(plan: Plan, events: Events) -> tuple[str, ...]:
 
 def prepare(unit: Unit, events: Events, *, exact: bool = False) -> DataFrame:
     """Return what a unit's operator reads: selected, classified, filtered, shuffled, sorted."""
+    return _sorted(unit, events, _selected(unit, events, exact=exact))
+
+
+def _sorted(unit: Unit, events: Events, frame: DataFrame) -> DataFrame:
+    """Bring each key's events together, in order."""
     key = [f"g{n}" for n in range(len(unit.group_by))]
     key += [f"k{n}" for n in range(len(unit.equivalence))]
     order = [f"o{n}" for n in range(len(events.options.order_by))]
-    frame = _selected(unit, events, exact=exact)
     frame = frame.repartition(*key) if key else frame.repartition(1)
     return frame.sortWithinPartitions(*key, "time", *order).drop(*order)
 
 
-def _run_unit(plan: Plan, unit: Unit, events: Events) -> dict[str, DataFrame]:
+def _run_unit(
+    plan: Plan, unit: Unit, events: Events, statistics: StatisticsAccumulator | None
+) -> dict[str, DataFrame]:
     exact = plan.workload.exact
-    frame = prepare(unit, events, exact=exact)
+    frame = _selected(unit, events, exact=exact)
     group = [f"g{n}" for n in range(len(unit.group_by))]
     fields = from_arrow_schema(totals_fields(unit, exact=exact)).fields
     schema = T.StructType(
         [frame.schema[name] for name in group] + [f for f in fields if f.name != "group"]
     )
-    ordered = bool(events.options.order_by)
-    totals = frame.mapInArrow(Aggregate(unit, exact, ordered), schema)
-    if unit.equivalence:  # a group's keys may lie in several partitions
+    options = events.options
+    usable = _selected(unit, events, exact=exact, strict=False)
+    cut = find_cut(unit, usable, events.options.skew_events)
+    whole = frame if cut is None else frame.filter(~is_cut(unit, cut))
+    aggregate = Aggregate(
+        unit,
+        ordered=bool(options.order_by),
+        sharing=options.sharing,
+        record=options.record,
+        statistics=statistics,
+    )
+    totals = _sorted(unit, events, whole).mapInArrow(aggregate, schema)
+    if cut is not None:
+        order = [f"o{n}" for n in range(len(events.options.order_by))]
+        hot = frame.filter(is_cut(unit, cut))
+        totals = totals.unionByName(totals_by_panes(unit, hot, cut, order, schema))
+        totals = totals.repartition(*group) if group else totals.repartition(1)
+    elif unit.equivalence:  # a group's keys may lie in several partitions
         totals = totals.repartition(*group) if group else totals.repartition(1)
     totals = totals.persist(StorageLevel.MEMORY_AND_DISK)
     _, time = events.time
     return {
         template.query.name: _finished(unit, number, totals, events, time, exact=exact)
-        for number, template in enumerate(unit.templates)
+        for number, template in enumerate(unit.members)
     }
 
 
-def _selected(unit: Unit, events: Events, *, exact: bool) -> DataFrame:
-    """Return what travels: key, time, class and attributes of the events that some state takes."""
+def _selected(unit: Unit, events: Events, *, exact: bool, strict: bool = True) -> DataFrame:
+    """Return what travels: key, time, class and attributes of the events that some state takes.
+
+    Events that cannot be used stop the job, where it is `strict` and they are not allowed for.
+    """
     columns = Columns(events.frame)
     micros, _ = events.time
     chosen = [F.col(quoted(name)).alias(f"g{n}") for n, name in enumerate(unit.group_by)]
@@ -197,8 +225,9 @@ def _selected(unit: Unit, events: Events, *, exact: bool) -> DataFrame:
         addend = F.col(quoted(name)) if exact else columns.value(name).cast("double")
         chosen.append(addend.alias(f"s{number}"))
     chosen += [F.col(quoted(name)).alias(f"r{number}") for number, name in enumerate(unit.ranked)]
+    chosen += [F.col(quoted(name)).alias(f"p{number}") for number, name in enumerate(unit.compared)]
     frame = events.frame
-    if events.options.allow_rejects:
+    if events.options.allow_rejects or not strict:
         frame = frame.filter(events.reason.isNull())
     else:
         told = F.concat(
@@ -209,13 +238,16 @@ def _selected(unit: Unit, events: Events, *, exact: bool) -> DataFrame:
         frame = frame.filter(F.when(events.reason.isNull(), True).otherwise(F.raise_error(told)))
     for name in unit.required:
         frame = frame.filter(columns.value(name).isNotNull())
-    return frame.select(*chosen).filter(F.col("class").isNotNull())
+    selected = frame.select(*chosen)
+    if unit.keeps_all:
+        return selected.fillna(-1, ["class"])
+    return selected.filter(F.col("class").isNotNull())
 
 
 def _finished(
     unit: Unit, number: int, totals: DataFrame, events: Events, time: SparkTime, *, exact: bool
 ) -> DataFrame:
-    query = unit.templates[number].query
+    query = unit.members[number].query
     types = {
         name: to_arrow_type(events.frame.schema[name].dataType)
         for name in unit.summed + unit.ranked

@@ -15,10 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from elsinore.plan import Unit
+from elsinore.plan import Sharing, Unit
 from elsinore.runtime.finish import result_tables
 from elsinore.runtime.keys import encode_keys
-from elsinore.trends import ExactTrends, TrendOperator, to_ranks
+from elsinore.spark.statistics import StatisticsAccumulator
+from elsinore.trends import operator_of, to_ranks
 
 CODE_LIMIT = 2**30  # codes begin again here; only neighbours must differ
 
@@ -28,21 +29,26 @@ class Aggregate:
     """Runs a unit's operator: `mapInArrow` calls it with a partition's batches.
 
     In: `g0`, ... (group), `k0`, ... (rest of the key), `time`, `class`, `s0`, ... (addends, in the
-    order of `unit.summed`), `r0`, ... (of `unit.ranked`). Out: totals, the group's attributes
-    `g0`, ... in place of its code.
+    order of `unit.summed`), `r0`, ... (of `unit.ranked`), `p0`, ... (of `unit.compared`).
+    Out: totals, the group's attributes `g0`, ... in place of its code. What the operator counted
+    is added to `statistics` when the partition ends.
     """
 
     unit: Unit
-    exact: bool
     ordered: bool
+    sharing: Sharing = Sharing.DYNAMIC
+    record: bool = False
+    statistics: StatisticsAccumulator | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take a partition's batches; yield totals as groups end."""
-        operator: ExactTrends | TrendOperator
-        if self.exact:
-            operator = ExactTrends(self.unit, one_slot=True, ordered=self.ordered)
-        else:
-            operator = TrendOperator(self.unit, one_slot=True, ordered=self.ordered)
+        operator = operator_of(
+            self.unit,
+            one_slot=True,
+            ordered=self.ordered,
+            sharing=self.sharing,
+            record=self.record,
+        )
         groups = Numbering([f"g{n}" for n in range(len(self.unit.group_by))])
         keys = Numbering(groups.names + [f"k{n}" for n in range(len(self.unit.equivalence))])
         seen = False
@@ -60,6 +66,8 @@ class Aggregate:
                 columns[f"sum:{name}"] = batch.column(f"s{number}")
             for number, name in enumerate(self.unit.ranked):
                 columns[f"rank:{name}"] = to_ranks(batch.column(f"r{number}"))
+            for number, name in enumerate(self.unit.compared):
+                columns[f"pair:{name}"] = batch.column(f"p{number}")
             totals = operator.process(pa.RecordBatch.from_pydict(columns))
             if totals.num_rows:
                 yield groups.named(totals)
@@ -67,6 +75,8 @@ class Aggregate:
             keys.forget()
         if seen:
             yield groups.named(operator.close())
+            if self.statistics is not None:
+                self.statistics.add(operator.statistics)
 
 
 class Numbering:
@@ -84,7 +94,7 @@ class Numbering:
         columns = [batch.column(name) for name in self.names]
         changed = np.zeros(batch.num_rows, dtype=np.bool_)
         for column in columns:
-            changed[1:] |= _differs(column)
+            changed[1:] |= differs(column)
         changed[0] = self._last is None or any(
             not _equal(column[0], last) for column, last in zip(columns, self._last, strict=True)
         )
@@ -136,7 +146,7 @@ def _is_nan(value: pa.Scalar) -> bool:
     return bool(pa.types.is_floating(value.type) and value.is_valid and math.isnan(value.as_py()))
 
 
-def _differs(column: pa.Array) -> NDArray[np.bool_]:
+def differs(column: pa.Array) -> NDArray[np.bool_]:
     """Return for each row but the first whether it differs from the one before.
 
     Nulls are equal to one another, and so are NaNs.
@@ -177,5 +187,5 @@ class Finish:
         coded = coded.select(
             [n for n in coded.column_names if not n.startswith("g") or n == "group"]
         )
-        name = self.unit.templates[self.query].query.name
+        name = self.unit.members[self.query].query.name
         yield from result_tables(self.unit, coded, groups, self.types)[name].to_batches()

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from elsinore.plan.template import START, Template
+from elsinore.model import pattern as pt
+from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.template import Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +42,22 @@ class TemplateGraph:
         )
 
 
-def template_graph(templates: Sequence[Template]) -> TemplateGraph:
+def template_graph(templates: Sequence[Template | GuardedTemplate]) -> TemplateGraph:
     """Return the merged template of some queries, types in order of first occurrence."""
     types: dict[str, None] = {}
     starts: dict[str, dict[str, None]] = {}
     ends: dict[str, list[str]] = {}
     arrows: dict[tuple[str, str], dict[str, None]] = {}
+    for event in (event for one in templates for event in pt.positive_events(one.query.pattern)):
+        types[event.type] = None
     for template in templates:
         name = template.query.name
-        reached: dict[int, set[str]] = {}
-        for move in template.transitions:
-            reached.setdefault(move.target, set()).add(move.type)
-            types[move.type] = None
-        for move in template.transitions:
-            if move.source == START:
-                starts.setdefault(move.type, {})[name] = None
-            for source in sorted(reached.get(move.source, ())):
-                arrows.setdefault((source, move.type), {})[name] = None
+        pairs = sorted(template.neighbours(), key=lambda pair: (pair[1], pair[0] or ""))
+        for before, after in pairs:
+            if before is None:
+                starts.setdefault(after, {})[name] = None
+            else:
+                arrows.setdefault((before, after), {})[name] = None
         for last in sorted(template.end_types()):
             ends.setdefault(last, []).append(name)
     return TemplateGraph(

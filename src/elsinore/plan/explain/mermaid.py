@@ -16,7 +16,7 @@ def explain_mermaid(plan: Plan) -> str:
     """
     lines = ["flowchart LR"]
     for number, unit in enumerate(plan.units):
-        graph = template_graph(unit.templates)
+        graph = template_graph(unit.members)
         boxes = {name: f"u{number}t{place}" for place, name in enumerate(graph.types)}
         key = ", ".join(unit.key) or "one stream"
         lines.append(f'  subgraph u{number}["partitioned by {_safe(key)}"]')

@@ -23,7 +23,7 @@ def explain_svg(plan: Plan) -> str:
     top = 10
     width = 0
     for unit in plan.units:
-        graph = template_graph(unit.templates)
+        graph = template_graph(unit.members)
         key = ", ".join(unit.key) or "one stream"
         drawing, height = _row(graph, f"partitioned by {key}", top)
         rows += drawing

@@ -10,20 +10,24 @@ from elsinore.model.query import Query
 from elsinore.model.window import UNITS, Window
 from elsinore.plan.classes import Bit, Choices
 from elsinore.plan.explain.graph import template_graph
+from elsinore.plan.explain.sharing import Sample, path_in_words, sharing_facts, sharing_text
+from elsinore.plan.explain.words import count, listed
+from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.paths import Path
 from elsinore.plan.plan import Plan, Unit
 from elsinore.plan.template import Template
 
 
-def explain_json(plan: Plan) -> str:
-    """Return the plan as a JSON object: units, their queries, templates and classes."""
-    return json.dumps(facts(plan), indent=2) + "\n"
+def explain_json(plan: Plan, sample: Sample | None = None) -> str:
+    """Return the plan as a JSON object: units, their queries, templates, classes, and sharing."""
+    return json.dumps(facts(plan, sample), indent=2) + "\n"
 
 
-def explain_text(plan: Plan) -> str:
-    """Return the plan in words."""
+def explain_text(plan: Plan, sample: Sample | None = None) -> str:
+    """Return the plan in words, and what a sample of the events showed."""
     told = facts(plan)
-    queries = _count(len(plan.workload), "query", "queries")
-    passes = _count(len(plan.units), "pass", "passes")
+    queries = count(len(plan.workload), "query", "queries")
+    passes = count(len(plan.units), "pass", "passes")
     exact = ", in exact integers" if plan.workload.exact else ""
     lines = [f"{queries} in {passes} over the events{exact}."]
     for number, unit in enumerate(told["units"], start=1):
@@ -36,15 +40,19 @@ def explain_text(plan: Plan) -> str:
             lines.append(
                 f"  Events with a null in [{', '.join(unit['equivalence'])}] match nothing."
             )
-        lines.append(
-            f"  Merged template: {_count(unit['nodes'], 'state', 'states')} for "
-            f"{unit['states']} of the queries on their own; panes of {unit['pane']}."
-        )
+        if unit["path"] == Path.COARSE.value:
+            lines.append(
+                f"  Merged template: {count(unit['nodes'], 'state', 'states')} for "
+                f"{unit['states']} of the queries on their own; panes of {unit['pane']}."
+            )
+        else:
+            states = count(unit["states"], "state", "states")
+            lines.append(f"  Events are kept: {states} of templates; panes of {unit['pane']}.")
         for shared in unit["shared_kleene"]:
             lines.append(f"  {shared['type']}+ is in {_listed(shared['queries'])}.")
         lines.append(
-            f"  {_count(unit['classes'], 'class', 'classes')} of events, from "
-            f"{_count(unit['predicates'], 'local predicate', 'local predicates')} on "
+            f"  {count(unit['classes'], 'class', 'classes')} of events, from "
+            f"{count(unit['predicates'], 'local predicate', 'local predicates')} on "
             f"{_listed(unit['types'])}."
         )
         for query in unit["queries"]:
@@ -59,20 +67,22 @@ def explain_text(plan: Plan) -> str:
                     lines.append(f"    before {name}: {_listed(before)}")
             lines.append(f"    {query['windows']}")
             lines += [f"    warning: {warning}" for warning in query["warnings"]]
+    lines += sharing_text(plan, sample)
     return "\n".join(lines) + "\n"
 
 
-def facts(plan: Plan) -> dict[str, Any]:
+def facts(plan: Plan, sample: Sample | None = None) -> dict[str, Any]:
     """Return what there is to tell of a plan, as plain data."""
     return {
         "exact": plan.workload.exact,
         "units": [_unit_facts(unit) for unit in plan.units],
+        "sharing": sharing_facts(plan, sample),
     }
 
 
 def _unit_facts(unit: Unit) -> dict[str, Any]:
-    graph = template_graph(unit.templates)
-    predicates = {p for one in unit.templates for held in one.predicates.values() for p in held}
+    graph = template_graph(unit.members)
+    predicates = {p for one in unit.members for held in one.predicates.values() for p in held}
     return {
         "partitioned_by": list(unit.key),
         "grouped_by": list(unit.group_by),
@@ -85,33 +95,42 @@ def _unit_facts(unit: Unit) -> dict[str, Any]:
             for one in unit.classes.types
             if one.digits
         },
-        "states": sum(one.states for one in unit.templates),
+        "path": unit.path.value,
+        "states": sum(_size(one) for one in unit.members),
         "nodes": len(unit.merged.nodes),
         "pane": _pane(unit),
         "shared_kleene": [
             {"type": arrow.source, "queries": list(arrow.queries)} for arrow in graph.shared
         ],
-        "queries": [_query_facts(one) for one in unit.templates],
+        "queries": [
+            _query_facts(one, unit.path, why)
+            for one, why in zip(unit.members, unit.why, strict=True)
+        ],
     }
 
 
-def _query_facts(template: Template) -> dict[str, Any]:
+def _query_facts(template: Template | GuardedTemplate, way: Path, why: str) -> dict[str, Any]:
     query = template.query
-    types = sorted({move.type for move in template.transitions})
-    path = "coarse, a running sum per state (no predicate looks at two events)"
-    if template.determinized:
+    types = sorted({after for _, after in template.neighbours()})
+    ambiguous = template.determinized if isinstance(template, Template) else template.ambiguous and template.sides == 1
+    path = path_in_words(way, why)
+    if ambiguous:
         path += "; determinized, because the pattern is ambiguous and a trend counts once"
     return {
         "name": query.name,
         "path": path,
-        "determinized": template.determinized,
-        "states": template.states,
+        "determinized": ambiguous,
+        "states": _size(template),
         "start_types": sorted(template.start_types()),
         "end_types": sorted(template.end_types()),
         "predecessor_types": {name: sorted(template.predecessor_types(name)) for name in types},
         "windows": windows_in_words(query.window),
         "warnings": list(query_warnings(query)) + list(template.warnings),
     }
+
+
+def _size(template: Template | GuardedTemplate) -> int:
+    return template.states if isinstance(template, Template) else len(template.states)
 
 
 def query_warnings(query: Query) -> tuple[str, ...]:
@@ -146,13 +165,13 @@ def duration(microseconds: int) -> str:
     """
     for name, size in reversed(UNITS.items()):
         if name != "week" and microseconds % size == 0:
-            return _count(microseconds // size, name, f"{name}s")
-    return _count(microseconds, "microsecond", "microseconds")
+            return count(microseconds // size, name, f"{name}s")
+    return count(microseconds, "microsecond", "microseconds")
 
 
 def _pane(unit: Unit) -> str:
-    lengths = [window.pane for window in unit.merged.windows if window is not None]
-    if len(lengths) < len(unit.merged.windows) and not lengths:
+    lengths = [one.query.window.pane for one in unit.members if one.query.window is not None]
+    if not lengths:
         return "the whole stream"
     return duration(math.gcd(*lengths))
 
@@ -165,11 +184,5 @@ def _digit(digit: object) -> str:
     return f"{getattr(digit, 'attribute', '')} between {len(getattr(digit, 'points', ()))} cuts"
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
-
-
 def _listed(names: list[str]) -> str:
-    if not names:
-        return "the whole stream"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return listed(names) if names else "the whole stream"

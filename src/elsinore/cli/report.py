@@ -1,0 +1,123 @@
+"""`elsinore report`: pictures of which bursts were shared in a run, and the records behind them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pyarrow as pa
+import typer
+
+from elsinore.cli.arguments import (
+    Debug,
+    Events,
+    GranularityMode,
+    GranularityOption,
+    OrderByOption,
+    SharingMode,
+    SharingOption,
+    TimeOption,
+    TimeUnitOption,
+    TypeOption,
+    Unit,
+    WorkloadFile,
+    existing,
+    read_workload,
+)
+from elsinore.cli.console import ArgumentError, reported, steps, warn
+from elsinore.cli.job import Job
+from elsinore.errors import InputError
+from elsinore.plan.explain.sharing import sharing_text
+from elsinore.runtime.sql import evaluate_sql
+from elsinore.runtime.times import TimeKind, to_microseconds
+
+
+@reported
+def report(
+    workload: WorkloadFile,
+    events: Events,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where the picture and the records go.")
+    ],
+    time: TimeOption = "time",
+    type: TypeOption = "type",  # noqa: A002 - the option's name
+    time_unit: TimeUnitOption = Unit.s,
+    order_by: OrderByOption = None,
+    sharing: SharingOption = SharingMode.dynamic,
+    granularity: GranularityOption = GranularityMode.auto,
+    debug: Debug = False,  # noqa: ARG001 - read by `reported`
+) -> None:
+    """Draw which bursts of events queries shared, and what was expected of it.
+
+    Runs in this process. Writes sharing.png and sharing.svg, and a row per burst to bursts.csv.
+    """
+    queries = read_workload(workload)
+    for warning in queries.warnings:
+        warn(warning)
+    if out.exists() and not out.is_dir():
+        raise ArgumentError(f"--out names a folder, but '{out}' is a file.")
+    job = Job(
+        workload=queries,
+        events=existing(events),
+        time=time,
+        type=type,
+        time_unit=time_unit.value,
+        order_by=tuple(order_by or ()),
+        out=out,
+        sharing=sharing.value,
+        granularity=granularity.value,
+        record=True,
+    )
+    run_report(job, out)
+
+
+def run_report(job: Job, out: Path) -> None:
+    """Run a job with its bursts recorded, draw them, and tell what was written.
+
+    Raises SetupError, before anything is run, where Matplotlib is missing, and InputError where no
+    bursts could be shared.
+    """
+    from elsinore.cli.events import check_columns  # noqa: PLC0415 - loads Arrow
+    from elsinore.report import draw, panels, records_table  # noqa: PLC0415 - Matplotlib, an extra
+    from elsinore.report.picture import MOST_PANELS  # noqa: PLC0415
+    from elsinore.runtime.files import read_events  # noqa: PLC0415
+    from elsinore.runtime.outputs import write_table  # noqa: PLC0415
+
+    with steps(3) as bar:
+        bar.begin("Reading events")
+        table = read_events(job.events)
+        check_columns(job, table)
+        bar.done()
+        bar.begin("Running the queries")
+        results = job.run(table)
+        bar.done()
+        bar.begin("Drawing")
+        shown = panels(results.statistics)
+        if not shown:
+            raise InputError(_nothing(job))
+        kind = _time_kind(job, table)
+        records = records_table(results.statistics, kind)
+        write_table(records, out / "bursts.csv", "csv")
+        written = draw(shown, kind, out / "sharing")
+        bar.done()
+    for warning in results.warnings:
+        warn(warning)
+    if len(shown) > MOST_PANELS:
+        warn(f"only the first {MOST_PANELS} of {len(shown)} sharing sets are drawn.")
+    typer.echo(f"{records.num_rows:,} bursts written to {out / 'bursts.csv'}")
+    for place in written:
+        typer.echo(f"drawn in {place}")
+
+
+def _nothing(job: Job) -> str:
+    """Say that there are no bursts to draw, and why."""
+    plan = job.workload.planned(job.granularity)
+    lines = ["There are no bursts to draw.", *sharing_text(plan, None)[1:]]
+    if job.granularity == "auto":
+        lines.append("--granularity fine keeps every event and shares their bursts.")
+    return "\n".join(lines)
+
+
+def _time_kind(job: Job, table: pa.Table) -> TimeKind:
+    _, kind = to_microseconds(evaluate_sql(job.time, table, "time"), job.time_unit)
+    return kind

@@ -1,0 +1,221 @@
+"""Which queries share what, why others do not, and what a sample of the events showed of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from elsinore.plan.aggregates import FieldKind
+from elsinore.plan.explain.words import count, listed
+from elsinore.plan.paths import Path
+from elsinore.plan.plan import Plan, Unit
+from elsinore.plan.template import Adjacent, Template
+
+MOST_PAIRS = 20  # pairs of queries that are told for one reason; the rest is counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedBursts:
+    """What became of one sharing set's bursts in a sample (HAMLET, Section 4).
+
+    `events` are those of all its bursts, `shared_events` those of the `shared` ones.
+    """
+
+    pattern: str  # the Kleene sub-pattern, such as Travel+
+    queries: tuple[str, ...]
+    bursts: int
+    shared: int
+    events: int
+    shared_events: int
+    graphlet_snapshots: int
+    event_snapshots: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What was shared in a run over the first `events` of `total` events."""
+
+    events: int
+    total: int
+    sets: tuple[SharedBursts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """Queries that share no bursts with any other, for one reason."""
+
+    queries: tuple[str, ...]
+    path: Path
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Pairs of queries that share no bursts with one another, for one reason."""
+
+    pairs: tuple[tuple[str, str], ...]
+    why: str
+
+
+def alone(plan: Plan) -> tuple[Alone, ...]:
+    """Return the queries whose path keeps no graph that could be shared, by their reasons."""
+    found: dict[tuple[Path, str], list[str]] = {}
+    for unit in plan.units:
+        if unit.path is not Path.SHARED:
+            for template, why in zip(unit.members, unit.why, strict=True):
+                found.setdefault((unit.path, why), []).append(template.query.name)
+    return tuple(Alone(tuple(queries), *reason) for reason, queries in found.items())
+
+
+def apart(plan: Plan) -> tuple[Apart, ...]:
+    """Return the pairs of queries that could share by their paths and do not, by their reasons."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for one, other, why in _reasons(plan):
+        found.setdefault(why, []).append((one, other))
+    return tuple(Apart(tuple(pairs), why) for why, pairs in found.items())
+
+
+def _reasons(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    shared = [unit for unit in plan.units if unit.path is Path.SHARED]
+    for unit in shared:
+        for one, other in itertools.combinations(map(_shape, unit.templates), 2):
+            why = _why_not(one, other)
+            if why is not None:
+                yield one.query, other.query, why
+    for here, there in itertools.combinations(shared, 2):
+        why = f"their events are partitioned by {_partition(here)}, {_partition(there)}"
+        for first, second in itertools.product(here.templates, there.templates):
+            yield first.query.name, second.query.name, why
+
+
+def _partition(unit: Unit) -> str:
+    return f"[{', '.join(unit.key)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What decides with which queries of its unit a query may share."""
+
+    query: str
+    loops: dict[str, set[Adjacent | None]]  # E of each E+ -> how neighbours of it are compared
+    sums: bool  # whether it adds up more than its trends
+    extremes: frozenset[tuple[FieldKind, str | None]]
+
+
+def _shape(template: Template) -> _Shape:
+    loops: dict[str, set[Adjacent | None]] = {}
+    for move in template.transitions:
+        if move.source == move.target:
+            loops.setdefault(move.type, set()).add(move.adjacent)
+    fields = template.aggregation
+    extremes = frozenset((entry.kind, entry.attribute) for entry in fields.extremes)
+    return _Shape(template.query.name, loops, len(fields.linear) > 1, extremes)
+
+
+def _why_not(one: _Shape, other: _Shape) -> str | None:
+    """Return why two queries of a unit share no sub-pattern; None where they do.
+
+    They do where both have E+ with the same comparison of an event with the one before, and the
+    same kind of aggregates (HAMLET, Definition 5).
+    """
+    common = one.loops.keys() & other.loops.keys()
+    if not common:
+        return "they have no Kleene sub-pattern in common"
+    if not any(one.loops[name] & other.loops[name] for name in common):
+        return "they compare events of it with the one before in different ways"
+    if one.sums != other.sums:
+        return "one counts trends, the other adds up more"
+    if one.extremes != other.extremes:
+        return "their MIN and MAX differ"
+    return None
+
+
+def sharing_text(plan: Plan, sample: Sample | None) -> list[str]:
+    """Return lines on what is shared and what not; none where there is nothing to tell."""
+    kept = any(unit.path is not Path.COARSE for unit in plan.units)
+    if sample is None and not kept:
+        return []
+    if sample is None:
+        lines = ["", "Sharing of bursts"]
+    else:
+        over = "all" if sample.events == sample.total else f"the first {sample.events:,} of"
+        lines = ["", f"Sharing of bursts, over {over} {count(sample.total, 'event', 'events')}"]
+        for found in sample.sets:
+            lines += _set_lines(found)
+    for single in alone(plan):
+        what, _, reason = single.why.partition(": ")
+        if single.path is Path.COARSE:
+            told = f"{what}: there are no bursts to share; with fine granularity there are"
+        else:
+            told = f"{what}, as {reason}"
+        lines.append(f"  {listed(single.queries, MOST_PAIRS)}: {told}.")
+    for pairs in apart(plan):
+        names = [" with ".join(pair) for pair in pairs.pairs]
+        lines.append(f"  Not {listed(names, MOST_PAIRS)}: {pairs.why}.")
+    return lines
+
+
+def _set_lines(found: SharedBursts) -> list[str]:
+    lines = [f"  {found.pattern} of {listed(found.queries, MOST_PAIRS)}"]
+    if found.bursts == 0:
+        return [*lines, "    no bursts"]
+    share, weight = found.shared / found.bursts, found.shared_events / max(found.events, 1)
+    lines.append(
+        f"    {share:.0%} of {count(found.bursts, 'burst', 'bursts')} shared, with {weight:.0%} of "
+        f"{count(found.events, 'event', 'events')}"
+    )
+    lines.append(
+        f"    {count(found.graphlet_snapshots, 'snapshot', 'snapshots')} of graphlets, "
+        f"{found.event_snapshots:,} of events"
+    )
+    return lines
+
+
+def sharing_facts(plan: Plan, sample: Sample | None) -> dict[str, Any]:
+    """Return what there is to tell of sharing, as plain data; `sampled` only with a sample."""
+    told: dict[str, Any] = {
+        "alone": [
+            {"queries": list(one.queries), "path": one.path.value, "why": one.why}
+            for one in alone(plan)
+        ],
+        "apart": [
+            {
+                "pairs": [list(pair) for pair in one.pairs[:MOST_PAIRS]],
+                "count": len(one.pairs),
+                "why": one.why,
+            }
+            for one in apart(plan)
+        ],
+    }
+    if sample is not None:
+        told["sampled"] = {
+            "events": sample.events,
+            "total": sample.total,
+            "sets": [_set_facts(found) for found in sample.sets],
+        }
+    return told
+
+
+def _set_facts(found: SharedBursts) -> dict[str, Any]:
+    return {
+        "pattern": found.pattern,
+        "queries": list(found.queries),
+        "bursts": found.bursts,
+        "shared_bursts": found.shared,
+        "events": found.events,
+        "shared_events": found.shared_events,
+        "graphlet_snapshots": found.graphlet_snapshots,
+        "event_snapshots": found.event_snapshots,
+    }
+
+
+def path_in_words(path: Path, why: str) -> str:
+    """Return a query's way and the reason for it as one phrase.
+
+    >>> path_in_words(Path.GRAPH, "its own graph of events: NOT looks at what lies between events")
+    'graph path (its own graph of events), as NOT looks at what lies between events'
+    """
+    what, _, reason = why.partition(": ")
+    return f"{path.value} path ({what}), as {reason}" if reason else f"{path.value} path: {what}"

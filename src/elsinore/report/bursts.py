@@ -1,0 +1,102 @@
+"""What a picture shows of a sharing set: its bursts, one by one or binned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.trends import OperatorStatistics, SharingStatistics
+
+MOST_BURSTS = 4_000  # more would be thinner than a pixel each
+BINS = 400
+LONGEST_TITLE = 100  # letters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bursts:
+    """Bursts as columns: when, how many events, in shared bursts and in others, what benefit.
+
+    Unless `binned` there is an entry per burst. Else there is one per bin that holds bursts: `time`
+    and `until` are its ends, events are added up, and `benefit` is the mean of its bursts', which
+    lie between `least` and `greatest`.
+    """
+
+    binned: bool
+    time: NDArray[np.int64]  # microseconds
+    until: NDArray[np.int64]
+    shared: NDArray[np.int64]  # events in bursts that were shared
+    single: NDArray[np.int64]  # events in bursts that were not
+    benefit: NDArray[np.float64]
+    least: NDArray[np.float64]
+    greatest: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A sharing set as it is drawn."""
+
+    title: str
+    bursts: Bursts
+
+
+def panels(statistics: Sequence[OperatorStatistics]) -> tuple[Panel, ...]:
+    """Return a panel for each set of several queries that has records, pass after pass."""
+    return tuple(
+        Panel(_title(shared, number), bursts_of(shared))
+        for number, one in enumerate(statistics, start=1)
+        for shared in one.sharing
+        if shared.records and len(shared.queries) > 1
+    )
+
+
+def _title(shared: SharingStatistics, number: int) -> str:
+    text = f"{shared.name} of {', '.join(shared.queries)}"
+    if len(text) > LONGEST_TITLE:
+        text = f"{shared.name} of {len(shared.queries)} queries, {', '.join(shared.queries)}"
+        text = f"{text[: LONGEST_TITLE - 1]}…"
+    part = sum(record.shared > 1 for record in shared.records) / len(shared.records)
+    return f"{text} (pass {number}): {part:.0%} of {len(shared.records):,} bursts shared"
+
+
+def bursts_of(shared: SharingStatistics, most: int = MOST_BURSTS, bins: int = BINS) -> Bursts:
+    """Return the bursts of a sharing set; in `bins` of equal length where there are over `most`.
+
+    >>> from elsinore.trends import BurstRecord
+    >>> records = [BurstRecord(time, 4, 2, 2, 10.0) for time in range(100)]
+    >>> bursts_of(SharingStatistics("T+", ("q1", "q2"), records=records), 50, 10).shared.tolist()
+    [40, 40, 40, 40, 40, 40, 40, 40, 40, 40]
+    """
+    records = sorted(shared.records, key=lambda record: record.time)
+    time = np.array([record.time for record in records], dtype=np.int64)
+    events = np.array([record.events for record in records], dtype=np.int64)
+    together = np.array([record.shared > 1 for record in records], dtype=np.bool_)
+    benefit = np.array([record.benefit for record in records], dtype=np.float64)
+    if len(records) <= most:
+        return Bursts(
+            binned=False,
+            time=time,
+            until=time,
+            shared=np.where(together, events, 0),
+            single=np.where(together, 0, events),
+            benefit=benefit,
+            least=benefit,
+            greatest=benefit,
+        )
+    length = -(-(int(time[-1]) - int(time[0]) + 1) // bins)
+    numbers = (time - time[0]) // length
+    starts = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
+    left = time[0] + numbers[starts] * length
+    sizes = np.diff(np.concatenate((starts, [len(time)])))
+    return Bursts(
+        binned=True,
+        time=left,
+        until=left + length,
+        shared=np.add.reduceat(np.where(together, events, 0), starts),
+        single=np.add.reduceat(np.where(together, 0, events), starts),
+        benefit=np.add.reduceat(benefit, starts) / sizes,
+        least=np.minimum.reduceat(benefit, starts),
+        greatest=np.maximum.reduceat(benefit, starts),
+    )

@@ -1,0 +1,125 @@
+"""Drawing panels of bursts with Matplotlib, as PNG and SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.errors import InputError, SetupError
+from elsinore.report.bursts import Bursts, Panel
+from elsinore.runtime.times import MICROSECONDS, TimeKind
+
+try:
+    import matplotlib as mpl
+    from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+except ImportError as error:
+    raise SetupError(
+        "Pictures are drawn by Matplotlib, which is not installed. Install it with: "
+        "pip install 'elsinore[report]'"
+    ) from error
+
+# Two colours that the colour-blind tell apart (Okabe and Ito).
+SHARED, SINGLE = "#0072B2", "#E69F00"
+WIDTH, HEIGHT = 14.0, 3.2  # inches, of the picture and of a panel
+DOTS = 110  # to the inch
+MOST_PANELS = 16  # a picture of more is too large to be looked at
+
+
+def draw(panels: Sequence[Panel], kind: TimeKind, path: Path) -> tuple[Path, ...]:
+    """Draw panels below one another; return the files, `path` with .png and .svg.
+
+    Left, bars of the events in each burst, coloured by whether it was shared; right, the benefit
+    that was expected of sharing it. Of more than `MOST_PANELS` the first ones are drawn. The same
+    panels give the same files. Raises InputError where they cannot be written.
+    """
+    drawn = panels[:MOST_PANELS]
+    figure = Figure(figsize=(WIDTH, HEIGHT * len(drawn) + 0.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    rows = figure.subplots(len(drawn), 2, squeeze=False)
+    for panel, (left, right) in zip(drawn, rows, strict=True):
+        right.sharex(left)
+        left.set_title(panel.title, loc="left", fontsize=9)
+        right.set_title("Benefit expected of sharing", loc="left", fontsize=9)
+        _bars(left, panel.bursts, kind)
+        _benefit(right, panel.bursts, kind)
+        for axes in (left, right):
+            _time_axis(axes, kind)
+    handles = [Patch(color=SHARED, label="shared"), Patch(color=SINGLE, label="not shared")]
+    figure.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False, fontsize=9)
+    return _save(figure, path)
+
+
+def _bars(axes: Axes, bursts: Bursts, kind: TimeKind) -> None:
+    left, width = _places(bursts.time, kind), _widths(bursts, kind)
+    label = "events in bursts, by bin" if bursts.binned else "events in the burst"
+    align: Literal["edge", "center"] = "edge" if bursts.binned else "center"
+    shared, single = bursts.shared, bursts.single
+    axes.bar(left, single, width, align=align, color=SINGLE, linewidth=0)
+    axes.bar(left, shared, width, bottom=single, align=align, color=SHARED, linewidth=0)
+    axes.set_ylabel(label, fontsize=8)
+
+
+def _benefit(axes: Axes, bursts: Bursts, kind: TimeKind) -> None:
+    axes.axhline(0, color="black", linewidth=0.8)
+    if bursts.binned:
+        middle = _places(bursts.time, kind) + _widths(bursts, kind) / 2
+        axes.vlines(middle, bursts.least, bursts.greatest, color="#999999", linewidth=0.6)
+        axes.plot(middle, bursts.benefit, color="black", linewidth=0.8)
+        axes.set_ylabel("mean, least to greatest", fontsize=8)
+    else:
+        colours = np.where(bursts.shared > 0, SHARED, SINGLE)
+        axes.scatter(_places(bursts.time, kind), bursts.benefit, s=8, c=list(colours), linewidths=0)
+        axes.set_ylabel("benefit", fontsize=8)
+
+
+def _places(micros: NDArray[np.int64], kind: TimeKind) -> NDArray[np.float64]:
+    """Return times as Matplotlib counts them: days since the epoch, or the input's own unit."""
+    places: NDArray[np.float64] = micros / _per_unit(kind)
+    return places
+
+
+def _widths(bursts: Bursts, kind: TimeKind) -> NDArray[np.float64]:
+    """Return the widths of bars: of the bins, or so wide that single bursts can be seen."""
+    if bursts.binned:
+        return _places(bursts.until - bursts.time, kind)
+    times = bursts.time
+    span = int(times[-1] - times[0]) if len(times) > 1 else 0
+    return np.full(len(times), max(span, 1) / max(200, 2 * len(times)) / _per_unit(kind))
+
+
+def _per_unit(kind: TimeKind) -> int:
+    if kind.form in {"integer", "float"}:
+        return MICROSECONDS[kind.unit]
+    return 86_400_000_000
+
+
+def _time_axis(axes: Axes, kind: TimeKind) -> None:
+    axes.tick_params(labelsize=8)
+    axes.margins(x=0.01)
+    if kind.form in {"integer", "float"}:
+        axes.set_xlabel(f"time ({kind.unit})", fontsize=8)
+        return
+    locator = AutoDateLocator(tz=kind.zone)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(locator)
+    formatter = ConciseDateFormatter(locator, tz=kind.zone)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_formatter(formatter)
+
+
+def _save(figure: Figure, path: Path) -> tuple[Path, ...]:
+    places = (path.with_suffix(".png"), path.with_suffix(".svg"))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(places[0], dpi=DOTS)
+        with mpl.rc_context({"svg.hashsalt": "elsinore"}):
+            figure.savefig(places[1], metadata={"Date": None})
+    except OSError as error:
+        raise InputError(f"Cannot write '{path}': {error}.") from error
+    return places

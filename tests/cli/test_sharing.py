@@ -1,0 +1,218 @@
+"""What the commands tell of sharing: `run --stats`, `explain` over a sample, and `report`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner, Result
+
+from elsinore.cli import app
+from elsinore.cli.statistics import sharing_rows
+from elsinore.runtime.files import read_events
+from elsinore.runtime.outputs import write_table
+from elsinore.runtime.results import Results
+from elsinore.trends import BurstRecord, OperatorStatistics, SharingStatistics
+from elsinore.workload import Workload
+
+QUERIES = """
+QUERY ab RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 seconds;
+QUERY cb RETURN COUNT(*) PATTERN SEQ(C, B+) WITHIN 10 seconds;
+"""
+EVENTS = pa.table({"time": [3, 1, 2, 11, 12, 13], "type": list("BABCBB")})
+RECORDS = [
+    BurstRecord(2_000_000, 2, 2, 2, 12.5),
+    BurstRecord(12_000_000, 6, 2, 0, -3.0),
+]
+SHARED = SharingStatistics(
+    "B+",
+    ("ab", "cb"),
+    bursts=2,
+    graphlets=3,
+    shared_graphlets=1,
+    splits=1,
+    merges=4,
+    graphlet_snapshots=5,
+    event_snapshots=6,
+    most_propagated=7,
+    decisions=2,
+    decision_seconds=0.5,
+    records=RECORDS,
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the working folder, which holds events and a workload."""
+    monkeypatch.chdir(tmp_path)
+    write_table(EVENTS, "events.parquet", "parquet")
+    Path("w.cep").write_text(QUERIES)
+    return tmp_path
+
+
+@pytest.fixture
+def asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[pa.Table, dict[str, Any]]]:
+    """Let runs tell made-up statistics; return what they were asked for."""
+    calls: list[tuple[pa.Table, dict[str, Any]]] = []
+
+    def run(workload: Workload, data: pa.Table, **options: Any) -> Results[pa.Table]:
+        calls.append((data, options))
+        found = OperatorStatistics(state_bytes=4096, sharing=[SHARED])
+        tables = {query.name: pa.table({"count(*)": [1.0]}) for query in workload}
+        return Results(tables, find_statistics=lambda: (found,))
+
+    monkeypatch.setattr(Workload, "run", run)
+    return calls
+
+
+def call(command: str, *arguments: str) -> Result:
+    return CliRunner().invoke(app, [command, "w.cep", "--events", "events.parquet", *arguments])
+
+
+def test_modes_are_handed_to_the_run(asked: list[tuple[pa.Table, dict[str, Any]]]) -> None:
+    done = call("run", "--engine", "local", "--sharing", "never", "--granularity", "fine")
+    assert done.exit_code == 0, done.output
+    ((_, options),) = asked
+    assert (options["sharing"], options["granularity"], options["record"]) == (
+        "never",
+        "fine",
+        False,
+    )
+
+
+@pytest.mark.parametrize("option", ["--sharing", "--granularity"])
+def test_an_unknown_mode_is_refused(folder: Path, option: str) -> None:
+    done = call("run", "--engine", "local", option, "sometimes")
+    assert done.exit_code == 2
+    assert "sometimes" in done.stderr
+
+
+def test_each_sharing_set_has_a_table(asked: list[tuple[pa.Table, dict[str, Any]]]) -> None:
+    done = call("run", "--engine", "local", "--stats")
+    assert done.exit_code == 0, done.output
+    assert "B+ of ab and cb, pass 1" in done.stdout
+    lines = [line.split("│") for line in done.stdout.splitlines() if line.count("│") == 3]
+    told = {line[1].strip(): line[2].strip() for line in lines}
+    told.pop("deciding")  # its share depends on the clock
+    assert told == {
+        "bursts": "2",
+        "graphlets": "3",
+        "shared graphlets": "1",
+        "splits": "1",
+        "merges": "4",
+        "snapshots of graphlets": "5",
+        "snapshots of events": "6",
+        "most propagated at once": "7",
+        "decisions": "2",
+        "most memory of the pass": "4,096 bytes",
+    }
+
+
+def test_deciding_is_told_in_time_and_as_a_part_of_the_run() -> None:
+    assert dict(sharing_rows(SHARED, 0, 4.0))["deciding"] == "500.0 ms, 12.5% of the run"
+    assert dict(sharing_rows(SHARED, 0, 0.0))["deciding"] == "500.0 ms"
+
+
+def test_explain_tells_what_a_sample_shared(
+    asked: list[tuple[pa.Table, dict[str, Any]]],
+) -> None:
+    done = call("explain", "--sample", "3")
+    assert done.exit_code == 0, done.output
+    ((first, options),) = asked
+    assert first.to_pylist() == EVENTS.slice(0, 3).to_pylist()  # the first by time, as they stood
+    assert options["record"] is True
+    assert options["rejects"] is True
+    told = done.stdout.split("Sharing of bursts")[1]
+    assert told.splitlines() == [
+        ", over the first 3 of 6 events",
+        "  B+ of ab and cb",
+        "    50% of 2 bursts shared, with 25% of 8 events",
+        "    5 snapshots of graphlets, 6 of events",
+        (
+            "  ab and cb: sums per state: there are no bursts to share; "
+            "with fine granularity there are."
+        ),
+    ]
+
+
+def test_explain_tells_the_same_as_data(asked: list[tuple[pa.Table, dict[str, Any]]]) -> None:
+    done = call("explain", "--format", "json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)["sharing"]["sampled"]
+    assert (told["events"], told["total"]) == (6, 6)
+    assert told["sets"] == [
+        {
+            "pattern": "B+",
+            "queries": ["ab", "cb"],
+            "bursts": 2,
+            "shared_bursts": 1,
+            "events": 8,
+            "shared_events": 2,
+            "graphlet_snapshots": 5,
+            "event_snapshots": 6,
+        }
+    ]
+
+
+@pytest.mark.parametrize("arguments", [["--sample", "0"], ["--format", "svg"]])
+def test_explain_runs_nothing_where_nothing_would_be_told(
+    asked: list[tuple[pa.Table, dict[str, Any]]], arguments: list[str]
+) -> None:
+    done = call("explain", *arguments)
+    assert done.exit_code == 0, done.output
+    assert asked == []
+    assert "Sharing" not in done.stdout
+
+
+def test_explain_passes_over_events_that_cannot_be_used(folder: Path) -> None:
+    broken = EVENTS.set_column(0, "time", pa.array([3, None, 2, 11, 12, 13]))
+    write_table(broken, "events.parquet", "parquet")
+    done = call("explain", "--sample", "5")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "over the first 5 of 6 events" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["explain", "report"])
+def test_a_time_that_is_no_column_is_a_wrong_argument(folder: Path, command: str) -> None:
+    done = call(command, "--time", "tme", *OUT[command])
+    assert done.exit_code == 2
+    assert "Did you mean 'time'?" in done.stderr
+
+
+OUT = {"explain": [], "report": ["--out", "pictures"]}
+
+
+def test_a_report_has_pictures_and_records(
+    asked: list[tuple[pa.Table, dict[str, Any]]],
+) -> None:
+    done = call("report", "--out", "pictures", "--sharing", "always")
+    assert done.exit_code == 0, done.output
+    ((_, options),) = asked
+    assert (options["record"], options["sharing"]) == (True, "always")
+    assert done.stdout.splitlines() == [
+        f"2 bursts written to {Path('pictures/bursts.csv')}",
+        f"drawn in {Path('pictures/sharing.png')}",
+        f"drawn in {Path('pictures/sharing.svg')}",
+    ]
+    rows = read_events("pictures/bursts.csv")
+    assert rows.column("time").to_pylist() == [2, 12]
+    assert rows.column("benefit").to_pylist() == [12.5, -3.0]
+    assert Path("pictures/sharing.png").stat().st_size > 0
+
+
+def test_a_report_without_bursts_says_why(folder: Path) -> None:
+    done = call("report", "--out", "pictures")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("There are no bursts to draw.")
+    assert "--granularity fine" in done.stderr
+    assert not Path("pictures").exists()
+
+
+def test_a_report_needs_a_folder(folder: Path) -> None:
+    Path("pictures").write_text("")
+    done = call("report", "--out", "pictures")
+    assert done.exit_code == 2
+    assert "is a file" in done.stderr

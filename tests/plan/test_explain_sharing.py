@@ -1,0 +1,109 @@
+"""What `explain` tells of sharing: which queries stand alone, which pairs apart, and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from elsinore.language import parse_workload
+from elsinore.plan import Granularity, Path, Plan, explain_text, plan
+from elsinore.plan.explain.sharing import alone, apart, sharing_text
+from elsinore.plan.explain.words import count, listed
+
+RISING = "QUERY {name} RETURN COUNT(*) PATTERN SEQ({first}, B b+) WHERE {key}b[i].v > b[i-1].v;"
+
+
+def planned(*queries: str, granularity: Granularity = Granularity.AUTO) -> Plan:
+    return plan(parse_workload("\n".join(queries)), granularity=granularity)
+
+
+def rising(name: str, first: str = "A", key: str = "") -> str:
+    return RISING.format(name=name, first=first, key=key)
+
+
+def test_queries_that_keep_no_shared_graph_stand_alone_by_their_reasons() -> None:
+    found = alone(
+        planned(
+            "QUERY q1 RETURN COUNT(*) PATTERN SEQ(A, B+);",
+            "QUERY q2 RETURN COUNT(*) PATTERN SEQ(C, B+);",
+            "QUERY q3 RETURN COUNT(*) PATTERN SEQ(A, NOT X, B+);",
+            rising("q4"),
+        )
+    )
+    assert [(one.queries, one.path) for one in found] == [
+        (("q1", "q2"), Path.COARSE),
+        (("q3",), Path.GRAPH),
+    ]
+
+
+def test_queries_on_the_shared_graph_with_one_sub_pattern_are_not_apart() -> None:
+    assert apart(planned(rising("q1"), rising("q2", "C"))) == ()
+
+
+def test_queries_that_are_keyed_otherwise_are_apart() -> None:
+    (found,) = apart(planned(rising("q1"), rising("q2", key="[k] AND ")))
+    assert found.pairs == (("q1", "q2"),)
+    assert "partitioned" in found.why
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ("COUNT(*) PATTERN SEQ(A, C c+) WHERE c[i].v > c[i-1].v", "no Kleene sub-pattern"),
+        ("COUNT(*) PATTERN SEQ(A, B b+) WHERE b[i].v < b[i-1].v", "in different ways"),
+        (
+            "SUM(b.v) PATTERN SEQ(A, B b+) WHERE b[i].v > b[i-1].v",
+            "one counts trends, the other adds up more",
+        ),
+        ("MIN(b.v) PATTERN SEQ(A, B b+) WHERE b[i].v > b[i-1].v", "their MIN and MAX differ"),
+    ],
+)
+def test_queries_that_work_otherwise_on_a_burst_are_apart(other: str, why: str) -> None:
+    (found,) = apart(planned(rising("q1"), f"QUERY q2 RETURN {other};"))
+    assert found.pairs == (("q1", "q2"),)
+    assert why in found.why
+
+
+def test_fine_granularity_leaves_no_sums_per_state() -> None:
+    coarse = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);"
+    assert alone(planned(coarse, granularity=Granularity.FINE)) == ()
+
+
+def test_a_plan_of_sums_alone_has_nothing_to_tell_without_a_sample() -> None:
+    assert sharing_text(planned("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);"), None) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        (
+            "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);",
+            "q: coarse path (sums per state), as no predicate asks for single predecessors",
+        ),
+        (
+            rising("q"),
+            (
+                "q: shared path (the shared graph), as events are compared with their predecessors "
+                "in a loop"
+            ),
+        ),
+        (
+            "QUERY q RETURN COUNT(*) PATTERN SEQ(A, NOT X, B+);",
+            "q: graph path (its own graph of events), as NOT looks at what lies between events",
+        ),
+        (
+            (
+                "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, C c, B b+) "
+                "WHERE b[i].v > a.v AND b[i].v > c.v;"
+            ),
+            "q: sets path (one by one), as its events can be anchored in several ways",
+        ),
+    ],
+)
+def test_the_text_says_each_querys_path_and_why(query: str, told: str) -> None:
+    assert told in [line.strip() for line in explain_text(planned(query)).splitlines()]
+
+
+def test_numbers_and_names_stand_in_sentences() -> None:
+    assert count(1, "burst", "bursts") == "1 burst"
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b"], most=2) == "a and b"

@@ -1,0 +1,71 @@
+"""Statistics of operators that ran in Spark's workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+import pytest
+
+import elsinore as el
+from elsinore.spark.statistics import accumulator
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+WORKLOAD = """
+    QUERY ab RETURN key, COUNT(*) PATTERN SEQ(A, B+) GROUP BY key WITHIN 10 seconds;
+    QUERY b RETURN COUNT(*) PATTERN B+ WHERE [key] WITHIN 10 seconds;
+"""
+KEYS = 12
+EVENTS = {
+    "time": [time for time in range(40) for _ in range(KEYS)],
+    "type": [("A", "B", "B", "C")[time % 4] for time in range(40) for _ in range(KEYS)],
+    "key": [key for _ in range(40) for key in range(KEYS)],
+}
+
+
+def test_the_workers_statistics_are_added_up_once_results_are_computed(
+    spark: SparkSession,
+) -> None:
+    workload = el.Workload.parse(WORKLOAD)
+    frame = spark.createDataFrame(pa.table(EVENTS)).repartition(3)
+    results = workload.run(frame)
+    assert [one.events for one in results.statistics] == [0, 0]
+    for found in results.values():
+        found.collect()
+    here = workload.run(pa.table(EVENTS)).statistics
+    for there, one in zip(results.statistics, here, strict=True):
+        assert there.events == one.matched  # the others are dropped before the shuffle
+        assert there.matched == one.matched
+        assert there.totals >= one.totals  # more where partitions have parts of one group
+        assert there.state_bytes > 0
+
+
+def test_results_that_are_asked_for_twice_count_once(spark: SparkSession) -> None:
+    results = el.Workload.parse(WORKLOAD).run(spark.createDataFrame(pa.table(EVENTS)))
+    results["ab"].collect()
+    once = results.statistics[0]
+    results["ab"].count()
+    assert results.statistics[0] == once
+
+
+class ConnectedFrame:
+    """A data frame over Spark Connect, as far as statistics see it."""
+
+    @property
+    def sparkSession(self) -> Any:  # noqa: N802 - Spark's name
+        return self
+
+    @property
+    def sparkContext(self) -> Any:  # noqa: N802 - Spark's name
+        from pyspark.errors import PySparkAttributeError
+
+        raise PySparkAttributeError(
+            errorClass="JVM_ATTRIBUTE_NOT_SUPPORTED", messageParameters={"attr_name": "_jsc"}
+        )
+
+
+@pytest.mark.usefixtures("spark")
+def test_over_spark_connect_there_are_none() -> None:
+    assert accumulator(cast("DataFrame", ConnectedFrame())) is None
