@@ -175,6 +175,8 @@ def _presented(table: pa.Table, kind: TimeKind) -> pa.Table:
             shown = from_microseconds(column, kind)
         table = table.set_column(table.column_names.index(name), name, shown)
     first = table.column_names[: table.column_names.index("window_start") + 1]
+    if len(first) == 1:  # without groups rows are in the order of windows already
+        return table
     keys = pa.table({name: _plain(whole(table.column(name))) for name in first})
     return table.take(pc.sort_indices(keys, [(name, "ascending") for name in first]))
 

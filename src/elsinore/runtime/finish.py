@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.model.expression import Column
@@ -29,10 +28,15 @@ def result_tables(
     windows are in microseconds, null without WITHIN. Rows are in the order of group codes and
     windows.
     """
-    merged = merge(totals)
+    merged = merge(totals)  # in the order of queries
+    edges = np.searchsorted(merged.column("query").to_numpy(), np.arange(len(unit.members) + 1))
     return {
         template.query.name: _result_table(
-            unit, template, merged.filter(pc.equal(merged.column("query"), number)), groups, types
+            unit,
+            template,
+            merged.slice(edges[number], edges[number + 1] - edges[number]),
+            groups,
+            types,
         )
         for number, template in enumerate(unit.members)
     }

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from elsinore.numeric.exact import encode, extended
 from elsinore.plan import Path, Sharing, Unit
+from elsinore.trends.graph import ComparedColumns, GraphEvaluator
+from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.kernels import FOREVER
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
 from elsinore.trends.partials import totals_fields
+from elsinore.trends.sets import SetEvents, SetsEvaluator
 from elsinore.trends.statistics import SharingStatistics
-
-TEMP = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,6 @@ def evaluator_of(unit: Unit, *, by_time: bool, sharing: Sharing, record: bool) -
 class _Shared:
     def __init__(self, unit: Unit, by_time: bool, sharing: Sharing, record: bool) -> None:
         self.unit = unit
-        from elsinore.trends.hamlet import HamletEvaluator
-
         self._inner = HamletEvaluator(unit, sharing=sharing, by_time=by_time, record=record)
 
     @property
@@ -68,8 +67,6 @@ class _Shared:
         return self._inner.statistics
 
     def evaluate(self, part: Part) -> pa.Table:
-        from elsinore.trends.graph import ComparedColumns
-
         columns = ComparedColumns.of(_raw(self.unit, part.table))
         return _totals(self.unit, self._inner.evaluate(_keyed(self.unit, part, columns)))
 
@@ -78,13 +75,9 @@ class _Graph:
     def __init__(self, unit: Unit, by_time: bool) -> None:
         self.unit = unit
         self.statistics: list[SharingStatistics] = []
-        from elsinore.trends.graph import GraphEvaluator
-
         self._inner = GraphEvaluator(unit, by_time=by_time)
 
     def evaluate(self, part: Part) -> pa.Table:
-        from elsinore.trends.graph import ComparedColumns
-
         columns = ComparedColumns.of(_raw(self.unit, part.table))
         return _totals(self.unit, self._inner.evaluate(_keyed(self.unit, part, columns), columns))
 
@@ -93,13 +86,9 @@ class _Sets:
     def __init__(self, unit: Unit, by_time: bool) -> None:
         self.unit = unit
         self.statistics: list[SharingStatistics] = []
-        from elsinore.trends.sets import SetsEvaluator
-
         self._inner = SetsEvaluator(unit, by_time=by_time)
 
     def evaluate(self, part: Part) -> pa.Table:
-        from elsinore.trends.sets import SetEvents
-
         unit, table = self.unit, part.table
         rows = {name: _values(table.column(f"pair:{name}")) for name in unit.compared}
         rows |= {name: _values(table.column(f"sum:{name}")) for name in unit.summed}

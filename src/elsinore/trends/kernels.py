@@ -20,114 +20,75 @@ Numbers are extended-range (`elsinore.numeric`): plain doubles until one of a ke
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from elsinore.numeric.kernels import THRESHOLD, add, scale
+from elsinore.trends.arrays import (
+    BEFORE_ALL,
+    COMPILE,
+    DISORDER,
+    DONE,
+    EXPONENTS,
+    FOREVER,
+    GROW,
+    NEVER,
+    NOTHING,
+    ONE,
+    UNKNOWN,
+    VALUE,
+    Codes,
+    Doubles,
+    Flags,
+    Ints,
+    Program,
+    State,
+    Totals,
+    Words,
+)
+from elsinore.trends.lazy.arrays import SPAN, Bursts, Clocks, Groups
+from elsinore.trends.lazy.kernels import (
+    arrive,
+    clear_clocks,
+    end_bursts,
+    is_full,
+    is_news,
+    is_wild,
+    move,
+    settle_all,
+    settle_edge,
+    settle_group,
+    wake,
+)
 
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
-Doubles = NDArray[np.float64]
-Flags = NDArray[np.uint8]
-Words = NDArray[np.uint32]
-
-NEVER = np.int64(np.iinfo(np.int64).min)  # before all times; also a stamp that matches none
-BEFORE_ALL = np.int64(-(2**62))  # before the index of any window
-FOREVER = np.int64(np.iinfo(np.int64).max)  # after all times; also the least of no values
-
-# how a run over a batch ends; after GROW, EXPONENTS and COMPILE it is resumed where it stopped
-DONE, GROW, EXPONENTS, COMPILE, DISORDER = 0, 1, 2, 3, 4
-
-UNKNOWN = np.int32(-2)  # a class that has not been compiled yet
-
-# what an event adds to a sum: nothing, one, or of attribute a the value (VALUE + 2a) or presence
-NOTHING, ONE, VALUE = 0, 1, 2
-
-
-class Program(NamedTuple):
-    """What each class of events does; every array is read only.
-
-    Runs of one array in another are given by where they begin: `sums[u] : sums[u + 1]` are the sums
-    of update u.
-    """
-
-    words: Words  # updates as `_act` reads them
-    acts: Ints  # [class + 1] -> words; empty where some windows overlap
-    updates: Ints  # [class + 1] -> updates
-    node: Codes  # [update] -> the node it changes
-    lanes: Codes  # [update] -> windows side by side in each of the node's sums
-    opening: Ints  # [update] -> first entry of its window kind in `State.opened`
-    start: Flags  # [update] -> whether a trend may start there
-    sums: Ints  # [update + 1] -> sums, the number of trends first
-    target: Ints  # [sum] -> first cell
-    contribution: Codes  # [sum] -> NOTHING, ONE, VALUE + 2a or VALUE + 2a + 1
-    terms: Ints  # [sum + 1] -> terms
-    term: Ints  # [term] -> first cell of a predecessor's sum
-    term_node: Codes  # [term] -> that predecessor
-    extremes: Ints  # [update + 1] -> extremes
-    extreme_target: Ints  # [extreme] -> first entry in `State.extremes`
-    attribute: Codes  # [extreme] -> 2a (least) or 2a + 1 (greatest value of attribute a), or -1
-    compared: Ints  # [extreme + 1] -> predecessors
-    compared_extreme: Ints  # [predecessor] -> its first extreme, or -1 where it has none
-    compared_cell: Ints  # [predecessor] -> first cell of its number of trends
-    compared_node: Codes  # [predecessor] -> the node
-    node_cell: Ints  # [node + 1] -> cells
-    node_extreme: Ints  # [node + 1] -> extremes
-    within: Ints  # [window kind] -> length, FOREVER for the whole stream
-    step: Ints
-    origin: Ints
-    overlap: Codes  # [window kind] -> windows open at once
-    openings: Ints  # [window kind] -> first entry in `State.opened`
-    kind_cell: Ints  # [window kind + 1] -> cells
-    kind_extreme: Ints  # [window kind + 1] -> extremes
-    queries: Ints  # [window kind + 1] -> queries
-    query_sums: Ints  # [query + 1] -> its linear fields, the number of trends first
-    end: Ints  # [field + 1] -> ends
-    end_cell: Ints  # [end] -> first cell to add up
-    query_extremes: Ints  # [query + 1] -> its extremes
-    extreme_end: Ints  # [extreme field + 1] -> ends
-    extreme_end_cell: Ints  # [end] -> first extreme to compare
-
-
-class State(NamedTuple):
-    """What is known of each key, one row a slot."""
-
-    cells: Doubles  # [slot, cell]
-    powers: Codes  # [slot, cell], or [0, 0] while no number needs an exponent
-    extremes: Ints  # [slot, extreme]
-    cells_before: (
-        Doubles  # the same before the moment in `stamp`; [0, 0] where none are simultaneous
-    )
-    powers_before: Codes
-    extremes_before: Ints
-    stamp: Ints  # [slot, node] -> the moment it last changed
-    opened: Doubles  # [slot, opening] -> 1 where the window is open
-    first: Ints  # [slot, window kind] -> first open window
-    last: Ints  # [slot, window kind] -> last open window
-    edge: Ints  # [slot] -> when the next window opens or closes
-    time: Ints  # [slot] -> the key's last time
-    key: Codes  # [slot] -> the key that has it, or -1
-    group: Codes  # [slot] -> that key's group
-    big: Flags  # [slot] -> whether its numbers have exponents
+__all__ = [
+    "BEFORE_ALL",
+    "COMPILE",
+    "DISORDER",
+    "DONE",
+    "EXPONENTS",
+    "FOREVER",
+    "GROW",
+    "NEVER",
+    "NOTHING",
+    "ONE",
+    "UNKNOWN",
+    "VALUE",
+    "Codes",
+    "Doubles",
+    "Ints",
+    "Program",
+    "State",
+    "Totals",
+    "close_until",
+    "rebuild_table",
+    "run",
+    "run_shared",
+    "unknown_codes",
+]
 
 
-class Totals(NamedTuple):
-    """Sums over closed windows, a row for each (query, group, window) seen, found by hashing."""
-
-    table: Ints  # open addressing: row or -1; its length is a power of two
-    query: Codes
-    group: Codes
-    window: Ints
-    cells: Doubles  # [row, field]
-    powers: Codes
-    extremes: Ints  # [row, extreme]
-    count: Ints  # [1] -> rows in use
-
-
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _hash(query: int, group: int, window: int) -> int:
     """Mix three numbers into one (multiplicative hashing with odd constants)."""
     mixed = np.uint64(query) * np.uint64(0x9E3779B97F4A7C15)
@@ -138,7 +99,7 @@ def _hash(query: int, group: int, window: int) -> int:
     return np.int64(mixed >> np.uint64(20))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def find_total(totals: Totals, query: int, group: int, window: int) -> int:
     """Return the row of (query, group, window), a new empty one where there is none."""
     mask = totals.table.shape[0] - 1
@@ -165,7 +126,7 @@ def find_total(totals: Totals, query: int, group: int, window: int) -> int:
         place = (place + 1) & mask
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def rebuild_table(totals: Totals) -> None:
     """Enter all rows in use into an empty table."""
     totals.table[:] = -1
@@ -177,7 +138,7 @@ def rebuild_table(totals: Totals) -> None:
         totals.table[place] = row
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _close_window(
     program: Program, state: State, totals: Totals, slot: int, kind: int, window: int, group: int
 ) -> None:
@@ -218,7 +179,7 @@ def _close_window(
         state.extremes[slot, cell] = FOREVER
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def advance(program: Program, state: State, totals: Totals, slot: int, time: int) -> None:
     """Close a key's windows that end at or before `time`; open those that hold `time`."""
     group = state.group[slot]
@@ -253,7 +214,7 @@ def advance(program: Program, state: State, totals: Totals, slot: int, time: int
         state.big[slot] = 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def close_all(program: Program, state: State, totals: Totals, slot: int) -> None:
     """Close all of a key's windows and leave the slot empty."""
     group = state.group[slot]
@@ -263,7 +224,7 @@ def close_all(program: Program, state: State, totals: Totals, slot: int) -> None
     clear(state, slot)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def clear(state: State, slot: int) -> None:
     """Make an emptied slot ready for the next key."""
     state.stamp[slot] = NEVER
@@ -276,13 +237,14 @@ def clear(state: State, slot: int) -> None:
     state.big[slot] = 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def close_until(
     program: Program, state: State, totals: Totals, begin: int, time: int, most: int
 ) -> int:
     """Close all keys' windows that end at or before `time`, from slot `begin` on.
 
-    Returns the slot it stopped at because `totals` must grow first, or the number of slots.
+    Where groups share, `settle_until` comes first. Returns the slot it stopped at because `totals`
+    must grow first, or the number of slots.
     """
     for slot in range(begin, state.key.shape[0]):
         if totals.count[0] + most > totals.query.shape[0]:
@@ -297,16 +259,16 @@ def close_until(
     return state.key.shape[0]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _act(
     words: Words, begin: int, end: int, cells: Doubles, opened: Doubles, parts: Doubles
 ) -> bool:
     """Let an event act on its nodes: the sums of `_update` where windows do not overlap.
 
     cells, opened: one key's. parts: [contribution] -> what the event contributes. An update is the
-    words (length, 0 or opening + 1, sums) and then for each sum (target, contribution, terms) and
-    its terms: one array read from left to right, and unsigned so that no index is checked for
-    counting from the end.
+    words (length, 0 or opening + 1, windows side by side, sums) and then for each sum (target,
+    contribution, terms) and its terms: one array read from left to right, and unsigned so that no
+    index is checked for counting from the end.
     """
     passed = False
     at = np.uint64(begin)
@@ -314,10 +276,10 @@ def _act(
     while at < np.uint64(end):
         after = at + np.uint64(words[at])
         opening = words[at + one]
-        sums = words[at + np.uint64(2)]
-        count = np.uint64(words[at + np.uint64(3)])
-        terms = words[at + np.uint64(5)]
-        at += np.uint64(6)
+        sums = words[at + np.uint64(3)]
+        count = np.uint64(words[at + np.uint64(4)])
+        terms = words[at + np.uint64(6)]
+        at += np.uint64(7)
         trends = opened[np.uint64(opening) - one] if opening != 0 else 0.0
         for _ in range(terms):
             trends += cells[np.uint64(words[at])]
@@ -343,7 +305,72 @@ def _act(
     return passed
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
+def _act_wide(
+    words: Words,
+    begin: int,
+    end: int,
+    cells: Doubles,
+    opened: Doubles,
+    parts: Doubles,
+    rows: Doubles,
+) -> bool:
+    """Let an event act on its nodes, on all open windows at once; rows: [2, lane], for work.
+
+    The words are those of `_act`. Loops over windows do not branch, so that they are done by fours.
+    """
+    passed = False
+    trends, added = rows[0], rows[1]
+    at = begin
+    while at < end:
+        after = at + np.int64(words[at])
+        opening = np.int64(words[at + 1])
+        lanes = np.int64(words[at + 2])
+        sums = np.int64(words[at + 3])
+        count = np.int64(words[at + 4])
+        terms = np.int64(words[at + 6])
+        at += 7
+        if opening != 0:
+            for lane in range(lanes):
+                trends[lane] = opened[opening - 1 + lane]
+        else:
+            for lane in range(lanes):
+                trends[lane] = 0.0
+        for _ in range(terms):
+            source = np.int64(words[at])
+            at += 1
+            for lane in range(lanes):
+                trends[lane] += cells[source + lane]
+        for _ in range(1, sums):
+            target = np.int64(words[at])
+            what = np.int64(words[at + 1])
+            terms = np.int64(words[at + 2])
+            at += 3
+            part = parts[what] if what != 0 else 0.0
+            if part != 0.0:
+                for lane in range(lanes):
+                    added[lane] = trends[lane] * part if trends[lane] != 0.0 else 0.0
+            else:
+                for lane in range(lanes):
+                    added[lane] = 0.0
+            for _ in range(terms):
+                source = np.int64(words[at])
+                at += 1
+                for lane in range(lanes):
+                    added[lane] += cells[source + lane]
+            for lane in range(lanes):
+                value = cells[target + lane] + added[lane]
+                cells[target + lane] = value
+                passed |= abs(value) >= THRESHOLD
+        for lane in range(lanes):
+            value = cells[count + lane] + trends[lane]
+            cells[count + lane] = value
+            passed |= value >= THRESHOLD
+        at = after
+    return passed
+
+
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _keep_before(program: Program, state: State, slot: int, node: int, moment: int) -> None:
     """Keep what a node is before the present moment, at its first change in it."""
     if state.stamp[slot, node] == moment:
@@ -358,7 +385,7 @@ def _keep_before(program: Program, state: State, slot: int, node: int, moment: i
         state.extremes_before[slot, cell] = state.extremes[slot, cell]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _update(
     program: Program,
     state: State,
@@ -409,7 +436,7 @@ def _update(
     return passed
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _sum_big(
     program: Program, state: State, slot: int, number: int, lane: int, moment: int, remember: bool
 ) -> tuple[float, int]:
@@ -426,7 +453,7 @@ def _sum_big(
     return total, total_power
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _update_big(
     program: Program,
     state: State,
@@ -470,7 +497,7 @@ def _update_big(
         state.powers[slot, cell] = power
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _update_extremes(
     program: Program,
     state: State,
@@ -518,10 +545,82 @@ def _update_extremes(
 
 
 @njit(cache=True, nogil=True)
-def run(
+def unknown_codes(codes: Ints, begin: int, known: Codes) -> Ints:
+    """Return the codes from event `begin` on whose classes are unknown, each once."""
+    found = np.empty(known.shape[0], dtype=np.int64)
+    count = 0
+    for event in range(begin, codes.shape[0]):
+        code = codes[event]
+        if code >= 0 and known[code] == UNKNOWN:
+            known[code] = -1
+            found[count] = code
+            count += 1
+    for place in range(count):
+        known[found[place]] = UNKNOWN
+    return found[:count].copy()
+
+
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
+def _apply(
     program: Program,
     state: State,
+    slot: int,
+    updates: tuple[int, int],
+    words: tuple[int, int],
+    moment: int,
+    remember: bool,
+    wide: bool,
+    event: int,
+    values: Doubles,
+    present: Flags,
+    orders: Ints,
+    ordered: Flags,
+    parts: Doubles,
+    rows: Doubles,
+) -> bool:
+    """Let an event act on nodes by updates[0]:updates[1], which are words[0]:words[1]."""
+    passed = False
+    big = state.big[slot] != 0
+    low, high = updates
+    if not remember and not big:
+        for update in range(low, high):
+            _update_extremes(program, state, slot, update, moment, remember, event, orders, ordered)
+        if wide:
+            return _act_wide(
+                program.words,
+                words[0],
+                words[1],
+                state.cells[slot],
+                state.opened[slot],
+                parts,
+                rows,
+            )
+        return _act(program.words, words[0], words[1], state.cells[slot], state.opened[slot], parts)
+    for update in range(low, high):
+        if remember:
+            _keep_before(program, state, slot, program.node[update], moment)
+        if program.extremes[update] != program.extremes[update + 1]:
+            _update_extremes(program, state, slot, update, moment, remember, event, orders, ordered)
+        if big:
+            _update_big(program, state, slot, update, moment, remember, event, values, present)
+        else:
+            passed |= _update(
+                program, state, slot, update, moment, remember, event, values, present
+            )
+    return passed
+
+
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
+def _run(
+    sharing: bool,
+    program: Program,
+    groups: Groups,
+    state: State,
+    clocks: Clocks,
+    bursts: Bursts,
     totals: Totals,
+    rows: Doubles,
+    parts: Doubles,
     begin: int,
     times: Ints,
     keys: Codes,
@@ -531,26 +630,63 @@ def run(
     present: Flags,
     orders: Ints,
     ordered: Flags,
-    groups: Codes,
+    key_groups: Codes,
     one_slot: bool,
     remember: bool,
     by_time: bool,
+    dynamic: bool,
     most_closed: int,
     counters: Ints,
 ) -> tuple[int, int]:
     """Let events `begin`, `begin + 1`, ... act on their keys' states.
 
-    times, keys, groups, codes: [event]; a code below 0 is of no interest. known: [code] -> class,
-    -1 for one that acts on nothing, or UNKNOWN. values and present, orders and ordered: [attribute,
-    event], what SUM and what MIN and MAX look at. With `one_slot` keys come one after another and
-    share slot 0; otherwise a key is its own slot. `remember`: predecessors are read as they were
-    before the present moment, which is a time with `by_time` and an event without. Returns how it
-    ended and the event it ended at.
+    times, keys, key_groups, codes: [event]; a code below 0 is of no interest. known: [code] ->
+    class, -1 for one that acts on nothing, or UNKNOWN. values and present, orders and ordered:
+    [attribute, event], what SUM and what MIN and MAX look at. rows: [3, windows open at once] and
+    parts: [contribution], for work. With `one_slot` keys come one after another and share slot 0;
+    otherwise a key is its own slot. `sharing`: whether there are groups at all. `remember`:
+    predecessors are read as they were before the present moment, which is a time with `by_time` and
+    an event without. `dynamic`: whether to share is decided burst by burst. Returns how it ended
+    and the event it ended at.
     """
-    plain = not remember and program.acts.shape[0] == program.updates.shape[0]
-    parts = np.zeros(VALUE + 2 * values.shape[0])
+    wide = False
+    for kind in range(program.overlap.shape[0]):
+        wide |= program.overlap[kind] > 1
+    # fields are taken out of their tuples once: in the loop each would be counted as a reference
+    updates = program.updates
+    acts = program.acts
+    slot_key = state.key
+    edges = state.edge
+    slot_time = state.time
+    big = state.big
+    ticks = groups.ticks
+    tick_group = groups.tick_group
+    section_updates = groups.section
+    section_acts = groups.section_act
+    last_class = clocks.last
+    asleep = clocks.asleep
+    burst = clocks.burst
+    is_shared = clocks.shared
+    breaks = groups.breaks
+    runs = groups.runs
+    addends = groups.addends
+    addend = groups.addend
+    stacks = groups.stacks
+    ranked = groups.ranked
+    first_entry = groups.clock
+    clock = clocks.clock
+    base = clocks.base
+    sizes = clocks.sizes
+    when = clocks.when
+    rank = clocks.rank
+    count = totals.count
+    room = totals.query
+    powers = state.powers
+    bare = addend.shape[0] == 0 and ranked.shape[0] == 0  # clocks have nothing but events
     parts[ONE] = 1.0
-    for event in range(begin, times.shape[0]):
+    event = begin - 1
+    while event + 1 < times.shape[0]:
+        event += 1
         code = codes[event]
         if code < 0:
             continue
@@ -559,64 +695,305 @@ def run(
             if kind == UNKNOWN:
                 return COMPILE, event
             continue
-        low = program.updates[kind]
-        high = program.updates[kind + 1]
+        low = updates[kind]
+        high = updates[kind + 1]
         if low == high:
             continue
         key = keys[event]
         slot = 0 if one_slot else key
         time = times[event]
-        if state.key[slot] != key or time >= state.edge[slot]:
-            if totals.count[0] + most_closed > totals.query.shape[0]:
+        if slot_key[slot] != key or time >= edges[slot]:
+            if count[0] + most_closed > room.shape[0]:
                 return GROW, event
-            if state.key[slot] != key:
-                if state.key[slot] >= 0:
+            if slot_key[slot] != key:
+                if slot_key[slot] >= 0:
+                    if sharing:
+                        settle_all(groups, clocks, bursts, state, rows, slot)
+                        end_bursts(clocks, bursts, slot)
+                        clear_clocks(clocks, slot)
                     close_all(program, state, totals, slot)
-                state.key[slot] = key
-                state.group[slot] = groups[event]
-            if time < state.time[slot]:
+                slot_key[slot] = key
+                state.group[slot] = key_groups[event]
+            if time < slot_time[slot]:
                 return DISORDER, event
+            if (
+                sharing
+                and asleep[slot] == 0
+                and settle_edge(groups, clocks, bursts, program, state, rows, slot, time)
+            ):
+                big[slot] = 1
+                if powers.shape[0] == 0:
+                    return EXPONENTS, event
             advance(program, state, totals, slot, time)
-        if time < state.time[slot]:
+        if time < slot_time[slot]:
             return DISORDER, event
-        state.time[slot] = time
+        first_tick, last_tick, wild = 0, 0, False
+        if sharing and asleep[slot] != 0:
+            asleep[slot] -= 1
+            if asleep[slot] == 0:
+                wake(clocks, slot)
+        elif sharing:
+            first_tick, last_tick = ticks[kind], ticks[kind + 1]
+            passed = False
+            if last_class[slot] != kind:
+                if is_news(breaks, runs, ticks, tick_group, burst, slot, kind):
+                    passed = arrive(groups, clocks, bursts, state, rows, slot, kind, time, dynamic)
+                last_class[slot] = kind
+            for tick in range(first_tick, last_tick):
+                wild |= is_wild(addends, addend, tick_group[tick], event, values, present)
+            for tick in range(first_tick, last_tick):
+                group = tick_group[tick]
+                if is_shared[slot, group] != 0 and (
+                    wild
+                    or is_full(first_entry, clock, base, stacks, sizes, slot, group, big[slot] != 0)
+                ):
+                    passed |= settle_group(groups, clocks, bursts, state, rows, slot, group)
+            if passed:
+                big[slot] = 1
+                if powers.shape[0] == 0:
+                    return EXPONENTS, event
+        slot_time[slot] = time
         counters[0] += 1
         moment = time if by_time else counters[0]
+        for attribute in range(values.shape[0]):
+            there = present[attribute, event] != 0
+            parts[VALUE + 2 * attribute] = values[attribute, event] if there else 0.0
+            parts[VALUE + 2 * attribute + 1] = 1.0 if there else 0.0
+        first_word, last_word = acts[kind], acts[kind + 1]
+        if first_tick != last_tick:
+            section = kind + first_tick
+            high = section_updates[section + 1]
+            last_word = section_acts[section + 1]
+        alone = low == high and not wild  # whether clocks are all that moves
         passed = False
-        big = state.big[slot] != 0
-        if plain and not big:
-            for attribute in range(values.shape[0]):
-                there = present[attribute, event] != 0
-                parts[VALUE + 2 * attribute] = values[attribute, event] if there else 0.0
-                parts[VALUE + 2 * attribute + 1] = 1.0 if there else 0.0
-            for update in range(low, high):
-                _update_extremes(
-                    program, state, slot, update, moment, remember, event, orders, ordered
+        tick = first_tick
+        while True:  # the updates of no group, then each group's
+            if low != high:
+                passed |= _apply(
+                    program,
+                    state,
+                    slot,
+                    (low, high),
+                    (first_word, last_word),
+                    moment,
+                    remember,
+                    wide,
+                    event,
+                    values,
+                    present,
+                    orders,
+                    ordered,
+                    parts,
+                    rows,
                 )
-            passed = _act(
-                program.words,
-                program.acts[kind],
-                program.acts[kind + 1],
-                state.cells[slot],
-                state.opened[slot],
-                parts,
-            )
-            high = low
-        for update in range(low, high):
-            if remember:
-                _keep_before(program, state, slot, program.node[update], moment)
-            if program.extremes[update] != program.extremes[update + 1]:
-                _update_extremes(
-                    program, state, slot, update, moment, remember, event, orders, ordered
+            while tick != last_tick:
+                group = tick_group[tick]
+                burst[slot, group] += 1
+                if wild or is_shared[slot, group] == 0:
+                    alone = False
+                    break
+                move(
+                    first_entry,
+                    clock,
+                    addends,
+                    addend,
+                    stacks,
+                    ranked,
+                    sizes,
+                    when,
+                    rank,
+                    slot,
+                    group,
+                    event,
+                    values,
+                    present,
+                    orders,
+                    ordered,
                 )
-            if big:
-                _update_big(program, state, slot, update, moment, remember, event, values, present)
-            else:
-                passed |= _update(
-                    program, state, slot, update, moment, remember, event, values, present
-                )
+                tick += 1
+            if tick == last_tick:
+                break
+            section = kind + tick + 1
+            low, high = section_updates[section], section_updates[section + 1]
+            first_word, last_word = section_acts[section], section_acts[section + 1]
+            tick += 1
         if passed:
-            state.big[slot] = 1
-            if state.powers.shape[0] == 0:
+            big[slot] = 1
+            if powers.shape[0] == 0:
                 return EXPONENTS, event + 1
+        if alone and first_tick != last_tick:
+            # the rest of the burst, as far as nothing else happens to the key meanwhile
+            before = event
+            edge = edges[slot]
+            if bare:
+                most = times.shape[0]
+                for tick in range(first_tick, last_tick):
+                    group = tick_group[tick]
+                    gone = clock[slot, first_entry[group]] - base[slot, group]
+                    if big[slot] == 0:
+                        most = min(most, event + 1 + np.int64(SPAN - gone))
+                while event + 1 < most:
+                    after = event + 1
+                    if codes[after] != code or keys[after] != key:
+                        break
+                    if times[after] >= edge or times[after] < time:
+                        break
+                    event = after
+                    time = times[event]
+                for tick in range(first_tick, last_tick):
+                    clock[slot, first_entry[tick_group[tick]]] += event - before
+            while not bare and event + 1 < times.shape[0]:
+                after = event + 1
+                if codes[after] != code or keys[after] != key:
+                    break
+                if times[after] >= edge or times[after] < time:
+                    break
+                ready = True
+                for tick in range(first_tick, last_tick):
+                    group = tick_group[tick]
+                    ready &= not is_full(
+                        first_entry, clock, base, stacks, sizes, slot, group, big[slot] != 0
+                    )
+                    ready &= not is_wild(addends, addend, group, after, values, present)
+                if not ready:
+                    break
+                event = after
+                time = times[event]
+                for tick in range(first_tick, last_tick):
+                    move(
+                        first_entry,
+                        clock,
+                        addends,
+                        addend,
+                        stacks,
+                        ranked,
+                        sizes,
+                        when,
+                        rank,
+                        slot,
+                        tick_group[tick],
+                        event,
+                        values,
+                        present,
+                        orders,
+                        ordered,
+                    )
+            slot_time[slot] = time
+            counters[0] += event - before
+            for tick in range(first_tick, last_tick):
+                burst[slot, tick_group[tick]] += event - before
     return DONE, times.shape[0]
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def run(
+    program: Program,
+    groups: Groups,
+    state: State,
+    clocks: Clocks,
+    bursts: Bursts,
+    totals: Totals,
+    rows: Doubles,
+    parts: Doubles,
+    begin: int,
+    times: Ints,
+    keys: Codes,
+    codes: Ints,
+    known: Codes,
+    values: Doubles,
+    present: Flags,
+    orders: Ints,
+    ordered: Flags,
+    key_groups: Codes,
+    one_slot: bool,
+    remember: bool,
+    by_time: bool,
+    dynamic: bool,
+    most_closed: int,
+    counters: Ints,
+) -> tuple[int, int]:
+    """Let events act on their keys' states where nothing is shared; see `_run`."""
+    return _run(
+        False,
+        program,
+        groups,
+        state,
+        clocks,
+        bursts,
+        totals,
+        rows,
+        parts,
+        begin,
+        times,
+        keys,
+        codes,
+        known,
+        values,
+        present,
+        orders,
+        ordered,
+        key_groups,
+        one_slot,
+        remember,
+        by_time,
+        dynamic,
+        most_closed,
+        counters,
+    )
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def run_shared(
+    program: Program,
+    groups: Groups,
+    state: State,
+    clocks: Clocks,
+    bursts: Bursts,
+    totals: Totals,
+    rows: Doubles,
+    parts: Doubles,
+    begin: int,
+    times: Ints,
+    keys: Codes,
+    codes: Ints,
+    known: Codes,
+    values: Doubles,
+    present: Flags,
+    orders: Ints,
+    ordered: Flags,
+    key_groups: Codes,
+    one_slot: bool,
+    remember: bool,
+    by_time: bool,
+    dynamic: bool,
+    most_closed: int,
+    counters: Ints,
+) -> tuple[int, int]:
+    """Let events act on their keys' states where groups share; see `_run`."""
+    return _run(
+        True,
+        program,
+        groups,
+        state,
+        clocks,
+        bursts,
+        totals,
+        rows,
+        parts,
+        begin,
+        times,
+        keys,
+        codes,
+        known,
+        values,
+        present,
+        orders,
+        ordered,
+        key_groups,
+        one_slot,
+        remember,
+        by_time,
+        dynamic,
+        most_closed,
+        counters,
+    )

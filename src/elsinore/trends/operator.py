@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import bisect
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.plan import Unit
+from elsinore.plan import Sharing, Unit
 from elsinore.trends import kernels
 from elsinore.trends.kernels import FOREVER, UNKNOWN, Program, State, Totals
+from elsinore.trends.lazy.arrays import Bursts, Clocks, Groups, new_bursts, new_clocks
+from elsinore.trends.lazy.kernels import settle_all, settle_until
+from elsinore.trends.lazy.measure import measure
+from elsinore.trends.lazy.program import GroupLayout
 from elsinore.trends.partials import totals_batch
-from elsinore.trends.program import Layout, Update, assemble, tangled
+from elsinore.trends.program import Layout, Sections, assemble, fixed_arrays, tangled
 from elsinore.trends.state import (
     copy_rows,
     grown_totals,
@@ -37,22 +43,45 @@ class TrendOperator:
 
     `one_slot`: keys come one after another, those of a group together, and never again; memory
     is then one key's, and totals are given out as groups end. `ordered`: no key has two events of
-    one time, or those are in an order of their own: each event is a moment.
+    one time, or those are in an order of their own: each event is a moment. Where it is not given,
+    each event acts on all nodes at once.
+
+    `sharing`: which bursts are worked on once for all nodes that they act on alike
+    (`elsinore.trends.lazy`); results are the same. `record`: keep a record of each burst.
     """
 
-    def __init__(self, unit: Unit, *, one_slot: bool = False, ordered: bool = False) -> None:
+    def __init__(
+        self,
+        unit: Unit,
+        *,
+        one_slot: bool = False,
+        ordered: bool = False,
+        sharing: Sharing = Sharing.DYNAMIC,
+        record: bool = False,
+    ) -> None:
         self.unit = unit
         self.statistics = OperatorStatistics()
         self._one_slot = one_slot
+        self._sharing = sharing
+        self._record = record
         self._layout = Layout(unit)
-        self._updates: list[list[Update]] = []  # [class]
+        self._fixed = fixed_arrays(self._layout)
+        self._shared = GroupLayout(self._layout, share=ordered and sharing is not Sharing.NEVER)
+        self._types = unit.classes.types
+        self._offsets = [classes.offset for classes in self._types]
+        self._sections: list[Sections] = []  # [class]
         self._compiled: list[int] = []  # [class] -> its code
         self._places: dict[int, int] = {}  # code -> place in `_known`, where codes are too many
         self._ordered = ordered
         self._remember = not ordered
         self._known = np.full(min(unit.classes.size, TABLE_LIMIT) + 1, UNKNOWN, dtype=np.int32)
-        self._program: Program = assemble(self._layout, [])
+        self._rows = np.zeros((3, max(self._layout.overlaps)))
+        self._program: Program
+        self._groups: Groups
+        self._assemble()
         self._state: State = new_state(self._layout, 1, exponents=False, moments=self._remember)
+        self._clocks: Clocks = new_clocks(self._groups, 1, shared=sharing is Sharing.ALWAYS)
+        self._bursts: Bursts = new_bursts(self._groups, record=record)
         self._totals: Totals = new_totals(self._layout, FIRST_ROWS)
         self._counters = np.zeros(1, dtype=np.int64)
 
@@ -64,9 +93,12 @@ class TrendOperator:
     @staticmethod
     def bytes_per_key(unit: Unit) -> int:
         """Return how much memory each key takes, but with `one_slot`."""
-        layout = Layout(unit)
-        cells = 2 * (layout.cells + layout.extremes)
-        return 8 * (cells + len(layout.merged.nodes) + layout.open_lanes)
+        width = {window: 1 if window is None else window.overlap for window in unit.merged.windows}
+        entries = sum(width.values())
+        for node in unit.merged.nodes:
+            entries += 2 * width[node.window] * (len(node.linear) + len(node.extremes))
+            entries += 2 + len(node.linear)  # its stamp, and its mark where it is in a group
+        return 8 * entries
 
     def process(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Take a batch; return totals that are final already (with `one_slot`), else none.
@@ -84,12 +116,19 @@ class TrendOperator:
         orders, ordered = _matrix(batch, "rank:", self.unit.ranked, np.int64)
         if not self._one_slot:
             self._need_slots(int(keys.max()) + 1)
+        parts = np.zeros(kernels.VALUE + 2 * len(values))
         event = 0
         while True:
-            how, event = kernels.run(
+            run = kernels.run_shared if self._shared.groups else kernels.run
+            how, event = run(
                 self._program,
+                self._groups,
                 self._state,
+                self._clocks,
+                self._bursts,
                 self._totals,
+                self._rows,
+                parts,
                 event,
                 times,
                 keys,
@@ -103,13 +142,14 @@ class TrendOperator:
                 self._one_slot,
                 self._remember,
                 not self._ordered,
+                self._sharing is Sharing.DYNAMIC,
                 self._layout.most_closed,
                 self._counters,
             )
             if how == kernels.DONE:
                 break
             if how == kernels.COMPILE:
-                self._compile(int(codes[event]))
+                self._compile(kernels.unknown_codes(codes, event, self._known).tolist())
             elif how == kernels.GROW:
                 self._grow_totals()
             elif how == kernels.EXPONENTS:
@@ -129,6 +169,11 @@ class TrendOperator:
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
         time = FOREVER if until is None else np.int64(until)
+        if self._shared.groups:
+            arrays = (self._groups, self._clocks, self._bursts, self._program)
+            passed = settle_until(*arrays, self._state, self._rows, time)
+            if passed and len(self._state.powers) == 0:
+                self._give_exponents()
         slot = 0
         while slot < len(self._state.key):
             slot = kernels.close_until(
@@ -167,30 +212,42 @@ class TrendOperator:
         places = [self._places[code] if code >= 0 else -1 for code in unique.tolist()]
         return np.array(places, dtype=np.int64)[inverse]
 
-    def _compile(self, place: int) -> None:
-        """Compile the class at a place of the table of known classes."""
-        code = place
+    def _compile(self, places: list[int]) -> None:
+        """Compile the classes at some places of the table of known classes."""
+        code_of = dict(zip(places, places, strict=True))
         if self.unit.classes.size > TABLE_LIMIT:
-            code = next(code for code, number in self._places.items() if number == place)
-        updates = self._layout.updates(*self.unit.classes.decode(code))
-        self._known[place] = -1
-        if updates:
-            self._known[place] = len(self._updates)
-            self._updates.append(updates)
-            self._compiled.append(code)
-            self._program = assemble(self._layout, self._updates)
+            code_of = {number: code for code, number in self._places.items()}
+        for place in places:
+            code = code_of[place]
+            classes = self._types[bisect.bisect_right(self._offsets, code) - 1]
+            type_name, true = classes.type, classes.true(code)
+            updates = self._layout.updates(type_name, true)
+            self._known[place] = -1
+            if not updates:
+                continue
+            self._known[place] = len(self._sections)
+            self._sections.append(self._shared.sections(updates, type_name, true))
+            self._compiled.append(code_of[place])
             if not self._remember and tangled(updates):
                 self._remember_moments()
-        self.statistics.classes += 1
+        self.statistics.classes += len(places)
+        self._assemble()
+
+    def _assemble(self) -> None:
+        self._program, lengths = assemble(self._layout, self._fixed, self._sections)
+        self._groups = self._shared.arrays(self._sections, lengths)
 
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""
         arrays = {f"state.{name}": rows for name, rows in self._state._asdict().items()}
         arrays |= {f"totals.{name}": rows for name, rows in self._totals._asdict().items()}
+        arrays |= {f"clocks.{name}": rows for name, rows in self._clocks._asdict().items()}
+        arrays |= {f"bursts.{name}": rows for name, rows in self._bursts._asdict().items()}
         arrays |= {
             "codes": np.array(self._compiled, dtype=np.int64),
             "counters": self._counters,
-            "modes": np.array([self._one_slot, self._ordered]),
+            "modes": np.array([self._one_slot, self._ordered, self._record, self._remember]),
+            "sharing": np.array(self._sharing.value),
             "statistics": np.array([self.statistics.events, self.statistics.totals]),
         }
         return pack(self.unit.fingerprint, arrays)
@@ -202,12 +259,16 @@ class TrendOperator:
         Raises StateError where the bytes are damaged or of another version or workload.
         """
         arrays = unpack(unit.fingerprint, blob)
-        one_slot, ordered = arrays["modes"].tolist()
-        operator = cls(unit, one_slot=one_slot, ordered=ordered)
-        for place in operator._codes(arrays["codes"]).tolist():
-            operator._compile(place)
+        one_slot, ordered, record, remember = arrays["modes"].tolist()
+        sharing = Sharing(str(arrays["sharing"]))
+        operator = cls(unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record)
+        if remember and not operator._remember:
+            operator._remember_moments()
+        operator._compile(operator._codes(arrays["codes"]).tolist())
         operator._state = State(*(arrays[f"state.{name}"] for name in State._fields))
         operator._totals = Totals(*(arrays[f"totals.{name}"] for name in Totals._fields))
+        operator._clocks = Clocks(*(arrays[f"clocks.{name}"] for name in Clocks._fields))
+        operator._bursts = Bursts(*(arrays[f"bursts.{name}"] for name in Bursts._fields))
         operator._counters = arrays["counters"]
         operator.statistics.events, operator.statistics.totals = arrays["statistics"].tolist()
         operator.statistics.matched = int(operator._counters[0])
@@ -225,15 +286,39 @@ class TrendOperator:
         self._move_state(len(self._state.key), exponents=True)
 
     def _remember_moments(self) -> None:
-        """Keep what states were before the present moment from now on."""
+        """Keep what states were before the present moment from now on; nothing is shared then."""
         self._remember = True
+        self._end_sharing()
         self._move_state(len(self._state.key))
+
+    def _end_sharing(self) -> None:
+        """Bring all holders up to date and let each event act on all nodes at once from now on."""
+        for slot in range(len(self._state.key)):
+            arrays = (self._groups, self._clocks, self._bursts, self._state, self._rows)
+            if settle_all(*arrays, slot):
+                self._state.big[slot] = 1
+        if self._state.big.any() and len(self._state.powers) == 0:
+            self._give_exponents()
+        self._measure_sharing()
+        self._shared = GroupLayout(self._layout, share=False)
+        self._sections = [
+            self._shared.sections([u for part in sections.parts for u in part], "", frozenset())
+            for sections in self._sections
+        ]
+        self._assemble()
+        self._clocks = new_clocks(self._groups, len(self._state.key), shared=False)
+        self._bursts = new_bursts(self._groups, record=self._record)
 
     def _move_state(self, slots: int, *, exponents: bool = False) -> None:
         exponents = exponents or len(self._state.powers) > 0
         state = new_state(self._layout, slots, exponents=exponents, moments=self._remember)
         copy_rows(self._state, state)
         self._state = state
+        if slots > len(self._clocks.last):
+            shared = self._sharing is Sharing.ALWAYS
+            clocks = new_clocks(self._groups, slots, shared=shared)
+            copy_rows(self._clocks, clocks)
+            self._clocks = clocks
 
     def _grow_totals(self) -> None:
         have = len(self._totals.query)
@@ -259,8 +344,15 @@ class TrendOperator:
         return batch
 
     def _measure(self) -> None:
-        size = size_of(self._state, self._totals)
+        size = size_of(self._state, self._totals, self._clocks)
         self.statistics.state_bytes = max(self.statistics.state_bytes, size)
+        self._measure_sharing()
+
+    def _measure_sharing(self) -> None:
+        if self._shared.groups:
+            self.statistics.sharing = measure(
+                self.unit, self._shared.groups, self._groups, self._bursts
+            )
 
 
 def _codes(batch: pa.RecordBatch, name: str) -> NDArray[np.int32]:

@@ -52,7 +52,7 @@ def operator_of(
         )
     if unit.exact:
         return ExactTrends(unit, one_slot=one_slot, ordered=ordered)
-    return TrendOperator(unit, one_slot=one_slot, ordered=ordered)
+    return TrendOperator(unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record)
 
 
 def load_operator(unit: Unit, blob: bytes) -> TrendsOperator:

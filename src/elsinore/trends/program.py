@@ -7,8 +7,9 @@ many that predicates could make, few do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,10 @@ from elsinore.model.expression import Expression
 from elsinore.model.window import Window
 from elsinore.plan import MergedTemplate, Unit
 from elsinore.plan.aggregates import FieldKind
-from elsinore.plan.merged import Signature, ancestors, field_index
+from elsinore.plan.merged import Edge, Signature, ancestors, field_index
 from elsinore.plan.template import START
-from elsinore.trends.kernels import FOREVER, NOTHING, ONE, VALUE, Program
+from elsinore.trends.arrays import FOREVER, NOTHING, ONE, VALUE, Program
+from elsinore.trends.labels import Labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +50,70 @@ class Update:
     extremes: tuple[Extreme, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """What a class of events does, by sharing group (`elsinore.trends.lazy`).
+
+    `parts[0]` are the updates of no group, `parts[1 + t]` those of group `ticks[t]`.
+    """
+
+    parts: tuple[tuple[Update, ...], ...]
+    ticks: tuple[int, ...]
+    settled: tuple[tuple[int, tuple[int, ...]], ...]  # groups, and which of their holders are read
+    breaks: tuple[int, ...]  # groups whose burst such an event ends
+
+
 class Layout:
     """Where everything stands in a key's cells.
 
     `cell[node]` and `extreme[node]` are a node's first, `lanes[node]` the width of each of its
-    sums, `kind_of[node]` its window's number.
+    sums, `kind_of[node]` its window's number, `opening[kind]` a window's first entry in
+    `State.opened`.
     """
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.merged: MergedTemplate = unit.merged
         self.before = ancestors(self.merged.nodes)
+        self.labels = Labels(unit.classes)
         self.windows: tuple[Window | None, ...] = self.merged.windows
-        self.overlaps = [1 if window is None else window.overlap for window in self.windows]
-        self.kind_of = [self.windows.index(node.window) for node in self.merged.nodes]
+        self.overlaps = [
+            1 if window is None else _padded(window.overlap) for window in self.windows
+        ]
+        kinds_of = {window: kind for kind, window in enumerate(self.windows)}
+        self.kind_of = [kinds_of[node.window] for node in self.merged.nodes]
         self.lanes = [self.overlaps[kind] for kind in self.kind_of]
-        self.cell = _starts(
+        self.opening = starts(self.overlaps)[:-1].tolist()
+        self.cell = starts(
             [len(node.linear) * m for node, m in zip(self.merged.nodes, self.lanes, strict=True)]
         )
-        self.extreme = _starts(
+        self.extreme = starts(
             [len(node.extremes) * m for node, m in zip(self.merged.nodes, self.lanes, strict=True)]
         )
-        kinds = [self.windows.index(template.query.window) for template in unit.templates]
+        kinds = [kinds_of[template.query.window] for template in unit.templates]
         self.order = sorted(range(len(kinds)), key=lambda q: kinds[q])  # kernel's query -> unit's
         self.window_of = [kinds[q] for q in self.order]
         self.open_lanes = sum(self.overlaps)
         self.most_closed = sum(self.overlaps[kind] for kind in kinds)
         self.widest = max(len(t.aggregation.linear) for t in unit.templates)
         self.most_extremes = max(len(t.aggregation.extremes) for t in unit.templates)
+        self._summed = {name: number for number, name in enumerate(unit.summed)}
+        self._ranked = {name: number for number, name in enumerate(unit.ranked)}
+        self._told: dict[tuple[int, ...], Update] = {}
+        self._entering: dict[str, list[tuple[int, Edge]]] = {}  # by the type of event
+        for number, node in enumerate(self.merged.nodes):
+            for edge in node.edges:
+                self._entering.setdefault(edge.type, []).append((number, edge))
+        self._first_cells: list[int] = self.cell.tolist()
+        self._first_extremes: list[int] = self.extreme.tolist()
+
+    def cell_of(self, node: int, number: int) -> int:
+        """Return the first cell of one of a node's sums."""
+        return self._first_cells[node] + number * self.lanes[node]
+
+    def extreme_of(self, node: int, number: int | None) -> int:
+        """Return the first entry of one of a node's extremes; -1 where it has none."""
+        return -1 if number is None else self._first_extremes[node] + number * self.lanes[node]
 
     @property
     def cells(self) -> int:
@@ -92,18 +130,28 @@ class Layout:
 
         Updates are ordered so that a node is read before it is changed, where that can be.
         """
-        found = {}
-        for number, node in enumerate(self.merged.nodes):
-            edges = [edge for edge in node.edges if edge.takes(type_name, true)]
-            if edges:
-                sources = tuple(edge.source for edge in edges if edge.source != START)
-                found[number] = Update(
-                    number,
-                    len(sources) < len(edges),
-                    tuple(self._sum(number, s, sources, type_name) for s in node.linear),
-                    tuple(self._extreme(number, s, sources, type_name) for s in node.extremes),
-                )
-        return _readers_first(found)
+        taken: dict[int, list[Edge]] = {}
+        for node, edge in self._entering.get(type_name, ()):
+            if edge.takes(type_name, true):
+                taken.setdefault(node, []).append(edge)
+        return _readers_first({node: self.update(node, edges) for node, edges in taken.items()})
+
+    def update(self, node: int, edges: Sequence[Edge]) -> Update:
+        """Return what an event does to a node that it enters by some edges, all of one type."""
+        key = (node, *map(id, edges))  # edges are the template's own
+        if key not in self._told:
+            self._told[key] = self._update(node, edges)
+        return self._told[key]
+
+    def _update(self, node: int, edges: Sequence[Edge]) -> Update:
+        merged = self.merged.nodes[node]
+        sources = tuple(edge.source for edge in edges if edge.source != START)
+        return Update(
+            node,
+            len(sources) < len(edges),
+            tuple(self._sum(node, s, sources, edges[0].type) for s in merged.linear),
+            tuple(self._extreme(node, s, sources, edges[0].type) for s in merged.extremes),
+        )
 
     def _sum(
         self, node: int, signature: Signature, sources: tuple[int, ...], type_name: str
@@ -117,7 +165,7 @@ class Layout:
             return Sum(places, NOTHING)
         if signature.kind is FieldKind.EVENTS or signature.attribute is None:
             return Sum(places, ONE)
-        value = VALUE + 2 * self.unit.summed.index(signature.attribute)
+        value = VALUE + 2 * self._summed[signature.attribute]
         return Sum(places, value if signature.kind is FieldKind.SUM else value + 1)
 
     def _extreme(
@@ -126,7 +174,7 @@ class Layout:
         places = tuple((source, self._place(source, signature)) for source in sources)
         if (node, type_name) not in signature.contributors or signature.attribute is None:
             return Extreme(places, -1)
-        attribute = 2 * self.unit.ranked.index(signature.attribute)
+        attribute = 2 * self._ranked[signature.attribute]
         return Extreme(places, attribute + (signature.kind is FieldKind.GREATEST))
 
     def _place(self, node: int, signature: Signature) -> int | None:
@@ -160,86 +208,102 @@ def _readers_first(found: dict[int, Update]) -> list[Update]:
     return ordered
 
 
-def assemble(layout: Layout, classes: Sequence[Sequence[Update]]) -> Program:
-    """Lay out the updates of all known classes as the kernel's arrays."""
-    flat = [update for updates in classes for update in updates]
+def _padded(overlap: int) -> int:
+    """Return the width that windows side by side are given, so that they are worked on by fours."""
+    return overlap if overlap < 3 else -(-overlap // 4) * 4
+
+
+def fixed_arrays(layout: Layout) -> dict[str, NDArray[Any]]:
+    """Return what of a program does not depend on the classes that have occurred."""
+    queries = [layout.merged.ends[q] for q in layout.order]
+    linear_ends = [places for ends in queries for places in ends.linear]
+    extreme_ends = [places for ends in queries for places in ends.extremes]
+    kinds = range(len(layout.windows))
+    first_nodes = starts([layout.kind_of.count(kind) for kind in kinds])
+    return {
+        "node_cell": ints(layout.cell),
+        "node_extreme": ints(layout.extreme),
+        "within": ints(
+            [int(FOREVER) if window is None else window.within for window in layout.windows]
+        ),
+        "step": ints([1 if window is None else window.step for window in layout.windows]),
+        "origin": ints([0 if window is None else window.origin for window in layout.windows]),
+        "overlap": _codes(layout.overlaps),
+        "openings": ints(layout.opening),
+        "kind_cell": layout.cell[first_nodes],
+        "kind_extreme": layout.extreme[first_nodes],
+        "queries": starts([layout.window_of.count(kind) for kind in kinds]),
+        "query_sums": starts([len(ends.linear) for ends in queries]),
+        "end": starts([len(places) for places in linear_ends]),
+        "end_cell": ints([layout.cell_of(*place) for places in linear_ends for place in places]),
+        "query_extremes": starts([len(ends.extremes) for ends in queries]),
+        "extreme_end": starts([len(places) for places in extreme_ends]),
+        "extreme_end_cell": ints(
+            [layout.extreme_of(*place) for places in extreme_ends for place in places]
+        ),
+    }
+
+
+def assemble(
+    layout: Layout, fixed: dict[str, NDArray[Any]], classes: Sequence[Sections]
+) -> tuple[Program, list[int]]:
+    """Lay out the updates of all known classes as the kernel's arrays.
+
+    Also returns how many words the updates of each section take.
+    """
+    parts = [part for sections in classes for part in sections.parts]
+    flat = [update for part in parts for update in part]
     sums = [(update, number) for update in flat for number in range(len(update.sums))]
     terms = [source for update, number in sums for source in update.sums[number].sources]
     extremes = [(update, number) for update in flat for number in range(len(update.extremes))]
     compared = [source for update, number in extremes for source in update.extremes[number].sources]
-
-    def cell(node: int, number: int) -> int:
-        return int(layout.cell[node]) + number * layout.lanes[node]
-
-    def extreme(node: int, number: int | None) -> int:
-        return -1 if number is None else int(layout.extreme[node]) + number * layout.lanes[node]
-
-    queries = [layout.merged.ends[q] for q in layout.order]
-    linear_ends = [places for ends in queries for places in ends.linear]
-    extreme_ends = [places for ends in queries for places in ends.extremes]
-    nodes_of = [layout.kind_of.count(kind) for kind in range(len(layout.windows))]
-    first_nodes = _starts(nodes_of)
-    words = [_words(layout, cell, updates) for updates in classes]
-    plain = all(overlap == 1 for overlap in layout.overlaps)
-    return Program(
+    words = [_words(layout, part) for part in parts]
+    lengths = [len(part) for part in words]
+    whole = starts([len(sections.parts) for sections in classes])
+    program = Program(
+        **fixed,
         words=np.array([word for part in words for word in part], dtype=np.uint32),
-        acts=_starts([len(part) for part in words]) if plain else _ints([]),
-        updates=_starts([len(updates) for updates in classes]),
+        acts=starts(lengths)[whole],
+        updates=starts([len(part) for part in parts])[whole],
         node=_codes([update.node for update in flat]),
         lanes=_codes([layout.lanes[update.node] for update in flat]),
-        opening=_starts(layout.overlaps)[_codes([layout.kind_of[u.node] for u in flat])],
+        opening=ints([layout.opening[layout.kind_of[update.node]] for update in flat]),
         start=np.array([update.start for update in flat], dtype=np.uint8),
-        sums=_starts([len(update.sums) for update in flat]),
-        target=_ints([cell(update.node, number) for update, number in sums]),
+        sums=starts([len(update.sums) for update in flat]),
+        target=ints([layout.cell_of(update.node, number) for update, number in sums]),
         contribution=_codes([update.sums[number].contribution for update, number in sums]),
-        terms=_starts([len(update.sums[number].sources) for update, number in sums]),
-        term=_ints([cell(node, number) for node, number in terms]),
+        terms=starts([len(update.sums[number].sources) for update, number in sums]),
+        term=ints([layout.cell_of(*source) for source in terms]),
         term_node=_codes([node for node, _ in terms]),
-        extremes=_starts([len(update.extremes) for update in flat]),
-        extreme_target=_ints([extreme(update.node, number) for update, number in extremes]),
+        extremes=starts([len(update.extremes) for update in flat]),
+        extreme_target=ints(
+            [layout.extreme_of(update.node, number) for update, number in extremes]
+        ),
         attribute=_codes([update.extremes[number].attribute for update, number in extremes]),
-        compared=_starts([len(update.extremes[number].sources) for update, number in extremes]),
-        compared_extreme=_ints([extreme(node, number) for node, number in compared]),
-        compared_cell=_ints([cell(node, 0) for node, _ in compared]),
+        compared=starts([len(update.extremes[number].sources) for update, number in extremes]),
+        compared_extreme=ints([layout.extreme_of(*source) for source in compared]),
+        compared_cell=ints([layout.cell_of(node, 0) for node, _ in compared]),
         compared_node=_codes([node for node, _ in compared]),
-        node_cell=_ints(layout.cell),
-        node_extreme=_ints(layout.extreme),
-        within=_ints(
-            [int(FOREVER) if window is None else window.within for window in layout.windows]
-        ),
-        step=_ints([1 if window is None else window.step for window in layout.windows]),
-        origin=_ints([0 if window is None else window.origin for window in layout.windows]),
-        overlap=_codes(layout.overlaps),
-        openings=_starts(layout.overlaps)[:-1],
-        kind_cell=layout.cell[first_nodes],
-        kind_extreme=layout.extreme[first_nodes],
-        queries=_starts([layout.window_of.count(kind) for kind in range(len(layout.windows))]),
-        query_sums=_starts([len(ends.linear) for ends in queries]),
-        end=_starts([len(places) for places in linear_ends]),
-        end_cell=_ints([cell(node, number) for places in linear_ends for node, number in places]),
-        query_extremes=_starts([len(ends.extremes) for ends in queries]),
-        extreme_end=_starts([len(places) for places in extreme_ends]),
-        extreme_end_cell=_ints(
-            [extreme(node, number) for places in extreme_ends for node, number in places]
-        ),
     )
+    return program, lengths
 
 
-def _words(layout: Layout, cell: Callable[[int, int], int], updates: Sequence[Update]) -> list[int]:
-    """Return updates as the words that `kernels._act` reads."""
+def _words(layout: Layout, updates: Sequence[Update]) -> list[int]:
+    """Return updates as the words that `kernels._act` and `kernels._act_wide` read."""
     words: list[int] = []
-    openings = _starts(layout.overlaps)
     for update in updates:
-        opening = int(openings[layout.kind_of[update.node]]) + 1 if update.start else 0
-        body = [opening, len(update.sums)]
+        kind = layout.kind_of[update.node]
+        opening = layout.opening[kind] + 1 if update.start else 0
+        body = [opening, layout.overlaps[kind], len(update.sums)]
         for number, part in enumerate(update.sums):
-            body += [cell(update.node, number), part.contribution, len(part.sources)]
-            body += [cell(*source) for source in part.sources]
+            body += [layout.cell_of(update.node, number), part.contribution, len(part.sources)]
+            body += [layout.cell_of(*source) for source in part.sources]
         words += [len(body) + 1, *body]
     return words
 
 
-def _ints(values: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+def ints(values: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return whole numbers as the kernels read them."""
     return np.array(values, dtype=np.int64)
 
 
@@ -247,6 +311,6 @@ def _codes(values: Sequence[int]) -> NDArray[np.int32]:
     return np.array(values, dtype=np.int32)
 
 
-def _starts(lengths: Sequence[int]) -> NDArray[np.int64]:
+def starts(lengths: Sequence[int]) -> NDArray[np.int64]:
     """Return where each of several consecutive runs begins, and the end of the last one."""
     return np.concatenate(([0], np.cumsum(np.array(lengths, dtype=np.int64)))).astype(np.int64)

@@ -112,7 +112,11 @@ def _unit_facts(unit: Unit) -> dict[str, Any]:
 def _query_facts(template: Template | GuardedTemplate, way: Path, why: str) -> dict[str, Any]:
     query = template.query
     types = sorted({after for _, after in template.neighbours()})
-    ambiguous = template.determinized if isinstance(template, Template) else template.ambiguous and template.sides == 1
+    ambiguous = (
+        template.determinized
+        if isinstance(template, Template)
+        else template.ambiguous and template.sides == 1
+    )
     path = path_in_words(way, why)
     if ambiguous:
         path += "; determinized, because the pattern is ambiguous and a trend counts once"

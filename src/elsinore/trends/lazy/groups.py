@@ -1,0 +1,96 @@
+"""Sharing groups: nodes on which a run of events of one type acts alike.
+
+A *holder* is a node of the merged template, of whichever queries and window, that loops by events
+of some classes, and of which the same events enter it from its other predecessors. If they change
+none of those, and no other node reads the holder at these events, what N of them make of its sums
+is known from N and sums over the events alone (`elsinore.trends.lazy.kernels`). Nodes whose loops
+take the same classes of events are one *group*: their bursts are worked on once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from elsinore.plan import Unit
+from elsinore.plan.merged import Edge
+from elsinore.plan.template import START
+from elsinore.trends.labels import Label, Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes, in order, on which the events of a label act alike."""
+
+    label: Label
+    loop: Edge  # one that takes the label's events
+    nodes: tuple[int, ...]
+    queries: tuple[int, ...]  # the unit's queries whose trends pass through them
+    heard: tuple[int, ...]  # all nodes that trends of these queries pass through
+
+
+def groups_of(unit: Unit, labels: Labels, lanes: Sequence[int]) -> list[Group]:
+    """Return the sharing groups of a unit that have at least two holders.
+
+    lanes: [node] -> windows open at once, each a holder of its own. A node is in one group at most.
+    """
+    nodes = unit.merged.nodes
+    entering = [[(edge.source, labels.of(edge)) for edge in node.edges] for node in nodes]
+    leaving: list[list[tuple[int, Label]]] = [[] for _ in nodes]
+    for node, edges in enumerate(entering):
+        for source, label in edges:
+            if source not in {START, node}:
+                leaving[source].append((node, label))
+    found: dict[Label, list[int]] = {}
+    loops: dict[Label, Edge] = {}
+    for node in range(len(nodes)):
+        own = [edge for edge in nodes[node].edges if edge.source == node]
+        told = [labels.of(edge) for edge in own]
+        for edge, label in zip(own, told, strict=True):
+            if told.count(label) == 1 and _composes(node, label, entering, leaving[node]):
+                found.setdefault(label, []).append(node)
+                loops.setdefault(label, edge)
+                break
+    found = {label: held for label, held in found.items() if sum(lanes[n] for n in held) > 1}
+    if not found:
+        return []
+    passing = _queries(unit, entering)
+    nodes_of: dict[int, list[int]] = {}
+    for node, through in enumerate(passing):
+        for query in through:
+            nodes_of.setdefault(query, []).append(node)
+    groups = []
+    for label, held in found.items():
+        queries = sorted(set().union(*(passing[node] for node in held)))
+        heard = sorted({node for query in queries for node in nodes_of[query]})
+        groups.append(Group(label, loops[label], tuple(held), tuple(queries), tuple(heard)))
+    return groups
+
+
+def _composes(
+    node: int,
+    label: Label,
+    entering: Sequence[Sequence[tuple[int, Label]]],
+    leaving: Sequence[tuple[int, Label]],
+) -> bool:
+    """Return whether what events of a label do to a node is told by their number and sums."""
+    taken = [(source, other) for source, other in entering[node] if other.meets(label)]
+    if any(other != label for _, other in taken):
+        return False
+    if any(other.meets(label) for _, other in leaving):
+        return False
+    sources = {source for source, _ in taken} - {START, node}
+    return not any(other.meets(label) for source in sources for _, other in entering[source])
+
+
+def _queries(unit: Unit, entering: Sequence[Sequence[tuple[int, Label]]]) -> list[set[int]]:
+    """Return for each node the queries some of whose trends pass through it."""
+    passing: list[set[int]] = [set() for _ in entering]
+    for query, ends in enumerate(unit.merged.ends):
+        pending = [node for node, _ in ends.linear[0]]
+        while pending:
+            node = pending.pop()
+            if query not in passing[node]:
+                passing[node].add(query)
+                pending += [source for source, _ in entering[node] if source != START]
+    return passing

@@ -1,0 +1,219 @@
+"""Long bursts: what is shared of them and when, and that numbers of any size come out the same."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Sequence as Several
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from elsinore.language import parse_workload
+from elsinore.plan import Sharing, plan
+from elsinore.trends import TrendOperator
+from elsinore.trends.lazy.arrays import DEPTH, SPAN
+from elsinore.trends.lazy.cost import CoarseCost
+from elsinore.trends.lazy.kernels import NAP, benefit
+from support.trends import SCHEMA
+from support.units import UnitInput, unit_inputs
+
+RETURNS = "COUNT(*), LOG2(COUNT(*)) AS log, COUNT(b), SUM(b.w), AVG(b.w), MIN(b.v), MAX(b.v)"
+Results = dict[str, list[dict[str, Any]]]
+
+
+def given(text: str, types: str, values: Several[float | None] | None = None) -> UnitInput:
+    """Return the input of a workload of one unit: an event a second of each type in turn."""
+    found = list(values) if values is not None else [float(n % 7) - 2 for n in range(len(types))]
+    whole = [None if v is None or not abs(v) < 1e9 else int(v) for v in found]
+    rows = {
+        "time": range(len(types)),
+        "type": list(types),
+        "v": whole,
+        "w": found,
+        "k": [1] * len(types),
+    }
+    columns = [
+        pa.array(rows.get(name, [None] * len(types)), SCHEMA.field(name).type)
+        for name in SCHEMA.names
+    ]
+    table = pa.table(columns, schema=SCHEMA)
+    (unit,) = unit_inputs(plan(parse_workload(text)), table, exact=False)
+    return unit
+
+
+def run(unit: UnitInput, sharing: Sharing, pieces: int = 1) -> tuple[Results, TrendOperator]:
+    """Run a unit in some mode, stopped and started again between the pieces."""
+    operator = TrendOperator(unit.unit, ordered=True, sharing=sharing, record=True)
+    edges = [round(n * len(unit.batch) / pieces) for n in range(pieces + 1)]
+    totals = []
+    for start, end in itertools.pairwise(edges):
+        totals.append(operator.process(unit.batch.slice(start, end - start)))
+        if end < len(unit.batch):
+            operator = TrendOperator.load(unit.unit, operator.save())
+    totals.append(operator.close())
+    return {name: table.to_pylist() for name, table in unit.results(totals).items()}, operator
+
+
+def assert_alike(one: Results, other: Results) -> None:
+    """Compare results, numbers to nine digits."""
+    assert one.keys() == other.keys()
+    for name, rows in one.items():
+        assert len(rows) == len(other[name])
+        for row, same in zip(rows, other[name], strict=True):
+            for column, value in row.items():
+                if isinstance(value, float):
+                    assert math.isclose(value, same[column], rel_tol=1e-9, abs_tol=1e-9) or (
+                        math.isnan(value) and math.isnan(same[column])
+                    ), (name, column)
+                else:
+                    assert value == same[column], (name, column)
+
+
+def workload(queries: int, window: str = "", returns: str = RETURNS) -> str:
+    """Return queries with B+ in common that begin with A, C, D or nothing."""
+    firsts = ["A x, ", "C x, ", "D x, ", ""]
+    return "\n".join(
+        f"QUERY q{n} RETURN {returns} PATTERN SEQ({firsts[n % 4]}B b+, {'EF'[n // 4]} e) {window};"
+        for n in range(queries)
+    )
+
+
+@pytest.mark.parametrize("sharing", [Sharing.ALWAYS, Sharing.DYNAMIC])
+@pytest.mark.parametrize("window", ["", "WITHIN 300 seconds", "WITHIN 90 seconds SLIDE 20 seconds"])
+@pytest.mark.parametrize("pieces", [1, 5])
+def test_bursts_longer_than_doubles_are_wide_give_what_single_events_give(
+    sharing: Sharing, window: str, pieces: int
+) -> None:
+    random.seed(5)
+    bursts = [random.choice("ACDEF") + "B" * length for length in (3, 900, 40, 1, 2000, 0, 60, 700)]
+    unit = given(workload(8, window), "".join(bursts) + "AEFCEF")
+    expected, _ = run(unit, Sharing.NEVER)
+    found, operator = run(unit, sharing, pieces)
+    assert_alike(found, expected)
+    assert sum(one.shared_graphlets for one in operator.statistics.sharing) > 0
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_extremes_of_ever_more_or_ever_less(order: int) -> None:
+    length = 5 * DEPTH
+    values = [float(order * n) for n in range(length)]
+    types = "".join("ACD"[n % 3] if n % 11 == 0 else "B" for n in range(length - 2)) + "EF"
+    unit = given(workload(8), types, values)
+    assert_alike(run(unit, Sharing.ALWAYS)[0], run(unit, Sharing.NEVER)[0])
+
+
+def test_values_that_would_spoil_sums_act_at_once() -> None:
+    values = [1.0, 2.0, math.inf, 3.0, 1e300, None, -1e300, 5.0, 1.0, 2.0, 3.0, 4.0]
+    unit = given(workload(6, "WITHIN 8 seconds"), "ACBBBBBBBBEF", [*values[:12]])
+    assert_alike(run(unit, Sharing.ALWAYS)[0], run(unit, Sharing.NEVER)[0])
+    big = 2.0**40
+    huge = [big, 1.0, big, 1.0, -big, 0.5, -big, 0.25, 1.0, 2.0, 3.0, 4.0]
+    unit = given(workload(6), "ACBBBBABBBEF", huge)
+    assert_alike(run(unit, Sharing.ALWAYS)[0], run(unit, Sharing.NEVER)[0])
+
+
+@pytest.mark.parametrize("length", [50, 52, 53])
+def test_counts_are_exact_up_to_53_binary_digits(length: int) -> None:
+    text = "\n".join(
+        f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ({t}, B+);" for n, t in enumerate("AC")
+    )
+    found, _ = run(given(text, "A" + "B" * length + "CB"), Sharing.ALWAYS)
+    assert found["q0"][0]["count(*)"] == 2.0 ** (length + 1) - 1
+    assert found["q1"][0]["count(*)"] == 1.0
+
+
+def test_the_snapshots_of_tables_4_and_5_come_out() -> None:
+    text = "\n".join(
+        f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ({t}, B+);" for n, t in enumerate("AC")
+    )
+    found, operator = run(given(text, "AACBBBB"), Sharing.ALWAYS)
+    assert [found[name][0]["count(*)"] for name in ("q0", "q1")] == [30.0, 15.0]
+    found, _ = run(given(text, "AACBBBBAACCCB"), Sharing.ALWAYS)
+    assert [found[name][0]["count(*)"] for name in ("q0", "q1")] == [30.0 + 34.0, 15.0 + 19.0]
+    (shared,) = operator.statistics.sharing
+    assert shared.name == "B+"
+    assert shared.queries == ("q0", "q1")
+    assert (shared.bursts, shared.graphlets, shared.shared_graphlets) == (1, 1, 1)
+    assert shared.graphlet_snapshots == 2
+    assert [(r.time, r.events, r.queries, r.shared) for r in shared.records] == [
+        (3_000_000, 4, 2, 2)
+    ]
+
+
+def test_long_bursts_are_shared_and_short_ones_are_not() -> None:
+    text = "\n".join(
+        f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(A x, B+, C c) WITHIN {n + 2} hours;"
+        for n in range(20)
+    )
+    long = given(text, ("A" + "B" * 100 + "C") * 12)
+    short = given(text, "ABC" * 400)
+    _, operator = run(long, Sharing.DYNAMIC)
+    (counted,) = operator.statistics.sharing
+    assert counted.decisions == counted.bursts == 12
+    assert counted.shared_graphlets == 11  # before the first, nothing was known of bursts
+    assert counted.decision_seconds > 0
+    _, operator = run(short, Sharing.DYNAMIC)
+    (counted,) = operator.statistics.sharing
+    assert counted.shared_graphlets < counted.bursts
+    assert counted.graphlets > counted.bursts
+
+
+def test_graphlets_merge_when_bursts_grow_and_split_when_they_shrink() -> None:
+    text = "\n".join(
+        f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(A x, B+, C c) WITHIN {n + 2} minutes;"
+        for n in range(20)
+    )
+    phase = "ABC" * (2 * NAP)
+    unit = given(text, phase + ("A" + "B" * 200 + "C") * 40 + phase)
+    found, operator = run(unit, Sharing.DYNAMIC)
+    (counted,) = operator.statistics.sharing
+    assert counted.merges > 0
+    assert counted.splits > 0
+    assert_alike(found, run(unit, Sharing.NEVER)[0])
+
+
+def test_predicates_tell_groups_apart_and_equal_ones_do_not() -> None:
+    text = """
+        QUERY q0 RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b.v < 2;
+        QUERY q1 RETURN COUNT(*) PATTERN SEQ(C, B x+) WHERE NOT x.v >= 2;
+        QUERY q2 RETURN COUNT(*) PATTERN SEQ(D, B b+) WHERE b.v < 2;
+        QUERY q3 RETURN COUNT(*) PATTERN SEQ(A, B b+);
+        QUERY q4 RETURN COUNT(*) PATTERN SEQ(C, B b+);
+    """
+    found, operator = run(given(text, "ACD" + "B" * 30), Sharing.ALWAYS)
+    told = sorted(one.queries for one in operator.statistics.sharing)
+    assert ("q3", "q4") in told
+    assert ("q0", "q2") in told
+    assert_alike(found, run(given(text, "ACD" + "B" * 30), Sharing.NEVER)[0])
+
+
+def test_nothing_is_shared_where_it_is_not_wanted_or_events_are_simultaneous() -> None:
+    unit = given(workload(4), "ACBBBE")
+    _, operator = run(unit, Sharing.NEVER)
+    assert operator.statistics.sharing == []
+    operator = TrendOperator(unit.unit, sharing=Sharing.ALWAYS)
+    operator.process(unit.batch)
+    assert operator.statistics.sharing == []
+
+
+def test_the_benefit_grows_with_bursts_and_queries_and_falls_with_holders_read() -> None:
+    cost = CoarseCost()
+
+    def saved(length: float, queries: int, touched: float) -> float:
+        cells = [1] * queries
+        return benefit(
+            length, touched, cost.eager(cells), cost.lazy(0), cost.settling(cells), cost.boundary
+        )
+
+    assert saved(20, 100, 1) > 0 > saved(1, 2, 2)
+    assert saved(40, 100, 1) > saved(20, 100, 1)
+    assert saved(20, 200, 1) > saved(20, 100, 1)
+    assert saved(20, 100, 1) > saved(20, 100, 50)
+
+
+def test_a_span_of_plain_doubles_stays_finite() -> None:
+    assert np.isfinite(2.0**386 * 2.0**SPAN * 2.0**73)
