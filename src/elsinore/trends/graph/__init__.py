@@ -1,0 +1,6 @@
+"""The graph: every event of a window with its predecessors, whatever the guards (DESIGN 5)."""
+
+from elsinore.trends.graph.columns import ComparedColumns, Order
+from elsinore.trends.graph.evaluator import GraphEvaluator
+
+__all__ = ["ComparedColumns", "GraphEvaluator", "Order"]

@@ -1,0 +1,295 @@
+"""Conditions between two events compiled for `interpret.kernels`.
+
+What an expression is compared as follows from the types of the columns, so each operation is chosen
+here, once; a comparison of two kinds is null, as in `elsinore.model.evaluate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from elsinore.model.expression import (
+    Attribute,
+    Binary,
+    Call,
+    Expression,
+    InList,
+    IsNull,
+    Literal,
+    Negative,
+    Not,
+    Operator,
+)
+from elsinore.plan.between import PREVIOUS
+from elsinore.trends.graph.columns import ComparedColumns, Order
+from elsinore.trends.graph.interpret import kernels as k
+from elsinore.trends.keyed import Doubles, Flags, Ints
+
+_ALLOWED = {
+    Operator.LT: k.LESS,
+    Operator.LE: k.LESS | k.EQUAL,
+    Operator.EQ: k.EQUAL,
+    Operator.GE: k.GREATER | k.EQUAL,
+    Operator.GT: k.GREATER,
+    Operator.NE: k.LESS | k.GREATER,
+}
+_COMPUTE = {
+    Operator.ADD: k.PLUS,
+    Operator.SUB: k.MINUS,
+    Operator.MUL: k.TIMES,
+    Operator.DIV: k.DIVIDE,
+    Operator.MOD: k.REMAINDER,
+}
+_COMPARISONS = {k.COMPARE_NUMBERS: k.BY_NUMBER, k.COMPARE_CODES: k.BY_CODE}
+_BOUND = 2**63
+
+
+class _Instruction(NamedTuple):
+    operation: int
+    first: int = 0
+    second: int = 0
+    constant: float = 0.0
+
+
+def conditions(
+    expressions: Sequence[Expression],
+    columns: ComparedColumns,
+    compared: Ints,
+    known: Flags,
+    numbers: Doubles,
+) -> k.Conditions:
+    """Compile expressions that read their attributes from PREVIOUS and CURRENT."""
+    programs = [_Compiler(columns).compiled(expression) for expression in expressions]
+    forms = np.zeros((len(programs) + 1, 5), dtype=np.int64)
+    forms[:, k.BEGINS] = np.cumsum([0, *map(len, programs)])
+    for form, program in zip(forms, programs, strict=False):
+        form[: k.BEGINS] = _form(program)
+    every = [instruction for program in programs for instruction in program]
+    depth = 1 + max((len(program) for program in programs), default=0)
+    return k.Conditions(
+        forms=forms,
+        program=np.array([one[:3] for one in every], dtype=np.int64).reshape(-1, 3),
+        constants=np.array([one.constant for one in every], dtype=np.float64),
+        compared=compared,
+        known=known,
+        numbers=numbers,
+        stack=np.zeros((depth, k.CHUNK)),
+        codes=np.zeros((depth, k.CHUNK), dtype=np.int64),
+        is_known=np.zeros((depth, k.CHUNK), dtype=np.uint8),
+        chosen=np.zeros(k.CHUNK, dtype=np.uint8),
+    )
+
+
+def _form(program: Sequence[_Instruction]) -> tuple[int, int, int, int]:
+    """Return form, outcomes and attributes: whether it compares values of the two events."""
+    if len(program) == 3 and program[2].operation in _COMPARISONS:
+        left, right, last = program
+        load = k.LOAD_CODE if last.operation == k.COMPARE_CODES else k.LOAD_NUMBER
+        allowed = last.first
+        if left.second == k.CURRENT_EVENT:  # turned round
+            left, right = right, left
+            allowed = k.LESS * bool(allowed & k.GREATER) + k.GREATER * bool(allowed & k.LESS)
+            allowed += last.first & k.EQUAL
+        sides = (left.second, right.second) == (k.PREVIOUS_EVENT, k.CURRENT_EVENT)
+        if sides and left.operation == right.operation == load:
+            return _COMPARISONS[last.operation], allowed, left.first, right.first
+    return k.OTHERWISE, 0, 0, 0
+
+
+@dataclass(slots=True)
+class _Compiler:
+    columns: ComparedColumns
+    program: list[_Instruction] = field(default_factory=list)
+
+    def compiled(self, expression: Expression) -> list[_Instruction]:
+        self._truth(expression)
+        return self.program
+
+    def _put(self, operation: int, first: int = 0, second: int = 0, constant: float = 0.0) -> None:
+        self.program.append(_Instruction(operation, first, second, constant))
+
+    def _truth(self, expression: Expression) -> None:
+        """Put a truth value on the stack; what is none is unknown."""
+        match expression:
+            case Literal(bool(value)):
+                self._put(k.CODE, int(value))
+            case Not(operand):
+                self._truth(operand)
+                self._put(k.NOT)
+            case IsNull(operand):
+                self._any(operand)
+                self._put(k.IS_UNKNOWN)
+            case InList(operand, choices):
+                equal = [Binary(Operator.EQ, operand, choice) for choice in choices]
+                self._chain(k.OR, equal, otherwise=0)
+            case Binary(Operator.AND | Operator.OR as joined):
+                parts = _chained(expression, joined)
+                self._chain(k.AND if joined is Operator.AND else k.OR, parts, otherwise=0)
+            case Binary(operator, left, right) if operator in _ALLOWED:
+                self._compare(operator, left, right)
+            case Attribute() if self._order(expression) is Order.TRUTH:
+                self._load(expression, k.LOAD_CODE)
+            case _:
+                self._put(k.UNKNOWN)
+
+    def _chain(self, operation: int, parts: Iterable[Expression], *, otherwise: int) -> None:
+        for place, part in enumerate(parts):
+            self._truth(part)
+            if place:
+                self._put(operation)
+            otherwise = -1
+        if otherwise >= 0:
+            self._put(k.CODE, otherwise)
+
+    def _compare(self, operator: Operator, left: Expression, right: Expression) -> None:
+        one, other = self._order(left), self._order(right)
+        allowed = _ALLOWED[operator]
+        if one.is_number and other.is_number:
+            if self._is_whole(left) and self._is_whole(right):
+                self._code(left)
+                self._code(right)
+                self._put(k.COMPARE_CODES, allowed)
+            else:
+                self._number(left)
+                self._number(right)
+                self._put(k.COMPARE_NUMBERS, allowed)
+        elif one is Order.TIME and isinstance(left, Attribute) and _is_text(right):
+            self._load(left, k.LOAD_CODE)
+            self._moment(left, right)
+            self._put(k.COMPARE_CODES, allowed)
+        elif other is Order.TIME and isinstance(right, Attribute) and _is_text(left):
+            self._moment(right, left)
+            self._load(right, k.LOAD_CODE)
+            self._put(k.COMPARE_CODES, allowed)
+        elif one is other and one is not Order.NONE:
+            self._code(left)
+            self._code(right)
+            self._put(k.COMPARE_CODES, allowed)
+        else:
+            self._put(k.UNKNOWN)
+
+    def _moment(self, attribute: Attribute, constant: Expression) -> None:
+        if isinstance(constant, Literal):
+            self._put(k.CODE, self.columns.time_code(attribute.name or "", str(constant.value)))
+
+    def _is_whole(self, expression: Expression) -> bool:
+        """Return whether a number can be compared as an integer of 64 bits."""
+        if isinstance(expression, Attribute):
+            return self._order(expression) is Order.WHOLE
+        value = _constant(expression)
+        return isinstance(value, int) and -_BOUND <= value < _BOUND
+
+    def _code(self, expression: Expression) -> None:
+        """Put what is compared as an integer on the stack."""
+        match expression:
+            case Attribute():
+                self._load(expression, k.LOAD_CODE)
+            case Literal(str(text)):
+                self._put(k.CODE, self.columns.text_code(text))
+            case _:
+                value = _constant(expression)
+                if isinstance(value, int):
+                    self._put(k.CODE, value)
+                else:
+                    self._truth(expression)
+
+    def _number(self, expression: Expression) -> None:
+        """Put a double on the stack; what is no number is unknown."""
+        value = _constant(expression)
+        if value is not None:
+            self._put(k.NUMBER, constant=_double(value))
+            return
+        match expression:
+            case Attribute() if self._order(expression).is_number:
+                self._load(expression, k.LOAD_NUMBER)
+            case Negative(operand):
+                self._number(operand)
+                self._put(k.NEGATE)
+            case Call("ABS", (operand,)):
+                self._number(operand)
+                self._put(k.MAGNITUDE)
+            case Call("LOG2", (operand,)):
+                self._number(operand)
+                self._put(k.LOGARITHM)
+            case Binary(operator, left, right) if operator in _COMPUTE:
+                self._number(left)
+                self._number(right)
+                self._put(_COMPUTE[operator])
+            case _:
+                self._put(k.UNKNOWN)
+
+    def _any(self, expression: Expression) -> None:
+        """Put a value on the stack of which only is asked whether it is known."""
+        match expression:
+            case Attribute():
+                self._load(expression, k.LOAD_CODE)
+            case Literal(str()):
+                self._put(k.CODE)
+            case _ if self._order(expression).is_number:
+                self._number(expression)
+            case _:
+                self._truth(expression)
+
+    def _load(self, attribute: Attribute, operation: int) -> None:
+        place = self.columns.names.index(attribute.name or "")
+        event = k.PREVIOUS_EVENT if attribute.variable == PREVIOUS else k.CURRENT_EVENT
+        self._put(operation, place, event)
+
+    def _order(self, expression: Expression) -> Order:
+        match expression:
+            case Attribute(_, name):
+                return self.columns.orders[name or ""]
+            case Literal(None):
+                return Order.NONE
+            case Literal(bool()) | Not() | IsNull() | InList():
+                return Order.TRUTH
+            case Literal(str()):
+                return Order.TEXT
+            case Literal() | Negative() | Call():
+                return Order.NUMBER
+            case Binary(operator, _, _):
+                return Order.NUMBER if operator in _COMPUTE else Order.TRUTH
+            case _:
+                raise TypeError(f"not an expression over single events: {expression}")
+
+
+def _chained(expression: Expression, joined: Operator) -> list[Expression]:
+    """Return the operands of a chain of ANDs or of ORs; no recursion: it may be thousands long."""
+    found: list[Expression] = []
+    pending = [expression]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Binary) and node.operator is joined:
+            pending += (node.right, node.left)
+        else:
+            found.append(node)
+    return found
+
+
+def _constant(expression: Expression) -> int | float | None:
+    """Return the number that an expression is, if it is one written out."""
+    if isinstance(expression, Negative):
+        inner = _constant(expression.operand)
+        return None if inner is None else -inner
+    match expression:
+        case Literal(bool()):
+            return None
+        case Literal(int() | float() as value):
+            return value
+        case _:
+            return None
+
+
+def _double(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _is_text(expression: Expression) -> bool:
+    return isinstance(expression, Literal) and isinstance(expression.value, str)

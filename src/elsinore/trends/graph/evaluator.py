@@ -1,0 +1,126 @@
+"""The evaluator of the graph path: every guarded query the planner gives it, window by window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.model.window import Window
+from elsinore.plan import Unit
+from elsinore.trends.graph.columns import ComparedColumns
+from elsinore.trends.graph.conditions import conditions
+from elsinore.trends.graph.kernels import (
+    Keys,
+    Wanted,
+    evaluate_masks,
+    evaluate_runs,
+    windows,
+)
+from elsinore.trends.graph.layout import Stream
+from elsinore.trends.graph.program import Programs, class_numbers
+from elsinore.trends.graph.sums.kernels import Sums, empty_sums
+from elsinore.trends.kernels import FOREVER
+from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals
+
+_Kind = TypeVar("_Kind", bound=np.generic)
+
+
+class GraphEvaluator:
+    """Sums up the trends of a unit's guarded queries over whole windows.
+
+    `by_time`: events of one time do not precede one another; else each is its own moment.
+
+    Each window is evaluated alone: a trend with conditions between its events costs time quadratic
+    in the window's events (one that is anchored, once more for each anchor), one without linear.
+    Numbers in conditions are doubles, except whole numbers compared with whole numbers.
+    """
+
+    def __init__(self, unit: Unit, *, by_time: bool = True) -> None:
+        self.unit = unit
+        self._by_time = by_time
+        self._programs = Programs(unit)
+
+    def evaluate(self, events: KeyedEvents, columns: ComparedColumns) -> WindowTotals:
+        """Return the totals of all windows that end after `done` and at or before `until`.
+
+        `columns` are what `events.compared`, `known` and `numbers` were made from.
+        """
+        codes, classes = class_numbers(events.codes)
+        stream = Stream(
+            classes,
+            _plain(events.values),
+            _plain(events.present),
+            _plain(events.orders),
+            _plain(events.ordered),
+        )
+        keys = Keys(
+            _plain(events.starts),
+            _plain(events.done),
+            _plain(events.until),
+            _plain(events.times),
+            self._by_time,
+        )
+        compared, known = _plain(events.compared), _plain(events.known)
+        numbers = _plain(events.numbers)
+        found: list[_Totals] = []
+        for query, template in enumerate(self.unit.guarded):
+            asked = conditions(self._programs.conditions(query), columns, compared, known, numbers)
+            program = self._programs.program(query, codes)
+            held = windows(keys, _wanted(template.query.window))
+            count = len(held.key)
+            aggregation = template.aggregation
+            totals = empty_sums(count, len(aggregation.linear), len(aggregation.extremes))
+            evaluate = evaluate_masks if template.ambiguous else evaluate_runs
+            if count:
+                evaluate(program, asked, stream, keys, held, totals)
+            found.append(_Totals(held.key, held.window, totals))
+        return _joined(found)
+
+
+class _Totals(NamedTuple):
+    """A query's totals by key and window, those of windows without trends included."""
+
+    key: Ints
+    window: Ints
+    sums: Sums
+
+
+def _wanted(window: Window | None) -> Wanted:
+    if window is None:
+        return Wanted(int(FOREVER), 1, 0)
+    return Wanted(window.within, window.step, window.origin)
+
+
+def _plain(array: NDArray[_Kind]) -> NDArray[_Kind]:
+    """Return an array of the one form that kernels are compiled for: in C order, to be written."""
+    return np.require(array, requirements=["C", "W"])
+
+
+def _joined(found: Sequence[_Totals]) -> WindowTotals:
+    """Put the totals of several queries together, each as wide as the widest."""
+    held = [np.flatnonzero(one.sums.cells[:, 0]) for one in found]
+    rows = [len(one) for one in held]
+    fields = max((one.sums.cells.shape[1] for one in found), default=1)
+    extremes = max((one.sums.extremes.shape[1] for one in found), default=0)
+    cells = np.zeros((sum(rows), fields))
+    powers = np.zeros((sum(rows), fields), dtype=np.int32)
+    ranks = np.full((sum(rows), extremes), FOREVER, dtype=np.int64)
+    first = 0
+    for one, chosen in zip(found, held, strict=True):
+        here = slice(first, first + len(chosen))
+        cells[here, : one.sums.cells.shape[1]] = one.sums.cells[chosen]
+        powers[here, : one.sums.powers.shape[1]] = one.sums.powers[chosen]
+        ranks[here, : one.sums.extremes.shape[1]] = one.sums.extremes[chosen]
+        first += len(chosen)
+    chosen_of = list(zip(found, held, strict=True))
+    return WindowTotals(
+        query=np.repeat(np.arange(len(found), dtype=np.int32), rows),
+        key=np.concatenate([one.key[chosen] for one, chosen in chosen_of]).astype(np.int32),
+        window=np.concatenate([one.window[chosen] for one, chosen in chosen_of]),
+        cells=cells,
+        powers=powers,
+        extremes=ranks,
+    )

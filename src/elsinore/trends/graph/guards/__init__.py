@@ -1,0 +1,1 @@
+"""What moves ask of events and of what lies between them."""

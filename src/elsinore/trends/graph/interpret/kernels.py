@@ -1,0 +1,194 @@
+"""Conditions between two events, interpreted in SQL's three-valued logic.
+
+A condition is a short program for a stack of values, each a double or an integer that may be
+unknown; truth values are the integers 0 and 1. Most conditions compare an attribute of the one
+event with one of the other: these have a form of their own that needs no stack. A condition is
+looked at for many previous events at once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from elsinore.trends.keyed import Doubles, Flags, Ints
+
+# what an instruction does; its operands are explained where they are read below
+LOAD_NUMBER, LOAD_CODE, NUMBER, CODE, UNKNOWN = 0, 1, 2, 3, 4
+IS_UNKNOWN, NOT, NEGATE, MAGNITUDE, LOGARITHM = 5, 6, 7, 8, 9
+LAST_OF_ONE = LOGARITHM  # the operations that follow take two values
+COMPARE_NUMBERS, COMPARE_CODES, AND, OR = 10, 11, 12, 13
+PLUS, MINUS, TIMES, DIVIDE, REMAINDER = 14, 15, 16, 17, 18
+
+# outcomes of a comparison; what an operator allows is the sum of some of them
+LESS, EQUAL, GREATER = 1, 2, 4
+
+OTHERWISE, BY_NUMBER, BY_CODE = 0, 1, 2  # how a condition is looked at
+PREVIOUS_EVENT, CURRENT_EVENT = 0, 1  # where an operand is read from
+
+
+# columns of `Conditions.forms`
+FORM = 0  # OTHERWISE, BY_NUMBER or BY_CODE
+ALLOWED = 1  # outcomes of its comparison that make it true
+LEFT, RIGHT = 2, 3  # the attributes compared: the previous event's, the current one's
+BEGINS = 4  # first instruction
+
+# columns of `Conditions.program`
+OPERATION = 0
+OPERAND = 1  # attribute, outcomes allowed, or a constant
+EVENT = 2  # PREVIOUS_EVENT or CURRENT_EVENT
+
+
+CHUNK = 256  # events that a condition is looked at for at once
+
+
+class Conditions(NamedTuple):
+    """Conditions, and the columns they read."""
+
+    forms: Ints  # [condition + 1, column]
+    program: Ints  # [instruction, column]
+    constants: Doubles  # [instruction]
+    compared: Ints  # [attribute, row]; see `KeyedEvents`
+    known: Flags
+    numbers: Doubles
+    stack: Doubles  # [value, event] room for the values of one condition, as doubles,
+    codes: Ints  # [value, event] as integers,
+    is_known: Flags  # [value, event] and whether they are known
+    chosen: Flags  # [event]
+
+
+@njit(cache=True, nogil=True)
+def choose(
+    conditions: Conditions, condition: int, events: Ints, first: int, count: int, row: int
+) -> None:
+    """Keep of the events `first`, `first + 1`, ... chosen those between which and a row it holds.
+
+    events: [event, 0] -> row; of them there are `count`, at most `CHUNK`.
+    """
+    form = conditions.forms[condition]
+    if form[FORM] == BY_CODE:
+        _compare(conditions.compared, conditions, form, events, first, count, row)
+    elif form[FORM] == BY_NUMBER:
+        _compare(conditions.numbers, conditions, form, events, first, count, row)
+    else:
+        _interpret(conditions, condition, events, first, count, row)
+
+
+@njit(cache=True, nogil=True)
+def _compare(
+    values: Ints | Doubles,
+    conditions: Conditions,
+    form: Ints,
+    events: Ints,
+    first: int,
+    count: int,
+    row: int,
+) -> None:
+    """Do what `choose` does where attributes of the two events are compared."""
+    below, same, above = form[ALLOWED] & LESS, form[ALLOWED] & EQUAL, form[ALLOWED] & GREATER
+    if conditions.known[form[RIGHT], row] == 0:
+        below, same, above = 0, 0, 0
+    other = values[form[RIGHT], row]
+    known, column, chosen = conditions.known[form[LEFT]], values[form[LEFT]], conditions.chosen
+    for event in range(count):
+        earlier = events[first + event, 0]
+        value = column[earlier]
+        holds = below if value < other else same if value == other else above
+        if holds == 0 or known[earlier] == 0:
+            chosen[event] = 0
+
+
+@njit(cache=True, nogil=True)
+def _interpret(
+    conditions: Conditions, condition: int, events: Ints, first: int, count: int, row: int
+) -> None:
+    """Keep chosen where a condition's program ends with the truth value true.
+
+    The same values as `elsinore.model.evaluate`, all numbers being doubles.
+    """
+    stack, codes, known = conditions.stack, conditions.codes, conditions.is_known
+    top = -1  # the value on top
+    for at in range(conditions.forms[condition, BEGINS], conditions.forms[condition + 1, BEGINS]):
+        operation, operand = conditions.program[at, OPERATION], conditions.program[at, OPERAND]
+        if operation <= UNKNOWN:
+            top += 1
+            previous = conditions.program[at, EVENT] == PREVIOUS_EVENT
+            for event in range(count):
+                known[top, event] = 1
+                place = events[first + event, 0] if previous else row
+                if operation == LOAD_NUMBER:
+                    known[top, event] = conditions.known[operand, place]
+                    stack[top, event] = conditions.numbers[operand, place]
+                elif operation == LOAD_CODE:
+                    known[top, event] = conditions.known[operand, place]
+                    codes[top, event] = conditions.compared[operand, place]
+                elif operation == NUMBER:
+                    stack[top, event] = conditions.constants[at]
+                elif operation == CODE:
+                    codes[top, event] = operand
+                else:
+                    known[top, event] = 0
+        elif operation <= LAST_OF_ONE:
+            for event in range(count):
+                if operation == IS_UNKNOWN:
+                    codes[top, event] = 1 - known[top, event]
+                    known[top, event] = 1
+                elif operation == NOT:
+                    codes[top, event] = 1 - codes[top, event]
+                elif operation == NEGATE:
+                    stack[top, event] = -stack[top, event]
+                elif operation == MAGNITUDE:
+                    stack[top, event] = abs(stack[top, event])
+                elif known[top, event] and stack[top, event] > 0.0:
+                    stack[top, event] = math.log2(stack[top, event])
+                else:
+                    known[top, event] = 0
+        else:
+            top -= 1
+            for event in range(count):
+                both = known[top, event] & known[top + 1, event]
+                if operation in (AND, OR):
+                    decisive = 1 if operation == OR else 0
+                    settled = (known[top, event] == 1 and codes[top, event] == decisive) or (
+                        known[top + 1, event] == 1 and codes[top + 1, event] == decisive
+                    )
+                    codes[top, event] = decisive if settled else 1 - decisive
+                    known[top, event] = 1 if settled else both
+                    continue
+                known[top, event] = both
+                if both == 0:
+                    continue
+                if operation == COMPARE_CODES:
+                    code, with_code = codes[top, event], codes[top + 1, event]
+                    outcome = LESS if code < with_code else EQUAL if code == with_code else GREATER
+                    codes[top, event] = 1 if operand & outcome else 0
+                elif operation == COMPARE_NUMBERS:
+                    number, other = stack[top, event], stack[top + 1, event]
+                    outcome = LESS if number < other else EQUAL if number == other else GREATER
+                    codes[top, event] = 1 if operand & outcome else 0
+                else:
+                    value = _computed(operation, stack[top, event], stack[top + 1, event])
+                    stack[top, event] = value
+                    known[top, event] = 0 if value != value else 1  # noqa: PLR0124  (NaN)
+    for event in range(count):
+        if known[top, event] == 0 or codes[top, event] == 0:
+            conditions.chosen[event] = 0
+
+
+@njit(cache=True, nogil=True)
+def _computed(operation: int, one: float, other: float) -> float:
+    """Return a sum, product or the like; NaN where it has no value."""
+    if operation == PLUS:
+        return one + other
+    if operation == MINUS:
+        return one - other
+    if operation == TIMES:
+        return one * other
+    if other == 0.0:
+        return np.nan
+    if operation == DIVIDE:
+        return one / other
+    return np.nan if math.isinf(one) else np.fmod(one, other)

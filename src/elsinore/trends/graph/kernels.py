@@ -1,0 +1,243 @@
+"""From keys and windows to the events of each, and from these to its totals."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from elsinore.trends.graph.guards.kernels import stored_entries
+from elsinore.trends.graph.interpret.kernels import Conditions
+from elsinore.trends.graph.layout import (
+    ANCHOR,
+    ANCHORED,
+    SLIDES,
+    START,
+    Program,
+    Stream,
+    Stretch,
+)
+from elsinore.trends.graph.masks.kernels import count_sequences, new_sets
+from elsinore.trends.graph.negatives.kernels import search
+from elsinore.trends.graph.runs.kernels import (
+    AT_SUFFIXES,
+    BASE,
+    FIRST,
+    Graph,
+    count_trends,
+    new_graph,
+)
+from elsinore.trends.graph.sums.kernels import TOTAL, Sums
+from elsinore.trends.kernels import FOREVER, NEVER
+from elsinore.trends.keyed import Ints
+
+
+class Keys(NamedTuple):
+    """Which windows of which events are wanted; see `KeyedEvents`."""
+
+    starts: Ints
+    done: Ints
+    until: Ints
+    times: Ints
+    by_time: bool  # else each event is a moment of its own
+
+
+class Wanted(NamedTuple):
+    """The windows [origin + k * step, ... + within) for every k; within FOREVER: one for all."""
+
+    within: int
+    step: int
+    origin: int
+
+
+class Windows(NamedTuple):
+    """The windows of keys that hold events, and these events' rows."""
+
+    key: Ints
+    window: Ints
+    low: Ints
+    high: Ints  # the row after the last
+    longest: int  # rows
+
+
+@njit(cache=True, nogil=True)
+def windows(keys: Keys, wanted: Wanted) -> Windows:
+    """Return the windows that end after `done` and at or before `until`, key after key."""
+    found = np.empty((16, 4), dtype=np.int64)
+    count = 0
+    longest = np.int64(0)
+    for key in range(len(keys.starts) - 1):
+        low, stop = keys.starts[key], keys.starts[key + 1]
+        high = low
+        done, until = keys.done[key], keys.until[key]
+        index = np.int64(0)
+        if low == stop or done == FOREVER:
+            continue
+        if wanted.within == FOREVER:
+            if until != FOREVER:
+                continue
+        else:
+            index = _first(wanted, keys.times[low])
+            if done != NEVER:
+                index = max(index, _first(wanted, done))
+        while low < stop:
+            if wanted.within == FOREVER:
+                high = stop
+            else:
+                start = wanted.origin + index * wanted.step
+                end = start + wanted.within
+                if until != FOREVER and end > until:
+                    break
+                while low < stop and keys.times[low] < start:
+                    low += 1
+                if low == stop:
+                    break
+                if keys.times[low] >= end:
+                    index = max(index + 1, _first(wanted, keys.times[low]))
+                    continue
+                high = max(high, low)
+                while high < stop and keys.times[high] < end:
+                    high += 1
+            if count == len(found):
+                longer = np.empty((2 * count, 4), dtype=np.int64)
+                longer[:count] = found
+                found = longer
+            found[count, 0] = key
+            found[count, 1] = index
+            found[count, 2] = low
+            found[count, 3] = high
+            longest = max(longest, high - low)
+            count += 1
+            index += 1
+            if wanted.within == FOREVER:
+                break
+    columns = np.ascontiguousarray(found[:count].T)
+    return Windows(columns[0], columns[1], columns[2], columns[3], longest)
+
+
+@njit(cache=True, nogil=True)
+def evaluate_runs(
+    program: Program,
+    conditions: Conditions,
+    stream: Stream,
+    keys: Keys,
+    held: Windows,
+    totals: Sums,
+) -> None:
+    """Fill a row of totals for each window, for a pattern that is not ambiguous."""
+    begins = np.empty(held.longest + 1, dtype=np.int64)
+    latest = np.empty((len(program.automata) - 1, held.longest + 1), dtype=np.int64)
+    nothing = np.int64(0)
+    graph = new_graph(program, nothing, nothing, nothing)
+    for number in range(len(held.key)):
+        low, high = held.low[number], held.high[number]
+        if _may_begin(program, stream, low, high):
+            stretch = Stretch(begins, latest, _moments(keys, low, high, begins))
+            search(program, conditions, stream, stretch)
+            graph = _with_room(program, stream, stretch, graph)
+            count_trends(program, conditions, stream, stretch, graph)
+            _copy(totals, number, graph.sums)
+
+
+@njit(cache=True, nogil=True)
+def evaluate_masks(
+    program: Program,
+    conditions: Conditions,
+    stream: Stream,
+    keys: Keys,
+    held: Windows,
+    totals: Sums,
+) -> None:
+    """Fill a row of totals for each window, for an ambiguous pattern or two that AND joins."""
+    begins = np.empty(held.longest + 1, dtype=np.int64)
+    latest = np.empty((len(program.automata) - 1, held.longest + 1), dtype=np.int64)
+    room = np.int64(64)
+    sets = new_sets(program, room)
+    for number in range(len(held.key)):
+        low, high = held.low[number], held.high[number]
+        if _may_begin(program, stream, low, high):
+            stretch = Stretch(begins, latest, _moments(keys, low, high, begins))
+            search(program, conditions, stream, stretch)
+            while not count_sequences(program, conditions, stream, stretch, sets):
+                room *= 4
+                sets = new_sets(program, room)
+            _copy(totals, number, sets.sums)
+
+
+@njit(cache=True, nogil=True)
+def _copy(totals: Sums, row: int, sums: Sums) -> None:
+    for f in range(sums.cells.shape[1]):
+        totals.cells[row, f] = sums.cells[TOTAL, f]
+        totals.powers[row, f] = sums.powers[TOTAL, f]
+    for x in range(sums.extremes.shape[1]):
+        totals.extremes[row, x] = sums.extremes[TOTAL, x]
+
+
+@njit(cache=True, nogil=True)
+def _first(wanted: Wanted, time: int) -> int:
+    """Return the index of the first window that ends after `time`."""
+    return (time - wanted.origin - wanted.within) // wanted.step + 1
+
+
+@njit(cache=True, nogil=True)
+def _moments(keys: Keys, low: int, high: int, begins: Ints) -> int:
+    """Note where each moment of the rows begins; return how many there are."""
+    count = 0
+    for row in range(low, high):
+        if row == low or not keys.by_time or keys.times[row] != keys.times[row - 1]:
+            begins[count] = row
+            count += 1
+    begins[count] = high
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _may_begin(program: Program, stream: Stream, low: int, high: int) -> bool:
+    """Return whether some event may begin a trend."""
+    automata = len(program.automata) - 1
+    for row in range(low, high):
+        kind = stream.classes[row]
+        if kind >= 0:
+            place = kind * automata + automata - 1
+            for at in range(program.fits[place], program.fits[place + 1]):
+                if program.state[program.lists[at], START] >= 0:
+                    return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _with_room(program: Program, stream: Stream, stretch: Stretch, graph: Graph) -> Graph:
+    """Lay out a window's events in a graph; return it, or a larger one."""
+    automata = len(program.automata) - 1
+    states = program.automata[-1]
+    lists = graph.lists
+    room = stored_entries(program, stream, stretch, automata - 1, lists)
+    sliding = 0
+    seeds = np.int64(0)
+    for state in range(program.automata[-2], states):
+        after = lists[state + 1, BASE] if state + 1 < states else room
+        for slide in range(program.state[state, SLIDES], program.state[state + 1, SLIDES]):
+            graph.sliding[slide, FIRST] = sliding
+            sliding += after - lists[state, BASE]
+    if program.shape[ANCHORED]:
+        for row in range(stretch.begins[0], stretch.begins[stretch.moments]):
+            kind = stream.classes[row]
+            if kind >= 0:
+                place = kind * automata + automata - 1
+                for at in range(program.fits[place], program.fits[place + 1]):
+                    seeds += program.state[program.lists[at], ANCHOR]
+    suffixes = len(graph.sums.cells) - graph.counts[AT_SUFFIXES]
+    if room <= len(graph.events) and sliding <= suffixes and seeds <= len(graph.seeds):
+        return graph
+    larger = new_graph(
+        program,
+        max(room, 2 * len(graph.events)),
+        max(sliding, 2 * suffixes),
+        max(seeds, 2 * len(graph.seeds)),
+    )
+    for state in range(len(graph.lists)):
+        larger.lists[state, BASE] = graph.lists[state, BASE]
+    for slide in range(len(graph.sliding)):
+        larger.sliding[slide, FIRST] = graph.sliding[slide, FIRST]
+    return larger

@@ -1,0 +1,1 @@
+"""Sums per event and set of states, where a sequence of events may have several runs."""

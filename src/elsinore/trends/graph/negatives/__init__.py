@@ -1,0 +1,1 @@
+"""Matches of the patterns under NOT."""

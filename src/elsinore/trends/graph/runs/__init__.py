@@ -1,0 +1,1 @@
+"""Sums per event and state, where each trend has one run."""

@@ -1,0 +1,105 @@
+"""Sums over trends: extended-range numbers and extremes, side by side in one table."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from elsinore.numeric.kernels import add, normalise, scale
+from elsinore.trends.graph.layout import NOTHING, ONE, Program, Stream
+from elsinore.trends.kernels import FOREVER
+from elsinore.trends.keyed import Codes, Doubles, Ints
+
+# typed, lest each constant argument be compiled for by itself
+TOTAL = np.int64(0)  # the row of a table of sums that the window's result ends up in
+
+
+class Sums(NamedTuple):
+    """Linear fields, as extended-range numbers, and extremes; a row for each thing summed up."""
+
+    cells: Doubles  # [thing, linear field], the number of trends first
+    powers: Codes
+    extremes: Ints
+
+
+@njit(cache=True, nogil=True)
+def empty_sums(count: int, fields: int, extremes: int) -> Sums:
+    """Return room for sums, all of nothing."""
+    return Sums(
+        np.zeros((count, fields)),
+        np.zeros((count, fields), dtype=np.int32),
+        np.full((count, extremes), FOREVER, dtype=np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def clear(sums: Sums, at: int) -> None:
+    """Make a sum one over nothing."""
+    for f in range(sums.cells.shape[1]):
+        sums.cells[at, f] = 0.0
+        sums.powers[at, f] = 0
+    for x in range(sums.extremes.shape[1]):
+        sums.extremes[at, x] = FOREVER
+
+
+@njit(cache=True, nogil=True)
+def add_to(sums: Sums, at: int, other: int) -> None:
+    """Add a sum to another."""
+    for f in range(sums.cells.shape[1]):
+        cell, power = add(
+            sums.cells[at, f], sums.powers[at, f], sums.cells[other, f], sums.powers[other, f]
+        )
+        sums.cells[at, f] = cell
+        sums.powers[at, f] = power
+    for x in range(sums.extremes.shape[1]):
+        sums.extremes[at, x] = min(sums.extremes[at, x], sums.extremes[other, x])
+
+
+@njit(cache=True, nogil=True)
+def put(sums: Sums, at: int, other: int) -> None:
+    """Make a sum equal to another."""
+    for f in range(sums.cells.shape[1]):
+        sums.cells[at, f] = sums.cells[other, f]
+        sums.powers[at, f] = sums.powers[other, f]
+    for x in range(sums.extremes.shape[1]):
+        sums.extremes[at, x] = sums.extremes[other, x]
+
+
+@njit(cache=True, nogil=True)
+def contribute(program: Program, stream: Stream, state: int, row: int, sums: Sums, at: int) -> None:
+    """Add what an event contributes in a state, once for each trend that a sum counts."""
+    for f in range(1, sums.cells.shape[1]):
+        what = program.linear[state, f]
+        if what == NOTHING:
+            continue
+        value = 1.0
+        if what != ONE:
+            attribute = (what - 2) // 2
+            value = stream.values[attribute, row]
+            if stream.present[attribute, row] == 0 or np.isnan(value):
+                continue
+            if what % 2:
+                value = 1.0
+        cell, power = scale(sums.cells[at, 0], sums.powers[at, 0], value)
+        cell, power = plus(sums.cells[at, f], sums.powers[at, f], cell, power)
+        sums.cells[at, f] = cell
+        sums.powers[at, f] = power
+    for x in range(sums.extremes.shape[1]):
+        what = program.extreme[state, x]
+        if what >= 0 and stream.ordered[what // 2, row]:
+            rank = stream.orders[what // 2, row]
+            sums.extremes[at, x] = min(sums.extremes[at, x], ~rank if what % 2 else rank)
+
+
+@njit(cache=True, nogil=True)
+def plus(one: float, power: int, other: float, other_power: int) -> tuple[float, int]:
+    """Return the sum of two normal numbers, normal."""
+    return add(one, power, other, other_power)
+
+
+@njit(cache=True, nogil=True)
+def product(one: float, power: int, other: float, other_power: int) -> tuple[float, int]:
+    """Return the product of two normal numbers, normal: mantissas stay below 2**768."""
+    return normalise(one * other, power + other_power)
