@@ -1,0 +1,214 @@
+"""Measure the prices of the shared graph's cost model: `python -m benchmarks.calibrate`.
+
+Streams of bursts are run with everything shared and with nothing shared, over a grid of burst
+lengths, numbers of queries, snapshots at events, and events in a window. The prices that fit the
+times per burst best, none of them negative, go to `elsinore/trends/hamlet/coefficients.json`; what
+they predict beside what was measured to `benchmarks/figures/cost_model.csv` and `.png`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import itertools
+import json
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from elsinore.language import parse_workload
+from elsinore.plan import Granularity, Sharing, Unit, plan
+from elsinore.runtime.classify import classify
+from elsinore.trends import to_ranks
+from elsinore.trends.hamlet import HamletEvaluator
+from elsinore.trends.kernels import FOREVER, NEVER
+from elsinore.trends.keyed import KeyedEvents
+
+FIGURES = Path(__file__).parent / "figures"
+COEFFICIENTS = Path(__file__).parents[1] / "src/elsinore/trends/hamlet/coefficients.json"
+SHARED_PRICES = ("fixed", "event", "propagate", "evaluate", "collapse")
+ALONE_PRICES = ("alone_propagate", "alone_query")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A kind of burst: events, queries, snapshots at events, events in a window; 0 for plain sets.
+
+    `window` is n where events are compared with the one before them.
+    """
+
+    b: int
+    k: int
+    created: int
+    window: int
+
+    @property
+    def depth(self) -> float:
+        """The numbers that a sum over predecessors reads."""
+        return 1.0 + math.log2(self.window) if self.window else 1.0
+
+
+def workload_unit(point: Point) -> Unit:
+    order = ["b[i].v >= b[i-1].v"] if point.window else []
+    texts = []
+    for number in range(point.k):
+        local = ["b.w < 0.5"] if number == 0 and point.created else []
+        where = " AND ".join(order + local)
+        within = f"WITHIN {point.window} seconds" if point.window else "WITHIN 256 seconds"
+        texts.append(
+            f"QUERY q{number} RETURN COUNT(*) PATTERN SEQ(X x, B+ b) "
+            f"{f'WHERE {where}' if where else ''} {within};"
+        )
+    (unit,) = plan(parse_workload("\n".join(texts)), granularity=Granularity.FINE).units
+    return unit
+
+
+def stream(point: Point, unit: Unit, events: int) -> KeyedEvents:
+    """Return bursts of `b` events, each after an event that starts trends of all queries."""
+    length = point.b + 1
+    count = max(1, events // length) * length
+    place = np.arange(count) % length
+    types = np.where(place == 0, 1, 0).astype(np.int32)
+    w = np.where((place > 0) & (place <= point.created), 1.0, 0.0)
+    v = np.random.default_rng(1).random(count)
+    columns = {"v": pa.array(v), "w": pa.array(w)}
+    compared = to_ranks(columns["v"]).to_numpy()[None, :] if unit.compared else np.zeros((0, 0))
+    shape = compared.shape
+    return KeyedEvents(
+        starts=np.array([0, count]),
+        done=np.array([NEVER]),
+        until=np.array([FOREVER]),
+        times=np.arange(count) * 1_000_000,
+        codes=classify(unit.classes, types, ("B", "X"), columns),
+        values=np.zeros((0, count)),
+        present=np.zeros((0, count), dtype=np.uint8),
+        orders=np.zeros((0, count), dtype=np.int64),
+        ordered=np.zeros((0, count), dtype=np.uint8),
+        compared=compared.astype(np.int64),
+        known=np.ones(shape, dtype=np.uint8),
+        numbers=np.zeros(shape),
+        mixed=False,
+    )
+
+
+def nanoseconds(unit: Unit, events: KeyedEvents, sharing: Sharing) -> tuple[float, float]:
+    """Return the time per burst, at best, and the snapshots propagated on average."""
+    best, propagated = math.inf, 1.0
+    for _ in range(3):
+        evaluator = HamletEvaluator(unit, sharing=sharing)
+        began = time.process_time_ns()
+        evaluator.evaluate(events)
+        passed = time.process_time_ns() - began
+        told = evaluator.statistics[0]
+        best = min(best, passed / max(told.bursts, 1))
+        propagated = told.most_propagated
+    return best, propagated
+
+
+def nonnegative(features: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the least squares solution without negative entries, relative errors counted."""
+    scaled, ones = features / times[:, None], np.ones(len(times))
+    kept = list(range(features.shape[1]))
+    while True:
+        found, *_ = np.linalg.lstsq(scaled[:, kept], ones, rcond=None)
+        if len(kept) == 1 or (found >= 0).all():
+            break
+        kept.pop(int(np.argmin(found)))
+    prices = np.zeros(features.shape[1])
+    prices[kept] = np.maximum(found, 0.0)
+    return prices
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=20_000)
+    parser.add_argument("--dry", action="store_true", help="leave coefficients.json as it is")
+    asked = parser.parse_args()
+    points = [
+        Point(b, k, created, window)
+        for b, k, created, window in itertools.product(
+            (4, 16, 64), (4, 16, 64), (0, 1, 4), (0, 256, 4096)
+        )
+        if created <= b // 4 and b < (window or 256) and not (window and created > 1)
+    ]
+    shared_rows, alone_rows, shared_times, alone_times = [], [], [], []
+    for point in points:
+        unit = workload_unit(point)
+        events = stream(point, unit, asked.events)
+        alone, _ = nanoseconds(unit, events, Sharing.NEVER)
+        shared, most = nanoseconds(unit, events, Sharing.ALWAYS)
+        b, k, created = point.b, point.k, 1 + point.created
+        propagated = created if not point.window else (1 + most) / 2
+        shared_rows.append([1, b, b * point.depth * propagated, created * k * propagated, k])
+        alone_rows.append([1, b, k * b * point.depth, k])
+        shared_times.append(shared)
+        alone_times.append(alone)
+        print(f"{point}: shared {shared:.0f} ns, alone {alone:.0f} ns a burst", flush=True)
+    shared_price = nonnegative(np.array(shared_rows, dtype=float), np.array(shared_times))
+    alone_price = nonnegative(np.array(alone_rows, dtype=float), np.array(alone_times))
+    predicted = np.array(shared_rows) @ shared_price, np.array(alone_rows) @ alone_price
+    # what both cost alike is no reason for either
+    common = np.minimum(shared_price[:2], alone_price[:2])
+    prices = dict(
+        zip(SHARED_PRICES, [*(shared_price[:2] - common), *shared_price[2:]], strict=True)
+    )
+    prices |= dict(zip(ALONE_PRICES, alone_price[2:], strict=True))
+    prices["alone_event"] = alone_price[1] - common[1]
+    rounded = {name: round(float(price), 3) for name, price in prices.items()}
+    print(json.dumps(rounded, indent=2))
+    if not asked.dry:
+        COEFFICIENTS.write_text(json.dumps(rounded, indent=2) + "\n", "utf-8")
+    report(points, predicted, (shared_times, alone_times))
+
+
+def report(
+    points: list[Point],
+    predicted: tuple[NDArray[np.float64], NDArray[np.float64]],
+    measured: tuple[list[float], list[float]],
+) -> None:
+    """Write the table and, where matplotlib is there, the plot."""
+    FIGURES.mkdir(exist_ok=True)
+    kinds = ("shared", "alone")
+    with (FIGURES / "cost_model.csv").open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out)
+        writer.writerow(["kind", "b", "k", "created", "n", "measured_ns", "predicted_ns"])
+        for kind, guesses, times in zip(kinds, predicted, measured, strict=True):
+            for p, guess, found in zip(points, guesses, times, strict=True):
+                row = [kind, p.b, p.k, p.created, p.window, round(found), round(float(guess))]
+                writer.writerow(row)
+    errors = np.concatenate(predicted) / np.concatenate(measured)
+    print(
+        f"predicted / measured: median {np.median(errors):.2f}, "
+        f"10-90 % {np.quantile(errors, 0.1):.2f}-{np.quantile(errors, 0.9):.2f}"
+    )
+    right = np.mean(
+        (predicted[0] < predicted[1]) == (np.array(measured[0]) < np.array(measured[1]))
+    )
+    print(f"decisions as the measured times would have them: {right:.0%}")
+    try:
+        import matplotlib as mpl  # noqa: PLC0415
+
+        mpl.use("Agg")
+        import matplotlib.pyplot as plt  # noqa: PLC0415
+    except ImportError:
+        print("no matplotlib: no plot")
+        return
+    figure, axes = plt.subplots(figsize=(5, 5))
+    for kind, guesses, times, mark in zip(kinds, predicted, measured, "ox", strict=True):
+        axes.loglog(times, guesses, mark, label=kind, alpha=0.7)
+    ends = [min(map(min, measured)), max(map(max, measured))]
+    axes.loglog(ends, ends, color="grey", linewidth=1)
+    axes.set_xlabel("measured, ns a burst")
+    axes.set_ylabel("predicted, ns a burst")
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(FIGURES / "cost_model.png", dpi=120)
+
+
+if __name__ == "__main__":
+    main()

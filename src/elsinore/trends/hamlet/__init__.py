@@ -1,0 +1,7 @@
+"""HAMLET's shared graph: trends of many queries aggregated over single events, together."""
+
+from elsinore.trends.hamlet.benefit import CalibratedCost, CostModel, PaperCost
+from elsinore.trends.hamlet.evaluator import HamletEvaluator
+from elsinore.trends.hamlet.program import eligible
+
+__all__ = ["CalibratedCost", "CostModel", "HamletEvaluator", "PaperCost", "eligible"]

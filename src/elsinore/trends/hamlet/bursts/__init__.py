@@ -1,0 +1,1 @@
+"""Bursts: processed alone, or as a shared graphlet."""

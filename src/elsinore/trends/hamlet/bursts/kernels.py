@@ -1,0 +1,716 @@
+"""Complete bursts: processed for each holder alone, or as a graphlet of the shared graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from elsinore.numeric.kernels import THRESHOLD, scale
+from elsinore.trends.hamlet.forms.kernels import (
+    add_row,
+    clear_row,
+    insert,
+    least_row,
+    plus,
+    sum_before,
+    times,
+)
+from elsinore.trends.hamlet.graphs.kernels import (
+    clear_holder,
+    least_of,
+    split,
+    sweep,
+    value_of,
+    widened,
+)
+from elsinore.trends.hamlet.layout import (
+    BEFORE,
+    BIG,
+    COLUMNS,
+    DEAD,
+    EMPTY,
+    EVENT_SNAPSHOTS,
+    FOREVER,
+    GRAPHLET_SNAPSHOTS,
+    INPUT,
+    LATEST,
+    MOST,
+    NOTHING,
+    NOW,
+    OLD,
+    PLAIN,
+    SHARED,
+    SNAPSHOT,
+    TOTAL,
+    WIDTH,
+    Actions,
+    Codes,
+    Doubles,
+    Events,
+    Graph,
+    Ints,
+    Mode,
+    Program,
+    Words,
+    Work,
+)
+from elsinore.trends.hamlet.optimizer.kernels import has, has_others, relation_of
+from elsinore.trends.hamlet.states.kernels import contribution, own_rank
+
+
+@njit(cache=True, nogil=True)
+def alone(
+    program: Program,
+    actions: Actions,
+    work: Work,
+    events: Events,
+    mode: Mode,
+    number: int,
+    low: int,
+    high: int,
+    shared: Words,
+    some_share: bool,
+) -> None:
+    """Process a burst for each holder that does not share it (HAMLET, Equations 1 to 3).
+
+    Where no predicate tells predecessors apart, an event's count is what went before plus what came
+    in: x = inputs + cells, and cells += x.
+    """
+    begin, end = program.sets[number].set_cell, program.sets[number + 1].set_cell
+    counts = program.sets[number + 1].holders - program.sets[number].holders
+    simple = program.sets[number].values == 1 and program.sets[number].carried == 0
+    cells, powers = work.cells[NOW], work.powers[NOW]
+    inputs, input_powers = work.cells[INPUT], work.powers[INPUT]
+    i = low
+    while i < high:
+        time = events.times[events.listed[i].row]
+        j = i + 1
+        if mode.by_time:
+            while j < high and events.times[events.listed[j].row] == time:
+                j += 1
+        if (
+            simple
+            and j == i + 1
+            and not some_share
+            and actions.entries[events.listed[i].entry].everyone != 0
+        ):
+            # in place, because every holder stands for itself
+            for cell in range(begin, begin + counts):
+                x, x_power = plus(cells[cell], powers[cell], inputs[cell], input_powers[cell])
+                cells[cell], powers[cell] = plus(cells[cell], powers[cell], x, x_power)
+            i = j
+            continue
+        source = NOW
+        if j > i + 1:
+            source = BEFORE
+            work.cells[BEFORE, begin:end] = work.cells[NOW, begin:end]
+            work.powers[BEFORE, begin:end] = work.powers[NOW, begin:end]
+            first, last = program.sets[number].set_least, program.sets[number + 1].set_least
+            work.least[BEFORE, first:last] = work.least[NOW, first:last]
+        for e in range(i, j):
+            entry, row = events.listed[e].entry, events.listed[e].row
+            if some_share and not has_others(actions, entry, shared):
+                continue
+            for t in range(actions.entries[entry].takers, actions.entries[entry + 1].takers):
+                member = actions.lists[t]
+                if some_share and has(shared, 0, program.members[member].group):
+                    continue
+                state = program.members[member].member
+                if simple:
+                    cell = program.fields[program.states[state].field].address
+                    for _ in range(program.kinds[program.states[state].window].overlap):
+                        x, x_power = plus(
+                            work.cells[source, cell],
+                            work.powers[source, cell],
+                            inputs[cell],
+                            input_powers[cell],
+                        )
+                        cells[cell], powers[cell] = plus(cells[cell], powers[cell], x, x_power)
+                        cell += 1
+                else:
+                    _take(program, work, events, state, row, source)
+        i = j
+
+
+@njit(cache=True, nogil=True)
+def _take(
+    program: Program,
+    work: Work,
+    events: Events,
+    state: int,
+    row: int,
+    source: int,
+) -> None:
+    """Let an event take a fine node on its own, with sums and extremes."""
+    first = program.states[state].field
+    for lane in range(program.kinds[program.states[state].window].overlap):
+        trends = program.fields[first].address + lane
+        count, count_power = plus(
+            work.cells[source, trends],
+            work.powers[source, trends],
+            work.cells[INPUT, trends],
+            work.powers[INPUT, trends],
+        )
+        if count == 0.0:
+            continue
+        for e in range(program.states[state].extreme, program.states[state + 1].extreme):
+            place = program.extremes[e].least + lane
+            best = min(work.least[INPUT, place], own_rank(events, row, program.extremes[e].ranked))
+            if work.cells[source, trends] != 0.0:
+                best = min(best, work.least[source, place])
+            work.least[NOW, place] = min(work.least[NOW, place], best)
+        for f in range(first + 1, program.states[state + 1].field):
+            cell = program.fields[f].address + lane
+            value, power = plus(
+                work.cells[source, cell],
+                work.powers[source, cell],
+                work.cells[INPUT, cell],
+                work.powers[INPUT, cell],
+            )
+            own = contribution(events, row, program.fields[f].what)
+            if own != 0.0:
+                part, exponent = scale(count, count_power, own)
+                value, power = plus(value, power, part, exponent)
+            work.cells[NOW, cell], work.powers[NOW, cell] = plus(
+                work.cells[NOW, cell], work.powers[NOW, cell], value, power
+            )
+        work.cells[NOW, trends], work.powers[NOW, trends] = plus(
+            work.cells[NOW, trends], work.powers[NOW, trends], count, count_power
+        )
+
+
+@njit(cache=True, nogil=True)
+def double(
+    program: Program,
+    work: Work,
+    number: int,
+    events: Events,
+    by_time: bool,
+    low: int,
+    high: int,
+    shared: Words,
+) -> None:
+    """Process a plain shared burst that all who share take whole, COUNT(*) alone: one snapshot.
+
+    After an event the sum of the coefficients is twice what it was and one; after m events of one
+    moment, m + 1 times that and m.
+    """
+    total, power = 0.0, 0
+    i = low
+    while i < high:
+        j = i + 1
+        if by_time:
+            time = events.times[events.listed[i].row]
+            while j < high and events.times[events.listed[j].row] == time:
+                j += 1
+        x, x_power = plus(total, power, 1.0, 0)
+        if j - i > 1:
+            x, x_power = scale(x, x_power, np.float64(j - i))
+        total, power = plus(total, power, x, x_power)
+        i = j
+    for m in range(program.sets[number].members, program.sets[number + 1].members):
+        if not has(shared, 0, program.members[m].group):
+            continue
+        state = program.members[m].member
+        cell = program.fields[program.states[state].field].address
+        for _ in range(program.kinds[program.states[state].window].overlap):
+            x, x_power = plus(
+                work.cells[NOW, cell],
+                work.powers[NOW, cell],
+                work.cells[INPUT, cell],
+                work.powers[INPUT, cell],
+            )
+            if x != 0.0:
+                x, x_power = times(x, x_power, total, power)
+                work.cells[NOW, cell], work.powers[NOW, cell] = plus(
+                    work.cells[NOW, cell], work.powers[NOW, cell], x, x_power
+                )
+            cell += 1
+
+
+@njit(cache=True, nogil=True)
+def _snapshot_inputs(
+    program: Program,
+    work: Work,
+    graph: Graph,
+    number: int,
+    shared: Words,
+    plain: bool,
+) -> bool:
+    """Create the snapshot at the start of a graphlet, if any value changed; return whether.
+
+    Its value for a holder is what comes in from the start and the other states right before
+    (Definition 8), for a plain set also the sum of the graphlets before.
+    """
+    base = program.sets[number].set_cell
+    base_least = program.sets[number].set_least
+    latest = graph.info[LATEST]
+    new = graph.info[COLUMNS]
+    changed = False
+    nonzero = False
+    for m in range(program.sets[number].members, program.sets[number + 1].members):
+        if not has(shared, 0, program.members[m].group):
+            continue
+        state = program.members[m].member
+        first = program.states[state].field
+        trends = program.fields[first].address
+        for lane in range(program.kinds[program.states[state].window].overlap):
+            if graph.column[trends - base + lane] != SHARED:
+                continue
+            for f in range(first, program.states[state + 1].field):
+                cell = program.fields[f].address + lane
+                value, power = work.cells[INPUT, cell], work.powers[INPUT, cell]
+                if plain:
+                    value, power = plus(value, power, work.cells[NOW, cell], work.powers[NOW, cell])
+                graph.table[new, cell - base] = value
+                graph.table_powers[new, cell - base] = power
+                if f == first:
+                    nonzero |= value != 0.0
+                if latest < 0 or (
+                    graph.table[latest, cell - base] != value
+                    or graph.table_powers[latest, cell - base] != power
+                ):
+                    changed = True
+            for e in range(program.states[state].extreme, program.states[state + 1].extreme):
+                place = program.extremes[e].least + lane
+                best = work.least[INPUT, place]
+                if plain:
+                    best = min(best, work.least[NOW, place])
+                graph.table_least[new, place - base_least] = best
+                if latest < 0 or graph.table_least[latest, place - base_least] != best:
+                    changed = True
+    if changed and nonzero:
+        graph.holder[new] = SNAPSHOT
+        graph.info[LATEST] = new
+        graph.info[COLUMNS] = new + 1
+        return True
+    graph.table[new] = 0.0
+    graph.table_powers[new] = 0
+    graph.table_least[new] = FOREVER
+    if not nonzero:
+        graph.info[LATEST] = -1
+    return False
+
+
+@njit(cache=True, nogil=True)
+def join(program: Program, work: Work, graphs: Any, number: int, shared: Words) -> int:
+    """Give each holder of an ordered set its way: through snapshots, or a column of its own.
+
+    Holders that share no longer are split off: their values so far, one product of the index with
+    the snapshot table. Returns how many were.
+    """
+    graph = graphs[number]
+    base = program.sets[number].set_cell
+    columns = graph.info[COLUMNS]
+    chosen = np.full(graph.column.shape[0], -1)
+    needed = columns
+    splits = 0
+    for m in range(program.sets[number].members, program.sets[number + 1].members):
+        state = program.members[m].member
+        kind = program.states[state].window
+        first = program.fields[program.states[state].field].address
+        joins = has(shared, 0, program.members[m].group)
+        for lane in range(program.kinds[kind].overlap):
+            holder = first - base + lane
+            if graph.column[holder] >= 0 or work.opened[program.kinds[kind].openings + lane] == 0.0:
+                continue
+            if joins:
+                graph.column[holder] = SHARED
+            elif graph.column[holder] == SHARED:
+                chosen[holder] = needed
+                needed += 1
+                splits += 1
+            elif work.cells[INPUT, first + lane] != 0.0:
+                chosen[holder] = needed
+                needed += 1
+    if needed > columns:
+        values, carried = program.sets[number].values, program.sets[number].carried
+        if needed > graph.info[WIDTH]:
+            graph = widened(graph, values, carried, needed + 1)
+            graphs[number] = graph
+        if splits > 0:
+            split(program, graph, number, chosen)
+        for holder in range(chosen.shape[0]):
+            if chosen[holder] >= 0:
+                graph.column[holder] = chosen[holder]
+                graph.holder[chosen[holder]] = holder
+        graph.info[COLUMNS] = needed
+    if splits > 0:
+        for holder in range(chosen.shape[0]):
+            if chosen[holder] >= 0:
+                member = program.lists[program.sets[number].holders + holder]
+                state = program.members[member].member
+                first = program.fields[program.states[state].field].address
+                clear_holder(program, graph, number, state, holder - (first - base))
+        sweep(program, graphs, number, 1)
+    return splits
+
+
+@njit(cache=True, nogil=True)
+def graphlet(
+    program: Program,
+    actions: Actions,
+    work: Work,
+    graphs: Any,
+    events: Events,
+    mode: Mode,
+    number: int,
+    low: int,
+    high: int,
+    shared: Words,
+    snapshots: int,
+) -> None:
+    """Process a burst in the graph: forms over snapshots, and columns of holders on their own.
+
+    snapshots: how many may be created at events, at most.
+    """
+    plain = program.sets[number].adjacent == PLAIN
+    values, carried = program.sets[number].values, program.sets[number].carried
+    counts = work.counts[number]
+    graph = graphs[number]
+    room = graph.info[COLUMNS] + 1 + snapshots
+    if room > graph.info[WIDTH]:
+        graph = widened(graph, values, carried, max(room, min(2 * graph.info[WIDTH], room + 64)))
+        graphs[number] = graph
+    if _snapshot_inputs(program, work, graph, number, shared, plain):
+        counts[GRAPHLET_SNAPSHOTS] += 1
+    width = graph.info[WIDTH]
+    base = program.sets[number].set_cell
+    # what comes in at every event: to a holder's own column its inputs, to the latest snapshot 1
+    unit = np.zeros(values * width)
+    unit_powers = np.zeros(values * width, dtype=np.int32)
+    unit_least = np.full(carried * width, FOREVER)
+    what = np.zeros(values * width, dtype=np.int64)
+    ranked = np.full(carried * width, -1)
+    group = np.full(width, -1)
+    own_columns = 0
+    for j in range(width):
+        holder = graph.holder[j] if j < graph.info[COLUMNS] else SNAPSHOT
+        if holder < 0:
+            for v in range(values):
+                what[v * width + j] = program.slot_what[number, v]
+            for x in range(carried):
+                ranked[x * width + j] = program.slot_ranked[number, x]
+            continue
+        own_columns += 1
+        member = program.lists[program.sets[number].holders + holder]
+        state = program.members[member].member
+        first = program.states[state].field
+        lane = holder - (program.fields[first].address - base)
+        group[j] = program.members[member].group
+        for f in range(program.states[state + 1].field - first):
+            cell = program.fields[first + f].address + lane
+            unit[f * width + j] = work.cells[INPUT, cell]
+            unit_powers[f * width + j] = work.powers[INPUT, cell]
+            what[f * width + j] = program.fields[first + f].what
+            if work.powers[INPUT, cell] > 0:
+                graph.info[BIG] = 1
+        for x in range(program.states[state + 1].extreme - program.states[state].extreme):
+            place = program.extremes[program.states[state].extreme + x].least + lane
+            unit_least[x * width + j] = work.least[INPUT, place]
+            ranked[x * width + j] = program.extremes[program.states[state].extreme + x].ranked
+    if graph.info[LATEST] >= 0:
+        unit[graph.info[LATEST]] = 1.0
+    shares = False
+    for w in range(shared.shape[0]):
+        shares |= shared[w] != 0
+    current, previous = program.sets[number].current, program.sets[number].previous
+    kind = program.sets[number].adjacent
+    inverted = program.sets[number].inverted != 0
+    form = np.zeros((1, values * width))
+    form_powers = np.zeros((1, values * width), dtype=np.int32)
+    form_least = np.full((1, carried * width), FOREVER)
+    rows, row_powers = graph.rows.reshape(-1), graph.row_powers.reshape(-1)
+    row_least = graph.row_least.reshape(-1)
+    forms, forms_powers, forms_least = (
+        form.reshape(-1),
+        form_powers.reshape(-1),
+        form_least.reshape(-1),
+    )
+    old = graph.info[OLD]
+    old_keys, new_keys = graph.keys[:old], graph.keys[old:]
+    i = np.int64(low)
+    last_entry, relation = np.int64(-1), np.int64(0)
+    while i < high:
+        time = events.times[events.listed[i].row]
+        j = i + 1
+        if mode.by_time:
+            while j < high and events.times[events.listed[j].row] == time:
+                j += 1
+        if j - i > form.shape[0]:
+            form = np.zeros((j - i, values * width))
+            form_powers = np.zeros((j - i, values * width), dtype=np.int32)
+            form_least = np.full((j - i, carried * width), FOREVER)
+            forms, forms_powers = form.reshape(-1), form_powers.reshape(-1)
+            forms_least = form_least.reshape(-1)
+        for e in range(i, j):
+            at = e - i
+            row, entry = events.listed[e].row, events.listed[e].entry
+            columns = graph.info[COLUMNS]
+            big = graph.info[BIG] != 0
+            clear_row(forms, forms_powers, forms_least, at, values, carried, width, columns)
+            if entry != last_entry:
+                last_entry = entry
+                relation = relation_of(actions, entry, shared) if shares else 0
+            if relation == 0 and own_columns == 0:
+                continue
+            if plain:
+                add_row(
+                    forms, forms_powers, at, rows, row_powers, TOTAL, values, width, columns, big
+                )
+                least_row(forms_least, at, row_least, TOTAL, carried, width, columns)
+            elif events.known[current, row] != 0:
+                value = events.compared[current, row]
+                if inverted:
+                    value = ~value
+                for index in range(2):
+                    if index == 0 and old == 0:
+                        continue
+                    sum_before(
+                        forms,
+                        forms_powers,
+                        forms_least,
+                        at,
+                        kind,
+                        value,
+                        old_keys if index == 0 else new_keys,
+                        1 if index == 0 else 1 + old,
+                        rows,
+                        row_powers,
+                        row_least,
+                        values,
+                        carried,
+                        width,
+                        columns,
+                        big,
+                    )
+            add_row(forms, forms_powers, at, unit, unit_powers, 0, values, width, columns, big)
+            if relation != 2 or actions.entries[entry].everyone == 0:
+                for c in range(columns):
+                    if group[c] >= 0:
+                        taken = has(actions.mask, actions.entries[entry].masks, group[c])
+                    else:
+                        taken = relation != 0
+                    if not taken:
+                        for v in range(values):
+                            form[at, v * width + c] = 0.0
+                            form_powers[at, v * width + c] = 0
+                        for x in range(carried):
+                            form_least[at, x * width + c] = FOREVER
+            if values > 1 or carried > 0:
+                _contribute(
+                    events,
+                    row,
+                    form,
+                    form_powers,
+                    form_least,
+                    at,
+                    unit_least,
+                    what,
+                    ranked,
+                    values,
+                    carried,
+                    width,
+                    columns,
+                )
+            if relation == 1:
+                _snapshot_event(
+                    program,
+                    actions,
+                    graph,
+                    number,
+                    entry,
+                    form,
+                    form_powers,
+                    form_least,
+                    at,
+                    shared,
+                    values,
+                    carried,
+                    counts,
+                )
+            if not big and values > 1:
+                for c in range(values * width):
+                    if abs(form[at, c]) >= THRESHOLD or form_powers[at, c] > 0:
+                        graph.info[BIG] = 1
+                        break
+        columns = graph.info[COLUMNS]
+        for e in range(i, j):
+            at = e - i
+            row = events.listed[e].row
+            ends = False
+            for c in range(columns):
+                ends |= form[at, c] != 0.0
+            if not ends:  # no trend ends in the event
+                continue
+            big = graph.info[BIG] != 0
+            add_row(rows, row_powers, TOTAL, forms, forms_powers, at, values, width, columns, big)
+            least_row(row_least, TOTAL, forms_least, at, carried, width, columns)
+            if not plain and events.known[previous, row] != 0:
+                value = events.compared[previous, row]
+                insert(
+                    kind,
+                    ~value if inverted else value,
+                    new_keys,
+                    1 + old,
+                    rows,
+                    row_powers,
+                    row_least,
+                    forms,
+                    forms_powers,
+                    forms_least,
+                    at,
+                    values,
+                    carried,
+                    width,
+                    columns,
+                    big,
+                )
+            if not big:
+                for v in range(values):
+                    for c in range(v * width, v * width + columns):
+                        if abs(graph.rows[0, c]) >= THRESHOLD:
+                            graph.info[BIG] = 1
+        i = j
+    counts[MOST] = max(counts[MOST], np.float64(graph.info[COLUMNS] - own_columns))
+
+
+@njit(cache=True, nogil=True)
+def _contribute(
+    events: Events,
+    row: int,
+    form: Doubles,
+    powers: Codes,
+    least: Ints,
+    at: int,
+    unit_least: Ints,
+    what: Ints,
+    ranked: Ints,
+    values: int,
+    carried: int,
+    width: int,
+    columns: int,
+) -> None:
+    """Add an event's own values to its sums and extremes: a_j += v * c_j, b_j = min(b_j, own)."""
+    for v in range(1, values):
+        for c in range(columns):
+            if form[at, c] == 0.0 or what[v * width + c] == NOTHING:
+                continue
+            own = contribution(events, row, what[v * width + c])
+            if own != 0.0:
+                part, exponent = scale(form[at, c], powers[at, c], own)
+                form[at, v * width + c], powers[at, v * width + c] = plus(
+                    form[at, v * width + c], powers[at, v * width + c], part, exponent
+                )
+    for x in range(carried):
+        for c in range(columns):
+            place = x * width + c
+            if form[at, c] == 0.0:
+                least[at, place] = FOREVER
+            else:
+                own = own_rank(events, row, ranked[place])
+                least[at, place] = min(least[at, place], unit_least[place], own)
+
+
+@njit(cache=True, nogil=True)
+def _snapshot_event(
+    program: Program,
+    actions: Actions,
+    graph: Graph,
+    number: int,
+    entry: int,
+    form: Doubles,
+    powers: Codes,
+    least: Ints,
+    at: int,
+    shared: Words,
+    values: int,
+    carried: int,
+    counts: Doubles,
+) -> None:
+    """Create a snapshot for an event that some who share take and others do not (Definition 9).
+
+    Its value for those who take it is the event's form, evaluated; the event is then that snapshot.
+    """
+    width = graph.info[WIDTH]
+    base = program.sets[number].set_cell
+    base_least = program.sets[number].set_least
+    new = graph.info[COLUMNS]
+    found = False
+    for t in range(actions.entries[entry].takers, actions.entries[entry + 1].takers):
+        member = actions.lists[t]
+        if not has(shared, 0, program.members[member].group):
+            continue
+        state = program.members[member].member
+        first = program.states[state].field
+        for lane in range(program.kinds[program.states[state].window].overlap):
+            if graph.column[program.fields[first].address - base + lane] != SHARED:
+                continue
+            for f in range(program.states[state + 1].field - first):
+                value, power = value_of(program, graph, number, form, powers, at, state, lane, f)
+                if f == 0:
+                    if value == 0.0:
+                        break
+                    found = True
+                cell = program.fields[first + f].address + lane - base
+                graph.table[new, cell] = value
+                graph.table_powers[new, cell] = power
+            for x in range(program.states[state + 1].extreme - program.states[state].extreme):
+                place = (
+                    program.extremes[program.states[state].extreme + x].least + lane - base_least
+                )
+                graph.table_least[new, place] = least_of(
+                    program, graph, number, form, least, at, state, lane, x
+                )
+    for c in range(new):
+        if graph.holder[c] < 0:
+            for v in range(values):
+                form[at, v * width + c] = 0.0
+                powers[at, v * width + c] = 0
+            for x in range(carried):
+                least[at, x * width + c] = FOREVER
+    if found:
+        graph.holder[new] = SNAPSHOT
+        graph.info[COLUMNS] = new + 1
+        form[at, new] = 1.0
+        counts[EVENT_SNAPSHOTS] += 1
+
+
+@njit(cache=True, nogil=True)
+def collapse(program: Program, work: Work, graphs: Any, number: int, shared: Words) -> None:
+    """Add a plain graphlet's sum to the cells of those who shared it, and empty the graph."""
+    graph = graphs[number]
+    for m in range(program.sets[number].members, program.sets[number + 1].members):
+        if not has(shared, 0, program.members[m].group):
+            continue
+        state = program.members[m].member
+        first = program.states[state].field
+        for lane in range(program.kinds[program.states[state].window].overlap):
+            for f in range(program.states[state + 1].field - first):
+                value, power = value_of(
+                    program, graph, number, graph.rows, graph.row_powers, 0, state, lane, f
+                )
+                cell = program.fields[first + f].address + lane
+                work.cells[NOW, cell], work.powers[NOW, cell] = plus(
+                    work.cells[NOW, cell], work.powers[NOW, cell], value, power
+                )
+            for x in range(program.states[state + 1].extreme - program.states[state].extreme):
+                best = least_of(
+                    program, graph, number, graph.rows, graph.row_least, 0, state, lane, x
+                )
+                place = program.extremes[program.states[state].extreme + x].least + lane
+                work.least[NOW, place] = min(work.least[NOW, place], best)
+    columns = graph.info[COLUMNS]
+    graph.table[:columns] = 0.0
+    graph.table_powers[:columns] = 0
+    graph.table_least[:columns] = FOREVER
+    graph.rows[TOTAL] = 0.0
+    graph.row_powers[TOTAL] = 0
+    graph.row_least[TOTAL] = FOREVER
+    graph.holder[:columns] = DEAD
+    graph.column[:] = EMPTY
+    graph.info[COLUMNS] = 0
+    graph.info[LATEST] = -1
+    graph.info[BIG] = 0

@@ -1,0 +1,173 @@
+"""The fine shared engine as a pure function of sorted events."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.plan import Sharing, Unit
+from elsinore.trends.hamlet import kernels, layout
+from elsinore.trends.hamlet.benefit import CalibratedCost, CostModel, as_array
+from elsinore.trends.hamlet.graphs.kernels import new_graphs
+from elsinore.trends.hamlet.layout import COUNTS, FOREVER, Events, Mode, Out, Program, Work
+from elsinore.trends.hamlet.optimizer.kernels import read_cycles
+from elsinore.trends.hamlet.program import HamletProgram
+from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals
+from elsinore.trends.statistics import BurstRecord, SharingStatistics
+
+_MODES = {
+    Sharing.DYNAMIC: layout.DYNAMIC,
+    Sharing.ALWAYS: layout.ALWAYS,
+    Sharing.NEVER: layout.ALONE,
+}
+Kind = TypeVar("Kind", bound=np.generic)
+_MAGNITUDE = np.int64(np.iinfo(np.int64).max)
+
+
+class HamletEvaluator:
+    """Sums up the trends of a unit's queries in the shared graph of events.
+
+    Its templates must be `eligible`. `by_time`: events of one time do not precede one another; else
+    each is its own moment. `record`: each burst is kept in `statistics`.
+    """
+
+    def __init__(
+        self,
+        unit: Unit,
+        *,
+        sharing: Sharing = Sharing.DYNAMIC,
+        by_time: bool = True,
+        cost: CostModel | None = None,
+        record: bool = False,
+        compared_names: Sequence[str] | None = None,
+    ) -> None:
+        self._compared = tuple(unit.compared if compared_names is None else compared_names)
+        self._program = HamletProgram(unit, self._compared)
+        prices = (CalibratedCost() if cost is None else cost).coefficients
+        self._mode = Mode(_MODES[sharing], by_time, as_array(prices), record)
+        self.statistics = [
+            SharingStatistics(self._program.name(number), self._program.queries(number))
+            for number in range(len(self._program.sets))
+        ]
+
+    def evaluate(self, events: KeyedEvents) -> WindowTotals:
+        """Return the sums of all windows that end after `done` and at or before `until`."""
+        program = self._program.arrays
+        classes = self._program.classes(events.codes)
+        actions = self._program.actions
+        lists = kernels.count_entries(actions, classes, len(self._program.sets))
+        listed = np.empty(int(lists[-1]), dtype=layout.LISTED)
+        kernels.list_entries(actions, classes, lists, listed)
+        work = _work(program, len(self._program.states))
+        unit = self._program.unit
+        linear = max(len(one.aggregation.linear) for one in unit.templates)
+        extremes = max(len(one.aggregation.extremes) for one in unit.templates)
+        began, began_cycles = time.perf_counter(), read_cycles()
+        out = kernels.run(
+            program,
+            actions,
+            work,
+            new_graphs(program),
+            Events(
+                times=_plain(events.times),
+                values=_plain(events.values),
+                present=_plain(events.present),
+                orders=_plain(events.orders),
+                ordered=_plain(events.ordered),
+                compared=_plain(_ordinals(events)),
+                known=_plain(events.known),
+                lists=lists,
+                listed=listed,
+            ),
+            self._mode,
+            _plain(events.starts),
+            _plain(events.done),
+            _plain(events.until),
+            classes,
+            _out(linear, extremes),
+        )
+        passed = read_cycles() - began_cycles
+        self._count(work, out, (time.perf_counter() - began) / max(passed, 1))
+        rows = int(out.used[0])
+        return WindowTotals(
+            query=out.place[:rows, 0].astype(np.int32),
+            key=out.place[:rows, 1].astype(np.int32),
+            window=out.place[:rows, 2],
+            cells=out.cells[:rows],
+            powers=out.powers[:rows],
+            extremes=out.extremes[:rows],
+        )
+
+    def _count(self, work: Work, out: Out, seconds_per_cycle: float) -> None:
+        for number, found in enumerate(self.statistics):
+            counts = work.counts[number]
+            found.bursts += int(counts[layout.BURSTS])
+            found.graphlets += int(counts[layout.GRAPHLETS])
+            found.shared_graphlets += int(counts[layout.SHARED_GRAPHLETS])
+            found.splits += int(counts[layout.SPLITS])
+            found.merges += int(counts[layout.MERGES])
+            found.graphlet_snapshots += int(counts[layout.GRAPHLET_SNAPSHOTS])
+            found.event_snapshots += int(counts[layout.EVENT_SNAPSHOTS])
+            found.most_propagated = max(found.most_propagated, int(counts[layout.MOST]))
+            found.decisions += int(counts[layout.DECISIONS])
+            found.decision_seconds += float(counts[layout.CYCLES]) * seconds_per_cycle
+        burst_count = int(out.used[1])
+        for told, benefit in zip(
+            out.record[:burst_count].tolist(), out.benefit[:burst_count].tolist(), strict=True
+        ):
+            number, began, length, queries, shared = told
+            self.statistics[number].records.append(
+                BurstRecord(began, length, queries, shared, benefit)
+            )
+
+
+def _plain(array: NDArray[Kind]) -> NDArray[Kind]:
+    """Return an array as the kernels are compiled for: in one piece, and not read only."""
+    return np.require(array, requirements=["C", "W"])
+
+
+def _ordinals(events: KeyedEvents) -> Ints:
+    """Return whole numbers in the order of the compared values, whatever their kinds."""
+    if not events.mixed:
+        return events.compared
+    bits = (events.numbers + 0.0).view(np.int64)  # there are two zeros, but not after adding one
+    return np.asarray(bits ^ ((bits >> np.int64(63)) & _MAGNITUDE))
+
+
+def _work(program: Program, states: int) -> Work:
+    kinds, sets = len(program.kinds) - 1, len(program.sets) - 1
+    lanes = program.kinds["overlap"][program.states["window"][:-1]]
+    cells = int(np.sum(lanes * np.diff(program.states["field"])))
+    extremes = int(np.sum(lanes * np.diff(program.states["extreme"])))
+    flags = np.zeros(states, dtype=layout.FLAGS)
+    flags["dirty"] = 1
+    return Work(
+        cells=np.zeros((4, cells)),
+        powers=np.zeros((4, cells), dtype=np.int32),
+        least=np.full((4, extremes), FOREVER),
+        flags=flags,
+        touched=np.zeros(states + 1, dtype=np.int64),
+        open=np.zeros(kinds, dtype=layout.OPEN),
+        opened=np.zeros(int(program.kinds["openings"][-1])),
+        queue=np.zeros(sets, dtype=np.int64),
+        edge=np.full(1, layout.NEVER),
+        bursts=np.zeros(sets, dtype=layout.BURST),
+        weight=np.full(int(program.sets["groups"][-1]), -1, dtype=np.int64),
+        counts=np.zeros((sets, COUNTS)),
+    )
+
+
+def _out(linear: int, extremes: int) -> Out:
+    return Out(
+        used=np.zeros(2, dtype=np.int64),
+        place=np.zeros((0, 3), dtype=np.int64),
+        cells=np.zeros((0, linear)),
+        powers=np.zeros((0, linear), dtype=np.int32),
+        extremes=np.zeros((0, extremes), dtype=np.int64),
+        record=np.zeros((0, 5), dtype=np.int64),
+        benefit=np.zeros(0),
+    )

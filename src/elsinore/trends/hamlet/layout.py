@@ -1,0 +1,227 @@
+"""The arrays that the kernels work on, and what the numbers in them stand for.
+
+Records hold what belongs to one thing. Where a record says where a run of others begins, the next
+record says where it ends; so each array of such records has one more than there are things.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Doubles = NDArray[np.float64]
+Flags = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+Records = Any  # an array of one of the types of records below
+
+NEVER = np.int64(np.iinfo(np.int64).min)
+BEFORE_ALL = np.int64(-(2**62))  # before the index of any window
+FOREVER = np.int64(np.iinfo(np.int64).max)  # after all times; also the least of no values
+
+# what an event adds to a sum: nothing, one, or of attribute a the value (VALUE + 2a) or presence
+NOTHING, ONE, VALUE = 0, 1, 2
+
+# how the events of a set are compared with the event before them: not at all; the values up to the
+# event's own, or below it, are its predecessors' (of inverted ones: from it on, above it); equals
+PLAIN, PREFIX, STRICT, EQUAL = 0, 1, 2, 3
+
+DYNAMIC, ALWAYS, ALONE = 0, 1, 2  # modes of sharing
+
+# what a column is: the holder whose own it is, or
+SNAPSHOT, DEAD = -1, -2
+# where a holder is: its own column, or
+SHARED, EMPTY = -1, -2
+
+# rows of Work.cells, powers and least: sums over the trends that end in a state; what comes into it
+# from the start and from other states; what the present moment adds; what it was before it
+NOW, INPUT, ADDED, BEFORE = 0, 1, 2, 3
+
+# entries of Graph.info: columns in use and there; the latest snapshot that began a graphlet, or -1;
+# where in the set's list the epoch ends; whether a number has an exponent; ranks of the old index
+COLUMNS, WIDTH, LATEST, UNTIL, BIG, OLD = 0, 1, 2, 3, 4, 5
+INFO = 6
+TOTAL = 0  # the row of Graph.rows that holds the sum of all rows; the indices come after it
+
+# entries of Work.counts
+BURSTS, GRAPHLETS, SHARED_GRAPHLETS, SPLITS, MERGES = 0, 1, 2, 3, 4
+GRAPHLET_SNAPSHOTS, EVENT_SNAPSHOTS, MOST, DECISIONS, CYCLES, LAST_SHARED = 5, 6, 7, 8, 9, 10
+COUNTS = 11
+
+
+def _records(*fields: tuple[str, type]) -> np.dtype[np.void]:
+    return np.dtype(list(fields), align=True)
+
+
+STATE = _records(
+    ("field", np.int64),  # its first state field, the number of trends
+    ("extreme", np.int64),  # its first state extreme
+    ("preds", np.int64),  # in `lists`: the other states right before it
+    ("succs", np.int64),  # in `lists`: the fine nodes right after it
+    ("start", np.int64),  # whether a trend may start there
+    ("window", np.int64),  # window kind
+    ("home", np.int64),  # its set; -1: coarse
+)
+FIELD = _records(
+    ("address", np.int64),  # its first cell
+    ("what", np.int64),  # NOTHING, ONE, VALUE + 2a or VALUE + 2a + 1
+    ("slot", np.int64),  # which number of a shared form carries the contribution, or 0
+)
+EXTREME = _records(
+    ("least", np.int64),  # its first entry
+    ("ranked", np.int64),  # 2a (least) or 2a + 1 (greatest value of attribute a), or -1
+    ("extreme_slot", np.int64),  # the same as `slot`, or -1
+)
+KIND = _records(  # window kinds
+    ("within", np.int64),  # length, FOREVER for the whole stream
+    ("step", np.int64),
+    ("origin", np.int64),
+    ("overlap", np.int64),  # lanes
+    ("openings", np.int64),  # its first entry in Work.opened
+    ("kind_states", np.int64),  # in `lists`
+    ("kind_queries", np.int64),  # in `lists`
+)
+QUERY = _records(
+    ("ends", np.int64),  # in `lists`: its accepting states
+    ("fields", np.int64),  # how many linear fields it has
+    ("extremes", np.int64),
+)
+SET = _records(
+    ("members", np.int64),
+    ("groups", np.int64),  # members with equal local predicates
+    ("words", np.int64),  # of a mask over the groups
+    ("set_cell", np.int64),  # its first cell; those of its holders' numbers of trends come first
+    ("set_least", np.int64),
+    ("holders", np.int64),  # in `lists`: each holder's member
+    ("set_kinds", np.int64),  # in `lists`: its window kinds
+    ("predecessors", np.float64),  # p of the cost model
+    ("values", np.int64),  # numbers in a column: of trends, then of sums
+    ("carried", np.int64),  # extremes in a column
+    ("adjacent", np.int64),  # PLAIN, PREFIX, STRICT or EQUAL
+    ("inverted", np.int64),  # whether values are compared from the greatest down
+    ("current", np.int64),  # the attribute of the event
+    ("previous", np.int64),  # the attribute of the event before it
+    ("feeds", np.int64),  # whether a fine node stands right after one of its members
+)
+MEMBER = _records(("member", np.int64), ("group", np.int64))
+CLASS = _records(
+    ("coarse", np.int64),  # in `lists`: coarse states that its events take
+    ("breaks", np.int64),  # in `lists`: sets whose bursts they complete
+    ("enters", np.int64),  # its first entry
+)
+ENTRY = _records(  # a class in a set
+    ("takers", np.int64),  # in `lists`: the members that take it
+    ("masks", np.int64),  # its first word in `mask`
+    ("entered", np.int64),  # the set
+    ("everyone", np.int64),  # whether all members take it
+)
+LISTED = _records(("row", np.int64), ("entry", np.int64))
+FLAGS = _records(
+    ("is_touched", np.uint8),  # a coarse state that the present moment changes
+    ("dirty", np.uint8),  # a fine node whose inputs have changed
+    ("stale", np.uint8),  # a fine node whose cells are not what its graph says
+)
+OPEN = _records(("first", np.int64), ("last", np.int64))  # windows of a kind
+BURST = _records(
+    ("low", np.int64),  # the burst of a set: rows of its list
+    ("high", np.int64),
+    ("oldest", np.int64),  # first row of its list that an open window may hold
+)
+
+
+class Program(NamedTuple):
+    """A unit's states, windows, queries and sharing sets; all read only."""
+
+    states: Records
+    fields: Records
+    extremes: Records
+    kinds: Records
+    queries: Records
+    sets: Records
+    members: Records
+    lists: Ints
+    slot_what: Ints  # [set, number] -> the contribution that shared forms carry there
+    slot_ranked: Ints  # [set, extreme]
+
+
+class Actions(NamedTuple):
+    """What events of each class do."""
+
+    classes: Records
+    entries: Records
+    lists: Ints
+    mask: Words  # a bit per group that takes an entry
+
+
+class Events(NamedTuple):
+    """The events, as in `KeyedEvents`, and which of them enter each set, in order."""
+
+    times: Ints
+    values: Doubles
+    present: Flags
+    orders: Ints
+    ordered: Flags
+    compared: Ints
+    known: Flags
+    lists: Ints  # [set + 1] -> listed
+    listed: Records
+
+
+class Mode(NamedTuple):
+    """How to work: `sharing` is DYNAMIC, ALWAYS or ALONE; `cost` as `benefit.as_array` gives it."""
+
+    sharing: int
+    by_time: bool
+    cost: Doubles
+    record: bool
+
+
+class Work(NamedTuple):
+    """What is known of the present key. A cell: a sum over a state's trends in one window."""
+
+    cells: Doubles  # [NOW..BEFORE, cell] extended-range numbers
+    powers: Codes
+    least: Ints  # [NOW..BEFORE, extreme]
+    flags: Records  # [state]
+    touched: Ints  # coarse states that the present moment changes; the last entry: how many
+    open: Records  # [window kind]
+    opened: Doubles  # [opening] -> 1 where the window is open and wanted
+    queue: Ints  # sets whose bursts are complete
+    edge: Ints  # [1] -> when the next window opens or closes
+    bursts: Records  # [set]
+    weight: Ints  # [group] -> open holders; -1 for a set's first: to be counted
+    counts: Doubles  # [set, COUNTS]
+
+
+class Graph(NamedTuple):
+    """The shared graph of one set: the snapshot table and the rows of its events.
+
+    A row has numbers of `width` columns each: [v * width + column]. Rows: the total, the index of
+    the epoch before, that of the present epoch.
+    """
+
+    info: Ints
+    table: Doubles  # [column, cell] -> the snapshot's value
+    table_powers: Codes
+    table_least: Ints  # [column, extreme]
+    rows: Doubles
+    row_powers: Codes
+    row_least: Ints
+    keys: Ints  # [row - 1] -> the value of an index's row, ascending in either index
+    holder: Ints  # [column] -> holder, SNAPSHOT or DEAD
+    column: Ints  # [holder] -> column, SHARED or EMPTY
+
+
+class Out(NamedTuple):
+    """The results so far, and the records of bursts."""
+
+    used: Ints  # [2] -> rows and records in use
+    place: Ints  # [row, 3] -> query, key, window
+    cells: Doubles
+    powers: Codes
+    extremes: Ints
+    record: Ints  # [record, 5] -> set, time, events, queries, shared
+    benefit: Doubles

@@ -1,0 +1,1 @@
+"""Decisions to share, burst by burst."""

@@ -1,0 +1,1 @@
+"""States of the templates: what comes into them, and what events add."""

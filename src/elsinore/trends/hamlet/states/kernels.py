@@ -1,0 +1,174 @@
+"""States: what comes into them, what an event adds, cells brought up to date."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+from elsinore.numeric.kernels import scale
+from elsinore.trends.hamlet.forms.kernels import plus
+from elsinore.trends.hamlet.graphs.kernels import least_of, value_of
+from elsinore.trends.hamlet.layout import (
+    ADDED,
+    FOREVER,
+    INPUT,
+    NOTHING,
+    NOW,
+    ONE,
+    SHARED,
+    VALUE,
+    WIDTH,
+    Events,
+    Program,
+    Work,
+)
+
+
+@njit(cache=True, nogil=True)
+def refresh(program: Program, work: Work, graphs: Any, state: int) -> None:
+    """Bring the cells of a fine node up to what its graph says."""
+    work.flags[state].stale = 0
+    number = program.states[state].home
+    graph = graphs[number]
+    width = graph.info[WIDTH]
+    first = program.states[state].field
+    for lane in range(program.kinds[program.states[state].window].overlap):
+        holder = program.fields[first].address - program.sets[number].set_cell + lane
+        column = graph.column[holder]
+        for f in range(program.states[state + 1].field - first):
+            value, power = 0.0, 0
+            if column >= 0:
+                value = graph.rows[0, f * width + column]
+                power = graph.row_powers[0, f * width + column]
+            elif column == SHARED:
+                value, power = value_of(
+                    program, graph, number, graph.rows, graph.row_powers, 0, state, lane, f
+                )
+            work.cells[NOW, program.fields[first + f].address + lane] = value
+            work.powers[NOW, program.fields[first + f].address + lane] = power
+        for x in range(program.states[state + 1].extreme - program.states[state].extreme):
+            best = FOREVER
+            if column >= 0:
+                best = graph.row_least[0, x * width + column]
+            elif column == SHARED:
+                best = least_of(
+                    program, graph, number, graph.rows, graph.row_least, 0, state, lane, x
+                )
+            work.least[NOW, program.extremes[program.states[state].extreme + x].least + lane] = best
+
+
+@njit(cache=True, nogil=True)
+def gather(program: Program, work: Work, graphs: Any, state: int) -> None:
+    """Add up what comes to a state from the start and from the other states right before it.
+
+    The sums are the state's in the row INPUT.
+    """
+    begin, end = program.states[state].preds, program.states[state + 1].preds
+    for p in range(begin, end):
+        if work.flags[program.lists[p]].stale != 0:
+            refresh(program, work, graphs, program.lists[p])
+    kind = program.states[state].window
+    first = program.states[state].field
+    for lane in range(program.kinds[kind].overlap):
+        for f in range(program.states[state + 1].field - first):
+            total, power = 0.0, 0
+            if f == 0 and program.states[state].start != 0:
+                total = work.opened[program.kinds[kind].openings + lane]
+            for p in range(begin, end):
+                cell = program.fields[program.states[program.lists[p]].field + f].address + lane
+                total, power = plus(total, power, work.cells[NOW, cell], work.powers[NOW, cell])
+            cell = program.fields[first + f].address + lane
+            work.cells[INPUT, cell] = total
+            work.powers[INPUT, cell] = power
+        for x in range(program.states[state + 1].extreme - program.states[state].extreme):
+            best = FOREVER
+            for p in range(begin, end):
+                pred = program.lists[p]
+                if (
+                    work.cells[NOW, program.fields[program.states[pred].field].address + lane]
+                    != 0.0
+                ):
+                    place = program.extremes[program.states[pred].extreme + x].least + lane
+                    best = min(best, work.least[NOW, place])
+            work.least[INPUT, program.extremes[program.states[state].extreme + x].least + lane] = (
+                best
+            )
+
+
+@njit(cache=True, nogil=True)
+def contribution(events: Events, row: int, what: int) -> float:
+    """Return what an event adds to a sum for each trend that holds it."""
+    if what == NOTHING:
+        return 0.0
+    if what == ONE:
+        return 1.0
+    attribute = (what - VALUE) >> 1
+    if events.present[attribute, row] == 0:
+        return 0.0
+    return 1.0 if (what - VALUE) & 1 == 1 else events.values[attribute, row]
+
+
+@njit(cache=True, nogil=True)
+def own_rank(events: Events, row: int, ranked: int) -> int:
+    """Return an event's rank for an extreme, inverted for the greatest; FOREVER where none."""
+    if ranked < 0 or events.ordered[ranked >> 1, row] == 0:
+        return FOREVER
+    rank = events.orders[ranked >> 1, row]
+    return ~rank if ranked & 1 == 1 else rank
+
+
+@njit(cache=True, nogil=True)
+def touch(program: Program, work: Work, graphs: Any, events: Events, state: int, row: int) -> None:
+    """Let an event take a coarse state; what it adds waits for the end of the moment."""
+    gather(program, work, graphs, state)
+    if work.flags[state].is_touched == 0:
+        work.flags[state].is_touched = 1
+        work.touched[work.touched[-1]] = state
+        work.touched[-1] += 1
+    first = program.states[state].field
+    for lane in range(program.kinds[program.states[state].window].overlap):
+        trends = program.fields[first].address + lane
+        count, count_power = work.cells[INPUT, trends], work.powers[INPUT, trends]
+        if count == 0.0:
+            continue
+        for f in range(program.states[state + 1].field - first):
+            cell = program.fields[first + f].address + lane
+            value, power = work.cells[INPUT, cell], work.powers[INPUT, cell]
+            own = contribution(events, row, program.fields[first + f].what)
+            if own != 0.0:
+                part, exponent = scale(count, count_power, own)
+                value, power = plus(value, power, part, exponent)
+            work.cells[ADDED, cell], work.powers[ADDED, cell] = plus(
+                work.cells[ADDED, cell], work.powers[ADDED, cell], value, power
+            )
+        for e in range(program.states[state].extreme, program.states[state + 1].extreme):
+            place = program.extremes[e].least + lane
+            best = min(work.least[INPUT, place], own_rank(events, row, program.extremes[e].ranked))
+            work.least[ADDED, place] = min(work.least[ADDED, place], best)
+
+
+@njit(cache=True, nogil=True)
+def apply(program: Program, work: Work) -> None:
+    """Add to the coarse states what the present moment's events brought."""
+    for i in range(work.touched[-1]):
+        state = work.touched[i]
+        work.flags[state].is_touched = 0
+        lanes = program.kinds[program.states[state].window].overlap
+        for f in range(program.states[state].field, program.states[state + 1].field):
+            for cell in range(program.fields[f].address, program.fields[f].address + lanes):
+                work.cells[NOW, cell], work.powers[NOW, cell] = plus(
+                    work.cells[NOW, cell],
+                    work.powers[NOW, cell],
+                    work.cells[ADDED, cell],
+                    work.powers[ADDED, cell],
+                )
+                work.cells[ADDED, cell] = 0.0
+                work.powers[ADDED, cell] = 0
+        for e in range(program.states[state].extreme, program.states[state + 1].extreme):
+            for place in range(program.extremes[e].least, program.extremes[e].least + lanes):
+                work.least[NOW, place] = min(work.least[NOW, place], work.least[ADDED, place])
+                work.least[ADDED, place] = FOREVER
+        for n in range(program.states[state].succs, program.states[state + 1].succs):
+            work.flags[program.lists[n]].dirty = 1
+    work.touched[-1] = 0

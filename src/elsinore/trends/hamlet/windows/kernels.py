@@ -1,0 +1,181 @@
+"""Windows of a key: opened when they are wanted, closed with their results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from elsinore.numeric.kernels import normalise
+from elsinore.trends.hamlet.forms.kernels import plus
+from elsinore.trends.hamlet.graphs.kernels import clear_holder, earliest_start, sweep
+from elsinore.trends.hamlet.layout import (
+    BEFORE_ALL,
+    DEAD,
+    EMPTY,
+    FOREVER,
+    NOW,
+    PLAIN,
+    SHARED,
+    Events,
+    Out,
+    Program,
+    Work,
+)
+from elsinore.trends.hamlet.states.kernels import refresh
+
+
+@njit(cache=True, nogil=True)
+def _more_rows(out: Out) -> Out:
+    """Return the results with room for more."""
+    count = out.place.shape[0]
+    size = 2 * count + 64
+    place = np.zeros((size, 3), dtype=np.int64)
+    cells = np.zeros((size, out.cells.shape[1]))
+    powers = np.zeros((size, out.cells.shape[1]), dtype=np.int32)
+    extremes = np.full((size, out.extremes.shape[1]), FOREVER)
+    place[:count] = out.place
+    cells[:count] = out.cells
+    powers[:count] = out.powers
+    extremes[:count] = out.extremes
+    return Out(out.used, place, cells, powers, extremes, out.record, out.benefit)
+
+
+@njit(cache=True, nogil=True)
+def _close(
+    program: Program, work: Work, graphs: Any, kind: int, window: int, key: int, out: Out
+) -> Out:
+    """Give out what a key has in one window, and empty the window."""
+    lane = window % program.kinds[kind].overlap
+    if work.opened[program.kinds[kind].openings + lane] == 0.0:
+        return out
+    for k in range(program.kinds[kind].kind_queries, program.kinds[kind + 1].kind_queries):
+        query = program.lists[k]
+        found = False
+        for e in range(program.queries[query].ends, program.queries[query + 1].ends):
+            state = program.lists[e]
+            if work.flags[state].stale != 0:
+                refresh(program, work, graphs, state)
+            found |= (
+                work.cells[NOW, program.fields[program.states[state].field].address + lane] != 0.0
+            )
+        if not found:
+            continue
+        if out.used[0] == out.place.shape[0]:
+            out = _more_rows(out)
+        at = out.used[0]
+        out.used[0] += 1
+        out.place[at, 0] = query
+        out.place[at, 1] = key
+        out.place[at, 2] = window
+        for f in range(program.queries[query].fields):
+            total, power = 0.0, 0
+            for e in range(program.queries[query].ends, program.queries[query + 1].ends):
+                cell = program.fields[program.states[program.lists[e]].field + f].address + lane
+                total, power = plus(total, power, work.cells[NOW, cell], work.powers[NOW, cell])
+            total, power = normalise(total, power)
+            out.cells[at, f] = total
+            out.powers[at, f] = power
+        for x in range(program.queries[query].extremes):
+            for e in range(program.queries[query].ends, program.queries[query + 1].ends):
+                state = program.lists[e]
+                if (
+                    work.cells[NOW, program.fields[program.states[state].field].address + lane]
+                    != 0.0
+                ):
+                    place = program.extremes[program.states[state].extreme + x].least + lane
+                    out.extremes[at, x] = min(out.extremes[at, x], work.least[NOW, place])
+    for s in range(program.kinds[kind].kind_states, program.kinds[kind + 1].kind_states):
+        _empty_lane(program, work, graphs, program.lists[s], lane)
+    work.opened[program.kinds[kind].openings + lane] = 0.0
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _empty_lane(program: Program, work: Work, graphs: Any, state: int, lane: int) -> None:
+    number = program.states[state].home
+    for f in range(program.states[state].field, program.states[state + 1].field):
+        work.cells[NOW, program.fields[f].address + lane] = 0.0
+        work.powers[NOW, program.fields[f].address + lane] = 0
+    for e in range(program.states[state].extreme, program.states[state + 1].extreme):
+        work.least[NOW, program.extremes[e].least + lane] = FOREVER
+    if number < 0:
+        return
+    work.flags[state].dirty = 1
+    if program.sets[number].adjacent == PLAIN:
+        return
+    graph = graphs[number]
+    base = program.sets[number].set_cell
+    holder = program.fields[program.states[state].field].address - base + lane
+    if graph.column[holder] >= 0:
+        graph.holder[graph.column[holder]] = DEAD
+    elif graph.column[holder] == SHARED:
+        clear_holder(program, graph, number, state, lane)
+    graph.column[holder] = EMPTY
+
+
+@njit(cache=True, nogil=True)
+def advance(
+    program: Program,
+    work: Work,
+    graphs: Any,
+    events: Events,
+    time: int,
+    key: int,
+    done: int,
+    until: int,
+    out: Out,
+) -> Out:
+    """Close the windows that end at or before a time, and open those that hold it.
+
+    A window is opened only if it is wanted. At FOREVER all are closed.
+    """
+    edge = FOREVER
+    closed = False
+    for kind in range(program.kinds.shape[0] - 1):
+        within = program.kinds[kind].within
+        if time == FOREVER:
+            first, last = -BEFORE_ALL, BEFORE_ALL
+        elif within == FOREVER:
+            first, last = np.int64(0), np.int64(0)
+        else:
+            since = time - program.kinds[kind].origin
+            first = (since - within) // program.kinds[kind].step + 1
+            last = since // program.kinds[kind].step
+            edge = min(edge, program.kinds[kind].origin + (last + 1) * program.kinds[kind].step)
+            if first <= last:
+                edge = min(
+                    edge, program.kinds[kind].origin + first * program.kinds[kind].step + within
+                )
+        for window in range(work.open[kind].first, work.open[kind].last + 1):
+            if window < first:
+                out = _close(program, work, graphs, kind, window, key, out)
+                closed = True
+        opened = False
+        for window in range(max(first, work.open[kind].last + 1), last + 1):
+            end = FOREVER
+            if within != FOREVER:
+                end = program.kinds[kind].origin + window * program.kinds[kind].step + within
+            if done < end <= until:
+                lane = window % program.kinds[kind].overlap
+                work.opened[program.kinds[kind].openings + lane] = 1.0
+                opened = True
+        work.open[kind].first = first
+        work.open[kind].last = last
+        if opened:
+            for s in range(program.kinds[kind].kind_states, program.kinds[kind + 1].kind_states):
+                work.flags[program.lists[s]].dirty = 1
+    work.edge[0] = edge
+    for number in range(program.sets.shape[0] - 1):
+        work.weight[program.sets[number].groups] = -1
+        if program.sets[number].adjacent != PLAIN and closed:
+            sweep(program, graphs, number, 0)
+        if time != FOREVER:
+            earliest = earliest_start(program, number, time)
+            while (
+                work.bursts[number].oldest < work.bursts[number].high
+                and events.times[events.listed[work.bursts[number].oldest].row] < earliest
+            ):
+                work.bursts[number].oldest += 1
+    return out

@@ -1,0 +1,165 @@
+"""Running the shared graph by hand over small streams, and comparing with the reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from elsinore.model import Workload
+from elsinore.plan import Granularity, Path, Sharing, plan
+from elsinore.runtime.finish import result_tables
+from elsinore.trends.hamlet import CostModel, HamletEvaluator
+from elsinore.trends.kernels import FOREVER, NEVER
+from elsinore.trends.keyed import KeyedEvents
+from elsinore.trends.partials import merge, totals_fields
+from elsinore.trends.ranks import to_ranks
+from elsinore.trends.reference import ReferenceEvent, reference
+from support.trends import table_of
+from support.units import UnitInput, unit_inputs
+
+
+def shared_units(workload: Workload, table: pa.Table) -> list[UnitInput]:
+    """Return the units of a workload that the shared graph runs, with their input."""
+    planned = plan(workload, granularity=Granularity.FINE)
+    found = unit_inputs(planned, table, exact=False)
+    return [one for one in found if one.unit.path is Path.SHARED]
+
+
+def keyed_events(given: UnitInput, table: pa.Table, until: int = FOREVER) -> KeyedEvents:
+    """Return a unit's events, key after key."""
+    unit, batch = given.unit, given.batch
+    keys = np.array(given.keys)
+    codes = batch.column("class").to_numpy()
+    rows = np.flatnonzero((keys >= 0) & (codes >= 0))
+    rows = rows[np.argsort(keys[rows], kind="stable")]
+    _, starts = np.unique(keys[rows], return_index=True)
+    compared, known, numbers = _compared([table.column(name) for name in unit.compared], rows)
+
+    def matrix(prefix: str, names: Sequence[str], kind: type) -> tuple[np.ndarray, np.ndarray]:
+        found = np.zeros((len(names), len(rows)), dtype=kind)
+        there = np.zeros((len(names), len(rows)), dtype=np.uint8)
+        for place, name in enumerate(names):
+            column = batch.column(prefix + name)
+            found[place] = column.fill_null(0).to_numpy(zero_copy_only=False)[rows]
+            there[place] = column.is_valid().to_numpy(zero_copy_only=False)[rows]
+        return found, there
+
+    values, present = matrix("sum:", unit.summed, np.float64)
+    orders, ordered = matrix("rank:", unit.ranked, np.int64)
+    count = len(starts)
+    return KeyedEvents(
+        starts=np.append(starts, len(rows)).astype(np.int64),
+        done=np.full(count, NEVER),
+        until=np.full(count, until),
+        times=batch.column("time").to_numpy()[rows].astype(np.int64),
+        codes=codes[rows],
+        values=values,
+        present=present,
+        orders=orders,
+        ordered=ordered,
+        compared=compared,
+        known=known,
+        numbers=numbers,
+        mixed=len({table.schema.field(name).type for name in unit.compared}) > 1,
+    )
+
+
+def _compared(
+    columns: Sequence[pa.ChunkedArray], rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return attributes as whole numbers in their order, where they are known, and as doubles."""
+    codes = np.zeros((len(columns), len(rows)), dtype=np.int64)
+    known = np.zeros((len(columns), len(rows)), dtype=np.uint8)
+    numbers = np.zeros((len(columns), len(rows)))
+    texts = sorted(
+        {text for c in columns if pa.types.is_string(c.type) for text in c.to_pylist() if text}
+    )
+    for place, chunked in enumerate(columns):
+        column = chunked.combine_chunks()
+        if pa.types.is_string(column.type):
+            ranks = pc.index_in(column, pa.array(["", *texts])).cast(pa.int64())
+            ranks = pc.if_else(column.is_valid(), ranks, None)
+        else:
+            ranks = to_ranks(column)
+            doubles = column.cast(pa.float64()).fill_null(0.0)
+            numbers[place] = doubles.to_numpy(zero_copy_only=False)[rows]
+        known[place] = ranks.is_valid().to_numpy(zero_copy_only=False)[rows]
+        codes[place] = ranks.fill_null(0).to_numpy(zero_copy_only=False)[rows]
+    return codes, known, numbers
+
+
+def run_unit(
+    given: UnitInput,
+    table: pa.Table,
+    *,
+    sharing: Sharing = Sharing.DYNAMIC,
+    by_time: bool = True,
+    cost: CostModel | None = None,
+) -> tuple[dict[str, pa.Table], HamletEvaluator]:
+    """Return the result tables of a unit, and the evaluator."""
+    evaluator = HamletEvaluator(
+        given.unit, sharing=sharing, by_time=by_time, cost=cost, record=True
+    )
+    found = evaluator.evaluate(keyed_events(given, table))
+    keys = np.array(given.keys)
+    groups = given.batch.column("group").to_numpy()
+    codes = given.batch.column("class").to_numpy()
+    rows = np.flatnonzero((keys >= 0) & (codes >= 0))
+    _, first = np.unique(keys[rows], return_index=True)
+    columns = {
+        "query": found.query,
+        "group": groups[rows[first]][found.key].astype(np.int32),
+        "window": found.window,
+    }
+    for f in range(found.cells.shape[1]):
+        columns[f"cell{f}"] = np.ascontiguousarray(found.cells[:, f])
+        columns[f"power{f}"] = np.ascontiguousarray(found.powers[:, f])
+    for x in range(found.extremes.shape[1]):
+        columns[f"extreme{x}"] = np.ascontiguousarray(found.extremes[:, x])
+    schema = totals_fields(given.unit, exact=False)
+    totals = pa.table({name: columns[name] for name in schema.names}, schema=schema)
+    return result_tables(given.unit, merge(totals), given.groups, given.types), evaluator
+
+
+def check_against_reference(
+    workload: Workload, events: Sequence[ReferenceEvent], cost: CostModel | None = None
+) -> int:
+    """Compare all that the shared graph runs with the reference; return how many queries."""
+    table = table_of(events)
+    compared = 0
+    for given in shared_units(workload, table):
+        for by_time in (True, False):
+            for sharing in Sharing:
+                results, _ = run_unit(given, table, sharing=sharing, by_time=by_time, cost=cost)
+                for template in given.unit.templates:
+                    name = template.query.name
+                    _compare(template.query, events, results[name], by_time, f"{name} {sharing}")
+        compared += len(given.unit.templates)
+    return compared
+
+
+def _compare(query, events, table: pa.Table, by_time: bool, where: str) -> None:  # type: ignore[no-untyped-def]
+    expected = {
+        (row.group, row.window): row.values for row in reference(query, events, ordered=not by_time)
+    }
+    from support.trends import column_names
+
+    names = column_names(query)
+    found = {}
+    for row in table.to_pylist():
+        bounds = (row["window_start"], row["window_end"])
+        group = tuple(row[names[name]] for name in query.group_by)
+        found[group, None if bounds == (None, None) else bounds] = row
+    assert set(found) == set(expected), where
+    for place, values in expected.items():
+        for name, value in values.items():
+            known = found[place][name]
+            if value is None or isinstance(value, bool) or known is None:
+                assert known is value, (where, place, name)
+            else:
+                same = math.isclose(known, float(value), rel_tol=1e-9, abs_tol=1e-9)
+                assert same, (where, place, name, known, value)

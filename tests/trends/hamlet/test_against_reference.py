@@ -1,0 +1,112 @@
+"""The shared graph against the reference, which builds every trend; in all modes."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from elsinore.language import parse_workload
+from elsinore.model import Workload
+from elsinore.trends.hamlet import CalibratedCost, CostModel, PaperCost
+from elsinore.trends.reference import ReferenceEvent
+from support.hamlet import check_against_reference
+from support.trends import ATTRIBUTES, event_streams, trend_cases
+
+often = settings(
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "60")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+COSTS = st.sampled_from([CalibratedCost(), PaperCost(), PaperCost(logarithm=False)])
+AGGREGATES = ("COUNT(*)", "COUNT(b)", "SUM(b.v)", "AVG(b.w)", "MIN(b.v)", "MAX(b.w)", "MAX(b.v)")
+OF_ALL = ("SUM(a.v)", "COUNT(a)", "MIN(a.w)")
+PATTERNS = (
+    "B+ b",
+    "SEQ(A a, B+ b)",
+    "SEQ(C a, B+ b)",
+    "SEQ(A a, B+ b, C c)",
+    "SEQ(A a+, B+ b)",
+    "(SEQ(A a, B+ b))+",
+    "(SEQ(C a, B+ b))+",
+    "SEQ(B+ b, C a)",
+    "SEQ(A a?, B+ b, D d)",
+    "SEQ(B+ b, B a)",
+    "SEQ(A a, B+ b, C c, B+ d)",
+)
+ORDERS = ("", "b[i].v {} b[i-1].v", "b[i].w {} b[i-1].w", "b[i].w {} b[i-1].v")
+LOCALS = ("", "", "b.v > 0", "b.v > 1", "b.v <= 2", "b.w < 1")
+WINDOWS = (
+    "",
+    "",
+    " WITHIN 6 seconds SLIDE 2 seconds",
+    " WITHIN 4 seconds",
+    " WITHIN 5 seconds SLIDE 3 seconds",
+)
+
+
+@st.composite
+def workloads(draw: Any) -> Workload:
+    """Draw queries that share B+, with order predicates, local predicates and windows."""
+    operator = draw(st.sampled_from(("<", "<=", ">", ">=", "=")))
+    order = draw(st.sampled_from(ORDERS)).format(operator)
+    locals_ = draw(st.lists(st.sampled_from(LOCALS), min_size=1, max_size=2))
+    windows = draw(st.lists(st.sampled_from(WINDOWS), min_size=1, max_size=2))
+    kinds = draw(st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=3, unique=True))
+    texts = []
+    for number in range(draw(st.integers(1, 5))):
+        pattern = draw(st.sampled_from(PATTERNS))
+        columns = list(kinds) if draw(st.integers(0, 3)) else ["COUNT(*)"]
+        if " a" in pattern:
+            columns += draw(st.lists(st.sampled_from(OF_ALL), max_size=1))
+        where = [
+            w
+            for w in (order if draw(st.integers(0, 4)) else "", draw(st.sampled_from(locals_)))
+            if w
+        ]
+        clause = " WHERE " + " AND ".join(where) if where else ""
+        window = draw(st.sampled_from(windows))
+        texts.append(
+            f"QUERY q{number} RETURN {', '.join(columns)} PATTERN {pattern}{clause}{window};"
+        )
+    return parse_workload("\n".join(texts))
+
+
+@st.composite
+def streams(draw: Any) -> list[ReferenceEvent]:
+    """Draw bursts of B events among others, some at one time."""
+    size = draw(st.sampled_from((4, 6, 8, 10)))
+    second = 0
+    events = []
+    for _ in range(size):
+        second += draw(st.sampled_from((0, 1, 1, 1, 2)))
+        name = draw(st.sampled_from("AABBBBBBCD"))
+        attributes = draw(st.fixed_dictionaries(ATTRIBUTES)) | {"g": "x", "k": 1}
+        events.append(ReferenceEvent(second * 1_000_000, name, attributes))
+    return events
+
+
+@often
+@given(workloads(), streams(), COSTS)
+def test_workloads_that_share_are_summed_up_as_trend_by_trend(
+    workload: Workload, events: list[ReferenceEvent], cost: CostModel
+) -> None:
+    check_against_reference(workload, events, cost)
+
+
+@often
+@given(trend_cases(), COSTS)
+def test_any_eligible_query_is_summed_up_as_trend_by_trend(
+    case: tuple[Workload, list[ReferenceEvent]], cost: CostModel
+) -> None:
+    check_against_reference(*case, cost)
+
+
+@often
+@given(workloads(), event_streams(), COSTS)
+def test_streams_that_know_nothing_of_the_queries(
+    workload: Workload, events: list[ReferenceEvent], cost: CostModel
+) -> None:
+    check_against_reference(workload, events, cost)

@@ -1,0 +1,138 @@
+"""The paper's running example: Figures 4 and 5, Tables 3 to 5 (SEMANTICS 3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from elsinore.language import parse_workload
+from elsinore.plan import Sharing
+from elsinore.trends.hamlet.burst import bursts
+from elsinore.trends.hamlet.graphlet import Graphlet, next_opening
+from elsinore.trends.hamlet.snapshot import SnapshotTable
+from elsinore.trends.reference import ReferenceEvent
+from support.hamlet import run_unit, shared_units
+from support.trends import table_of
+
+STREAM = "AACBBBBAACCC"
+QUERIES = ("q1", "q2")
+WORKLOAD = parse_workload("""
+    QUERY q1 RETURN COUNT(*) PATTERN SEQ(A, B+);
+    QUERY q2 RETURN COUNT(*) PATTERN SEQ(C, B+);
+""")
+
+
+def started() -> tuple[SnapshotTable, Graphlet]:
+    """Return the snapshot table and the graphlet B3 where it begins."""
+    table = SnapshotTable()
+    return table, Graphlet(QUERIES, table, table.create("x", {"q1": 2, "q2": 1}))
+
+
+def events(types: str) -> list[ReferenceEvent]:
+    nothing = dict.fromkeys("gkvwsb")
+    return [ReferenceEvent(n * 1_000_000, name, nothing) for n, name in enumerate(types)]
+
+
+def test_the_four_b_events_are_one_complete_burst() -> None:
+    found = list(bursts(STREAM, "B", frozenset("AC")))
+    assert [(burst.events, burst.complete) for burst in found] == [((3, 4, 5, 6), True)]
+
+
+def test_table_3_counts_in_graphlet_b3_are_x_2x_4x_8x() -> None:
+    _, graphlet = started()
+    assert [str(graphlet.add(event)) for event in ("b3", "b4", "b5", "b6")] == [
+        "x",
+        "2x",
+        "4x",
+        "8x",
+    ]
+    assert str(graphlet.sum()) == "15x"
+
+
+def test_table_4_snapshot_y_is_34_for_q1_and_19_for_q2() -> None:
+    table, graphlet = started()
+    for event in ("b3", "b4", "b5", "b6"):
+        graphlet.add(event)
+    graphlet.close()
+    next_opening("y", graphlet, {"q1": 2, "q2": 3}.items())
+    assert table.values == {"x": {"q1": 2, "q2": 1}, "y": {"q1": 34, "q2": 19}}
+    assert not graphlet.active
+
+
+def test_table_5_an_edge_that_holds_for_one_query_makes_a_snapshot_of_the_event() -> None:
+    table, graphlet = started()
+
+    def edge(before: str, after: str, query: str) -> bool:
+        return (before, after, query) != ("b4", "b5", "q2")
+
+    counts = [str(graphlet.add(event, edge)) for event in ("b3", "b4", "b5", "b6")]
+    assert counts == ["x", "2x", "z", "4x + z"]
+    assert table.values["z"] == {"q1": 8, "q2": 2}
+    assert str(graphlet.sum()) == "7x + 2z"
+    next_opening("y", graphlet, {"q1": 2, "q2": 3}.items())
+    assert table.values["y"] == {"q1": 34, "q2": 15}
+
+
+@pytest.mark.parametrize("sharing", Sharing)
+def test_the_engine_finds_the_sums_of_the_example(sharing: Sharing) -> None:
+    """30 and 15 trends end in B3; one more B event ends 34 and 19 more."""
+    for stream, expected in ((STREAM, (30, 15)), (STREAM + "B", (30 + 34, 15 + 19))):
+        table = table_of(events(stream))
+        (unit,) = shared_units(WORKLOAD, table)
+        results, evaluator = run_unit(unit, table, sharing=sharing)
+        counts = [results[name].column("count(*)").to_pylist() for name in QUERIES]
+        assert counts == [[expected[0]], [expected[1]]]
+        (told,) = evaluator.statistics
+        assert (told.name, told.queries, told.bursts) == (
+            "B+",
+            QUERIES,
+            1 if stream == STREAM else 2,
+        )
+
+
+def test_the_engine_creates_one_snapshot_for_each_shared_graphlet() -> None:
+    table = table_of(events(STREAM + "B"))
+    (unit,) = shared_units(WORKLOAD, table)
+    _, evaluator = run_unit(unit, table, sharing=Sharing.ALWAYS)
+    (told,) = evaluator.statistics
+    assert (told.shared_graphlets, told.graphlet_snapshots, told.event_snapshots) == (2, 2, 0)
+    assert told.most_propagated == 1
+    assert [(record.events, record.queries, record.shared) for record in told.records] == [
+        (4, 2, 2),
+        (1, 2, 2),
+    ]
+
+
+def test_an_event_that_one_query_takes_and_another_does_not_is_a_snapshot() -> None:
+    workload = parse_workload("""
+        QUERY q1 RETURN COUNT(*) PATTERN SEQ(A, B+ b) WHERE b.v > 0;
+        QUERY q2 RETURN COUNT(*) PATTERN SEQ(C, B+ b);
+    """)
+    stream = events("AACBBBBAACCCB")
+    for place, value in zip((3, 4, 5, 6, 12), (1, 1, 0, 1, 1), strict=True):
+        stream[place] = ReferenceEvent(
+            place * 1_000_000, "B", stream[place].attributes | {"v": value}
+        )
+    table = table_of(stream)
+    (unit,) = shared_units(workload, table)
+    results, evaluator = run_unit(unit, table, sharing=Sharing.ALWAYS)
+    assert results["q1"].column("count(*)").to_pylist() == [14 + 2 + 14 + 2]
+    assert results["q2"].column("count(*)").to_pylist() == [34]
+    assert evaluator.statistics[0].event_snapshots == 1
+
+
+def test_example_10_nested_kleene_patterns_have_b_among_the_predecessors_of_a() -> None:
+    workload = parse_workload("""
+        QUERY q1 RETURN COUNT(*) PATTERN (SEQ(A, B+))+;
+        QUERY q2 RETURN COUNT(*) PATTERN (SEQ(C, B+))+;
+    """)
+    table = table_of(events(STREAM + "B"))
+    (unit,) = shared_units(workload, table)
+    first, second = unit.unit.templates
+    assert first.predecessor_types("B") == {"A", "B"}
+    assert first.predecessor_types("A") == {"B"}
+    assert second.predecessor_types("C") == {"B"}
+    for sharing in Sharing:
+        results, _ = run_unit(unit, table, sharing=sharing)
+        # b: x=2, 30 in all; each a' extends those and starts: 31, so 2 + 2 * 31 - 2 more reach B6
+        assert results["q1"].column("count(*)").to_pylist() == [30 + 30 + 2 + 2 * 31]
+        assert results["q2"].column("count(*)").to_pylist() == [15 + 15 + 1 + 3 * 16]
