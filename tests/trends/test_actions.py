@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 from elsinore.model import Workload
 from elsinore.plan import plan
@@ -26,7 +26,7 @@ SPAN = 3_000_000  # of panes where no window gives their length
 
 def folded(given_unit: UnitInput) -> list[pa.RecordBatch]:
     unit = given_unit.unit
-    assert can_be_cut(unit) is None
+    assume(can_be_cut(unit) is None)  # all are, but those of very many states
     length, origin = pane_of(unit, SPAN)
     batch = given_unit.by_key()
     keys = batch.column("key").to_numpy()
