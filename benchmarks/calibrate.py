@@ -31,7 +31,7 @@ from elsinore.trends.keyed import KeyedEvents
 
 FIGURES = Path(__file__).parent / "figures"
 COEFFICIENTS = Path(__file__).parents[1] / "src/elsinore/trends/hamlet/coefficients.json"
-SHARED_PRICES = ("fixed", "event", "propagate", "evaluate", "collapse")
+SHARED_PRICES = ("fixed", "event", "form", "propagate", "evaluate", "collapse")
 ALONE_PRICES = ("alone_propagate", "alone_query")
 
 
@@ -144,7 +144,8 @@ def main() -> None:
         shared, most = nanoseconds(unit, events, Sharing.ALWAYS)
         b, k, created = point.b, point.k, 1 + point.created
         propagated = created if not point.window else (1 + most) / 2
-        shared_rows.append([1, b, b * point.depth * propagated, created * k * propagated, k])
+        forms = b * bool(point.created or point.window)
+        shared_rows.append([1, b, forms, b * point.depth * propagated, created * k * propagated, k])
         alone_rows.append([1, b, k * b * point.depth, k])
         shared_times.append(shared)
         alone_times.append(alone)

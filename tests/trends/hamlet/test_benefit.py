@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,22 +56,26 @@ def test_more_queries_never_make_sharing_a_uniform_burst_worse() -> None:
 @settings(deadline=None)
 @given(
     st.sampled_from([PaperCost(), DEFINITION_11, CalibratedCost()]),
-    *(st.integers(0, 2000) for _ in range(8)),
+    *(st.integers(0, 2000) for _ in range(7)),
+    st.booleans(),
 )
 def test_the_kernel_computes_the_same_costs(
     cost: CostModel,
     b: int,
-    g: int,
     n: int,
     k: int,
     p: int,
     created: int,
     propagated: int,
     depth: int,
+    forms: bool,
 ) -> None:
-    told = BurstStatistics(b=b, g=g, n=n, p=p, created=created, propagated=propagated, depth=depth)
-    numbers = [float(x) for x in (b, g, n, k, p, created, propagated, depth)]
+    told = BurstStatistics(
+        b=b, g=b, n=n, p=p, created=created, propagated=propagated, depth=depth, forms=forms
+    )
     prices = as_array(cost.coefficients)
-    assert shared_cost(prices, *numbers) == pytest.approx(shared(cost, told, k))
-    alone = separate_cost(prices, *numbers[:4], numbers[-1])
+    events = float(b), b * math.log2(max(b, 1.0)), float(n), float(k)
+    numbers = (float(x) for x in (p, created, propagated, depth))
+    assert shared_cost(prices, *events, *numbers, forms) == pytest.approx(shared(cost, told, k))
+    alone = separate_cost(prices, *events, float(depth))
     assert alone == pytest.approx(separate(cost, told, k))

@@ -28,6 +28,7 @@ class BurstStatistics:
     created: float  # s_c, snapshots created
     propagated: float  # s_p, snapshots propagated
     depth: float = 1.0
+    forms: bool = False  # whether each event has a form: sums, order or snapshots ask for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,7 @@ class Coefficients:
 
     fixed: float = 0.0  # each shared burst
     event: float = 0.0  # b
+    form: float = 0.0  # b, where each event has a form
     insert: float = 0.0  # b * log2(g)
     scan: float = 0.0  # b * n * s_p
     propagate: float = 0.0  # b * depth * s_p
@@ -107,7 +109,7 @@ def shared(cost: CostModel, burst: BurstStatistics, k: float) -> float:
     price = cost.coefficients
     return (
         price.fixed
-        + price.event * burst.b
+        + (price.event + price.form * burst.forms) * burst.b
         + price.insert * burst.b * math.log2(max(burst.g, 1.0))
         + price.scan * burst.b * burst.n * burst.propagated
         + price.propagate * burst.b * burst.depth * burst.propagated

@@ -12,10 +12,20 @@ from numpy.typing import NDArray
 from elsinore.plan import Sharing, Unit
 from elsinore.trends.hamlet import kernels, layout
 from elsinore.trends.hamlet.benefit import CalibratedCost, CostModel, as_array
-from elsinore.trends.hamlet.graphs.kernels import new_graphs
-from elsinore.trends.hamlet.layout import COUNTS, FOREVER, Events, Mode, Out, Program, Work
+from elsinore.trends.hamlet.layout import (
+    COUNTS,
+    DIGITS,
+    FOREVER,
+    MASKS,
+    Events,
+    Mode,
+    Out,
+    Program,
+    Work,
+)
 from elsinore.trends.hamlet.optimizer.kernels import read_cycles
 from elsinore.trends.hamlet.program import HamletProgram
+from elsinore.trends.hamlet.storage.kernels import new_graphs
 from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 
@@ -157,8 +167,14 @@ def _work(program: Program, states: int) -> Work:
         edge=np.full(1, layout.NEVER),
         bursts=np.zeros(sets, dtype=layout.BURST),
         weight=np.full(int(program.sets["groups"][-1]), -1, dtype=np.int64),
+        masks=np.zeros((MASKS, _most_words(program)), dtype=np.uint64),
+        worth=np.zeros((1 << DIGITS, 2)),
         counts=np.zeros((sets, COUNTS)),
     )
+
+
+def _most_words(program: Program) -> int:
+    return int(np.max(np.diff(program.sets["words"]), initial=1))
 
 
 def _out(linear: int, extremes: int) -> Out:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
-from elsinore.trends.hamlet.bursts.kernels import alone, collapse, double, graphlet, join
+from elsinore.trends.hamlet.bursts.kernels import (
+    alone,
+    collapse,
+    double,
+    enter_all,
+    graphlet,
+    join,
+    leaving,
+)
 from elsinore.trends.hamlet.graphs.kernels import next_epoch, sweep
 from elsinore.trends.hamlet.layout import (
     ALWAYS,
     BEFORE_ALL,
     BURSTS,
+    CHOSEN,
     COLUMNS,
     CYCLES,
     DECISIONS,
@@ -23,15 +30,17 @@ from elsinore.trends.hamlet.layout import (
     LAST_SHARED,
     MERGES,
     MOST,
+    MUST,
     NEVER,
     PLAIN,
-    SHARED,
+    ROWS,
     SHARED_GRAPHLETS,
     SPLITS,
     UNTIL,
     Actions,
     Codes,
     Events,
+    Graphs,
     Ints,
     Mode,
     Out,
@@ -51,14 +60,15 @@ from elsinore.trends.hamlet.optimizer.kernels import (
     weigh,
 )
 from elsinore.trends.hamlet.states.kernels import apply, gather, touch
-from elsinore.trends.hamlet.windows.kernels import advance
+from elsinore.trends.hamlet.storage.kernels import widened
+from elsinore.trends.hamlet.windows.kernels import advance, with_room
 
 EDGE, BROKEN, INSIDE = 0, 1, 2  # why bursts are complete: see `run`
 MOST_SNAPSHOTS = 512  # of one plain graphlet; a longer burst is cut, which costs one snapshot
 MOST_CELLS = 2**27  # of an index before its snapshots are given up for columns of the holders
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _feed(program: Program, work: Work, number: int) -> None:
     """Mark the fine nodes that read a set's members as changed."""
     for m in range(program.sets[number].members, program.sets[number + 1].members):
@@ -67,8 +77,8 @@ def _feed(program: Program, work: Work, number: int) -> None:
             work.flags[program.lists[n]].dirty = 1
 
 
-@njit(cache=True, nogil=True)
-def _update_inputs(program: Program, work: Work, graphs: Any, number: int) -> None:
+@njit(cache=True, nogil=True, _nrt=False)
+def _update_inputs(program: Program, work: Work, graphs: Graphs, number: int) -> None:
     """Work out what comes into a set's members, where it has changed."""
     for m in range(program.sets[number].members, program.sets[number + 1].members):
         if work.flags[program.members[m].member].dirty != 0:
@@ -81,7 +91,7 @@ def _room(
     program: Program,
     actions: Actions,
     work: Work,
-    graphs: Any,
+    graphs: Graphs,
     events: Events,
     mode: Mode,
     number: int,
@@ -89,39 +99,54 @@ def _room(
     high: int,
     shared: Words,
     key_end: int,
-) -> int:
-    """Make an ordered set's graph ready for a burst; return how many snapshots events may need.
+) -> Graphs:
+    """Make an ordered set's graph ready for a burst.
 
     Its columns never outgrow its holders unless everything is to be shared, and then not memory:
     where they would, all holders go on in columns of their own.
     """
+    info = graphs.info[number]
     snapshots = snapshots_at_events(actions, events, low, high, shared)
-    if graphs[number].info[UNTIL] <= low:
-        graphs[number] = next_epoch(program, graphs[number], events, number, low, key_end)
-    width = program.sets[number].values
+    if info[UNTIL] <= low:
+        graphs = next_epoch(program, graphs, events, number, low, key_end)
+    holders = program.sets[number + 1].holders - program.sets[number].holders
     for attempt in range(2):
-        graph = graphs[number]
-        columns = graph.info[COLUMNS] + 1 + snapshots
-        most = max(graph.column.shape[0], 2)
-        if (mode.sharing != DYNAMIC or columns <= most) and (
-            columns * graph.keys.shape[0] * width <= MOST_CELLS
+        columns = info[COLUMNS] + 1 + snapshots
+        if (mode.sharing != DYNAMIC or columns <= max(holders, 2)) and (
+            columns * info[ROWS] * program.sets[number].values <= MOST_CELLS
         ):
             break
         if attempt == 0:
-            sweep(program, graphs, number, 1)
+            sweep(program, graphs, number, MUST)
         else:
             shared[:] = np.uint64(0)
             snapshots = 0
+    needed = info[COLUMNS] + leaving(program, work, graphs, number, shared)
+    graphs = widened(program, graphs, number, needed, 1)
     splits = join(program, work, graphs, number, shared)
     work.counts[number, SPLITS] += splits > 0
-    if graphs[number].info[UNTIL] <= low:  # all was dead and is swept away
-        graphs[number] = next_epoch(program, graphs[number], events, number, low, key_end)
+    if info[UNTIL] <= low:  # all was dead and is swept away
+        graphs = next_epoch(program, graphs, events, number, low, key_end)
     for m in range(program.sets[number].members, program.sets[number + 1].members):
         work.flags[program.members[m].member].stale = 1
-    return snapshots
+    moment = longest_moment(events, mode.by_time, low, high)
+    return widened(program, graphs, number, info[COLUMNS] + 1 + snapshots, moment)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
+def longest_moment(events: Events, by_time: bool, low: int, high: int) -> int:
+    """Return how many events of a burst are of one time, at most."""
+    if not by_time:
+        return 1
+    longest, begin = 1, low
+    for i in range(low + 1, high):
+        if events.times[events.listed[i].row] != events.times[events.listed[begin].row]:
+            begin = i
+        longest = max(longest, i + 1 - begin)
+    return longest
+
+
+@njit(cache=True, nogil=True, _nrt=False)
 def _piece(
     actions: Actions, events: Events, by_time: bool, low: int, high: int, shared: Words
 ) -> tuple[int, int]:
@@ -150,24 +175,26 @@ def _process(
     program: Program,
     actions: Actions,
     work: Work,
-    graphs: Any,
+    graphs: Graphs,
     events: Events,
     mode: Mode,
     number: int,
     out: Out,
     key_end: int,
-) -> Out:
+) -> Graphs:
     """Decide who shares the complete burst of a set, and process it. Inputs are up to date.
 
     Where no predicate tells predecessors apart a graphlet is summed up at once, so nothing is left
-    to split or to merge. Else holders that share no longer are split off first.
+    to split or to merge. Else holders that share no longer are split off first. `out` has room for
+    a record.
     """
     low, high = work.bursts[number].low, work.bursts[number].high
     work.bursts[number].low = high
     counts = work.counts[number]
     plain = program.sets[number].adjacent == PLAIN
     words = program.sets[number + 1].words - program.sets[number].words
-    shared = np.zeros(words, dtype=np.uint64)
+    shared = work.masks[CHOSEN, :words]
+    shared[:] = np.uint64(0)
     benefit = 0.0
     counts[BURSTS] += 1
     if mode.sharing == ALWAYS:
@@ -199,19 +226,19 @@ def _process(
         counts[GRAPHLET_SNAPSHOTS] += 1
         counts[MOST] = max(counts[MOST], 1.0)
     elif share or not plain:
-        begin, end, snapshots = np.int64(low), np.int64(high), np.int64(0)
+        begin, end = np.int64(low), np.int64(high)
         if not plain:
-            snapshots = _room(
+            graphs = _room(
                 program, actions, work, graphs, events, mode, number, low, high, shared, key_end
             )
             share = any_of(shared)
         while begin < high:
             if plain:
                 end, snapshots = _piece(actions, events, mode.by_time, begin, high, shared)
-                graphs[number].column[:] = SHARED
-            graphlet(
-                program, actions, work, graphs, events, mode, number, begin, end, shared, snapshots
-            )
+                moment = longest_moment(events, mode.by_time, begin, end)
+                graphs = widened(program, graphs, number, 1 + snapshots, moment)
+                enter_all(program, graphs, number)
+            graphlet(program, actions, work, graphs, events, mode, number, begin, end, shared)
             if plain:
                 collapse(program, work, graphs, number, shared)
             begin = end
@@ -223,7 +250,7 @@ def _process(
     inside = members if share else np.int64(0)
     if share and mode.sharing == DYNAMIC:
         for m in range(program.sets[number].members, program.sets[number + 1].members):
-            if not has(shared, 0, program.members[m].group):
+            if not has(shared, program.members[m].group):
                 inside -= 1
     counts[GRAPHLETS] += share + members - inside
     counts[SHARED_GRAPHLETS] += share
@@ -233,22 +260,29 @@ def _process(
     counts[LAST_SHARED] = share
     if mode.record:
         time = events.times[events.listed[low].row]
-        out = _record(out, number, time, high - low, members, inside, benefit)
-    return out
+        _record(out, number, time, high - low, members, inside, benefit)
+    return graphs
 
 
 @njit(cache=True, nogil=True)
+def _with_records(out: Out, more: int) -> Out:
+    """Return the results with room for more records of bursts."""
+    at = out.record.shape[0]
+    if out.used[1] + more <= at:
+        return out
+    record = np.zeros((2 * at + more + 64, 5), dtype=np.int64)
+    benefits = np.zeros(2 * at + more + 64)
+    record[:at] = out.record
+    benefits[:at] = out.benefit
+    return Out(out.used, out.place, out.cells, out.powers, out.extremes, record, benefits)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
 def _record(
     out: Out, number: int, time: int, length: int, queries: int, sharing: int, benefit: float
-) -> Out:
+) -> None:
     """Keep what was decided for a burst."""
     at = out.used[1]
-    if at == out.record.shape[0]:
-        record = np.zeros((2 * at + 64, 5), dtype=np.int64)
-        benefits = np.zeros(2 * at + 64)
-        record[:at] = out.record
-        benefits[:at] = out.benefit
-        out = Out(out.used, out.place, out.cells, out.powers, out.extremes, record, benefits)
     out.used[1] += 1
     out.record[at, 0] = number
     out.record[at, 1] = time
@@ -256,7 +290,6 @@ def _record(
     out.record[at, 3] = queries
     out.record[at, 4] = sharing
     out.benefit[at] = benefit
-    return out
 
 
 @njit(cache=True, nogil=True)
@@ -285,12 +318,12 @@ def list_entries(actions: Actions, classes: Codes, lists: Ints, listed: Records)
                 place[actions.entries[e].entered] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _completed(
     program: Program,
     actions: Actions,
     work: Work,
-    graphs: Any,
+    graphs: Graphs,
     classes: Codes,
     row: int,
     after: int,
@@ -330,7 +363,7 @@ def run(
     program: Program,
     actions: Actions,
     work: Work,
-    graphs: Any,
+    graphs: Graphs,
     events: Events,
     mode: Mode,
     starts: Ints,
@@ -382,14 +415,15 @@ def run(
                 if not (time >= work.edge[0] if phase == EDGE else breaks):
                     continue
                 count = _completed(program, actions, work, graphs, classes, row, after, phase)
+                if mode.record:
+                    out = _with_records(out, count)
                 for q in range(count):
-                    out = _process(
+                    graphs = _process(
                         program, actions, work, graphs, events, mode, work.queue[q], out, end
                     )
                 if phase == EDGE:
-                    out = advance(
-                        program, work, graphs, events, time, key, done[key], until[key], out
-                    )
+                    out = with_room(program, out)
+                    advance(program, work, graphs, events, time, key, done[key], until[key], out)
             if work.touched[-1] > 0:
                 apply(program, work)
             row = after

@@ -41,15 +41,25 @@ SHARED, EMPTY = -1, -2
 NOW, INPUT, ADDED, BEFORE = 0, 1, 2, 3
 
 # entries of Graph.info: columns in use and there; the latest snapshot that began a graphlet, or -1;
-# where in the set's list the epoch ends; whether a number has an exponent; ranks of the old index
-COLUMNS, WIDTH, LATEST, UNTIL, BIG, OLD = 0, 1, 2, 3, 4, 5
-INFO = 6
-TOTAL = 0  # the row of Graph.rows that holds the sum of all rows; the indices come after it
+# where in the set's list the epoch ends; whether a number has an exponent; ranks of the old index;
+# rows; forms there is room for; where its block begins, in Graphs.doubles and Graphs.ints
+COLUMNS, WIDTH, LATEST, UNTIL, BIG, OLD, ROWS, FORMS, AT, AT_INTS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+INFO = 10
+TOTAL = np.int64(0)  # the row of Graph.rows that holds the sum of all rows; indices come after it
 
 # entries of Work.counts
 BURSTS, GRAPHLETS, SHARED_GRAPHLETS, SPLITS, MERGES = 0, 1, 2, 3, 4
 GRAPHLET_SNAPSHOTS, EVENT_SNAPSHOTS, MOST, DECISIONS, CYCLES, LAST_SHARED = 5, 6, 7, 8, 9, 10
 COUNTS = 11
+
+MUST, IF_MANY = np.int64(1), np.int64(0)  # whether dead columns go in any case
+ROWS_STAY, ROWS_GO = np.int64(1), np.int64(0)  # what becomes of an index when its graph moves
+
+# rows of Work.masks: the groups that share a burst; those that take all of its events, and some of
+# them; from COUNTED on, digits of the number of events at which each group differs from the most
+CHOSEN, EVERY, SOME, COUNTED = 0, 1, 2, 3
+DIGITS = 3
+MASKS = COUNTED + DIGITS
 
 
 def _records(*fields: tuple[str, type]) -> np.dtype[np.void]:
@@ -193,14 +203,26 @@ class Work(NamedTuple):
     edge: Ints  # [1] -> when the next window opens or closes
     bursts: Records  # [set]
     weight: Ints  # [group] -> open holders; -1 for a set's first: to be counted
+    masks: Words  # [MASKS, word], for the present burst
+    worth: Doubles  # [digits, 2] -> what sharing such a group saves: in any case, and per holder
     counts: Doubles  # [set, COUNTS]
+
+
+class Graphs(NamedTuple):
+    """The graphs of all sets, block by block."""
+
+    info: Ints  # [set, INFO]
+    used: Ints  # [2] -> how much of `doubles` and `codes`, and of `ints`, is given away
+    doubles: Doubles
+    codes: Codes  # the exponents of `doubles`
+    ints: Ints
 
 
 class Graph(NamedTuple):
     """The shared graph of one set: the snapshot table and the rows of its events.
 
-    A row has numbers of `width` columns each: [v * width + column]. Rows: the total, the index of
-    the epoch before, that of the present epoch.
+    A row has numbers of `width` columns each: rows[(row * values + v) * width + column]. Rows: the
+    total, the index of the epoch before, that of the present epoch.
     """
 
     info: Ints
@@ -213,6 +235,18 @@ class Graph(NamedTuple):
     keys: Ints  # [row - 1] -> the value of an index's row, ascending in either index
     holder: Ints  # [column] -> holder, SNAPSHOT or DEAD
     column: Ints  # [holder] -> column, SHARED or EMPTY
+    # for the present burst, all as wide as a row:
+    unit: Doubles  # what comes in at each event
+    unit_powers: Codes
+    unit_least: Ints
+    form: Doubles  # rows, one for each event of the present moment
+    form_powers: Codes
+    form_least: Ints
+    what: Ints  # what an event adds
+    ranked: Ints
+    group: Ints  # [column] -> its holder's group, or -1
+    kept: Ints  # [column], while columns are dropped
+    chosen: Ints  # [holder] -> the column it is to have, or -1
 
 
 class Out(NamedTuple):

@@ -89,6 +89,7 @@ def cost_of(model: CostModel, burst: BurstStatistics, created: Mapping[str, int]
             created=burst.created + more,
             propagated=burst.propagated + more,
             depth=burst.depth,
+            forms=burst.forms or more > 0,
         )
         together = shared(model, told, len(plan.shared)) if plan.shared else 0.0
         return together + separate(model, burst, len(plan.alone))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
@@ -23,7 +21,6 @@ from elsinore.trends.hamlet.graphs.kernels import (
     split,
     sweep,
     value_of,
-    widened,
 )
 from elsinore.trends.hamlet.layout import (
     BEFORE,
@@ -37,6 +34,7 @@ from elsinore.trends.hamlet.layout import (
     INPUT,
     LATEST,
     MOST,
+    MUST,
     NOTHING,
     NOW,
     OLD,
@@ -50,17 +48,19 @@ from elsinore.trends.hamlet.layout import (
     Doubles,
     Events,
     Graph,
+    Graphs,
     Ints,
     Mode,
     Program,
     Words,
     Work,
 )
-from elsinore.trends.hamlet.optimizer.kernels import has, has_others, relation_of
+from elsinore.trends.hamlet.optimizer.kernels import has, has_others, relation_of, takes
 from elsinore.trends.hamlet.states.kernels import contribution, own_rank
+from elsinore.trends.hamlet.storage.kernels import graph_of
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def alone(
     program: Program,
     actions: Actions,
@@ -105,17 +105,18 @@ def alone(
         source = NOW
         if j > i + 1:
             source = BEFORE
-            work.cells[BEFORE, begin:end] = work.cells[NOW, begin:end]
-            work.powers[BEFORE, begin:end] = work.powers[NOW, begin:end]
-            first, last = program.sets[number].set_least, program.sets[number + 1].set_least
-            work.least[BEFORE, first:last] = work.least[NOW, first:last]
+            for cell in range(begin, end):
+                work.cells[BEFORE, cell] = work.cells[NOW, cell]
+                work.powers[BEFORE, cell] = work.powers[NOW, cell]
+            for x in range(program.sets[number].set_least, program.sets[number + 1].set_least):
+                work.least[BEFORE, x] = work.least[NOW, x]
         for e in range(i, j):
             entry, row = events.listed[e].entry, events.listed[e].row
             if some_share and not has_others(actions, entry, shared):
                 continue
             for t in range(actions.entries[entry].takers, actions.entries[entry + 1].takers):
                 member = actions.lists[t]
-                if some_share and has(shared, 0, program.members[member].group):
+                if some_share and has(shared, program.members[member].group):
                     continue
                 state = program.members[member].member
                 if simple:
@@ -134,7 +135,7 @@ def alone(
         i = j
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _take(
     program: Program,
     work: Work,
@@ -181,7 +182,7 @@ def _take(
         )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def double(
     program: Program,
     work: Work,
@@ -211,7 +212,7 @@ def double(
         total, power = plus(total, power, x, x_power)
         i = j
     for m in range(program.sets[number].members, program.sets[number + 1].members):
-        if not has(shared, 0, program.members[m].group):
+        if not has(shared, program.members[m].group):
             continue
         state = program.members[m].member
         cell = program.fields[program.states[state].field].address
@@ -230,7 +231,7 @@ def double(
             cell += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _snapshot_inputs(
     program: Program,
     work: Work,
@@ -251,7 +252,7 @@ def _snapshot_inputs(
     changed = False
     nonzero = False
     for m in range(program.sets[number].members, program.sets[number + 1].members):
-        if not has(shared, 0, program.members[m].group):
+        if not has(shared, program.members[m].group):
             continue
         state = program.members[m].member
         first = program.states[state].field
@@ -294,97 +295,111 @@ def _snapshot_inputs(
     return False
 
 
-@njit(cache=True, nogil=True)
-def join(program: Program, work: Work, graphs: Any, number: int, shared: Words) -> int:
+@njit(cache=True, nogil=True, _nrt=False)
+def leaving(program: Program, work: Work, graphs: Graphs, number: int, shared: Words) -> int:
+    """Say in `chosen` which holders of an ordered set get new columns; return how many."""
+    graph = graph_of(program, graphs, number)
+    graph.chosen[:] = -1
+    base = program.sets[number].set_cell
+    columns = graph.info[COLUMNS]
+    needed = 0
+    for m in range(program.sets[number].members, program.sets[number + 1].members):
+        if has(shared, program.members[m].group):
+            continue
+        state = program.members[m].member
+        kind = program.states[state].window
+        first = program.fields[program.states[state].field].address
+        for lane in range(program.kinds[kind].overlap):
+            holder = first - base + lane
+            if graph.column[holder] >= 0 or work.opened[program.kinds[kind].openings + lane] == 0.0:
+                continue
+            if graph.column[holder] == SHARED or work.cells[INPUT, first + lane] != 0.0:
+                graph.chosen[holder] = columns + needed
+                needed += 1
+    return needed
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def join(program: Program, work: Work, graphs: Graphs, number: int, shared: Words) -> int:
     """Give each holder of an ordered set its way: through snapshots, or a column of its own.
 
     Holders that share no longer are split off: their values so far, one product of the index with
     the snapshot table. Returns how many were.
     """
-    graph = graphs[number]
+    needed = leaving(program, work, graphs, number, shared)
+    graph = graph_of(program, graphs, number)
     base = program.sets[number].set_cell
-    columns = graph.info[COLUMNS]
-    chosen = np.full(graph.column.shape[0], -1)
-    needed = columns
     splits = 0
     for m in range(program.sets[number].members, program.sets[number + 1].members):
         state = program.members[m].member
         kind = program.states[state].window
         first = program.fields[program.states[state].field].address
-        joins = has(shared, 0, program.members[m].group)
+        joins = has(shared, program.members[m].group)
         for lane in range(program.kinds[kind].overlap):
             holder = first - base + lane
-            if graph.column[holder] >= 0 or work.opened[program.kinds[kind].openings + lane] == 0.0:
-                continue
-            if joins:
+            if graph.chosen[holder] >= 0:
+                splits += graph.column[holder] == SHARED
+            elif (
+                joins
+                and graph.column[holder] < 0
+                and work.opened[program.kinds[kind].openings + lane] != 0.0
+            ):
                 graph.column[holder] = SHARED
-            elif graph.column[holder] == SHARED:
-                chosen[holder] = needed
-                needed += 1
-                splits += 1
-            elif work.cells[INPUT, first + lane] != 0.0:
-                chosen[holder] = needed
-                needed += 1
-    if needed > columns:
-        values, carried = program.sets[number].values, program.sets[number].carried
-        if needed > graph.info[WIDTH]:
-            graph = widened(graph, values, carried, needed + 1)
-            graphs[number] = graph
-        if splits > 0:
-            split(program, graph, number, chosen)
-        for holder in range(chosen.shape[0]):
-            if chosen[holder] >= 0:
-                graph.column[holder] = chosen[holder]
-                graph.holder[chosen[holder]] = holder
-        graph.info[COLUMNS] = needed
+    if needed == 0:
+        return 0
     if splits > 0:
-        for holder in range(chosen.shape[0]):
-            if chosen[holder] >= 0:
-                member = program.lists[program.sets[number].holders + holder]
-                state = program.members[member].member
-                first = program.fields[program.states[state].field].address
-                clear_holder(program, graph, number, state, holder - (first - base))
-        sweep(program, graphs, number, 1)
+        split(program, graph, number)
+    for holder in range(graph.chosen.shape[0]):
+        column = graph.chosen[holder]
+        if column < 0:
+            continue
+        if graph.column[holder] == SHARED:
+            member = program.lists[program.sets[number].holders + holder]
+            state = program.members[member].member
+            first = program.fields[program.states[state].field].address
+            clear_holder(program, graph, number, state, holder - (first - base))
+        graph.column[holder] = column
+        graph.holder[column] = holder
+    graph.info[COLUMNS] += needed
+    if splits > 0:
+        sweep(program, graphs, number, MUST)
     return splits
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def graphlet(
     program: Program,
     actions: Actions,
     work: Work,
-    graphs: Any,
+    graphs: Graphs,
     events: Events,
     mode: Mode,
     number: int,
     low: int,
     high: int,
     shared: Words,
-    snapshots: int,
 ) -> None:
     """Process a burst in the graph: forms over snapshots, and columns of holders on their own.
 
-    snapshots: how many may be created at events, at most.
+    The graph has room for a snapshot, for those that events create, and for a moment's events.
     """
     plain = program.sets[number].adjacent == PLAIN
     values, carried = program.sets[number].values, program.sets[number].carried
     counts = work.counts[number]
-    graph = graphs[number]
-    room = graph.info[COLUMNS] + 1 + snapshots
-    if room > graph.info[WIDTH]:
-        graph = widened(graph, values, carried, max(room, min(2 * graph.info[WIDTH], room + 64)))
-        graphs[number] = graph
+    graph = graph_of(program, graphs, number)
     if _snapshot_inputs(program, work, graph, number, shared, plain):
         counts[GRAPHLET_SNAPSHOTS] += 1
     width = graph.info[WIDTH]
     base = program.sets[number].set_cell
     # what comes in at every event: to a holder's own column its inputs, to the latest snapshot 1
-    unit = np.zeros(values * width)
-    unit_powers = np.zeros(values * width, dtype=np.int32)
-    unit_least = np.full(carried * width, FOREVER)
-    what = np.zeros(values * width, dtype=np.int64)
-    ranked = np.full(carried * width, -1)
-    group = np.full(width, -1)
+    unit, unit_powers, unit_least = graph.unit, graph.unit_powers, graph.unit_least
+    what, ranked, group = graph.what, graph.ranked, graph.group
+    unit[:] = 0.0
+    unit_powers[:] = 0
+    unit_least[:] = FOREVER
+    what[:] = NOTHING
+    ranked[:] = -1
+    group[:] = -1
     own_columns = 0
     for j in range(width):
         holder = graph.holder[j] if j < graph.info[COLUMNS] else SNAPSHOT
@@ -419,16 +434,8 @@ def graphlet(
     current, previous = program.sets[number].current, program.sets[number].previous
     kind = program.sets[number].adjacent
     inverted = program.sets[number].inverted != 0
-    form = np.zeros((1, values * width))
-    form_powers = np.zeros((1, values * width), dtype=np.int32)
-    form_least = np.full((1, carried * width), FOREVER)
-    rows, row_powers = graph.rows.reshape(-1), graph.row_powers.reshape(-1)
-    row_least = graph.row_least.reshape(-1)
-    forms, forms_powers, forms_least = (
-        form.reshape(-1),
-        form_powers.reshape(-1),
-        form_least.reshape(-1),
-    )
+    form, form_powers, form_least = graph.form, graph.form_powers, graph.form_least
+    rows, row_powers, row_least = graph.rows, graph.row_powers, graph.row_least
     old = graph.info[OLD]
     old_keys, new_keys = graph.keys[:old], graph.keys[old:]
     i = np.int64(low)
@@ -439,28 +446,20 @@ def graphlet(
         if mode.by_time:
             while j < high and events.times[events.listed[j].row] == time:
                 j += 1
-        if j - i > form.shape[0]:
-            form = np.zeros((j - i, values * width))
-            form_powers = np.zeros((j - i, values * width), dtype=np.int32)
-            form_least = np.full((j - i, carried * width), FOREVER)
-            forms, forms_powers = form.reshape(-1), form_powers.reshape(-1)
-            forms_least = form_least.reshape(-1)
         for e in range(i, j):
             at = e - i
             row, entry = events.listed[e].row, events.listed[e].entry
             columns = graph.info[COLUMNS]
             big = graph.info[BIG] != 0
-            clear_row(forms, forms_powers, forms_least, at, values, carried, width, columns)
+            clear_row(form, form_powers, form_least, at, values, carried, width, columns)
             if entry != last_entry:
                 last_entry = entry
                 relation = relation_of(actions, entry, shared) if shares else 0
             if relation == 0 and own_columns == 0:
                 continue
             if plain:
-                add_row(
-                    forms, forms_powers, at, rows, row_powers, TOTAL, values, width, columns, big
-                )
-                least_row(forms_least, at, row_least, TOTAL, carried, width, columns)
+                add_row(form, form_powers, at, rows, row_powers, TOTAL, values, width, columns, big)
+                least_row(form_least, at, row_least, TOTAL, carried, width, columns)
             elif events.known[current, row] != 0:
                 value = events.compared[current, row]
                 if inverted:
@@ -469,9 +468,9 @@ def graphlet(
                     if index == 0 and old == 0:
                         continue
                     sum_before(
-                        forms,
-                        forms_powers,
-                        forms_least,
+                        form,
+                        form_powers,
+                        form_least,
                         at,
                         kind,
                         value,
@@ -486,19 +485,16 @@ def graphlet(
                         columns,
                         big,
                     )
-            add_row(forms, forms_powers, at, unit, unit_powers, 0, values, width, columns, big)
+            add_row(form, form_powers, at, unit, unit_powers, TOTAL, values, width, columns, big)
             if relation != 2 or actions.entries[entry].everyone == 0:
                 for c in range(columns):
-                    if group[c] >= 0:
-                        taken = has(actions.mask, actions.entries[entry].masks, group[c])
-                    else:
-                        taken = relation != 0
+                    taken = takes(actions, entry, group[c]) if group[c] >= 0 else relation != 0
                     if not taken:
                         for v in range(values):
-                            form[at, v * width + c] = 0.0
-                            form_powers[at, v * width + c] = 0
+                            form[(at * values + v) * width + c] = 0.0
+                            form_powers[(at * values + v) * width + c] = 0
                         for x in range(carried):
-                            form_least[at, x * width + c] = FOREVER
+                            form_least[(at * carried + x) * width + c] = FOREVER
             if values > 1 or carried > 0:
                 _contribute(
                     events,
@@ -532,8 +528,8 @@ def graphlet(
                     counts,
                 )
             if not big and values > 1:
-                for c in range(values * width):
-                    if abs(form[at, c]) >= THRESHOLD or form_powers[at, c] > 0:
+                for c in range(at * values * width, (at + 1) * values * width):
+                    if abs(form[c]) >= THRESHOLD or form_powers[c] > 0:
                         graph.info[BIG] = 1
                         break
         columns = graph.info[COLUMNS]
@@ -542,12 +538,12 @@ def graphlet(
             row = events.listed[e].row
             ends = False
             for c in range(columns):
-                ends |= form[at, c] != 0.0
+                ends |= form[at * values * width + c] != 0.0
             if not ends:  # no trend ends in the event
                 continue
             big = graph.info[BIG] != 0
-            add_row(rows, row_powers, TOTAL, forms, forms_powers, at, values, width, columns, big)
-            least_row(row_least, TOTAL, forms_least, at, carried, width, columns)
+            add_row(rows, row_powers, TOTAL, form, form_powers, at, values, width, columns, big)
+            least_row(row_least, TOTAL, form_least, at, carried, width, columns)
             if not plain and events.known[previous, row] != 0:
                 value = events.compared[previous, row]
                 insert(
@@ -558,9 +554,9 @@ def graphlet(
                     rows,
                     row_powers,
                     row_least,
-                    forms,
-                    forms_powers,
-                    forms_least,
+                    form,
+                    form_powers,
+                    form_least,
                     at,
                     values,
                     carried,
@@ -571,13 +567,13 @@ def graphlet(
             if not big:
                 for v in range(values):
                     for c in range(v * width, v * width + columns):
-                        if abs(graph.rows[0, c]) >= THRESHOLD:
+                        if abs(rows[c]) >= THRESHOLD:
                             graph.info[BIG] = 1
         i = j
     counts[MOST] = max(counts[MOST], np.float64(graph.info[COLUMNS] - own_columns))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _contribute(
     events: Events,
     row: int,
@@ -594,27 +590,27 @@ def _contribute(
     columns: int,
 ) -> None:
     """Add an event's own values to its sums and extremes: a_j += v * c_j, b_j = min(b_j, own)."""
+    begin, begin_least = at * values * width, at * carried * width
     for v in range(1, values):
         for c in range(columns):
-            if form[at, c] == 0.0 or what[v * width + c] == NOTHING:
+            trends, place = begin + c, begin + v * width + c
+            if form[trends] == 0.0 or what[v * width + c] == NOTHING:
                 continue
             own = contribution(events, row, what[v * width + c])
             if own != 0.0:
-                part, exponent = scale(form[at, c], powers[at, c], own)
-                form[at, v * width + c], powers[at, v * width + c] = plus(
-                    form[at, v * width + c], powers[at, v * width + c], part, exponent
-                )
+                part, exponent = scale(form[trends], powers[trends], own)
+                form[place], powers[place] = plus(form[place], powers[place], part, exponent)
     for x in range(carried):
         for c in range(columns):
-            place = x * width + c
-            if form[at, c] == 0.0:
-                least[at, place] = FOREVER
+            place = begin_least + x * width + c
+            if form[begin + c] == 0.0:
+                least[place] = FOREVER
             else:
-                own = own_rank(events, row, ranked[place])
-                least[at, place] = min(least[at, place], unit_least[place], own)
+                own = own_rank(events, row, ranked[x * width + c])
+                least[place] = min(least[place], unit_least[x * width + c], own)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _snapshot_event(
     program: Program,
     actions: Actions,
@@ -641,7 +637,7 @@ def _snapshot_event(
     found = False
     for t in range(actions.entries[entry].takers, actions.entries[entry + 1].takers):
         member = actions.lists[t]
-        if not has(shared, 0, program.members[member].group):
+        if not has(shared, program.members[member].group):
             continue
         state = program.members[member].member
         first = program.states[state].field
@@ -667,30 +663,36 @@ def _snapshot_event(
     for c in range(new):
         if graph.holder[c] < 0:
             for v in range(values):
-                form[at, v * width + c] = 0.0
-                powers[at, v * width + c] = 0
+                form[(at * values + v) * width + c] = 0.0
+                powers[(at * values + v) * width + c] = 0
             for x in range(carried):
-                least[at, x * width + c] = FOREVER
+                least[(at * carried + x) * width + c] = FOREVER
     if found:
         graph.holder[new] = SNAPSHOT
         graph.info[COLUMNS] = new + 1
-        form[at, new] = 1.0
+        form[at * values * width + new] = 1.0
         counts[EVENT_SNAPSHOTS] += 1
 
 
-@njit(cache=True, nogil=True)
-def collapse(program: Program, work: Work, graphs: Any, number: int, shared: Words) -> None:
+@njit(cache=True, nogil=True, _nrt=False)
+def enter_all(program: Program, graphs: Graphs, number: int) -> None:
+    """Let all holders of a plain set go through snapshots."""
+    graph_of(program, graphs, number).column[:] = SHARED
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def collapse(program: Program, work: Work, graphs: Graphs, number: int, shared: Words) -> None:
     """Add a plain graphlet's sum to the cells of those who shared it, and empty the graph."""
-    graph = graphs[number]
+    graph = graph_of(program, graphs, number)
     for m in range(program.sets[number].members, program.sets[number + 1].members):
-        if not has(shared, 0, program.members[m].group):
+        if not has(shared, program.members[m].group):
             continue
         state = program.members[m].member
         first = program.states[state].field
         for lane in range(program.kinds[program.states[state].window].overlap):
             for f in range(program.states[state + 1].field - first):
                 value, power = value_of(
-                    program, graph, number, graph.rows, graph.row_powers, 0, state, lane, f
+                    program, graph, number, graph.rows, graph.row_powers, TOTAL, state, lane, f
                 )
                 cell = program.fields[first + f].address + lane
                 work.cells[NOW, cell], work.powers[NOW, cell] = plus(
@@ -698,7 +700,7 @@ def collapse(program: Program, work: Work, graphs: Any, number: int, shared: Wor
                 )
             for x in range(program.states[state + 1].extreme - program.states[state].extreme):
                 best = least_of(
-                    program, graph, number, graph.rows, graph.row_least, 0, state, lane, x
+                    program, graph, number, graph.rows, graph.row_least, TOTAL, state, lane, x
                 )
                 place = program.extremes[program.states[state].extreme + x].least + lane
                 work.least[NOW, place] = min(work.least[NOW, place], best)
@@ -706,9 +708,9 @@ def collapse(program: Program, work: Work, graphs: Any, number: int, shared: Wor
     graph.table[:columns] = 0.0
     graph.table_powers[:columns] = 0
     graph.table_least[:columns] = FOREVER
-    graph.rows[TOTAL] = 0.0
-    graph.row_powers[TOTAL] = 0
-    graph.row_least[TOTAL] = FOREVER
+    graph.rows[:] = 0.0  # a plain set has no index
+    graph.row_powers[:] = 0
+    graph.row_least[:] = FOREVER
     graph.holder[:columns] = DEAD
     graph.column[:] = EMPTY
     graph.info[COLUMNS] = 0

@@ -1,24 +1,22 @@
-"""The shared graph of one set: making, widening, splitting and sweeping it."""
+"""The shared graph of one set: its values, splitting it, sweeping it, its epochs."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
-from numba.typed import List
 
 from elsinore.trends.hamlet.forms.kernels import plus, times
 from elsinore.trends.hamlet.layout import (
     BIG,
     COLUMNS,
     DEAD,
-    EMPTY,
     FOREVER,
-    INFO,
+    FORMS,
     LATEST,
     NEVER,
     OLD,
+    ROWS,
+    ROWS_GO,
     SHARED,
     SNAPSHOT,
     UNTIL,
@@ -27,92 +25,16 @@ from elsinore.trends.hamlet.layout import (
     Doubles,
     Events,
     Graph,
+    Graphs,
     Ints,
     Program,
 )
+from elsinore.trends.hamlet.storage.kernels import clear, copy_row, graph_at, graph_of, with_block
+
+WIDE = 64  # columns that a graph without events keeps room for
 
 
-@njit(cache=True, nogil=True)
-def empty_graph(
-    width: int, values: int, carried: int, cells: int, extremes: int, holders: int
-) -> Graph:
-    """Return a graph without columns, its index without ranks."""
-    info = np.zeros(INFO, dtype=np.int64)
-    info[WIDTH] = width
-    info[LATEST] = -1
-    return Graph(
-        info,
-        np.zeros((width, cells)),
-        np.zeros((width, cells), dtype=np.int32),
-        np.full((width, extremes), FOREVER),
-        np.zeros((1, values * width)),
-        np.zeros((1, values * width), dtype=np.int32),
-        np.full((1, carried * width), FOREVER),
-        np.zeros(0, dtype=np.int64),
-        np.full(width, np.int64(DEAD)),
-        np.full(holders, np.int64(EMPTY)),
-    )
-
-
-@njit(cache=True, nogil=True)
-def new_graphs(program: Program) -> Any:
-    """Return an empty graph for each set."""
-    graphs = List()
-    for number in range(program.sets.shape[0] - 1):
-        one, after = program.sets[number], program.sets[number + 1]
-        graphs.append(
-            empty_graph(
-                4,
-                one.values,
-                one.carried,
-                after.set_cell - one.set_cell,
-                after.set_least - one.set_least,
-                after.holders - one.holders,
-            )
-        )
-    return graphs
-
-
-@njit(cache=True, nogil=True)
-def widened(graph: Graph, values: int, carried: int, wide: int) -> Graph:
-    """Return the graph with room for `wide` columns."""
-    width = graph.info[WIDTH]
-    used = graph.table.shape[0]
-    table = np.zeros((wide, graph.table.shape[1]))
-    table_powers = np.zeros((wide, graph.table.shape[1]), dtype=np.int32)
-    table_least = np.full((wide, graph.table_least.shape[1]), FOREVER)
-    table[:used] = graph.table
-    table_powers[:used] = graph.table_powers
-    table_least[:used] = graph.table_least
-    count = graph.rows.shape[0]
-    rows = np.zeros((count, values * wide))
-    row_powers = np.zeros((count, values * wide), dtype=np.int32)
-    row_least = np.full((count, carried * wide), FOREVER)
-    for part in range(values):
-        begin, old = part * wide, part * width
-        rows[:, begin : begin + width] = graph.rows[:, old : old + width]
-        row_powers[:, begin : begin + width] = graph.row_powers[:, old : old + width]
-    for part in range(carried):
-        begin, old = part * wide, part * width
-        row_least[:, begin : begin + width] = graph.row_least[:, old : old + width]
-    holder = np.full(wide, np.int64(DEAD))
-    holder[:width] = graph.holder
-    graph.info[WIDTH] = wide
-    return Graph(
-        graph.info,
-        table,
-        table_powers,
-        table_least,
-        rows,
-        row_powers,
-        row_least,
-        graph.keys,
-        holder,
-        graph.column,
-    )
-
-
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def value_of(
     program: Program,
     graph: Graph,
@@ -134,26 +56,27 @@ def value_of(
     cell = program.fields[first + entry].address - base + lane
     slot = program.fields[first + entry].slot
     width = graph.info[WIDTH]
+    begin = row * program.sets[number].values * width
     total, power = 0.0, 0
     for j in range(graph.info[COLUMNS]):
-        if rows[row, j] == 0.0 or graph.holder[j] != SNAPSHOT:
+        if rows[begin + j] == 0.0 or graph.holder[j] != SNAPSHOT:
             continue
         known = graph.table[j, cell]
         if known != 0.0:
-            part, exponent = times(rows[row, j], powers[row, j], known, graph.table_powers[j, cell])
+            part, exponent = times(
+                rows[begin + j], powers[begin + j], known, graph.table_powers[j, cell]
+            )
             total, power = plus(total, power, part, exponent)
         if slot > 0:
-            at = slot * width + j
+            at = begin + slot * width + j
             known = graph.table[j, trends]
-            if known != 0.0 and rows[row, at] != 0.0:
-                part, exponent = times(
-                    rows[row, at], powers[row, at], known, graph.table_powers[j, trends]
-                )
+            if known != 0.0 and rows[at] != 0.0:
+                part, exponent = times(rows[at], powers[at], known, graph.table_powers[j, trends])
                 total, power = plus(total, power, part, exponent)
     return total, power
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def least_of(
     program: Program,
     graph: Graph,
@@ -172,17 +95,19 @@ def least_of(
     place = program.extremes[first + entry].least - program.sets[number].set_least + lane
     slot = program.extremes[first + entry].extreme_slot
     width = graph.info[WIDTH]
+    begin = row * program.sets[number].values * width
+    begin_least = row * program.sets[number].carried * width
     best = FOREVER
     for j in range(graph.info[COLUMNS]):
-        if rows[row, j] == 0.0 or graph.holder[j] != SNAPSHOT or graph.table[j, trends] == 0.0:
+        if rows[begin + j] == 0.0 or graph.holder[j] != SNAPSHOT or graph.table[j, trends] == 0.0:
             continue
         best = min(best, graph.table_least[j, place])
         if slot >= 0:
-            best = min(best, least[row, slot * width + j])
+            best = min(best, least[begin_least + slot * width + j])
     return best
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def clear_holder(program: Program, graph: Graph, number: int, state: int, lane: int) -> None:
     """Make all snapshots 0 for a holder: it shares no longer."""
     columns = graph.info[COLUMNS]
@@ -195,19 +120,22 @@ def clear_holder(program: Program, graph: Graph, number: int, state: int, lane: 
         graph.table_least[:columns, place] = FOREVER
 
 
-@njit(cache=True, nogil=True)
-def split(program: Program, graph: Graph, number: int, chosen: Ints) -> None:
+@njit(cache=True, nogil=True, _nrt=False)
+def split(program: Program, graph: Graph, number: int) -> None:
     """Write the values of shared holders into columns of their own: rows times snapshot table.
 
-    chosen: [holder] -> the new column, or -1. A row of the index holds a sum of events' rows, and
-    the product is linear, so the index itself is split and no event looked at again.
+    The columns are those in `chosen`. A row of the index holds a sum of events' rows, and the
+    product is linear, so the index itself is split and no event looked at again.
     """
     width = graph.info[WIDTH]
     base = program.sets[number].holders
-    for row in range(graph.rows.shape[0]):
+    values, carried = program.sets[number].values, program.sets[number].carried
+    chosen = graph.chosen
+    for row in range(graph.info[ROWS]):
+        begin, begin_least = row * values * width, row * carried * width
         empty = True
         for j in range(graph.info[COLUMNS]):
-            if graph.rows[row, j] != 0.0:
+            if graph.rows[begin + j] != 0.0:
                 empty = False
                 break
         if empty:
@@ -223,39 +151,42 @@ def split(program: Program, graph: Graph, number: int, chosen: Ints) -> None:
                 value, power = value_of(
                     program, graph, number, graph.rows, graph.row_powers, row, state, lane, f
                 )
-                graph.rows[row, f * width + column] = value
-                graph.row_powers[row, f * width + column] = power
+                graph.rows[begin + f * width + column] = value
+                graph.row_powers[begin + f * width + column] = power
                 if power > 0:
                     graph.info[BIG] = 1
             for x in range(program.states[state + 1].extreme - program.states[state].extreme):
-                graph.row_least[row, x * width + column] = least_of(
+                graph.row_least[begin_least + x * width + column] = least_of(
                     program, graph, number, graph.rows, graph.row_least, row, state, lane, x
                 )
 
 
-@njit(cache=True, nogil=True)
-def _keep_columns(graph: Graph, values: int, carried: int, kept: Ints) -> None:
-    """Keep the columns in `kept` (ascending) and none else."""
+@njit(cache=True, nogil=True, _nrt=False)
+def _keep_columns(graph: Graph, values: int, carried: int, count: int) -> None:
+    """Keep the first `count` columns in `kept` (ascending) and none else."""
     width = graph.info[WIDTH]
-    count = kept.shape[0]
-    for row in range(graph.rows.shape[0]):
-        for part in range(values):
-            base = part * width
-            for j in range(count):
-                graph.rows[row, base + j] = graph.rows[row, base + kept[j]]
-                graph.row_powers[row, base + j] = graph.row_powers[row, base + kept[j]]
-            graph.rows[row, base + count : base + width] = 0.0
-            graph.row_powers[row, base + count : base + width] = 0
-        for part in range(carried):
-            base = part * width
-            for j in range(count):
-                graph.row_least[row, base + j] = graph.row_least[row, base + kept[j]]
-            graph.row_least[row, base + count : base + width] = FOREVER
+    kept = graph.kept
+    for part in range(graph.info[ROWS] * values):
+        base = part * width
+        for j in range(count):
+            graph.rows[base + j] = graph.rows[base + kept[j]]
+            graph.row_powers[base + j] = graph.row_powers[base + kept[j]]
+        for j in range(base + count, base + width):
+            graph.rows[j] = 0.0
+            graph.row_powers[j] = 0
+    for part in range(graph.info[ROWS] * carried):
+        base = part * width
+        for j in range(count):
+            graph.row_least[base + j] = graph.row_least[base + kept[j]]
+        for j in range(base + count, base + width):
+            graph.row_least[j] = FOREVER
     latest = -1
     for j in range(count):
-        graph.table[j] = graph.table[kept[j]]
-        graph.table_powers[j] = graph.table_powers[kept[j]]
-        graph.table_least[j] = graph.table_least[kept[j]]
+        for cell in range(graph.table.shape[1]):
+            graph.table[j, cell] = graph.table[kept[j], cell]
+            graph.table_powers[j, cell] = graph.table_powers[kept[j], cell]
+        for cell in range(graph.table_least.shape[1]):
+            graph.table_least[j, cell] = graph.table_least[kept[j], cell]
         graph.holder[j] = graph.holder[kept[j]]
         if graph.holder[j] >= 0:
             graph.column[graph.holder[j]] = j
@@ -269,17 +200,16 @@ def _keep_columns(graph: Graph, values: int, carried: int, kept: Ints) -> None:
     graph.info[COLUMNS] = count
 
 
-@njit(cache=True, nogil=True)
-def sweep(program: Program, graphs: Any, number: int, must: int) -> None:
+@njit(cache=True, nogil=True, _nrt=False)
+def sweep(program: Program, graphs: Graphs, number: int, must: int) -> None:
     """Drop columns that no open holder needs, when more than half are such or they `must` go (1).
 
     A snapshot is dead when it is 0 for every open holder: all events before the earliest open
     window stand on dead snapshots alone.
     """
-    graph = graphs[number]
+    graph = graph_of(program, graphs, number)
     columns = graph.info[COLUMNS]
     holders = graph.column.shape[0]
-    kept = np.empty(columns, dtype=np.int64)
     alive = 0
     for j in range(columns):
         if graph.holder[j] == SNAPSHOT:
@@ -293,21 +223,23 @@ def sweep(program: Program, graphs: Any, number: int, must: int) -> None:
                 if graph.info[LATEST] == j:
                     graph.info[LATEST] = -1
         if graph.holder[j] != DEAD:
-            kept[alive] = j
+            graph.kept[alive] = j
             alive += 1
     if alive == columns or (alive > 0 and must == 0 and 2 * alive >= columns):
         return
-    values, carried = program.sets[number].values, program.sets[number].carried
     if alive > 0:
-        _keep_columns(graph, values, carried, kept[:alive])
+        _keep_columns(graph, program.sets[number].values, program.sets[number].carried, alive)
         return
-    cells, extremes = graph.table.shape[1], graph.table_least.shape[1]
-    fresh = empty_graph(min(graph.info[WIDTH], 64), values, carried, cells, extremes, holders)
-    fresh.column[:] = graph.column
-    graphs[number] = fresh
+    info = graph.info
+    info[WIDTH] = min(info[WIDTH], WIDE)
+    info[ROWS] = 1
+    info[UNTIL] = 0
+    info[BIG] = 0
+    info[OLD] = 0
+    clear(graph_of(program, graphs, number))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def earliest_start(program: Program, number: int, time: int) -> int:
     """Return the start of the earliest window of a set's that is open at a time."""
     earliest = FOREVER
@@ -320,10 +252,25 @@ def earliest_start(program: Program, number: int, time: int) -> int:
     return earliest
 
 
+@njit(cache=True, nogil=True, _nrt=False)
+def _keep_epoch(
+    program: Program, before: Graphs, info: Ints, graphs: Graphs, number: int, found: Ints
+) -> None:
+    """Let the present epoch of a graph that lay in `before` be the old one of the graph now."""
+    old, new = graph_at(program, before, number, info), graph_of(program, graphs, number)
+    passed = info[OLD]
+    kept = info[ROWS] - 1 - passed
+    for i in range(kept):
+        new.keys[i] = old.keys[passed + i]
+        copy_row(program, number, old, 1 + passed + i, new, 1 + i)
+    for i in range(found.shape[0]):
+        new.keys[kept + i] = found[i]
+
+
 @njit(cache=True, nogil=True)
 def next_epoch(
-    program: Program, graph: Graph, events: Events, number: int, begin: int, key_end: int
-) -> Graph:
+    program: Program, graphs: Graphs, events: Events, number: int, begin: int, key_end: int
+) -> Graphs:
     """Begin a new index: the present one becomes the old one, and the old one, all dead, goes.
 
     An epoch lasts until no window is open that was so at its first event. So two of them hold all
@@ -345,7 +292,8 @@ def next_epoch(
             low = middle + 1
         else:
             high = middle
-    graph.info[UNTIL] = low
+    info = graphs.info[number]
+    info[UNTIL] = low
     attribute = program.sets[number].previous
     inverted = program.sets[number].inverted != 0
     found = np.empty(low - begin, dtype=np.int64)
@@ -362,30 +310,11 @@ def next_epoch(
         if i == 0 or found[i] != found[different - 1]:
             found[different] = found[i]
             different += 1
-    old = graph.rows.shape[0] - 1 - graph.info[OLD]
-    count = 1 + old + different
-    keys = np.empty(count - 1, dtype=np.int64)
-    keys[:old] = graph.keys[graph.info[OLD] :]
-    keys[old:] = found[:different]
-    rows = np.zeros((count, graph.rows.shape[1]))
-    row_powers = np.zeros((count, graph.rows.shape[1]), dtype=np.int32)
-    row_least = np.full((count, graph.row_least.shape[1]), FOREVER)
-    rows[0] = graph.rows[0]
-    row_powers[0] = graph.row_powers[0]
-    row_least[0] = graph.row_least[0]
-    rows[1 : 1 + old] = graph.rows[1 + graph.info[OLD] :]
-    row_powers[1 : 1 + old] = graph.row_powers[1 + graph.info[OLD] :]
-    row_least[1 : 1 + old] = graph.row_least[1 + graph.info[OLD] :]
-    graph.info[OLD] = old
-    return Graph(
-        graph.info,
-        graph.table,
-        graph.table_powers,
-        graph.table_least,
-        rows,
-        row_powers,
-        row_least,
-        keys,
-        graph.holder,
-        graph.column,
+    old = info[ROWS] - 1 - info[OLD]
+    before, left = graphs, info.copy()
+    graphs = with_block(
+        program, graphs, number, info[WIDTH], 1 + old + different, info[FORMS], ROWS_GO
     )
+    _keep_epoch(program, before, left, graphs, number, found[:different])
+    info[OLD] = old
+    return graphs

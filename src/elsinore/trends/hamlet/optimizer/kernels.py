@@ -12,16 +12,22 @@ from numba.extending import intrinsic
 
 from elsinore.trends.hamlet.layout import (
     COLUMNS,
+    COUNTED,
+    DIGITS,
+    EVERY,
     PLAIN,
     SNAPSHOT,
+    SOME,
     Actions,
     Doubles,
     Events,
+    Graphs,
     Mode,
     Program,
     Words,
     Work,
 )
+from elsinore.trends.hamlet.storage.kernels import graph_of
 
 SAMPLE = 16  # events of a burst that the optimizer looks at, about
 
@@ -39,19 +45,26 @@ def cycles(typing_context: Any) -> Any:  # noqa: ARG001
     return types.int64(), generate
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def read_cycles() -> int:
     """Return the processor's cycle counter, to be compared with a clock."""
     return cycles()
 
 
-@njit(cache=True, nogil=True)
-def has(mask: Words, base: int, group: int) -> bool:
-    """Return whether a mask that begins at word `base` has the bit of a group."""
-    return (mask[base + (group >> 6)] >> np.uint64(group & 63)) & np.uint64(1) != 0
+@njit(cache=True, nogil=True, _nrt=False)
+def has(mask: Words, group: int) -> bool:
+    """Return whether a mask has the bit of a group."""
+    return (mask[group >> 6] >> np.uint64(group & 63)) & np.uint64(1) != 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
+def takes(actions: Actions, entry: int, group: int) -> bool:
+    """Return whether a group takes an entry's events."""
+    word = actions.mask[actions.entries[entry].masks + (group >> 6)]
+    return (word >> np.uint64(group & 63)) & np.uint64(1) != 0
+
+
+@njit(cache=True, nogil=True, _nrt=False)
 def relation_of(actions: Actions, entry: int, shared: Words) -> int:
     """Return whether none (0), some (1) or all (2) of the groups that share take an event."""
     base = actions.entries[entry].masks
@@ -64,7 +77,7 @@ def relation_of(actions: Actions, entry: int, shared: Words) -> int:
     return (2 if every else 1) if some else 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def any_of(mask: Words) -> bool:
     """Return whether a mask has a bit."""
     found = np.uint64(0)
@@ -73,7 +86,7 @@ def any_of(mask: Words) -> bool:
     return found != 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def snapshots_at_events(
     actions: Actions, events: Events, low: int, high: int, shared: Words
 ) -> int:
@@ -92,7 +105,7 @@ def snapshots_at_events(
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def has_others(actions: Actions, entry: int, shared: Words) -> bool:
     """Return whether groups that do not share take an event."""
     base = actions.entries[entry].masks
@@ -102,47 +115,53 @@ def has_others(actions: Actions, entry: int, shared: Words) -> bool:
     return others != 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def shared_cost(
     cost: Doubles,
     b: float,
-    g: float,
+    inserting: float,
     n: float,
     k: float,
     p: float,
     created: float,
     propagated: float,
     depth: float,
+    forms: bool,
 ) -> float:
-    """Return what it costs to share a burst; the slow form is `CostModel.shared`."""
+    """Return what it costs to share a burst; the slow form is `benefit.shared`.
+
+    A graphlet is its burst, so g is b; inserting: b * log2(g).
+    """
     return (
         cost[0]
-        + cost[1] * b
-        + cost[2] * b * math.log2(max(g, 1.0))
-        + cost[3] * b * n * propagated
-        + cost[4] * b * depth * propagated
-        + cost[5] * created * k * g * p
-        + cost[6] * created * k * propagated
-        + cost[7] * k
+        + (cost[1] + cost[2] * forms) * b
+        + cost[3] * inserting
+        + cost[4] * b * n * propagated
+        + cost[5] * b * depth * propagated
+        + cost[6] * created * k * b * p
+        + cost[7] * created * k * propagated
+        + cost[8] * k
     )
 
 
-@njit(cache=True, nogil=True)
-def separate_cost(cost: Doubles, b: float, g: float, n: float, k: float, depth: float) -> float:
+@njit(cache=True, nogil=True, _nrt=False)
+def separate_cost(
+    cost: Doubles, b: float, inserting: float, n: float, k: float, depth: float
+) -> float:
     """Return what it costs to process a burst for k holders one by one."""
     return (
-        cost[8] * k * b * math.log2(max(g, 1.0))
-        + cost[9] * k * b * n
-        + cost[10] * k * b * depth
-        + cost[11] * k
-        + cost[12] * b
+        cost[9] * k * inserting
+        + cost[10] * k * b * n
+        + cost[11] * k * b * depth
+        + cost[12] * k
+        + cost[13] * b
     )
 
 
-@njit(cache=True, nogil=True)
-def weigh(program: Program, work: Work, graphs: Any, number: int) -> None:
+@njit(cache=True, nogil=True, _nrt=False)
+def weigh(program: Program, work: Work, graphs: Graphs, number: int) -> None:
     """Count for each group of a set its open holders that have no column of their own."""
-    graph = graphs[number]
+    graph = graph_of(program, graphs, number)
     begin = program.sets[number].groups
     work.weight[begin : program.sets[number + 1].groups] = 0
     base = program.sets[number].holders
@@ -159,12 +178,12 @@ def weigh(program: Program, work: Work, graphs: Any, number: int) -> None:
             work.weight[begin + program.members[member].group] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def decide(
     program: Program,
     actions: Actions,
     work: Work,
-    graphs: Any,
+    graphs: Graphs,
     events: Events,
     mode: Mode,
     number: int,
@@ -182,9 +201,10 @@ def decide(
     words = program.sets[number + 1].words - program.sets[number].words
     groups = program.sets[number + 1].groups - program.sets[number].groups
     weight = work.weight[program.sets[number].groups : program.sets[number + 1].groups]
-    graph = graphs[number]
+    graph = graph_of(program, graphs, number)
     ones = ~np.uint64(0)
-    b = high - low
+    size = high - low
+    b = np.float64(size)
     plain = program.sets[number].adjacent == PLAIN
     n = np.float64(high - work.bursts[number].oldest)
     depth = np.float64(program.sets[number].values)
@@ -196,94 +216,126 @@ def decide(
                 standing += 1
     p = program.sets[number].predecessors
     cost = mode.cost
-    if groups == 1:
-        k = weight[0]
-        shared[0] = np.uint64(1)
-        benefit = separate_cost(cost, b, b, n, k, depth) - shared_cost(
-            cost, b, b, n, k, p, 1.0, standing + 1.0, depth
-        )
-        if benefit <= 0.0:
-            shared[0] = np.uint64(0)
-        return benefit
-    stride = 1 if b <= SAMPLE else b // SAMPLE
-    looked = 0
-    every = np.empty(words, dtype=np.uint64)
-    some = np.zeros(words, dtype=np.uint64)
-    every[:] = ones
+    inserting = 0.0
+    if cost[3] != 0.0 or cost[9] != 0.0:
+        inserting = b * math.log2(max(b, 1.0))
+    forms = not plain or program.sets[number].values > 1 or program.sets[number].carried > 0
     uniform = True
-    last = events.listed[low].entry
-    i = low
-    while i < high:
-        entry = events.listed[i].entry
-        looked += 1
-        if looked == 1 or entry != last:
-            uniform &= looked == 1
-            last = entry
-            base = actions.entries[entry].masks
-            for w in range(words):
-                every[w] &= actions.mask[base + w]
-                some[w] |= actions.mask[base + w]
-        i += stride
+    first = events.listed[low].entry
+    for i in range(low + 1, high):
+        uniform &= events.listed[i].entry == first
+    if groups == 1 or (uniform and actions.entries[first].everyone != 0):
+        k = 0.0
+        for g in range(groups):
+            k += weight[g]
+        benefit = separate_cost(cost, b, inserting, n, k, depth) - shared_cost(
+            cost, b, inserting, n, k, p, 1.0, standing + 1.0, depth, forms
+        )
+        if benefit > 0.0:
+            shared[:] = ones
+        return benefit
+    every, some, counted = work.masks[EVERY], work.masks[SOME], work.masks[COUNTED:]
+    stride = 1 if size <= SAMPLE else size // SAMPLE
+    every[:] = ones
+    some[:] = np.uint64(0)
+    for i in range(low, low + 1 if uniform else high, stride):
+        base = actions.entries[events.listed[i].entry].masks
+        for w in range(words):
+            every[w] &= actions.mask[base + w]
+            some[w] |= actions.mask[base + w]
     together = 0
     heaviest = -1
     for g in range(groups):
-        if has(some, 0, g) and (heaviest < 0 or weight[g] > weight[heaviest]):
+        if has(some, g) and (heaviest < 0 or weight[g] > weight[heaviest]):
             heaviest = g
-        if has(every, 0, g):
+        if has(every, g):
             together += weight[g]
-    like_all = together >= weight[heaviest]
-    shared[:] = every
-    k = together
+    for w in range(words):
+        shared[w] = every[w]
+    k = np.float64(together)
     events_created = 0.0
     if not uniform:
+        forms = True
+        like_all = together >= weight[heaviest]
         # bit-sliced counters, up to 7, of the events at which each group differs from the most
-        counted = np.zeros((3, words), dtype=np.uint64)
-        i = low
-        while i < high:
-            base = actions.entries[events.listed[i].entry].masks
+        counted[:] = np.uint64(0)
+        for i in range(low, high, stride):
+            entry = events.listed[i].entry
+            base = actions.entries[entry].masks
             flip = np.uint64(0)
-            if like_all or has(actions.mask, base, heaviest):
+            if like_all or takes(actions, entry, heaviest):
                 flip = ones
             for w in range(words):
                 carry = actions.mask[base + w] ^ flip
-                for plane in range(3):
+                for plane in range(DIGITS):
                     before = counted[plane, w]
                     counted[plane, w] = before ^ carry
                     carry &= before
-                for plane in range(3):
+                for plane in range(DIGITS):
                     counted[plane, w] |= carry
-            i += stride
-        k = 0
         for w in range(words):
             shared[w] = ~(counted[0, w] | counted[1, w] | counted[2, w])
+        k = 0.0
         for g in range(groups):
-            if has(shared, 0, g):
+            if has(shared, g):
                 k += weight[g]
+        base_cost = shared_cost(cost, b, inserting, n, k, p, 1.0, standing + 1.0, depth, forms)
+        asked = np.uint64(0)  # for which numbers of events the next two are known
+        weights = work.worth
         for g in range(groups):
-            if weight[g] == 0 or has(shared, 0, g) or not has(some, 0, g):
-                continue
             bit = np.uint64(g & 63)
             w = g >> 6
-            differs = 0.0
-            for plane in range(3):
-                differs += np.float64((counted[plane, w] >> bit) & np.uint64(1)) * (1 << plane)
-            differs *= stride
-            with_it = shared_cost(
-                cost, b, b, n, k + weight[g], p, 1.0 + differs, standing + 1.0 + differs, depth
-            )
-            without = shared_cost(cost, b, b, n, k, p, 1.0, standing + 1.0, depth) + separate_cost(
-                cost, b, b, n, weight[g], depth
-            )
-            if with_it < without:
+            if weight[g] == 0 or has(shared, g) or not has(some, g):
+                continue
+            digits = np.int64(0)
+            for plane in range(DIGITS):
+                digits += np.int64((counted[plane, w] >> bit) & np.uint64(1)) << plane
+            known = np.uint64(1) << np.uint64(digits)
+            if asked & known == 0:
+                asked |= known
+                # what it saves to share a group that differs so often is linear in its holders
+                differs = np.float64(digits * stride)
+                nobody = base_cost - shared_cost(
+                    cost,
+                    b,
+                    inserting,
+                    n,
+                    k,
+                    p,
+                    1.0 + differs,
+                    standing + 1.0 + differs,
+                    depth,
+                    forms,
+                )
+                one = (
+                    base_cost
+                    + separate_cost(cost, b, inserting, n, 1.0, depth)
+                    - separate_cost(cost, b, inserting, n, 0.0, depth)
+                    - shared_cost(
+                        cost,
+                        b,
+                        inserting,
+                        n,
+                        k + 1.0,
+                        p,
+                        1.0 + differs,
+                        standing + 1.0 + differs,
+                        depth,
+                        forms,
+                    )
+                )
+                weights[digits, 0] = nobody
+                weights[digits, 1] = one - nobody
+            if weights[digits, 0] + weights[digits, 1] * weight[g] > 0.0:
                 shared[w] |= np.uint64(1) << bit
-                events_created = max(events_created, differs)
-        k = 0
+                events_created = max(events_created, np.float64(digits * stride))
+        k = 0.0
         for g in range(groups):
-            if has(shared, 0, g):
+            if has(shared, g):
                 k += weight[g]
     created = 1.0 + events_created
-    benefit = separate_cost(cost, b, b, n, k, depth) - shared_cost(
-        cost, b, b, n, k, p, created, standing + created, depth
+    benefit = separate_cost(cost, b, inserting, n, k, depth) - shared_cost(
+        cost, b, inserting, n, k, p, created, standing + created, depth, forms
     )
     if benefit <= 0.0:
         shared[:] = np.uint64(0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba import njit
 
 from elsinore.numeric.kernels import scale
@@ -17,20 +15,23 @@ from elsinore.trends.hamlet.layout import (
     NOW,
     ONE,
     SHARED,
+    TOTAL,
     VALUE,
     WIDTH,
     Events,
+    Graphs,
     Program,
     Work,
 )
+from elsinore.trends.hamlet.storage.kernels import graph_of
 
 
-@njit(cache=True, nogil=True)
-def refresh(program: Program, work: Work, graphs: Any, state: int) -> None:
+@njit(cache=True, nogil=True, _nrt=False)
+def refresh(program: Program, work: Work, graphs: Graphs, state: int) -> None:
     """Bring the cells of a fine node up to what its graph says."""
     work.flags[state].stale = 0
     number = program.states[state].home
-    graph = graphs[number]
+    graph = graph_of(program, graphs, number)
     width = graph.info[WIDTH]
     first = program.states[state].field
     for lane in range(program.kinds[program.states[state].window].overlap):
@@ -39,27 +40,27 @@ def refresh(program: Program, work: Work, graphs: Any, state: int) -> None:
         for f in range(program.states[state + 1].field - first):
             value, power = 0.0, 0
             if column >= 0:
-                value = graph.rows[0, f * width + column]
-                power = graph.row_powers[0, f * width + column]
+                value = graph.rows[f * width + column]
+                power = graph.row_powers[f * width + column]
             elif column == SHARED:
                 value, power = value_of(
-                    program, graph, number, graph.rows, graph.row_powers, 0, state, lane, f
+                    program, graph, number, graph.rows, graph.row_powers, TOTAL, state, lane, f
                 )
             work.cells[NOW, program.fields[first + f].address + lane] = value
             work.powers[NOW, program.fields[first + f].address + lane] = power
         for x in range(program.states[state + 1].extreme - program.states[state].extreme):
             best = FOREVER
             if column >= 0:
-                best = graph.row_least[0, x * width + column]
+                best = graph.row_least[x * width + column]
             elif column == SHARED:
                 best = least_of(
-                    program, graph, number, graph.rows, graph.row_least, 0, state, lane, x
+                    program, graph, number, graph.rows, graph.row_least, TOTAL, state, lane, x
                 )
             work.least[NOW, program.extremes[program.states[state].extreme + x].least + lane] = best
 
 
-@njit(cache=True, nogil=True)
-def gather(program: Program, work: Work, graphs: Any, state: int) -> None:
+@njit(cache=True, nogil=True, _nrt=False)
+def gather(program: Program, work: Work, graphs: Graphs, state: int) -> None:
     """Add up what comes to a state from the start and from the other states right before it.
 
     The sums are the state's in the row INPUT.
@@ -96,7 +97,7 @@ def gather(program: Program, work: Work, graphs: Any, state: int) -> None:
             )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def contribution(events: Events, row: int, what: int) -> float:
     """Return what an event adds to a sum for each trend that holds it."""
     if what == NOTHING:
@@ -109,7 +110,7 @@ def contribution(events: Events, row: int, what: int) -> float:
     return 1.0 if (what - VALUE) & 1 == 1 else events.values[attribute, row]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def own_rank(events: Events, row: int, ranked: int) -> int:
     """Return an event's rank for an extreme, inverted for the greatest; FOREVER where none."""
     if ranked < 0 or events.ordered[ranked >> 1, row] == 0:
@@ -118,8 +119,10 @@ def own_rank(events: Events, row: int, ranked: int) -> int:
     return ~rank if ranked & 1 == 1 else rank
 
 
-@njit(cache=True, nogil=True)
-def touch(program: Program, work: Work, graphs: Any, events: Events, state: int, row: int) -> None:
+@njit(cache=True, nogil=True, _nrt=False)
+def touch(
+    program: Program, work: Work, graphs: Graphs, events: Events, state: int, row: int
+) -> None:
     """Let an event take a coarse state; what it adds waits for the end of the moment."""
     gather(program, work, graphs, state)
     if work.flags[state].is_touched == 0:
@@ -148,7 +151,7 @@ def touch(program: Program, work: Work, graphs: Any, events: Events, state: int,
             work.least[ADDED, place] = min(work.least[ADDED, place], best)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def apply(program: Program, work: Work) -> None:
     """Add to the coarse states what the present moment's events brought."""
     for i in range(work.touched[-1]):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
@@ -15,22 +13,31 @@ from elsinore.trends.hamlet.layout import (
     DEAD,
     EMPTY,
     FOREVER,
+    IF_MANY,
     NOW,
     PLAIN,
     SHARED,
     Events,
+    Graphs,
     Out,
     Program,
     Work,
 )
 from elsinore.trends.hamlet.states.kernels import refresh
+from elsinore.trends.hamlet.storage.kernels import graph_of
 
 
 @njit(cache=True, nogil=True)
-def _more_rows(out: Out) -> Out:
-    """Return the results with room for more."""
+def with_room(program: Program, out: Out) -> Out:
+    """Return the results with room for those of all windows that can be open at once."""
+    most = 0
+    for kind in range(program.kinds.shape[0] - 1):
+        one, after = program.kinds[kind], program.kinds[kind + 1]
+        most += one.overlap * (after.kind_queries - one.kind_queries)
     count = out.place.shape[0]
-    size = 2 * count + 64
+    if out.used[0] + most <= count:
+        return out
+    size = 2 * count + most + 64
     place = np.zeros((size, 3), dtype=np.int64)
     cells = np.zeros((size, out.cells.shape[1]))
     powers = np.zeros((size, out.cells.shape[1]), dtype=np.int32)
@@ -42,14 +49,14 @@ def _more_rows(out: Out) -> Out:
     return Out(out.used, place, cells, powers, extremes, out.record, out.benefit)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _close(
-    program: Program, work: Work, graphs: Any, kind: int, window: int, key: int, out: Out
-) -> Out:
+    program: Program, work: Work, graphs: Graphs, kind: int, window: int, key: int, out: Out
+) -> None:
     """Give out what a key has in one window, and empty the window."""
     lane = window % program.kinds[kind].overlap
     if work.opened[program.kinds[kind].openings + lane] == 0.0:
-        return out
+        return
     for k in range(program.kinds[kind].kind_queries, program.kinds[kind + 1].kind_queries):
         query = program.lists[k]
         found = False
@@ -62,8 +69,6 @@ def _close(
             )
         if not found:
             continue
-        if out.used[0] == out.place.shape[0]:
-            out = _more_rows(out)
         at = out.used[0]
         out.used[0] += 1
         out.place[at, 0] = query
@@ -89,11 +94,10 @@ def _close(
     for s in range(program.kinds[kind].kind_states, program.kinds[kind + 1].kind_states):
         _empty_lane(program, work, graphs, program.lists[s], lane)
     work.opened[program.kinds[kind].openings + lane] = 0.0
-    return out
 
 
-@njit(cache=True, nogil=True)
-def _empty_lane(program: Program, work: Work, graphs: Any, state: int, lane: int) -> None:
+@njit(cache=True, nogil=True, _nrt=False)
+def _empty_lane(program: Program, work: Work, graphs: Graphs, state: int, lane: int) -> None:
     number = program.states[state].home
     for f in range(program.states[state].field, program.states[state + 1].field):
         work.cells[NOW, program.fields[f].address + lane] = 0.0
@@ -105,7 +109,7 @@ def _empty_lane(program: Program, work: Work, graphs: Any, state: int, lane: int
     work.flags[state].dirty = 1
     if program.sets[number].adjacent == PLAIN:
         return
-    graph = graphs[number]
+    graph = graph_of(program, graphs, number)
     base = program.sets[number].set_cell
     holder = program.fields[program.states[state].field].address - base + lane
     if graph.column[holder] >= 0:
@@ -115,21 +119,21 @@ def _empty_lane(program: Program, work: Work, graphs: Any, state: int, lane: int
     graph.column[holder] = EMPTY
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def advance(
     program: Program,
     work: Work,
-    graphs: Any,
+    graphs: Graphs,
     events: Events,
     time: int,
     key: int,
     done: int,
     until: int,
     out: Out,
-) -> Out:
+) -> None:
     """Close the windows that end at or before a time, and open those that hold it.
 
-    A window is opened only if it is wanted. At FOREVER all are closed.
+    A window is opened only if it is wanted. At FOREVER all are closed. `out` has room.
     """
     edge = FOREVER
     closed = False
@@ -150,7 +154,7 @@ def advance(
                 )
         for window in range(work.open[kind].first, work.open[kind].last + 1):
             if window < first:
-                out = _close(program, work, graphs, kind, window, key, out)
+                _close(program, work, graphs, kind, window, key, out)
                 closed = True
         opened = False
         for window in range(max(first, work.open[kind].last + 1), last + 1):
@@ -170,7 +174,7 @@ def advance(
     for number in range(program.sets.shape[0] - 1):
         work.weight[program.sets[number].groups] = -1
         if program.sets[number].adjacent != PLAIN and closed:
-            sweep(program, graphs, number, 0)
+            sweep(program, graphs, number, IF_MANY)
         if time != FOREVER:
             earliest = earliest_start(program, number, time)
             while (
@@ -178,4 +182,3 @@ def advance(
                 and events.times[events.listed[work.bursts[number].oldest].row] < earliest
             ):
                 work.bursts[number].oldest += 1
-    return out

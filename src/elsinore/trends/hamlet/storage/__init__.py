@@ -1,0 +1,1 @@
+"""Where the graphs of all sets lie in memory."""

@@ -1,0 +1,277 @@
+"""The graphs of all sets in three arrays: made, found and given more room.
+
+A graph's parts lie one after another in a block. A graph that needs more room gets a new block at
+the end; where the arrays end, the blocks in use move together into longer ones.
+
+Nothing that makes arrays may call what is compiled without reference counts and gets arrays from
+it: nobody would have counted them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from elsinore.trends.hamlet.layout import (
+    AT,
+    AT_INTS,
+    COLUMNS,
+    DEAD,
+    EMPTY,
+    FOREVER,
+    FORMS,
+    INFO,
+    LATEST,
+    ROWS,
+    ROWS_STAY,
+    WIDTH,
+    Graph,
+    Graphs,
+    Ints,
+    Program,
+)
+
+FIRST_WIDTH = 4
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _cells(program: Program, number: int) -> tuple[int, int, int]:
+    """Return the cells, extremes and holders of a set."""
+    one, after = program.sets[number], program.sets[number + 1]
+    return (
+        after.set_cell - one.set_cell,
+        after.set_least - one.set_least,
+        after.holders - one.holders,
+    )
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _size(program: Program, number: int, width: int, rows: int, forms: int) -> tuple[int, int]:
+    """Return how many numbers, and how many integers, a graph takes."""
+    cells, extremes, holders = _cells(program, number)
+    values, carried = program.sets[number].values, program.sets[number].carried
+    return (
+        width * (cells + values * (rows + 1 + forms)),
+        2 * holders + rows + width * (extremes + carried * (rows + 2 + forms) + values + 3),
+    )
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def graph_at(program: Program, graphs: Graphs, number: int, info: Ints) -> Graph:
+    """Return the graph of a set that lies where `info` says."""
+    width, rows, forms = info[WIDTH], info[ROWS], info[FORMS]
+    cells, extremes, holders = _cells(program, number)
+    wide = program.sets[number].values * width
+    wide_least = program.sets[number].carried * width
+    table = info[AT]
+    row = table + width * cells
+    unit = row + rows * wide
+    form = unit + wide
+    end = form + forms * wide
+    column = info[AT_INTS]
+    chosen = column + holders
+    keys = chosen + holders
+    table_least = keys + rows
+    row_least = table_least + width * extremes
+    unit_least = row_least + rows * wide_least
+    form_least = unit_least + wide_least
+    what = form_least + forms * wide_least
+    ranked = what + wide
+    group = ranked + wide_least
+    holder = group + width
+    kept = holder + width
+    doubles, codes, ints = graphs.doubles, graphs.codes, graphs.ints
+    return Graph(
+        info,
+        doubles[table:row].reshape((width, cells)),
+        codes[table:row].reshape((width, cells)),
+        ints[table_least:row_least].reshape((width, extremes)),
+        doubles[row:unit],
+        codes[row:unit],
+        ints[row_least:unit_least],
+        ints[keys : keys + rows - 1],
+        ints[holder:kept],
+        ints[column:chosen],
+        doubles[unit:form],
+        codes[unit:form],
+        ints[unit_least:form_least],
+        doubles[form:end],
+        codes[form:end],
+        ints[form_least:what],
+        ints[what:ranked],
+        ints[ranked:group],
+        ints[group:holder],
+        ints[kept : kept + width],
+        ints[chosen:keys],
+    )
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def graph_of(program: Program, graphs: Graphs, number: int) -> Graph:
+    """Return the graph of a set, as long as it gets no more room."""
+    return graph_at(program, graphs, number, graphs.info[number])
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def clear(graph: Graph) -> None:
+    """Make a graph one without columns, its index without ranks."""
+    graph.table[:] = 0.0
+    graph.table_powers[:] = 0
+    graph.table_least[:] = FOREVER
+    graph.rows[:] = 0.0
+    graph.row_powers[:] = 0
+    graph.row_least[:] = FOREVER
+    graph.holder[:] = DEAD
+    graph.info[COLUMNS] = 0
+    graph.info[LATEST] = -1
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _begin(program: Program, graphs: Graphs, number: int) -> None:
+    graph = graph_of(program, graphs, number)
+    clear(graph)
+    graph.column[:] = EMPTY
+
+
+@njit(cache=True, nogil=True)
+def new_graphs(program: Program) -> Graphs:
+    """Return an empty graph for each set."""
+    sets = program.sets.shape[0] - 1
+    info = np.zeros((sets, INFO), dtype=np.int64)
+    at, at_ints = np.int64(0), np.int64(0)
+    for number in range(sets):
+        info[number, WIDTH] = FIRST_WIDTH
+        info[number, ROWS] = 1
+        info[number, FORMS] = 1
+        info[number, AT] = at
+        info[number, AT_INTS] = at_ints
+        doubles, ints = _size(program, number, FIRST_WIDTH, 1, 1)
+        at += doubles
+        at_ints += ints
+    graphs = Graphs(
+        info,
+        np.array([at, at_ints]),
+        np.zeros(at),
+        np.zeros(at, dtype=np.int32),
+        np.zeros(at_ints, dtype=np.int64),
+    )
+    for number in range(sets):
+        _begin(program, graphs, number)
+    return graphs
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _move(program: Program, graphs: Graphs, longer: Graphs) -> None:
+    """Move all blocks into longer arrays, one after another."""
+    info, used = graphs.info, graphs.used
+    used[:] = 0
+    for number in range(info.shape[0]):
+        size, size_ints = _size(
+            program, number, info[number, WIDTH], info[number, ROWS], info[number, FORMS]
+        )
+        old, old_ints = info[number, AT], info[number, AT_INTS]
+        for i in range(size):
+            longer.doubles[used[0] + i] = graphs.doubles[old + i]
+            longer.codes[used[0] + i] = graphs.codes[old + i]
+        for i in range(size_ints):
+            longer.ints[used[1] + i] = graphs.ints[old_ints + i]
+        info[number, AT] = used[0]
+        info[number, AT_INTS] = used[1]
+        used[0] += size
+        used[1] += size_ints
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _settle(
+    program: Program, graphs: Graphs, number: int, before: Graphs, info: Ints, index: int
+) -> None:
+    """Make the graph in a new block the one that lay in `before` as `info` said.
+
+    Of its rows the total is taken, and the others if they are to stay.
+    """
+    old, new = graph_at(program, before, number, info), graph_of(program, graphs, number)
+    columns, latest = info[COLUMNS], info[LATEST]
+    clear(new)
+    new.info[COLUMNS] = columns
+    new.info[LATEST] = latest
+    for holder in range(new.column.shape[0]):
+        new.column[holder] = old.column[holder]
+    for j in range(columns):
+        new.holder[j] = old.holder[j]
+        for cell in range(new.table.shape[1]):
+            new.table[j, cell] = old.table[j, cell]
+            new.table_powers[j, cell] = old.table_powers[j, cell]
+        for cell in range(new.table_least.shape[1]):
+            new.table_least[j, cell] = old.table_least[j, cell]
+    if index == ROWS_STAY:
+        for i in range(new.keys.shape[0]):
+            new.keys[i] = old.keys[i]
+    for row in range(info[ROWS] if index == ROWS_STAY else 1):
+        copy_row(program, number, old, row, new, row)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def copy_row(program: Program, number: int, old: Graph, row: int, new: Graph, place: int) -> None:
+    """Copy a row of one graph into another that is as wide at least."""
+    width, wide = old.info[WIDTH], new.info[WIDTH]
+    values, carried = program.sets[number].values, program.sets[number].carried
+    columns = min(width, wide)
+    for part in range(values):
+        source, target = (row * values + part) * width, (place * values + part) * wide
+        for j in range(columns):
+            new.rows[target + j] = old.rows[source + j]
+            new.row_powers[target + j] = old.row_powers[source + j]
+    for part in range(carried):
+        source, target = (row * carried + part) * width, (place * carried + part) * wide
+        for j in range(columns):
+            new.row_least[target + j] = old.row_least[source + j]
+
+
+@njit(cache=True, nogil=True)
+def with_block(
+    program: Program, graphs: Graphs, number: int, width: int, rows: int, forms: int, index: int
+) -> Graphs:
+    """Move a set's graph into a block for one of that size; return where the graphs are now.
+
+    `index`: whether of its rows not only the total stays; then as many as there are are wanted.
+    """
+    before, info, used = graphs, graphs.info, graphs.used
+    old = info[number].copy()
+    doubles, ints = _size(program, number, width, rows, forms)
+    if used[0] + doubles > graphs.doubles.shape[0] or used[1] + ints > graphs.ints.shape[0]:
+        needed, needed_ints = np.int64(0), np.int64(0)
+        for other in range(info.shape[0]):
+            size, size_ints = _size(
+                program, other, info[other, WIDTH], info[other, ROWS], info[other, FORMS]
+            )
+            needed += size
+            needed_ints += size_ints
+        graphs = Graphs(
+            info,
+            used,
+            np.zeros(2 * needed + doubles),
+            np.zeros(2 * needed + doubles, dtype=np.int32),
+            np.zeros(2 * needed_ints + ints, dtype=np.int64),
+        )
+        _move(program, before, graphs)
+    info[number, AT] = used[0]
+    info[number, AT_INTS] = used[1]
+    info[number, WIDTH] = width
+    info[number, ROWS] = rows
+    info[number, FORMS] = forms
+    used[0] += doubles
+    used[1] += ints
+    _settle(program, graphs, number, before, old, index)
+    return graphs
+
+
+@njit(cache=True, nogil=True)
+def widened(program: Program, graphs: Graphs, number: int, columns: int, forms: int) -> Graphs:
+    """Return the graphs, that of a set with room for so many columns, and forms of a moment."""
+    width, there = graphs.info[number, WIDTH], graphs.info[number, FORMS]
+    if columns <= width and forms <= there:
+        return graphs
+    if columns > width:
+        width = max(columns, min(2 * width, columns + 64))
+    rows = graphs.info[number, ROWS]
+    return with_block(program, graphs, number, width, rows, max(forms, there), ROWS_STAY)
