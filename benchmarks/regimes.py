@@ -21,8 +21,8 @@ QUERIES = 60
 BURST = 120  # the paper's average burst in the stock data
 RUNS = 5
 COMMAND = "python -m benchmarks regimes"
-QUERY = """QUERY q{number} RETURN COUNT(*) PATTERN SEQ(X{number} x, B b+) WHERE b.v < {cut}
-WITHIN 2 seconds;"""
+QUERY = """QUERY q{number} RETURN COUNT(*), SUM(b.v) PATTERN SEQ(X{number} x, B b+)
+WHERE b.v < {cut} WITHIN 10 seconds;"""
 
 
 def events(count: int, restless: float) -> pa.Table:

@@ -142,6 +142,31 @@ def check_against_reference(
     return compared
 
 
+def check_modes(
+    workload: Workload, events: Sequence[ReferenceEvent], cost: CostModel | None = None
+) -> None:
+    """Compare what the shared graph gives when queries share with what it gives when none does."""
+    table = table_of(events)
+    for given in shared_units(workload, table):
+        for by_time in (True, False):
+            alone, _ = run_unit(given, table, sharing=Sharing.NEVER, by_time=by_time)
+            for sharing in (Sharing.ALWAYS, Sharing.DYNAMIC):
+                found, _ = run_unit(given, table, sharing=sharing, by_time=by_time, cost=cost)
+                for name, expected in alone.items():
+                    assert found[name].column_names == expected.column_names
+                    for column in expected.column_names:
+                        _assert_close(found[name].column(column), expected.column(column), name)
+
+
+def _assert_close(found: pa.ChunkedArray, expected: pa.ChunkedArray, name: str) -> None:
+    if not pa.types.is_floating(expected.type):
+        assert found == expected, name
+        return
+    for one, other in zip(found.to_pylist(), expected.to_pylist(), strict=True):
+        same = one is other if one is None or other is None else math.isclose(one, other)
+        assert same, (name, one, other)
+
+
 def _compare(query, events, table: pa.Table, by_time: bool, where: str) -> None:  # type: ignore[no-untyped-def]
     expected = {
         (row.group, row.window): row.values for row in reference(query, events, ordered=not by_time)

@@ -145,7 +145,7 @@ class BufferedTrends:
         elif self._one_slot:
             ready[present != self._current[0]] = FOREVER
         done = np.array([self._done.get(key, NEVER) for key in present.tolist()], dtype=np.int64)
-        totals = self._evaluator.evaluate(Part(table, bounds, done, ready))
+        totals = self._evaluator.evaluate(self._part(table, bounds, done, ready))
         if totals.num_rows:
             groups = table.column("group").to_numpy()[starts]
             codes = pa.array(groups[totals.column("key").to_numpy()], pa.int32())
@@ -167,6 +167,31 @@ class BufferedTrends:
             for key, bound in zip(present.tolist(), ready.tolist(), strict=True)
             if key in left
         }
+
+    def _part(
+        self,
+        table: pa.Table,
+        bounds: NDArray[np.int64],
+        done: NDArray[np.int64],
+        ready: NDArray[np.int64],
+    ) -> Part:
+        """Return all keys, and of their rows those that a window may hold that is ready."""
+        wanted = table.column("time").to_numpy() < np.repeat(self._last_end(ready), np.diff(bounds))
+        if wanted.all():
+            return Part(table, bounds, done, ready)
+        counted = np.concatenate(([0], np.cumsum(wanted)))
+        return Part(table.filter(pa.array(wanted)).combine_chunks(), counted[bounds], done, ready)
+
+    def _last_end(self, ready: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each key the end of its last window that is ready."""
+        last = np.full(len(ready), NEVER)
+        for window in {one.query.window for one in self.unit.members}:
+            if window is None:  # ready at the end of the stream
+                continue
+            bound = np.where(ready == FOREVER, 0, ready)
+            index = (bound - window.origin - window.within) // window.step
+            last = np.maximum(last, window.origin + index * window.step + window.within)
+        return np.where(ready == FOREVER, FOREVER, last)
 
     def _needed(self, ready: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for each key the start of its earliest open window."""

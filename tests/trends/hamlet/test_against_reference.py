@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from elsinore.language import parse_workload
 from elsinore.model import Workload
 from elsinore.trends.hamlet import CalibratedCost, CostModel, PaperCost
 from elsinore.trends.reference import ReferenceEvent
-from support.hamlet import check_against_reference
+from support.hamlet import check_against_reference, check_modes
 from support.trends import ATTRIBUTES, event_streams, trend_cases
 
 often = settings(
@@ -110,3 +111,30 @@ def test_streams_that_know_nothing_of_the_queries(
     workload: Workload, events: list[ReferenceEvent], cost: CostModel
 ) -> None:
     check_against_reference(workload, events, cost)
+
+
+@often
+@given(
+    workloads(), st.integers(0, 2**32 - 1), st.integers(50, 400), st.sampled_from((1, 4, 12)), COSTS
+)
+def test_long_streams_come_out_alike_in_every_mode(
+    workload: Workload, seed: int, size: int, apart: int, cost: CostModel
+) -> None:
+    check_modes(workload, long_stream(seed, size, apart), cost)
+
+
+def long_stream(seed: int, size: int, apart: int) -> list[ReferenceEvent]:
+    """Return many bursts, each `apart` events of B long on average; no trend can be built here."""
+    random = np.random.default_rng(seed)
+    events = []
+    for second in np.cumsum(random.random(size) < 0.8).tolist():
+        name = "B" if random.random() > 1 / (apart + 1) else str(random.choice(list("ACD")))
+        attributes = {
+            "v": None if random.random() < 0.05 else int(random.integers(0, 4)),
+            "w": None if random.random() < 0.05 else float(random.integers(0, 4)) / 2,
+            "s": None,
+            "g": "x",
+            "k": 1,
+        }
+        events.append(ReferenceEvent(second * 1_000_000, name, attributes))
+    return events

@@ -28,7 +28,7 @@ class BurstStatistics:
     created: float  # s_c, snapshots created
     propagated: float  # s_p, snapshots propagated
     depth: float = 1.0
-    forms: bool = False  # whether each event has a form: sums, order or snapshots ask for it
+    forms: bool = False  # whether events need forms that they would not need alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Coefficients:
 
     fixed: float = 0.0  # each shared burst
     event: float = 0.0  # b
-    form: float = 0.0  # b, where each event has a form
+    form: float = 0.0  # b, where events need forms only to be shared
     insert: float = 0.0  # b * log2(g)
     scan: float = 0.0  # b * n * s_p
     propagate: float = 0.0  # b * depth * s_p

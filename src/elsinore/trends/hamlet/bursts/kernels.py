@@ -668,6 +668,13 @@ def _snapshot_event(
             for x in range(carried):
                 least[(at * carried + x) * width + c] = FOREVER
     if found:
+        # forms of the moment so far know nothing of the new column
+        for other in range(at + 1):
+            for v in range(values):
+                form[(other * values + v) * width + new] = 0.0
+                powers[(other * values + v) * width + new] = 0
+            for x in range(carried):
+                least[(other * carried + x) * width + new] = FOREVER
         graph.holder[new] = SNAPSHOT
         graph.info[COLUMNS] = new + 1
         form[at * values * width + new] = 1.0

@@ -219,10 +219,11 @@ def decide(
     inserting = 0.0
     if cost[3] != 0.0 or cost[9] != 0.0:
         inserting = b * math.log2(max(b, 1.0))
-    forms = not plain or program.sets[number].values > 1 or program.sets[number].carried > 0
+    forms = plain and (program.sets[number].values > 1 or program.sets[number].carried > 0)
     uniform = True
     first = events.listed[low].entry
-    for i in range(low + 1, high):
+    stride = 1 if size <= SAMPLE else size // SAMPLE
+    for i in range(low, high, stride):
         uniform &= events.listed[i].entry == first
     if groups == 1 or (uniform and actions.entries[first].everyone != 0):
         k = 0.0
@@ -235,7 +236,6 @@ def decide(
             shared[:] = ones
         return benefit
     every, some, counted = work.masks[EVERY], work.masks[SOME], work.masks[COUNTED:]
-    stride = 1 if size <= SAMPLE else size // SAMPLE
     every[:] = ones
     some[:] = np.uint64(0)
     for i in range(low, low + 1 if uniform else high, stride):
@@ -255,7 +255,7 @@ def decide(
     k = np.float64(together)
     events_created = 0.0
     if not uniform:
-        forms = True
+        forms = plain
         like_all = together >= weight[heaviest]
         # bit-sliced counters, up to 7, of the events at which each group differs from the most
         counted[:] = np.uint64(0)
