@@ -52,7 +52,7 @@ DULL = 3  # after so many bursts not worth sharing nothing is decided
 NAP = 256  # for so many of the key's events
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, _nrt=False)
 def benefit(
     length: float, touched: float, eager: float, lazy: float, settling: float, boundary: float
 ) -> float:
@@ -101,13 +101,13 @@ def decide_often(bursts: Bursts, groups: Groups, times: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, _nrt=False)
 def _averaged(before: float, now: float) -> float:
     """Return a running average with one more value."""
     return now if before < 0.0 else before + (now - before) / MEMORY
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, _nrt=False)
 def _shifted(mantissa: float, exponent: int, events: float) -> tuple[float, int]:
     """Return a number times 2**events, normal."""
     if mantissa == 0.0:
@@ -116,7 +116,7 @@ def _shifted(mantissa: float, exponent: int, events: float) -> tuple[float, int]
     return normalise(math.ldexp(mantissa, int(events) - limbs * LIMB_BITS), exponent + limbs)
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, _nrt=False)
 def _gone(now: float, then: float, now_error: float, then_error: float) -> float:
     """Return now - then of sums kept with their rounding errors: what came before cancels out."""
     gone = now - then
@@ -452,7 +452,7 @@ def settle_edge(
     return passed
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, _nrt=False)
 def end_burst(clocks: Clocks, bursts: Bursts, slot: int, group: int) -> None:
     """Take note of a burst that has ended, if there was one."""
     events = clocks.burst[slot, group]
@@ -481,7 +481,7 @@ def end_bursts(clocks: Clocks, bursts: Bursts, slot: int) -> None:
         end_burst(clocks, bursts, slot, group)
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, _nrt=False)
 def is_news(
     breaks: Ints, runs: Ints, ticks: Ints, tick_group: Ints, burst: Ints, slot: int, kind: int
 ) -> bool:
@@ -584,7 +584,7 @@ def wake(clocks: Clocks, slot: int) -> None:
     clocks.last[slot] = -1
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, _nrt=False)
 def is_wild(
     addends: Ints, addend: Ints, group: int, event: int, values: Doubles, present: Flags
 ) -> bool:
@@ -596,7 +596,7 @@ def is_wild(
     return False
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, _nrt=False)
 def is_full(
     first: Ints,
     clock: Doubles,
@@ -619,7 +619,7 @@ def is_full(
     return False
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, _nrt=False)
 def move(
     first: Ints,
     clock: Doubles,
