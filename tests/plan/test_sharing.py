@@ -8,7 +8,7 @@ from elsinore.language import parse_workload
 from elsinore.model.window import UNITS, Window
 from elsinore.plan import Template
 from elsinore.plan.panes import pane_length
-from elsinore.plan.sharing import SharingSet, families, loop_types, reasons, sharing_sets, why_not
+from elsinore.plan.sharing import SharingSet, loops, sharing_sets, why_not
 from elsinore.plan.template import template
 
 MINUTE = UNITS["minute"]
@@ -37,7 +37,7 @@ def test_panes_of_tumbling_windows_and_of_none(
 
 def test_queries_of_figure_4_share_b() -> None:
     q1, q2 = templates("RETURN COUNT(*) PATTERN SEQ(A, B+)", "RETURN COUNT(*) PATTERN SEQ(C, B+)")
-    assert sharing_sets([q1, q2]) == (SharingSet("B", (0, 1), "COUNT(*)"),)
+    assert sharing_sets([q1, q2]) == (SharingSet("B", None, (0, 1)),)
     assert why_not(q1, q2) is None
 
 
@@ -45,8 +45,8 @@ def test_nested_kleene_patterns_share_b() -> None:
     q1, q2 = templates(
         "RETURN COUNT(*) PATTERN (SEQ(A, B+))+", "RETURN COUNT(*) PATTERN (SEQ(C, B+))+"
     )
-    assert loop_types(q1) == ("B",)
-    assert sharing_sets([q1, q2]) == (SharingSet("B", (0, 1), "COUNT(*)"),)
+    assert loops(q1) == {"B": {None}}
+    assert sharing_sets([q1, q2]) == (SharingSet("B", None, (0, 1)),)
     assert q1.predecessor_types("B") == {"A", "B"}
     assert q1.predecessor_types("A") == {"B"}
 
@@ -57,7 +57,7 @@ def test_averages_share_with_sums_and_counts_of_events_of_the_type() -> None:
         "RETURN SUM(b.w) PATTERN SEQ(C, B b+)",
         "RETURN COUNT(b) PATTERN SEQ(D, B b+)",
     )
-    assert sharing_sets(found) == (SharingSet("B", (0, 1, 2), "sums over B"),)
+    assert sharing_sets(found) == (SharingSet("B", None, (0, 1, 2)),)
 
 
 @pytest.mark.parametrize(
@@ -73,15 +73,10 @@ def test_averages_share_with_sums_and_counts_of_events_of_the_type() -> None:
         ("COUNT(*), MIN(b.v)", "MIN(b.v)", True),
     ],
 )
-def test_aggregates_go_together_by_families(one: str, other: str, shared: bool) -> None:
+def test_aggregates_go_together_with_their_like(one: str, other: str, shared: bool) -> None:
     q1, q2 = templates(f"RETURN {one} PATTERN SEQ(A, B b+)", f"RETURN {other} PATTERN SEQ(C, B b+)")
     assert bool(sharing_sets([q1, q2])) is shared
     assert (why_not(q1, q2) is None) is shared
-
-
-def test_a_query_is_in_the_set_of_each_of_its_aggregates() -> None:
-    (q1,) = templates("RETURN COUNT(*), AVG(b.v), MAX(b.v) PATTERN SEQ(A, B b+)")
-    assert families(q1) == ("COUNT(*)", "sums over B", "MAX(B.v)")
 
 
 def test_windows_of_different_length_share() -> None:
@@ -95,42 +90,22 @@ def test_windows_of_different_length_share() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "reason"),
     [
-        (
-            "RETURN COUNT(*) PATTERN SEQ(A, B+)",
-            "RETURN COUNT(*) PATTERN SEQ(A+, B)",
-            "q1 and q2 have no Kleene sub-pattern in common: B+ against A+.",
-        ),
-        (
-            "RETURN COUNT(*) PATTERN SEQ(A, B+)",
-            "RETURN COUNT(*) PATTERN SEQ(A, B)",
-            "q1 and q2 have no Kleene sub-pattern in common: B+ against none.",
-        ),
-        (
-            "RETURN MIN(b.v) PATTERN SEQ(A, B b+)",
-            "RETURN COUNT(*) PATTERN SEQ(C, B b+)",
-            "q1 and q2 aggregate what cannot be worked on together: MIN(B.v) against COUNT(*).",
-        ),
-        (
-            "RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b.v < 3",
-            "RETURN COUNT(*) PATTERN SEQ(C, B b+)",
-            "q1 and q2 have different predicates on the events of B+.",
-        ),
-        (
-            "RETURN COUNT(*) PATTERN SEQ(A, B+) GROUP BY g",
-            "RETURN COUNT(*) PATTERN SEQ(C, B+) WHERE [k]",
-            "q1 and q2 split the stream differently: GROUP BY g against no GROUP BY and [k].",
-        ),
+        ("COUNT(*) PATTERN SEQ(A, B+)", "COUNT(*) PATTERN SEQ(A+, B)", "no Kleene sub-pattern"),
+        ("COUNT(*) PATTERN SEQ(A, B+)", "COUNT(*) PATTERN SEQ(A, B)", "no Kleene sub-pattern"),
+        ("SUM(b.v) PATTERN SEQ(A, B b+)", "COUNT(*) PATTERN SEQ(C, B b+)", "adds up more"),
+        ("MIN(b.v) PATTERN SEQ(A, B b+)", "COUNT(*) PATTERN SEQ(C, B b+)", "MIN and MAX differ"),
     ],
 )
 def test_a_pair_that_does_not_share_is_told_why(one: str, other: str, reason: str) -> None:
-    found = templates(one, other)
-    assert why_not(*found) == reason
-    assert list(reasons(found)) == [(0, 1, reason)]
+    q1, q2 = templates(f"RETURN {one}", f"RETURN {other}")
+    assert reason in (why_not(q1, q2) or "")
+    assert sharing_sets([q1, q2]) == ()
 
 
-def test_the_same_predicates_on_the_shared_type_do_not_hinder() -> None:
+def test_predicates_on_the_shared_type_hinder_nobody() -> None:
     q1, q2 = templates(
         "RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b.v < 3",
-        "RETURN COUNT(*) PATTERN SEQ(C, B x+) WHERE x.v < 3",
+        "RETURN COUNT(*) PATTERN SEQ(C, B x+)",
     )
     assert why_not(q1, q2) is None
+    assert sharing_sets([q1, q2]) == (SharingSet("B", None, (0, 1)),)

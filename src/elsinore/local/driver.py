@@ -159,8 +159,9 @@ def _run_unit(
     values_of_groups = [column.take(pa.array(keys.example)) for column in groups]
     types = {name: stream.column(name).type for name in unit.summed + unit.ranked}
     results = result_tables(unit, totals, values_of_groups, types)
+    windows = {template.query.name: template.query.window for template in unit.members}
     return {
-        name: _presented(table, kind_of_bounds(stream.kind, plan.workload[name].window))
+        name: _presented(table, kind_of_bounds(stream.kind, windows[name]))
         for name, table in results.items()
     }, operator.statistics
 

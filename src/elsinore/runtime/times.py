@@ -131,7 +131,10 @@ def from_microseconds(values: pa.Array | pa.ChunkedArray, kind: TimeKind) -> pa.
     """
     if isinstance(values, pa.ChunkedArray):
         values = _concat(values.chunks)
-    values = values.cast(pa.int64())
+    if not pa.types.is_int64(values.type):
+        values = values.cast(pa.int64())
+    if kind.form == "timestamp" and kind.unit == "us":
+        return values.cast(pa.timestamp("us", kind.zone))
     micros, nulls = _numpy(values)
     if kind.form in {"integer", "float"}:
         per_unit = MICROSECONDS[kind.unit]
@@ -240,6 +243,8 @@ def _exact_unit(micros: npt.NDArray[np.int64], unit: str) -> str:
 
 def _numpy(values: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Return the values, zero where null, and the mask of nulls."""
+    if values.null_count == 0:
+        return np.asarray(values), np.zeros(len(values), dtype=np.bool_)
     nulls = np.asarray(values.is_null())
     return np.asarray(values.fill_null(0)), nulls
 

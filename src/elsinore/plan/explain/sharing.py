@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.explain.words import count, listed
 from elsinore.plan.paths import Path
 from elsinore.plan.plan import Plan, Unit
-from elsinore.plan.template import Adjacent, Template
+from elsinore.plan.sharing import why_not
 
 MOST_PAIRS = 20  # pairs of queries that are told for one reason; the rest is counted
 
@@ -80,10 +79,10 @@ def apart(plan: Plan) -> tuple[Apart, ...]:
 def _reasons(plan: Plan) -> Iterator[tuple[str, str, str]]:
     shared = [unit for unit in plan.units if unit.path is Path.SHARED]
     for unit in shared:
-        for one, other in itertools.combinations(map(_shape, unit.templates), 2):
-            why = _why_not(one, other)
+        for one, other in itertools.combinations(unit.templates, 2):
+            why = why_not(one, other)
             if why is not None:
-                yield one.query, other.query, why
+                yield one.query.name, other.query.name, why
     for here, there in itertools.combinations(shared, 2):
         why = f"their events are partitioned by {_partition(here)}, {_partition(there)}"
         for first, second in itertools.product(here.templates, there.templates):
@@ -92,44 +91,6 @@ def _reasons(plan: Plan) -> Iterator[tuple[str, str, str]]:
 
 def _partition(unit: Unit) -> str:
     return f"[{', '.join(unit.key)}]"
-
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """What decides with which queries of its unit a query may share."""
-
-    query: str
-    loops: dict[str, set[Adjacent | None]]  # E of each E+ -> how neighbours of it are compared
-    sums: bool  # whether it adds up more than its trends
-    extremes: frozenset[tuple[FieldKind, str | None]]
-
-
-def _shape(template: Template) -> _Shape:
-    loops: dict[str, set[Adjacent | None]] = {}
-    for move in template.transitions:
-        if move.source == move.target:
-            loops.setdefault(move.type, set()).add(move.adjacent)
-    fields = template.aggregation
-    extremes = frozenset((entry.kind, entry.attribute) for entry in fields.extremes)
-    return _Shape(template.query.name, loops, len(fields.linear) > 1, extremes)
-
-
-def _why_not(one: _Shape, other: _Shape) -> str | None:
-    """Return why two queries of a unit share no sub-pattern; None where they do.
-
-    They do where both have E+ with the same comparison of an event with the one before, and the
-    same kind of aggregates (HAMLET, Definition 5).
-    """
-    common = one.loops.keys() & other.loops.keys()
-    if not common:
-        return "they have no Kleene sub-pattern in common"
-    if not any(one.loops[name] & other.loops[name] for name in common):
-        return "they compare events of it with the one before in different ways"
-    if one.sums != other.sums:
-        return "one counts trends, the other adds up more"
-    if one.extremes != other.extremes:
-        return "their MIN and MAX differ"
-    return None
 
 
 def sharing_text(plan: Plan, sample: Sample | None) -> list[str]:

@@ -21,6 +21,7 @@ from elsinore.model.expression import Expression, Operator
 from elsinore.model.kinds import Strategy
 from elsinore.plan import Unit
 from elsinore.plan.aggregates import Aggregation, Field, FieldKind
+from elsinore.plan.sharing import aggregated
 from elsinore.plan.template import START, Adjacent, Template, contributes
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.layout import (
@@ -153,10 +154,7 @@ def _extreme(entry: Field, ranked: Sequence[str]) -> int:
 
 
 def sharing_sets(states: Sequence[State], aggregations: Sequence[Aggregation]) -> list[SharingSet]:
-    """Put the fine nodes into sets that may share (HAMLET, Definition 5).
-
-    COUNT(*) goes with COUNT(*), sums with sums, MIN and MAX with the same MIN and MAX.
-    """
+    """Put the fine nodes into sets that may share, as `elsinore.plan.sharing` says."""
     found: dict[object, SharingSet] = {}
     types: dict[int, set[str]] = defaultdict(set)
     for state in states:
@@ -164,12 +162,7 @@ def sharing_sets(states: Sequence[State], aggregations: Sequence[Aggregation]) -
     for place, state in enumerate(states):
         if not state.fine:
             continue
-        aggregation = aggregations[state.query]
-        kinds = (
-            len(aggregation.linear) > 1,
-            frozenset((entry.kind, entry.attribute) for entry in aggregation.extremes),
-        )
-        key = (state.type, state.adjacent, kinds)
+        key = (state.type, state.adjacent, aggregated(aggregations[state.query]))
         found.setdefault(key, SharingSet(state.type, state.adjacent, [])).members.append(place)
     for one in found.values():
         told: dict[object, int] = {}
