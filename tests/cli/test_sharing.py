@@ -204,11 +204,21 @@ def test_a_report_has_pictures_and_records(
 
 
 def test_a_report_without_bursts_says_why(folder: Path) -> None:
+    Path("w.cep").write_text("QUERY ab RETURN COUNT(*) PATTERN SEQ(A, B);")
     done = call("report", "--out", "pictures")
     assert done.exit_code == 1
     assert done.stderr.startswith("There are no bursts to draw.")
     assert "--granularity fine" in done.stderr
     assert not Path("pictures").exists()
+
+
+def test_a_report_draws_what_was_decided(folder: Path) -> None:
+    for granularity in ("auto", "fine"):
+        done = call("report", "--out", granularity, "--granularity", granularity)
+        assert done.exit_code == 0, done.output
+        rows = read_events(f"{granularity}/bursts.csv").to_pylist()
+        assert {row["pattern"] for row in rows} == {"B+"}
+        assert sum(row["events"] for row in rows) == 4
 
 
 def test_a_report_needs_a_folder(folder: Path) -> None:
