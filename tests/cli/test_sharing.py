@@ -131,10 +131,7 @@ def test_explain_tells_what_a_sample_shared(
         "  B+ of ab and cb",
         "    50% of 2 bursts shared, with 25% of 8 events",
         "    5 snapshots of graphlets, 6 of events",
-        (
-            "  ab and cb: sums per state: there are no bursts to share; "
-            "with fine granularity there are."
-        ),
+        ("  ab and cb: sums per state; a burst changes them at once for all that share it."),
     ]
 
 

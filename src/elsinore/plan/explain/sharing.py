@@ -108,7 +108,7 @@ def sharing_text(plan: Plan, sample: Sample | None) -> list[str]:
     for single in alone(plan):
         what, _, reason = single.why.partition(": ")
         if single.path is Path.COARSE:
-            told = f"{what}; a burst changes them at once, for all queries of its pass that share it"
+            told = f"{what}; a burst changes them at once for all that share it"
         else:
             told = f"{what}, as {reason}"
         lines.append(f"  {listed(single.queries, MOST_PAIRS)}: {told}.")
