@@ -208,9 +208,8 @@ def trend_queries(draw: Any) -> Query:
     pattern = draw(patterns())
     shared = _shared(draw)
     variables = [event.variable for event in pt.positive_events(pattern)]
-    aggregates = st.one_of(
-        st.just(Call("COUNT", ())),
-        st.just(Call("LOG2", (Call("COUNT", ()),))),
+    counts = [st.just(Call("COUNT", ())), st.just(Call("LOG2", (Call("COUNT", ()),)))]
+    over_events = [
         st.builds(
             lambda variable: Call("COUNT", (Attribute(variable, None),)),
             st.sampled_from(variables),
@@ -220,7 +219,9 @@ def trend_queries(draw: Any) -> Query:
             st.sampled_from(["SUM", "AVG", "MIN", "MAX"]),
             _attributes(variables, (Reference.PLAIN,)),
         ),
-    )
+    ]
+    pairs = isinstance(pattern, pt.Conjunction)  # of trends, which are counted and no more
+    aggregates = st.one_of(counts if pairs else counts + over_events)
     columns = [Column(name) for name in shared["group_by"] if draw(st.booleans())]
     items = columns + draw(st.lists(aggregates, min_size=1, max_size=3, unique=True))
     return Query(
