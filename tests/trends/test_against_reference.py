@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -15,13 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elsinore.errors import QuerySemanticError
+from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.model import Call, Event, Kleene, Query, ReturnItem, Workload
 from elsinore.model.window import SECOND
-from elsinore.plan import Plan, plan
+from elsinore.plan import plan
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.reference import ReferenceEvent, reference
-from support.trends import column_names, event_streams, table_of, trend_queries, trend_workloads
+from support.trends import column_names, event_streams, table_of, trend_cases, trend_workloads
 from support.units import UnitInput, unit_inputs
 
 often = settings(
@@ -105,17 +107,54 @@ def test_results_are_those_of_every_trend_built(
 
 
 @often
-@given(trend_queries(variables=True), streams, st.booleans())
+@given(trend_cases(variables=True, exact=None))
 def test_aggregates_over_variables_have_one_value_or_are_refused(
-    query: Query, events: list[ReferenceEvent], exact: bool
+    case: tuple[Workload, list[ReferenceEvent]],
 ) -> None:
-    workload = Workload((query,), exact=exact)
-    try:
-        planned: Plan = plan(workload)
-    except QuerySemanticError as error:
-        assert "ambiguous" in str(error)  # noqa: PT017
+    workload, events = case
+    kept: list[Query] = []
+    for query in workload:
+        try:
+            plan(Workload((query,)))
+        except QuerySemanticError as error:
+            assert "ambiguous" in str(error)  # noqa: PT017
+        else:
+            kept.append(query)
+    if not kept:
         return
-    check(query, events, run(planned, table_of(events), RunOptions())["q"], exact=exact)
+    results = run(plan(Workload(tuple(kept), exact=workload.exact)), table_of(events), RunOptions())
+    for query in kept:
+        check(query, events, results[query.name], exact=workload.exact)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "SEQ(A x*, A y)",
+        "SEQ(A x*, A y, A z)",
+        "SEQ(A y?, B b, A x*, A z)",
+        "SEQ((A x OR B y), (A z OR C c))",
+        "SEQ(A x, B b) OR SEQ(A z, C c)",
+        "SEQ(A y*, A x{2}, B b)",
+    ],
+)
+def test_aggregates_tell_variables_apart_in_which_the_same_trends_end(pattern: str) -> None:
+    functions = ("COUNT({})", "SUM({}.v)", "MIN({}.v)", "MAX({}.v)", "AVG({}.v)")
+    variables = re.findall(r"[A-C] (\w)", pattern)
+    returned = ", ".join(one.format(name) for name in variables for one in functions)
+    both = ", ".join(f"SUM({name}.v)" for name in ("A", variables[0]))
+    workload = parse_workload(
+        f"QUERY all RETURN {returned} PATTERN {pattern};"
+        f"QUERY two RETURN {both} PATTERN {pattern};"
+        f"QUERY none RETURN COUNT(*) PATTERN {pattern};"
+    )
+    events = [
+        ReferenceEvent(number * SECOND, name, {"v": number + 1})
+        for number, name in enumerate("ABACAABCA")
+    ]
+    results = run(plan(workload), table_of(events), RunOptions())
+    for query in workload:
+        check(query, events, results[query.name], exact=False)
 
 
 @often

@@ -2,7 +2,8 @@
 
 Two states, of one query or of two, are merged where the same trends end in them: they have the same
 window and their incoming transitions agree, one by one, in type, predicates and (merged) source. So
-queries share whatever prefix of their patterns they have in common, at no cost at run time.
+queries share whatever prefix of their patterns they have in common, at no cost at run time. States
+of one query also have to agree in the variables that its aggregates ask for.
 
 A merged state is a *node*. What is added up in a node beside the number of trends is told by
 *signatures*: which nodes' events contribute, as far as they lie before the node. Two queries that
@@ -12,7 +13,7 @@ ask for the same sum share it; a sum to which nothing before the node contribute
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from elsinore.model.expression import Expression
@@ -130,7 +131,41 @@ def ancestors(nodes: Sequence[Node]) -> list[frozenset[int]]:
 
 
 def _partition(templates: Sequence[Template]) -> dict[tuple[int, int], int]:
-    """Number the states so that two have one number if and only if the same trends end in them.
+    """Number the states: those have one number in which the same trends end.
+
+    Two states of one query are kept apart though, where the events that end in them do not add to
+    the same of its fields: in `SEQ(A x*, A y)` the same trends end in both states, but only those
+    of x count for COUNT(x).
+    """
+    numbers = _refined(templates, {})
+    adds = {state: _fields_added_to(templates[state[0]], state[1]) for state in numbers}
+    alike: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for state, number in numbers.items():
+        alike.setdefault((state[0], number), []).append(state)
+    apart = {
+        state: adds[state]
+        for states in alike.values()
+        if len({adds[state] for state in states}) > 1
+        for state in states
+        if adds[state]
+    }
+    return _refined(templates, apart) if apart else numbers
+
+
+def _fields_added_to(template: Template, state: int) -> frozenset[int]:
+    """Return the numbers of the fields to which an event adds when it takes the state."""
+    return frozenset(
+        number
+        for number, entry in enumerate(_fields(template))
+        for move in template.transitions
+        if move.target == state and contributes(entry, move)
+    )
+
+
+def _refined(
+    templates: Sequence[Template], apart: Mapping[tuple[int, int], frozenset[int]]
+) -> dict[tuple[int, int], int]:
+    """Give states one number if and only if the same trends end in them and `apart` says the same.
 
     Partition refinement: states differ where their windows do or where the multisets of their
     incoming (number of source, label) do. Multisets, because every way in adds its trends.
@@ -150,7 +185,8 @@ def _partition(templates: Sequence[Template]) -> dict[tuple[int, int], int]:
             sources = Counter(
                 (START if source == START else numbers[q, source], label) for source, label in ways
             )
-            told = (numbers[q, state], templates[q].query.window, frozenset(sources.items()))
+            window = templates[q].query.window
+            told = (numbers[q, state], window, apart.get((q, state)), frozenset(sources.items()))
             refined[q, state] = seen.setdefault(told, len(seen))
         numbers = refined
         if len(seen) == count:
