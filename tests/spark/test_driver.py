@@ -49,6 +49,34 @@ WORKLOADS = {
         QUERY three RETURN SUM(C.v) PATTERN SEQ(B+, C) WHERE [g] WITHIN 1 minute;""",
     "exact": """EXACT; QUERY q RETURN g, COUNT(*), SUM(B.v), AVG(B.v), MIN(B.w)
         PATTERN SEQ(A, B+) WHERE [k] GROUP BY g;""",
+    "neighbours": """QUERY q RETURN g, COUNT(*), SUM(B.w), MAX(B.v) PATTERN SEQ(A a, B b+)
+        WHERE b[i].v >= b[i-1].v AND a.w < b[1].w GROUP BY g WITHIN 40 seconds SLIDE 20 seconds;""",
+    "anchored": """QUERY q RETURN COUNT(*), MIN(B.w) PATTERN SEQ(A a, B b+)
+        WHERE [g] AND b[i].v > a.v WITHIN 40 seconds;""",
+    "not": """
+        QUERY middle RETURN g, COUNT(*), AVG(B.v) PATTERN SEQ(A a, NOT C c, B b+)
+            WHERE c.v > 0 AND a.s = 'p' GROUP BY g WITHIN 40 seconds;
+        QUERY first RETURN g, COUNT(*) PATTERN SEQ(NOT SEQ(C, Z), A, B+) GROUP BY g
+            WITHIN 40 seconds;
+        QUERY last RETURN g, COUNT(*) PATTERN SEQ(A, B+, NOT C c) WHERE c.w > 1 GROUP BY g
+            WITHIN 40 seconds SLIDE 20 seconds;
+        QUERY nested RETURN g, COUNT(*) PATTERN SEQ(A x, NOT SEQ(C, NOT Z z, B), A y) WHERE z.v < 2
+            GROUP BY g WITHIN 40 seconds;
+        QUERY inside RETURN g, COUNT(*) PATTERN (SEQ(A, NOT C, B))+ GROUP BY g
+            WITHIN 40 seconds;""",
+    "not, exact": """EXACT; QUERY q RETURN g, COUNT(*), SUM(B.v) PATTERN SEQ(A, NOT C, B+)
+        WHERE [k] GROUP BY g;""",
+    "and": """QUERY q RETURN g, COUNT(*), LOG2(COUNT(*)) AS bits PATTERN SEQ(A, B+) AND C+
+        GROUP BY g WITHIN 40 seconds;""",
+    "strategies": """
+        QUERY next RETURN g, COUNT(*), MAX(B.v) PATTERN SEQ(A, B+, C)
+            STRATEGY SKIP TILL NEXT MATCH GROUP BY g WITHIN 40 seconds;
+        QUERY held RETURN g, COUNT(*), SUM(B.v) PATTERN SEQ(A, NOT Z, B+)
+            STRATEGY SKIP TILL NEXT MATCH GROUP BY g WITHIN 40 seconds;
+        QUERY contiguous RETURN g, COUNT(*) PATTERN SEQ(A+, B+) STRATEGY CONTIGUOUS
+            GROUP BY g WITHIN 40 seconds;""",
+    "dead": """QUERY q RETURN g, COUNT(*) PATTERN SEQ(A, (B b OR C), NOT Z)
+        WHERE b.v < 1 AND b.v > 2 GROUP BY g WITHIN 40 seconds;""",
     "no match": "QUERY q RETURN g, COUNT(*), MIN(A.v) PATTERN SEQ(A, B) WHERE A.v > 99 GROUP BY g;",
 }
 
@@ -98,6 +126,7 @@ def assert_same(found: DataFrame, expected: pa.Table) -> None:
                 assert type(value) is type(expected_value)
 
 
+@pytest.mark.filterwarnings("ignore:query q")
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_results_are_those_of_the_driver_in_this_process(spark: SparkSession, name: str) -> None:
     workload = Workload.parse(WORKLOADS[name])

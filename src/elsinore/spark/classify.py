@@ -19,26 +19,27 @@ def class_column(unit: Unit, type_column: Column, columns: Columns) -> Column:
     wanted = _wanted(unit)
     result: Column | None = None
     for one in unit.classes.types:
-        code = _code(one, columns)
         needs = wanted[one.type]
-        if needs is not None:
-            taken = reduce(or_, (_all(predicates, columns) for predicates in needs))
-            code = F.when(taken, code)
+        code = _code(one, columns)
+        if frozenset() not in needs:
+            code = F.when(reduce(or_, (_all(one, columns) for one in needs)), code)
         is_type = type_column == F.lit(one.type)
         result = F.when(is_type, code) if result is None else result.when(is_type, code)
     return F.lit(None).cast("bigint") if result is None else result
 
 
-def _wanted(unit: Unit) -> dict[str, list[frozenset[Expression]] | None]:
-    """Return for each type the sets of predicates of which one must hold; None: no matter."""
-    found: dict[str, list[frozenset[Expression]] | None] = {}
+def _wanted(unit: Unit) -> dict[str, dict[frozenset[Expression], None]]:
+    """Return for each type the sets of predicates of which one must hold."""
+    found: dict[str, dict[frozenset[Expression], None]] = {}
     for node in unit.merged.nodes:
         for edge in node.edges:
-            held = found.setdefault(edge.type, [])
-            if not edge.needs or held is None:
-                found[edge.type] = None
-            elif edge.needs not in held:
-                held.append(edge.needs)
+            found.setdefault(edge.type, {})[edge.needs] = None
+    pending = list(unit.guarded)
+    while pending:
+        one = pending.pop()
+        pending += one.negatives
+        for state in one.states:
+            found.setdefault(state.type, {})[state.needs] = None
     return found
 
 
