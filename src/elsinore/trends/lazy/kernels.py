@@ -214,7 +214,7 @@ def _settle_big(
         powers[0, count] = power
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _settle_plain(
     words: Ints,
     at: int,
@@ -274,7 +274,7 @@ def _settle_plain(
     return passed
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _settle(
     words: Ints,
     first_word: Ints,
@@ -334,7 +334,7 @@ def _settle(
     return -behind if passed else behind
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def settle(
     groups: Groups,
     clocks: Clocks,
@@ -494,7 +494,7 @@ def is_news(
     return False
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def arrive(
     groups: Groups,
     clocks: Clocks,
