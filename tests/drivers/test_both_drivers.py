@@ -70,6 +70,27 @@ def test_groups_sum_up_the_parts_of_an_equivalence(run: Run) -> None:
     assert [(row["g"], row["count(*)"]) for row in rows] == [("x", 2.0)]
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pa.array([7, 7, -3, 900, -3]),
+        pa.array([7, 7, -100, 120, -100], pa.int8()),
+        pa.array([7, 7, 2**40, 9, 2**40]),
+        pa.array(["p", "p", "q", "r", "q"]).dictionary_encode(),
+        pa.DictionaryArray.from_arrays([3, 3, 1, 2, 1], ["unused", "q", "r", "p"]),
+        pa.array([1.5, 1.5, -0.5, float("inf"), -0.5]),
+    ],
+    ids=["gaps", "bytes", "far apart", "dictionary", "unused words", "doubles"],
+)
+def test_keys_may_be_any_values(run: Run, keys: pa.Array) -> None:
+    table = stream("ABAAB").append_column("g", keys)
+    rows = run("RETURN g, COUNT(*) PATTERN SEQ(A, B) GROUP BY g", table)
+    one, _, other, _, _ = keys.to_pylist()
+    assert {row["g"]: row["count(*)"] for row in rows} == {one: 1.0, other: 1.0}
+    rows = run("RETURN COUNT(*) PATTERN SEQ(A, B) WHERE [g]", table)
+    assert [row["count(*)"] for row in rows] == [2.0]
+
+
 def test_null_is_a_group_and_equals_nothing(run: Run) -> None:
     table = stream("ABAB", g=["x", "x", None, None], k=[1, 1, 1, 1])
     rows = run("RETURN g, COUNT(*) PATTERN SEQ(A, B) GROUP BY g", table)

@@ -413,7 +413,7 @@ def column_names(query: Query) -> dict[str, str]:
 QUARTERS = st.integers(-6, 12).map(lambda number: number / 4)
 ATTRIBUTES: dict[str, st.SearchStrategy[Any]] = {
     "g": st.sampled_from(("x", "x", "x", "y", None)),
-    "k": st.sampled_from((1, 1, 1, 2, None)),
+    "k": st.sampled_from((1, 1, 1, 4, None)),  # a gap in between
     "v": st.sampled_from((-2, -1, 0, 1, 2, 3, None)),
     "w": QUARTERS | QUARTERS | st.none() | st.just(float("nan")),
     "s": st.sampled_from(("p", "q", "q", "", None)),

@@ -102,6 +102,6 @@ def _unit_input(
     return UnitInput(
         unit,
         batch,
-        tuple(values.take(pa.array(keys.example)) for values in groups),
+        tuple(keys.of_groups(values) for values in groups),
         {name: table.schema.field(name).type for name in unit.summed + unit.ranked},
     )

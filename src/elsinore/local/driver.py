@@ -156,7 +156,7 @@ def _run_unit(
         record=options.record,
     )
     totals = pa.Table.from_batches([operator.process(batch), operator.close()])
-    values_of_groups = [column.take(pa.array(keys.example)) for column in groups]
+    values_of_groups = [keys.of_groups(column) for column in groups]
     types = {name: stream.column(name).type for name in unit.summed + unit.ranked}
     results = result_tables(unit, totals, values_of_groups, types)
     windows = {template.query.name: template.query.window for template in unit.members}

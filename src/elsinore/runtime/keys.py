@@ -27,6 +27,10 @@ class Keys:
     example: NDArray[np.int64]
     incomplete: bool  # whether some row has no key
 
+    def of_groups(self, column: pa.Array) -> pa.Array:
+        """Return a column's value for each group code, null for a code that no row has."""
+        return column.take(pa.array(self.example, mask=self.example < 0))
+
 
 def encode_keys(
     groups: Sequence[pa.Array], others: Sequence[pa.Array], required: Sequence[pa.Array], rows: int

@@ -182,7 +182,7 @@ class Finish:
         totals = pa.Table.from_batches(found).combine_chunks()
         columns = [totals.column(f"g{n}").combine_chunks() for n in range(len(self.unit.group_by))]
         keys = encode_keys(columns, [], [], totals.num_rows)
-        groups = [column.take(pa.array(np.maximum(keys.example, 0))) for column in columns]
+        groups = [keys.of_groups(column) for column in columns]
         coded = totals.append_column("group", pa.array(keys.group))
         coded = coded.select(
             [n for n in coded.column_names if not n.startswith("g") or n == "group"]

@@ -138,7 +138,7 @@ def keyed(
         mixed=columns.mixed,
     )
     group_of = keys.group[order][starts].tolist() if len(order) else []
-    return events, columns, group_of, [one.take(pa.array(keys.example)) for one in groups]
+    return events, columns, group_of, [keys.of_groups(one) for one in groups]
 
 
 def batch_of(unit: Unit, found: WindowTotals, groups: Sequence[int]) -> pa.Table:
