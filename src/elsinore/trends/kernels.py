@@ -99,7 +99,7 @@ def _hash(query: int, group: int, window: int) -> int:
     return np.int64(mixed >> np.uint64(20))
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def find_total(totals: Totals, query: int, group: int, window: int) -> int:
     """Return the row of (query, group, window), a new empty one where there is none."""
     mask = totals.table.shape[0] - 1
@@ -138,7 +138,7 @@ def rebuild_table(totals: Totals) -> None:
         totals.table[place] = row
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _close_window(
     program: Program, state: State, totals: Totals, slot: int, kind: int, window: int, group: int
 ) -> None:
@@ -179,7 +179,7 @@ def _close_window(
         state.extremes[slot, cell] = FOREVER
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def advance(program: Program, state: State, totals: Totals, slot: int, time: int) -> None:
     """Close a key's windows that end at or before `time`; open those that hold `time`."""
     group = state.group[slot]
