@@ -370,6 +370,8 @@ def trend_queries(
 
 def _can_be_told_apart(query: Query) -> bool:
     """Return whether a query's trends can be, by automata of a size that is not refused."""
+    if any(isinstance(node, Negation | Conjunction) for node in pt.walk(query.pattern)):
+        return True  # these make no deterministic automata
     positions = glushkov(query.pattern, lambda event: Symbol(event.type)).events
     if len(positions) <= SURELY_SMALL:
         return True
