@@ -74,6 +74,18 @@ CASES = [
         "Compare events that follow one another",
     ),
     (
+        "RETURN COUNT(*) PATTERN (SEQ(A a, C, B b))+ WHERE a.v < b.v",
+        (3, "a.v < b.v"),
+        "a comes right after b only where a repeated group begins anew",
+        "Compare events that follow one another within a round",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN SEQ(A, T+, R) WHERE R.v < T[1].v",
+        (3, "R.v < T[1].v"),
+        "No R stands before the first T as its neighbour or as a single event",
+        "Compare events that follow one another",
+    ),
+    (
         "RETURN COUNT(*) PATTERN SEQ(A, NOT N, B) WHERE N.v > A.v",
         (3, "N.v > A.v"),
         "N and A are never in one trend: they stand under a NOT",
@@ -132,6 +144,17 @@ def test_it_is_refused_with_its_place_a_reason_and_a_remedy(
     assert error.query == "q"
     assert reason in message
     assert remedy in message
+
+
+def test_events_of_two_branches_of_or_are_neighbours_from_one_round_to_the_next() -> None:
+    text = "QUERY q RETURN COUNT(*) PATTERN (SEQ(A a, C) OR SEQ(D, B b))+ WHERE a.v < b.v"
+    # a2 c3, d0 b1, d0 b5, d4 b5, d0 b1 d4 b5, a2 c3 d4 b5; b1 a2 are never neighbours (7 < 4)
+    events = [
+        {"time": n, "type": name, "v": v}
+        for n, (name, v) in enumerate(zip("DBACDB", (0, 4, 7, 0, 0, 9), strict=True))
+    ]
+    (row,) = elsinore.Workload.parse(text).run(events)["q"].to_pylist()
+    assert row["count(*)"] == 6
 
 
 def test_pairs_of_trends_may_be_counted_and_grouped() -> None:

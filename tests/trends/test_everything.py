@@ -6,7 +6,10 @@ sharing mode and granularity, in pieces, stopped and started again.
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -15,12 +18,32 @@ from hypothesis import strategies as st
 
 from elsinore.errors import InvalidWorkloadError, QueryError
 from elsinore.local import run
-from elsinore.model import Query, Strategy, Workload
+from elsinore.model import (
+    Attribute,
+    Binary,
+    Conjunction,
+    Disjunction,
+    Event,
+    Kleene,
+    Pattern,
+    Query,
+    Strategy,
+    Workload,
+)
 from elsinore.model import pattern as pt
 from elsinore.plan import Granularity, Plan, Sharing, plan
+from elsinore.plan.guards import guarded_positions
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.reference import ReferenceEvent
-from support.trends import Feature, table_of, trend_cases
+from support.trends import (
+    LESS_OR_MORE,
+    Feature,
+    column_names,
+    streams_for,
+    table_of,
+    trend_cases,
+    trend_queries,
+)
 from support.units import UnitInput, unit_inputs
 from trends.test_against_reference import check
 
@@ -123,6 +146,84 @@ def test_input_may_come_in_any_pieces_and_runs_may_stop_between_them(
         return [*totals, operator.close()]
 
     check_each(workload, ready, events, in_pieces)
+
+
+@st.composite
+def cases_of_branches(draw: st.DrawFn) -> Case:
+    """Draw a repeated OR whose branches have their events compared, and a stream."""
+    query = draw(trend_queries("q", ("A", "B"), features=ALL))
+    if not isinstance(query.pattern, Conjunction) and few_places(query.pattern):
+        names = sorted({event.variable for event in pt.positive_events(query.pattern)})
+        one = Attribute(draw(st.sampled_from(names)), "v")
+        condition = Binary(draw(st.sampled_from(LESS_OR_MORE)), one, Attribute("other", "v"))
+        branches = (query.pattern, Event(draw(st.sampled_from("AB")), "other"))
+        repeated = Kleene(Disjunction(branches), 1, None)
+        query = replace(query, pattern=repeated, where=(*query.where, condition))
+    return Workload((query,), exact=draw(st.booleans())), draw(streams_for(query, 7))
+
+
+def few_places(pattern: Pattern) -> bool:
+    """Return whether a pattern is small enough to be repeated in a pattern that tests can run."""
+    return len(guarded_positions(pattern).events) <= 4
+
+
+@often
+@given(trend_cases(exact=None, features=ALL) | cases_of_branches(), st.data())
+def test_the_branches_of_or_may_be_written_in_any_order(case: Case, data: st.DataObject) -> None:
+    workload, events = case
+    assume(all(settled(query) for query in workload))
+    other = Workload(
+        tuple(replace(q, pattern=reordered(q.pattern, data)) for q in workload),
+        exact=workload.exact,
+    )
+    found = results_or_none(workload, events)
+    again = results_or_none(other, events)
+    assert (found is None) == (again is None), "only one of them is refused"
+    if found is None or again is None:
+        return
+    for query in workload:
+        assert_same_rows(found[query.name], again[query.name], column_names(query))
+
+
+def reordered(pattern: Pattern, data: st.DataObject) -> Pattern:
+    """Return a pattern with the branches of each OR in an order that is drawn."""
+    match pattern:
+        case pt.Disjunction(parts):
+            branches = tuple(reordered(part, data) for part in parts)
+            return pt.Disjunction(tuple(data.draw(st.permutations(branches))))
+        case pt.Sequence(parts) | pt.Conjunction(parts):
+            return replace(pattern, parts=tuple(reordered(part, data) for part in parts))
+        case pt.Kleene(inner) | pt.Negation(inner):
+            return replace(pattern, pattern=reordered(inner, data))
+        case _:
+            return pattern
+
+
+def results_or_none(
+    workload: Workload, events: list[ReferenceEvent]
+) -> Mapping[str, pa.Table] | None:
+    """Return the results of a workload; None if it is refused."""
+    try:
+        ready = plan(workload)
+    except (QueryError, InvalidWorkloadError):
+        return None
+    return run(ready, table_of(events), RunOptions())
+
+
+def assert_same_rows(one: pa.Table, other: pa.Table, groups: Mapping[str, str]) -> None:
+    """Compare two results, whatever the order of their rows; doubles need be close only."""
+    keys = (*groups.values(), "window_start", "window_end")
+    ones, others = (
+        {tuple(row[key] for key in keys): row for row in table.to_pylist()}
+        for table in (one, other)
+    )
+    assert ones.keys() == others.keys()
+    for key, row in ones.items():
+        assert row.keys() == others[key].keys()
+        for name, value in row.items():
+            again = others[key][name]
+            close = isinstance(value, float) and isinstance(again, float)
+            assert value == again or (close and math.isclose(value, again, abs_tol=1e-9)), name
 
 
 @often

@@ -211,6 +211,16 @@ def test_a_repeated_group_compares_its_events_within_a_round() -> None:
     assert count(plus(Sequence((A, B))), events, where=(back,)) == 4
 
 
+@pytest.mark.parametrize("branches", [(A, B), (B, A)], ids=["a OR b", "b OR a"])
+def test_branches_of_or_compare_their_events_in_either_order(branches: tuple[Event, ...]) -> None:
+    above = less(Attribute("a", "v"), Attribute("b", "v"))
+    # each alone, b1 a2 (1 < 5) and b1 b3; not a2 b3 (1 < 0), nor b1 a2 b3
+    events = stream("BAB", v=[5, 1, 0])
+    assert count(plus(Disjunction(branches)), events, where=(above,)) == 5
+    # of a1 b2 a3 b4: not b2 a3 (4 < 3), but a1 a3, b2 b4 and all the other pairs
+    assert count(plus(Disjunction(branches)), stream("ABAB", v=[1, 3, 4, 5]), where=(above,)) == 11
+
+
 def test_the_first_of_a_kleene_variable_against_an_anchor_further_off() -> None:
     first = less(Attribute("a", "v"), Attribute("b", "v", Reference.FIRST))
     pattern = Sequence((A, C, plus(B)))

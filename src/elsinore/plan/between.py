@@ -2,7 +2,9 @@
 
 Three shapes (SEMANTICS 3): `T[i].x > T[i-1].x`, between neighbours bound to T; `T[1].x > R.x`, the
 first T and the R before it; `B.x > A.x`, between neighbours, or, where A is bound to one event
-only (it is *anchored*), between that event and every later B.
+only (it is *anchored*), between that event and every later B. Of two variables those pairs are left
+out that stand in this order only because a repeated group goes back to the start of a SEQ: in
+(SEQ(A, B))+ a B is not compared with the A of the next round. OR has no start to go back to.
 """
 
 from __future__ import annotations
@@ -94,19 +96,37 @@ def _of_two(
         condition = _between(predicate, earlier_read)
         for earlier in _bound(query, whole, before):
             for later in _bound(query, whole, after):
-                if not _goes_back(whole, earlier, later):
+                if not goes_back(whole, earlier, later):
                     yield Reading(earlier, later, condition, anchored=earlier in single)
 
 
-def _goes_back(whole: pt.Pattern, one: str, other: str) -> bool:
-    """Return whether only a repeated group, going back to its start, puts one before other."""
-    variables = [event.variable for event in pt.events(whole)]
-    return variables.index(one) > variables.index(other) and any(
-        isinstance(node, pt.Kleene)
-        and (node.most is None or node.most > 1)
-        and {one, other} <= {event.variable for event in pt.positive_events(node.pattern)}
-        for node in pt.walk(whole)
-    )
+def goes_back(whole: pt.Pattern, one: str, other: str) -> bool:
+    """Return whether a repeated group must go back to its start to put one before other.
+
+    It is what SEQ says that counts: the branches of an OR stand in no order.
+    """
+    return _puts_in_order(whole, other, one) and not _puts_in_order(whole, one, other)
+
+
+def _puts_in_order(pattern: pt.Pattern, one: str, other: str) -> bool:
+    """Return whether a SEQ of a pattern puts a variable before another.
+
+    >>> a, b = pt.Event("A", "a"), pt.Event("B", "b")
+    >>> _puts_in_order(pt.Sequence((a, b)), "a", "b"), _puts_in_order(pt.Sequence((a, b)), "b", "a")
+    (True, False)
+    >>> _puts_in_order(pt.Kleene(pt.Disjunction((a, b)), 1, None), "a", "b")
+    False
+    """
+    if isinstance(pattern, pt.Negation):
+        return False
+    if isinstance(pattern, pt.Sequence):
+        seen = False
+        for part in pattern.parts:
+            names = {event.variable for event in pt.positive_events(part)}
+            if seen and other in names:
+                return True
+            seen = seen or one in names
+    return any(_puts_in_order(part, one, other) for part in pt.children(pattern))
 
 
 def _bound(query: Query, whole: pt.Pattern, name: str) -> list[str]:

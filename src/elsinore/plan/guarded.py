@@ -7,6 +7,7 @@ negative matches in between, and its ends likewise (SEMANTICS 3; HAMLET, Section
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,11 +16,12 @@ from elsinore.automata.nfa import closure
 from elsinore.errors import QuerySemanticError
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
-from elsinore.model.expression import Expression
+from elsinore.model.check import variables_named
+from elsinore.model.expression import Expression, Reference
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import TRENDS, Aggregation, aggregation
-from elsinore.plan.between import Reading, is_local, readings
+from elsinore.plan.between import Reading, goes_back, is_local, readings
 from elsinore.plan.guards import NO_WAY, GuardedPositions, Ways, either, guarded_positions
 from elsinore.plan.predicates import (
     contradictions,
@@ -359,15 +361,45 @@ def _refuse_strangers(
         for whole, positions in placed.items()
     ):
         return
-    names = dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
-    told = " and ".join(names) if len(names) > 1 else f"Two events of {next(iter(names))}"
+    read = ex.attributes(predicate)
+    names = list(dict.fromkeys(attribute.variable for attribute in read))
+    first = next((a.variable for a in read if a.reference is Reference.FIRST), None)
+    across = _across_rounds(query, placed, names)
+    reason = f"{' and '.join(names)} are never neighbours in a trend of this pattern"
+    remedy = "Compare events that follow one another, or an event that occurs once with later ones."
+    if len(names) == 1:
+        reason = f"Two events of {names[0]} are never neighbours in a trend of this pattern"
+    elif across is not None:
+        reason = (
+            f"{across[1]} comes right after {across[0]} only where a repeated group begins anew, "
+            "and a condition on two variables compares events of one round"
+        )
+        remedy = "Compare events that follow one another within a round."
+    elif first is not None:
+        other = next(name for name in names if name != first)
+        reason = f"No {other} stands before the first {first} as its neighbour or as a single event"
     raise QuerySemanticError(
-        f"{told} are never neighbours in a trend of this pattern, so the condition would never be "
-        "looked at. Compare events that follow one another, or an event that occurs once with "
-        "later ones.",
+        f"{reason}, so the condition would never be looked at. {remedy}",
         span=place_of(predicate),
         query=query.name,
     )
+
+
+def _across_rounds(
+    query: Query, placed: dict[pt.Pattern, GuardedPositions], names: Sequence[str]
+) -> tuple[str, str] | None:
+    """Return which of two names stands right before the other from one round to the next."""
+    if len(names) != 2:
+        return None
+    bound = {name: variables_named(query.pattern, name) for name in names}
+    for whole, positions in placed.items():
+        variable = [event.variable for event in positions.events]
+        near = {(variable[p], variable[q]) for p, q in positions.follow}
+        for before, after in (names, names[::-1]):
+            for one, other in near.intersection(itertools.product(bound[before], bound[after])):
+                if goes_back(whole, one, other):
+                    return before, after
+    return None
 
 
 def _applies(positions: GuardedPositions, read: list[Reading]) -> bool:

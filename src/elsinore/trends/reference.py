@@ -388,14 +388,41 @@ class _Part:
 
 
 def _goes_back(whole: Pattern, one: str, other: str) -> bool:
-    """Return whether a repeated group, going back to its start, puts these in this order."""
-    variables = [event.variable for event in pt.events(whole)]
-    return variables.index(one) > variables.index(other) and any(
-        isinstance(node, pt.Kleene)
-        and (node.most is None or node.most > 1)
-        and {one, other} <= {event.variable for event in pt.positive_events(node.pattern)}
-        for node in pt.walk(whole)
-    )
+    """Return whether these stand in this order only where a repeated group begins anew.
+
+    That is where the places of the two part, on their ways down the pattern, at a SEQ, and never in
+    this order. Where they part at an OR neither of them is the earlier one.
+    """
+    orders = {
+        before[step] < after[step]
+        for before in _ways_down(whole, one)
+        for after in _ways_down(whole, other)
+        for step in (_parting(before, after),)
+        if step is not None and before[step][0] == "SEQ"
+    }
+    return orders == {False}
+
+
+def _ways_down(pattern: Pattern, variable: str) -> list[tuple[tuple[str, int], ...]]:
+    """Return the ways to the places of a variable: at each step the operator and which part."""
+    match pattern:
+        case pt.Event(_, name):
+            return [()] if name == variable else []
+        case pt.Negation():
+            return []
+        case _:
+            kind = "SEQ" if isinstance(pattern, pt.Sequence) else "other"
+            return [
+                ((kind, number), *rest)
+                for number, part in enumerate(pt.children(pattern))
+                for rest in _ways_down(part, variable)
+            ]
+
+
+def _parting(one: tuple[tuple[str, int], ...], other: tuple[tuple[str, int], ...]) -> int | None:
+    """Return the first step in which two ways differ; None for one way."""
+    steps = enumerate(zip(one, other, strict=False))
+    return next((number for number, (here, there) in steps if here != there), None)
 
 
 def _holds(predicate: Expression, found: Mapping[Attribute, ReferenceEvent]) -> bool:
