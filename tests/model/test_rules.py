@@ -32,7 +32,7 @@ from elsinore.model import (
     Workload,
 )
 
-A, B, C = Event("A", "a"), Event("B", "b"), Event("C", "c")
+A, B, C, D = Event("A", "a"), Event("B", "b"), Event("C", "c"), Event("D", "d")
 PLUS = Sequence((A, Kleene(B, 1, None)))
 COUNT = ReturnItem(Call("COUNT", ()))
 MATCH = ReturnItem(Attribute("a", "x"))
@@ -99,7 +99,11 @@ def test_names_and_lists_are_not_empty() -> None:
         (Sequence((A, Conjunction((B, C)))), "at the top only"),
         (Kleene(A, 0, 0), "repeated 0 times"),
         (Kleene(A, 3, 2), "{3,2} asks for more"),
-        (Sequence((A, Negation(B), Negation(C))), "Two NOTs side by side"),
+        (Sequence((A, Negation(B), Negation(C))), "write NOT (B b OR C c)"),
+        (Sequence((Sequence((A, Negation(B))), Negation(C))), "NOTs side by side"),
+        (Sequence((Sequence((A, Negation(B))), Sequence((Negation(C), D)))), "NOTs side by side"),
+        (Kleene(Sequence((A, Negation(B), Negation(C), Negation(D))), 2, 3), "(B b OR C c OR D d)"),
+        (Sequence((A, Negation(Sequence((B, C))), Negation(D))), "NOT (SEQ(B b, C c) OR D d)"),
         (Disjunction((A, Negation(B))), "member of a SEQ"),
         (Kleene(Negation(B), 1, None), "member of a SEQ"),
         (Negation(A), "member of a SEQ"),
@@ -123,6 +127,26 @@ def test_operators_stand_where_they_may(pattern: Pattern, message: str) -> None:
 )
 def test_a_pattern_matches_something(pattern: Pattern) -> None:
     refused("can match nothing at all", pattern=pattern)
+
+
+@pytest.mark.parametrize(
+    ("negative", "remedy"),
+    [
+        (Kleene(C, 0, None), "Make at least one"),
+        (Kleene(C, 0, 1), "Make at least one"),
+        (Disjunction((B, Kleene(C, 0, 1))), "Make at least one"),
+        (Sequence((Negation(C),)), "NOT says what must not occur beside"),
+    ],
+)
+def test_what_is_under_not_matches_something(negative: Pattern, remedy: str) -> None:
+    pattern = Sequence((A, Negation(negative), D))
+    refused(f"What is under NOT can match nothing at all. {remedy}", pattern=pattern)
+
+
+@pytest.mark.parametrize("pattern", [Disjunction((A, Negation(B))), Kleene(Negation(B), 0, None)])
+def test_a_not_in_the_wrong_place_is_all_that_is_said_of_it(pattern: Pattern) -> None:
+    with pytest.raises(QuerySemanticError, match="member of a SEQ"):
+        query(pattern=pattern)
 
 
 def test_a_variable_is_bound_once() -> None:

@@ -52,8 +52,32 @@ CASES = [
     (
         "RETURN COUNT(*) PATTERN SEQ(A, NOT B, NOT C, D)",
         (2, "NOT C"),
-        "Two NOTs side by side",
-        "write NOT (A OR B)",
+        "NOTs side by side",
+        "write NOT (B OR C) where none of these may occur",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN SEQ(SEQ(A, NOT B), NOT C c)",
+        (2, "NOT C c"),
+        "NOTs side by side",
+        "write NOT (B OR C c)",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN SEQ(A, NOT N*, B)",
+        (2, "N*"),
+        "What is under NOT can match nothing at all",
+        "for instance + instead of *",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(NOT N), B)",
+        (2, "SEQ(NOT N)"),
+        "What is under NOT can match nothing at all",
+        "as in SEQ(A, NOT B)",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN A OR NOT B",
+        (2, "NOT B"),
+        "NOT stands only",
+        "as a member of a SEQ",
     ),
     (
         "RETURN COUNT(*) PATTERN SEQ(A+, B, C) WHERE C.v > 3 AND C.v > A.v",

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from hypothesis import strategies as st
@@ -93,11 +94,13 @@ def patterns(draw: Any, *, conjunction: bool = True) -> Pattern:
         if shape == "d":
             return Disjunction(tuple(parts))
         if draw(st.booleans()):
-            parts.insert(draw(st.integers(0, len(parts))), Negation(grow(depth - 1)))
-        return Sequence(tuple(parts))
+            parts.insert(draw(st.integers(0, len(parts))), Negation(obligatory(depth - 1)))
+        found = Sequence(tuple(parts))
+        negative = [isinstance(part, Negation) for part in pt.members(found)]
+        return event() if (True, True) in itertools.pairwise(negative) else found
 
-    def obligatory() -> Pattern:
-        part = grow(2)
+    def obligatory(depth: int = 2) -> Pattern:
+        part = grow(depth)
         return Sequence((event(), part)) if pt.nullable(part) else part
 
     if conjunction and draw(st.integers(0, 9)) == 0:

@@ -147,11 +147,13 @@ def _negated(draw: st.DrawFn, shape: Pattern, types: Several[str], used: list[st
     match shape:
         case Sequence(parts):
             found: list[Pattern] = []
-            for part in (*parts, None):
-                if draw(st.integers(0, 3)) == 3:
+            for part in parts:
+                if not _at_edge(found, -1) and draw(st.integers(0, 3)) == 3:
                     found.append(Negation(draw(_negatives(types, used))))
-                if part is not None:
-                    found.append(draw(_negated(part, types, used)))
+                inner = draw(_negated(part, types, used))
+                found.append(part if _at_edge(found, -1) and _at_edge([inner], 0) else inner)
+            if not _at_edge(found, -1) and draw(st.integers(0, 3)) == 3:
+                found.append(Negation(draw(_negatives(types, used))))
             return Sequence(tuple(found))
         case Kleene(inner, least, most):
             return Kleene(draw(_negated(inner, types, used)), least, most)
@@ -161,6 +163,12 @@ def _negated(draw: st.DrawFn, shape: Pattern, types: Several[str], used: list[st
             if draw(st.integers(0, 5)) < 5:
                 return shape
             return Sequence((shape, Negation(draw(_negatives(types, used)))))
+
+
+def _at_edge(parts: Several[Pattern], place: int) -> bool:
+    """Return whether a sequence begins (0) or ends (-1) with a NOT; two may not be neighbours."""
+    found = pt.members(Sequence(tuple(parts)))
+    return bool(found) and isinstance(found[place], Negation)
 
 
 @st.composite

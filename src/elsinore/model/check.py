@@ -5,6 +5,7 @@ Each rule is one function from a query to the errors it finds; `RULES` lists the
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -67,18 +68,28 @@ def _item_kinds(item: ReturnItem) -> set[Kind]:
 
 
 def pattern_is_not_empty(query: Query) -> Iterator[QueryError]:
-    """A pattern matches at least one event (SEMANTICS 2)."""
+    """A pattern matches at least one event, and so does one under NOT (SEMANTICS 2)."""
     parts = query.pattern.parts if isinstance(query.pattern, pt.Conjunction) else (query.pattern,)
     for part in parts:
-        if isinstance(part, pt.Negation) or not pt.nullable(part):
+        if not any(_misplaced_nots(part)) and pt.nullable(part):
+            message = f"The pattern can match nothing at all. {_obligatory(part)}"
+            yield _error(query, message, part.span)
+    for node in pt.walk(query.pattern):
+        if not isinstance(node, pt.Negation) or any(_misplaced_nots(node.pattern)):
             continue
-        remedy = (
-            "Make at least one of its parts obligatory, for instance + instead of *."
-            if pt.positive_events(part)
-            else "NOT says what must not occur beside other events: name one of those too, as in "
-            "SEQ(A, NOT B)."
-        )
-        yield _error(query, f"The pattern can match nothing at all. {remedy}", part.span)
+        if pt.nullable(node.pattern):
+            message = f"What is under NOT can match nothing at all. {_obligatory(node.pattern)}"
+            yield _error(query, message, node.pattern.span)
+
+
+def _obligatory(pattern: pt.Pattern) -> str:
+    """Return how a pattern that can match nothing is made to match something."""
+    if pt.positive_events(pattern):
+        return "Make at least one of its parts obligatory, for instance + instead of *."
+    return (
+        "NOT says what must not occur beside other events: name one of those too, as in "
+        "SEQ(A, NOT B)."
+    )
 
 
 def parts_are_there(query: Query) -> Iterator[QueryError]:
@@ -121,20 +132,48 @@ def operators_stand_where_they_may(query: Query) -> Iterator[QueryError]:
                     f"{{{node.least},{node.most}}} asks for more repetitions than it allows.",
                     node.span,
                 )
-        if isinstance(node, pt.Sequence):
-            for left, right in zip(node.parts, node.parts[1:], strict=False):
-                if isinstance(left, pt.Negation) and isinstance(right, pt.Negation):
-                    yield _error(
-                        query,
-                        "Two NOTs side by side: write NOT (A OR B) where neither may occur.",
-                        right.span,
-                    )
-        else:
-            for child in pt.children(node):
-                if isinstance(child, pt.Negation):
-                    yield _error(query, "NOT stands only as a member of a SEQ.", child.span)
-    if isinstance(query.pattern, pt.Negation):
-        yield _error(query, "NOT stands only as a member of a SEQ.", query.pattern.span)
+    for several in _nots_side_by_side(query.pattern):
+        told = " OR ".join(_sketch(negation.pattern) for negation in several)
+        message = f"NOTs side by side: write NOT ({told}) where none of these may occur."
+        yield _error(query, message, several[1].span)
+    for negation in _misplaced_nots(query.pattern):
+        yield _error(query, "NOT stands only as a member of a SEQ.", negation.span)
+
+
+def _misplaced_nots(pattern: pt.Pattern) -> Iterator[pt.Negation]:
+    """Yield the NOTs that are no member of a SEQ."""
+    if isinstance(pattern, pt.Negation):
+        yield pattern
+    for node in pt.walk(pattern):
+        if not isinstance(node, pt.Sequence):
+            yield from (child for child in pt.children(node) if isinstance(child, pt.Negation))
+
+
+def _nots_side_by_side(pattern: pt.Pattern) -> Iterator[list[pt.Negation]]:
+    """Yield the NOTs of each SEQ that follow one another, whatever SEQs stand in it."""
+    if isinstance(pattern, pt.Sequence):
+        parts = pt.members(pattern)
+        for negative, group in itertools.groupby(parts, lambda part: isinstance(part, pt.Negation)):
+            several = [part for part in group if isinstance(part, pt.Negation)]
+            if negative and len(several) > 1:
+                yield several
+    else:
+        parts = pt.children(pattern)
+    for part in parts:
+        yield from _nots_side_by_side(part)
+
+
+def _sketch(pattern: pt.Pattern) -> str:
+    """Return a pattern as it stands in a remedy: its events, SEQ and OR, the rest left out."""
+    match pattern:
+        case pt.Event(type_name, variable):
+            return type_name if type_name == variable else f"{type_name} {variable}"
+        case pt.Sequence(parts):
+            return f"SEQ({', '.join(_sketch(part) for part in parts)})"
+        case pt.Disjunction(parts):
+            return " OR ".join(_sketch(part) for part in parts)
+        case _:
+            return "..."
 
 
 def _bindings(pattern: pt.Pattern, found: list[pt.Event]) -> Iterator[tuple[pt.Event, pt.Event]]:

@@ -83,6 +83,19 @@ def walk(pattern: Pattern) -> Iterator[Pattern]:
         yield from walk(child)
 
 
+def members(sequence: Sequence) -> tuple[Pattern, ...]:
+    """Return the parts of a SEQ, with the parts of each SEQ among them in its place.
+
+    >>> a, b, c = (Event(name, name.lower()) for name in "ABC")
+    >>> members(Sequence((Sequence((a, b)), c))) == (a, b, c)
+    True
+    """
+    found: list[Pattern] = []
+    for part in sequence.parts:
+        found += members(part) if isinstance(part, Sequence) else [part]
+    return tuple(found)
+
+
 def events(pattern: Pattern) -> tuple[Event, ...]:
     """Return the events of a pattern in text order, those under a NOT included."""
     return tuple(node for node in walk(pattern) if isinstance(node, Event))
