@@ -14,6 +14,7 @@ from elsinore.errors import (
 )
 from elsinore.language.clauses import EXPRESSION, PATTERN, UnexpectedInput, parse_tokens
 from elsinore.language.expected import unexpected
+from elsinore.language.keywords import CLAUSES
 from elsinore.language.parts import (
     Condition,
     Length,
@@ -214,6 +215,9 @@ def _build(clauses: Clauses, span: Span) -> Query:
             origin=origin.value if origin else 0,
             span=(slide if slide and slide.value <= 0 else within).span,
         )
+    places = {CLAUSES[kind]: place for kind, place in clauses.spans.items()}
+    if condition.span is not None:
+        places["[ ]"] = condition.span
     return Query(
         name=named.text if named else UNNAMED,
         returns=values["RETURN"],
@@ -227,4 +231,5 @@ def _build(clauses: Clauses, span: Span) -> Query:
         collapsed=values.get("COLLAPSED", False),
         limit=values.get("LIMIT"),
         span=span,
+        places=places,
     )

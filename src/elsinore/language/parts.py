@@ -56,10 +56,11 @@ class Equivalence:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A WHERE clause: the attributes in `[ ]` and the other conjuncts."""
+    """A WHERE clause: the attributes in `[ ]`, where the last of these stand, other conjuncts."""
 
     equivalence: tuple[str, ...]
     where: tuple[Expression, ...]
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from lark import Token
 
-from elsinore.errors import QuerySyntaxError
+from elsinore.errors import QuerySyntaxError, Span
 from elsinore.language.clauses import UnexpectedInput, parse_clause
 from elsinore.language.expected import keyword_hint, listed, unexpected
 from elsinore.language.keywords import CLAUSES, nearest, nearest_clause
@@ -33,10 +33,11 @@ class Statement:
 
 @dataclass(slots=True)
 class Clauses:
-    """What was read of a statement: each clause's value and first word, and what is wrong."""
+    """What was read of a statement: each clause's value, first word and text; what is wrong."""
 
     values: dict[str, Any] = field(default_factory=dict)
     words: dict[str, Token] = field(default_factory=dict)
+    spans: dict[str, Span] = field(default_factory=dict)
     errors: list[QuerySyntaxError] = field(default_factory=list)
 
 
@@ -125,6 +126,7 @@ def read_clauses(statement: Statement) -> Clauses:
             )
         else:
             found.words[word.type], found.values[word.type] = word, value
+            found.spans[word.type] = span_of(word).until(span_of(tokens[stop - 1]))
         position = stop
     _check_window(found)
     return found

@@ -120,14 +120,16 @@ class ToNodes(Transformer_NonRecursive[Token, Any]):
 
     def where_clause(self, _: Meta, items: Items[Any]) -> Condition:
         names: tuple[str, ...] = ()
+        span = None
         where: list[Expression] = []
         for part in conjuncts(expression_of(items[0])):
             marker: object = part
             if isinstance(marker, Equivalence):
                 names += marker.names
+                span = marker.span
             else:
                 where.append(checked(part))
-        return Condition(names, tuple(where))
+        return Condition(names, tuple(where), span)
 
     def group_by_clause(self, _: Meta, items: Items[Named]) -> tuple[str, ...]:
         return tuple(item.text for item in items)

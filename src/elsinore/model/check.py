@@ -33,6 +33,12 @@ def query_kind(query: Query) -> Kind:
     return Kind.MATCHES if Kind.MATCHES in wants else Kind.TRENDS
 
 
+def first_value_of_a_match(query: Query) -> ex.Expression | None:
+    """Return the first item of RETURN that asks for matches instead of trends, if any does."""
+    items = (item for item in query.returns if Kind.MATCHES in _item_kinds(item))
+    return next((item.expression for item in items), None)
+
+
 def variables_named(pattern: pt.Pattern, name: str) -> tuple[str, ...]:
     """Return the variables a name stands for: itself, or all variables of a type of that name.
 
@@ -452,20 +458,20 @@ def clauses_fit_the_kind(query: Query) -> Iterator[QueryError]:
         }
         for clause, present in given.items():
             if present:
-                yield _error(
-                    query, f"{clause} is for match queries; this one aggregates trends.", query.span
-                )
+                message = f"{clause} is for match queries; this one aggregates trends."
+                yield _error(query, message, query.places.get(clause))
     if query.confidence is not None and not 0 < query.confidence <= 1:
-        yield _error(query, "CONFIDENCE is a probability above 0 and at most 1.", query.span)
+        message = "CONFIDENCE is a probability above 0 and at most 1."
+        yield _error(query, message, query.places.get("CONFIDENCE"))
     if query.limit is not None and query.limit < 1:
-        yield _error(query, "LIMIT must be at least 1.", query.span)
+        yield _error(query, "LIMIT must be at least 1.", query.places.get("LIMIT"))
 
 
 def attributes_are_named_once(query: Query) -> Iterator[QueryError]:
     """GROUP BY and [ ] name each attribute once."""
     for clause, names in (("GROUP BY", query.group_by), ("[ ]", query.equivalence)):
         for name in sorted({name for name in names if names.count(name) > 1}):
-            yield _error(query, f"{clause} names '{name}' twice.", query.span)
+            yield _error(query, f"{clause} names '{name}' twice.", query.places.get(clause))
 
 
 RULES: tuple[Callable[[Query], Iterator[QueryError]], ...] = (

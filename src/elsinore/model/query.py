@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from elsinore.errors import QueryError, QuerySemanticError, Span, did_you_mean, raise_errors
@@ -25,8 +25,9 @@ class ReturnItem:
 class Query:
     """One query (HAMLET, Definition 2). A query that exists is valid.
 
-    `where` holds the conjuncts of the WHERE clause, `equivalence` the attributes in `[ ]`. What a
-    breach of the rules raises is listed in `elsinore.model.check`.
+    `where` holds the conjuncts of the WHERE clause, `equivalence` the attributes in `[ ]`; `places`
+    says where clauses stand in the text, by their words. What a breach of the rules raises is
+    listed in `elsinore.model.check`.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Query:
     collapsed: bool = False
     limit: int | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+    places: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         conjuncts_of_all = (part for predicate in self.where for part in conjuncts(predicate))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from elsinore.errors import QueryError, Span, UnsupportedError, raise_errors
 from elsinore.model import expression as ex
+from elsinore.model.check import first_value_of_a_match
 from elsinore.model.expression import Expression
-from elsinore.model.kinds import Kind, Strategy
+from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query, Workload
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.classes import Classes, classes_of
@@ -16,6 +17,7 @@ from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import MergedTemplate, merge_templates
 from elsinore.plan.modes import Granularity
 from elsinore.plan.paths import Path, Routed, route
+from elsinore.plan.predicates import place_of
 from elsinore.plan.template import Template
 
 
@@ -139,11 +141,12 @@ def plan(workload: Workload, *, granularity: Granularity = Granularity.AUTO) -> 
 
 
 def _trend_query(query: Query) -> Query:
-    if query.kind is not Kind.TRENDS:
+    value = first_value_of_a_match(query)
+    if value is not None:
         raise UnsupportedError(
             "RETURN: queries that return matches are not supported yet; aggregates over all "
             "trends, such as COUNT(*) or SUM(T.x), are.",
-            span=query.span,
+            span=place_of(value) or query.span,
             query=query.name,
         )
     return query
@@ -188,7 +191,9 @@ def _unit(
 def attributes_read(query: Query) -> tuple[tuple[str, Span | None], ...]:
     """Return every attribute a query reads, with its place in the text where known."""
     read: list[tuple[str, Span | None]] = [
-        (name, query.span) for name in query.group_by + query.equivalence
+        (name, query.places.get(clause, query.span))
+        for clause, names in (("GROUP BY", query.group_by), ("[ ]", query.equivalence))
+        for name in names
     ]
     for expression in (*query.where, *(item.expression for item in query.returns)):
         read.extend(
