@@ -166,6 +166,34 @@ def test_missing_events_are_named_with_the_nearest_there_are(folder: Path, comma
     assert "Did you mean 'events.parquet'?" in done.stderr
 
 
+@pytest.mark.parametrize("command", [["run", "--engine", "local"], ["check"], ["explain"]])
+def test_events_in_a_file_of_no_known_suffix_are_a_wrong_argument(
+    folder: Path, command: list[str]
+) -> None:
+    done = call(*command, "w.cep", "--events", "w.cep")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("Cannot tell the format of 'w.cep' from its name.")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "nearest"),
+    [
+        ("--sharing", "alwys", "always"),
+        ("--granularity", "fien", "fine"),
+        ("--engine", "locl", "local"),
+        ("--format", "parket", "parquet"),
+    ],
+)
+def test_a_choice_that_is_none_is_refused_with_the_nearest(
+    folder: Path, option: str, value: str, nearest: str
+) -> None:
+    done = run(option, value)
+    assert done.exit_code == 2
+    assert f"'{value}' is not one of " in done.stderr
+    assert f"Did you mean '{nearest}'?" in done.stderr
+    assert "Value error" not in done.stderr
+
+
 def test_a_workload_that_is_not_utf8_is_refused(folder: Path) -> None:
     Path("w.cep").write_bytes(b"-- ok\n-- caf\xe9\n" + QUERY.encode())
     done = run()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from elsinore.cli.console import ArgumentError
 from elsinore.errors import did_you_mean
 from elsinore.workload import Workload
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Engine(StrEnum):
@@ -51,6 +53,20 @@ class GranularityMode(StrEnum):
     fine = "fine"
 
 
+def one_of(choices: type[Choice]) -> dict[str, Any]:
+    """Return the arguments of an option that takes one of some choices and names the nearest."""
+    names = [choice.value for choice in choices]
+
+    def parse(text: str) -> Choice:
+        if text not in names:
+            raise typer.BadParameter(
+                f"'{text}' is not one of {', '.join(names)}.{did_you_mean(text, names)}"
+            )
+        return choices(text)
+
+    return {"parser": parse, "metavar": f"<{'|'.join(names)}>"}
+
+
 WorkloadFile = Annotated[
     Path, typer.Argument(metavar="WORKLOAD.cep", help="The file with the queries.")
 ]
@@ -71,7 +87,8 @@ TypeOption = Annotated[
     str, typer.Option("--type", metavar="EXPR", help="The type: a column or SQL expression.")
 ]
 TimeUnitOption = Annotated[
-    Unit, typer.Option("--time-unit", help="The unit of times that are numbers.")
+    Unit,
+    typer.Option("--time-unit", help="The unit of times that are numbers.", **one_of(Unit)),
 ]
 OrderByOption = Annotated[
     list[str] | None,
@@ -82,6 +99,7 @@ SharingOption = Annotated[
     typer.Option(
         "--sharing",
         help="What queries share: the bursts where it pays, all, or none. Results are the same.",
+        **one_of(SharingMode),
     ),
 ]
 GranularityOption = Annotated[
@@ -89,6 +107,7 @@ GranularityOption = Annotated[
     typer.Option(
         "--granularity",
         help="Keep sums wherever they do (auto), or every event (fine). Results are the same.",
+        **one_of(GranularityMode),
     ),
 ]
 Debug = Annotated[
@@ -119,9 +138,17 @@ def read_workload(path: Path, *, exact: bool = False) -> Workload:
 
 
 def existing(path: Path) -> Path:
-    """Return the path; raise ArgumentError, naming the nearest there is, if nothing is there."""
+    """Return the path of events.
+
+    Raises ArgumentError, naming the nearest there is, if nothing is there, and for a file whose
+    name does not tell its format.
+    """
+    from elsinore.runtime.files import format_of, unknown_format  # noqa: PLC0415 - loads Arrow
+
     if not path.exists():
         raise ArgumentError(missing(path))
+    if path.is_file() and format_of(path) is None:
+        raise ArgumentError(unknown_format(path))
     return path
 
 

@@ -21,6 +21,7 @@ from elsinore.cli.arguments import (
     Unit,
     WorkloadFile,
     existing,
+    one_of,
     read_workload,
 )
 from elsinore.cli.console import reported, steps
@@ -44,7 +45,9 @@ class Form(StrEnum):
 def explain(
     workload: WorkloadFile,
     events: OptionalEvents = None,
-    form: Annotated[Form, typer.Option("--format", help="Words, data or a picture.")] = Form.text,
+    form: Annotated[
+        Form, typer.Option("--format", help="Words, data or a picture.", **one_of(Form))
+    ] = Form.text,
     sample: Annotated[
         int,
         typer.Option(

@@ -23,6 +23,7 @@ from elsinore.cli.arguments import (
     Unit,
     WorkloadFile,
     existing,
+    one_of,
     read_workload,
 )
 from elsinore.cli.console import ArgumentError, reported, warn
@@ -42,9 +43,12 @@ def run(
         typer.Option("--out", metavar="DIR", help="Where results go; else they are printed."),
     ] = None,
     form: Annotated[
-        TableFormat, typer.Option("--format", help="What results are written as.")
+        TableFormat,
+        typer.Option("--format", help="What results are written as.", **one_of(TableFormat)),
     ] = TableFormat.parquet,
-    engine: Annotated[Engine, typer.Option("--engine", help="Where to run.")] = Engine.spark,
+    engine: Annotated[
+        Engine, typer.Option("--engine", help="Where to run.", **one_of(Engine))
+    ] = Engine.spark,
     master: Annotated[
         str, typer.Option("--master", metavar="URL", help="Spark's master.")
     ] = "local[*]",

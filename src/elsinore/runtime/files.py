@@ -61,10 +61,7 @@ def read_events(path: str | Path) -> pa.Table:
         return _read_folder(path)
     file_format = format_of(path)
     if file_format is None:
-        raise InputError(
-            f"Cannot tell the format of '{path}' from its name. Known suffixes: "
-            f"{', '.join(SUFFIXES)}. Rename the file or convert it to one of these."
-        )
+        raise InputError(unknown_format(path))
     return _read_file(path, file_format)
 
 
@@ -78,6 +75,14 @@ def format_of(path: Path) -> FileFormat | None:
     if suffixes[-1:] == [".gz"]:
         return SUFFIXES.get("".join(suffixes[-2:]))
     return SUFFIXES.get("".join(suffixes[-1:]))
+
+
+def unknown_format(path: Path) -> str:
+    """Say that a file's name does not tell its format, and which names do."""
+    return (
+        f"Cannot tell the format of '{path}' from its name. Known suffixes: {', '.join(SUFFIXES)}. "
+        "Rename the file or convert it to one of these."
+    )
 
 
 def _missing(path: Path) -> str:
