@@ -107,8 +107,10 @@ class Workload:
         found = []
         for template in (one for unit in self.plan.units for one in unit.members):
             told = [*query_warnings(template.query), *template.warnings]
-            if not template.accepting:
-                told.insert(0, "no events can match: its conditions contradict each other.")
+            if not template.accepting and template.warnings:
+                told[-len(template.warnings)] = f"no events can match, for {template.warnings[0]}"
+            elif not template.accepting:
+                told.append("no events can match: its conditions contradict each other.")
             found += [f"query {template.query.name}: {text}" for text in told]
         return tuple(found)
 

@@ -73,6 +73,7 @@ SINGLE = {
     "TRUE": "TRUE",
     "FALSE": "FALSE",
 }
+TURNED = {("EQ", "GT"): ">=", ("EQ", "LT"): "<=", ("GT", "EQ"): ">=", ("LT", "EQ"): "<="}
 END = "$END"
 COLUMN = "a column such as COUNT(*) or T.speed"
 
@@ -135,6 +136,8 @@ def unexpected(
     text = str(token)
     span = Span(token.start_pos or 0, token.end_pos or 0)
     near = suggestion(text, expected, clauses) if token.type in {"NAME", "BY"} else None
+    if before is not None and (before.type, token.type) in TURNED:  # `=>`, or `> =`
+        near = TURNED[before.type, token.type]
     if token.type == "_LPAR" and before is not None and "INT" not in expected:
         near = nearest(
             before, ["SEQ"], near_enough=0.6

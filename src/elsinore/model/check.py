@@ -62,6 +62,8 @@ def _item_kinds(item: ReturnItem) -> set[Kind]:
     pending: list[ex.Expression] = [item.expression]
     while pending:
         node = pending.pop()
+        if _is_unknown(node):
+            continue
         if isinstance(node, Call) and node.name in AGGREGATES:
             inside = [found for argument in node.arguments for found in ex.attributes(argument)]
             over_match = any(found.reference is not Reference.PLAIN for found in inside)
@@ -71,6 +73,26 @@ def _item_kinds(item: ReturnItem) -> set[Kind]:
         else:
             pending.extend(ex.children(node))
     return kinds
+
+
+def _is_unknown(node: ex.Expression) -> bool:
+    """Return whether a node calls a function that there is not.
+
+    One over several events of a match, such as `b[].x`, may be an aggregate that the user defines.
+    """
+    return (
+        isinstance(node, Call)
+        and node.name not in AGGREGATES | SCALARS
+        and not any(
+            found.reference in PREFIX_REFERENCES
+            for argument in node.arguments
+            for found in ex.attributes(argument)
+        )
+    )
+
+
+def _has_unknown(item: ReturnItem) -> bool:
+    return any(_is_unknown(node) for node in ex.walk(item.expression))
 
 
 def pattern_is_not_empty(query: Query) -> Iterator[QueryError]:
@@ -241,13 +263,7 @@ def _functions_known(query: Query, expression: ex.Expression) -> Iterator[QueryE
                 message = f"{node.name} takes one argument."
                 yield _error(query, message, node.span)
             continue
-        over_events = [
-            found
-            for argument in node.arguments
-            for found in ex.attributes(argument)
-            if found.reference in PREFIX_REFERENCES
-        ]
-        if not over_events:  # over b[] it may be an aggregate that the user defines
+        if _is_unknown(node):
             names = sorted(AGGREGATES | SCALARS)
             yield _error(
                 query,
@@ -274,7 +290,7 @@ def returns_are_of_one_kind(query: Query) -> Iterator[QueryError]:
             "single matches, such as a.x or SUM(b[].x). Ask for them in two queries.",
             matches.span,
         )
-    elif not kinds:
+    elif not kinds and not any(_has_unknown(item) for item in query.returns):
         yield _error(
             query,
             "RETURN needs an aggregate, such as COUNT(*), or a value of a match, such as a.x.",
@@ -352,6 +368,8 @@ def trend_returns_are_aggregates(query: Query) -> Iterator[QueryError]:
     for item in query.returns:
         if isinstance(item.expression, Column) or _is_trend_aggregate(item.expression):
             continue
+        if _has_unknown(item):
+            continue  # `returned_values_exist` tells of it
         yield _error(
             query,
             "A trend query returns grouping attributes, COUNT(*), COUNT(E), SUM(E.a), AVG(E.a), "
@@ -442,8 +460,8 @@ def trend_predicates_can_be_aggregated(query: Query) -> Iterator[QueryError]:
                 yield _error(
                     query,
                     "A predicate over all events selected so far cannot be aggregated over all "
-                    "trends in polynomial time. Ask for the matches instead: RETURN values of "
-                    "single matches, such as a.x or COUNT(b[]).",
+                    "trends in polynomial time. It takes a match query, one that RETURNs values "
+                    "of single matches, such as a.x or COUNT(b[]); those are not supported yet.",
                     node.span,
                 )
 

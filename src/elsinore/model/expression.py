@@ -7,8 +7,8 @@ last event of a Kleene variable, or all or the earlier ones as the argument of a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from elsinore.errors import Span
@@ -184,6 +184,28 @@ def walk(expression: Expression) -> Iterator[Expression]:
 def attributes(expression: Expression) -> tuple[Attribute, ...]:
     """Return the attributes an expression reads, in text order, repeats included."""
     return tuple(node for node in walk(expression) if isinstance(node, Attribute))
+
+
+def with_attributes(expression: Expression, put: Callable[[Attribute], Expression]) -> Expression:
+    """Return an expression with another in place of each attribute, places in the text left out.
+
+    >>> other = Attribute("b", "x")
+    >>> with_attributes(Negative(Attribute("a", "x")), lambda _: other) == Negative(other)
+    True
+    """
+    match expression:
+        case Attribute():
+            return put(expression)
+        case Not(operand) | Negative(operand) | IsNull(operand):
+            return replace(expression, operand=with_attributes(operand, put), span=None)
+        case InList(operand, choices):
+            return InList(with_attributes(operand, put), choices)
+        case Binary(operator, left, right):
+            return Binary(operator, with_attributes(left, put), with_attributes(right, put))
+        case Call(name, arguments):
+            return Call(name, tuple(with_attributes(argument, put) for argument in arguments))
+        case _:
+            return expression
 
 
 def conjuncts(expression: Expression) -> tuple[Expression, ...]:

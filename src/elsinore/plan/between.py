@@ -10,7 +10,7 @@ out that stand in this order only because a repeated group goes back to the star
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
@@ -141,16 +141,6 @@ def _single(whole: pt.Pattern) -> set[str]:
 
 def _between(predicate: Expression, earlier: set[Attribute]) -> Expression:
     """Return a predicate that reads the earlier event as PREVIOUS and the later as CURRENT."""
-    match predicate:
-        case Attribute():
-            return Attribute(PREVIOUS if predicate in earlier else CURRENT, predicate.name)
-        case ex.Not(operand) | ex.Negative(operand) | ex.IsNull(operand):
-            return replace(predicate, operand=_between(operand, earlier), span=None)
-        case ex.InList(operand, choices):
-            return ex.InList(_between(operand, earlier), choices)
-        case ex.Binary(operator, left, right):
-            return ex.Binary(operator, _between(left, earlier), _between(right, earlier))
-        case ex.Call(name, arguments):
-            return ex.Call(name, tuple(_between(argument, earlier) for argument in arguments))
-        case _:
-            return predicate
+    return ex.with_attributes(
+        predicate, lambda read: Attribute(PREVIOUS if read in earlier else CURRENT, read.name)
+    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection
-from dataclasses import replace
 
 from elsinore.automata import contradictory
 from elsinore.errors import QuerySemanticError, Span
@@ -16,7 +15,7 @@ from elsinore.language import render
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named
-from elsinore.model.expression import Attribute, Expression
+from elsinore.model.expression import Attribute, Expression, Reference
 from elsinore.model.pattern import Pattern
 from elsinore.model.query import Query
 from elsinore.plan.between import is_local, readings
@@ -49,19 +48,7 @@ def local_predicates(query: Query) -> dict[str, frozenset[Expression]]:
 
 def over_type(predicate: Expression, type_name: str) -> Expression:
     """Return a local predicate that reads its attributes from `type_name`, spans left out."""
-    match predicate:
-        case Attribute():
-            return Attribute(type_name, predicate.name)
-        case ex.Not(operand) | ex.Negative(operand) | ex.IsNull(operand):
-            return replace(predicate, operand=over_type(operand, type_name), span=None)
-        case ex.InList(operand, choices):
-            return ex.InList(over_type(operand, type_name), choices)
-        case ex.Binary(operator, left, right):
-            return ex.Binary(operator, over_type(left, type_name), over_type(right, type_name))
-        case ex.Call(name, arguments):
-            return ex.Call(name, tuple(over_type(argument, type_name) for argument in arguments))
-        case _:
-            return predicate
+    return ex.with_attributes(predicate, lambda read: Attribute(type_name, read.name))
 
 
 def contradictions(
@@ -108,6 +95,9 @@ def refuse_unreadable(query: Query) -> None:
         if is_local(predicate):
             continue
         if readings(query, query.pattern, predicate) is None:
+            first = _of_the_first(query, predicate)
+            if first is not None:
+                raise QuerySemanticError(first, span=place_of(predicate), query=query.name)
             raise QuerySemanticError(
                 "A trend's predicate is about one event, about neighbours (T[i].x > T[i-1].x, "
                 "T[1].x > R.x, B.x > A.x), or about a single event and all later ones of a "
@@ -124,6 +114,37 @@ def refuse_unreadable(query: Query) -> None:
                     span=place_of(predicate),
                     query=query.name,
                 )
+
+
+def _of_the_first(query: Query, predicate: Expression) -> str | None:
+    """Say what to write for a condition on `b[1]` alone or with other events of b."""
+    read = ex.attributes(predicate)
+    name = read[0].variable
+    references = {attribute.reference for attribute in read}
+    if {attribute.variable for attribute in read} != {name} or not (
+        {Reference.FIRST} <= references <= {Reference.FIRST, Reference.PLAIN, Reference.CURRENT}
+    ):
+        return None
+    told = f"No condition of a trend query is about {name}[1] alone or with other events of {name}."
+    for node in pt.walk(query.pattern):
+        match node:
+            case pt.Kleene(pt.Event(type_name, variable)) if variable == name:
+                own = f"first_{name}"
+                rest = f"{type_name}*" if variable == type_name else f"{type_name}* {variable}"
+                return (
+                    f"{told} Give it a variable of its own, as in SEQ({type_name} {own}, {rest}), "
+                    f"and write {render(_with_first(predicate, own))}."
+                )
+    return f"{told} Write the first round out before the repeated group, its {name} named anew."
+
+
+def _with_first(predicate: Expression, own: str) -> Expression:
+    """Return a predicate with `own` for the first event of a variable."""
+
+    def put(read: Attribute) -> Attribute:
+        return Attribute(own, read.name) if read.reference is Reference.FIRST else read
+
+    return ex.with_attributes(predicate, put)
 
 
 def wholes_of(pattern: Pattern) -> tuple[Pattern, ...]:
