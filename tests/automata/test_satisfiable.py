@@ -294,3 +294,25 @@ def test_letters_come_in_an_order_that_is_always_the_same():
 def test_z3_is_not_imported_before_it_is_needed():
     check = "import elsinore.automata, sys; sys.exit('z3' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("operator", "left", "never"),
+    [
+        (Operator.LT, Binary(Operator.ADD, v, Literal(1)), True),
+        (Operator.LT, Binary(Operator.ADD, Literal(1), v), True),
+        (Operator.GT, Binary(Operator.SUB, v, Literal(2)), True),
+        (Operator.GT, Binary(Operator.ADD, v, Literal(-2)), True),
+        (Operator.LT, Binary(Operator.SUB, v, Literal(-2)), True),
+        (Operator.LE, Binary(Operator.ADD, v, Literal(1)), False),  # of doubles beyond 2**53
+        (Operator.GT, Binary(Operator.ADD, v, Literal(1)), False),
+        (Operator.LT, Binary(Operator.ADD, v, Literal(-1)), False),
+        (Operator.GT, Binary(Operator.SUB, Literal(2), v), False),
+        (Operator.LT, Binary(Operator.SUB, Literal(2), v), False),
+        (Operator.LT, Binary(Operator.ADD, v, Literal(0.5)), False),  # of whole numbers as doubles
+    ],
+)
+def test_adding_a_whole_number_makes_no_number_less(
+    operator: Operator, left: Expression, never: bool
+) -> None:
+    assert contradictory([Binary(operator, left, v)]) is never

@@ -273,6 +273,8 @@ class _Translation:
             z3.And(exact < -limit, near < -limit / 2),
         ]
         self._solver.add(z3.Or(strange, self._size(near - exact) <= slack, *beyond))
+        for moved, by in _shifts(expression, a, b):
+            self._solver.add(z3.Or(strange, near >= moved if by >= 0 else near <= moved))
         infinite = z3.Or(self._size(a) > limit, self._size(b) > limit)
         self._solver.add(z3.Implies(strange, infinite))  # infinity less infinity is null
         return _Term(near, known, float)
@@ -312,6 +314,23 @@ class _Translation:
                 if sorts and self._sorts.get(one) == set():
                     self._sorts[one] = set(sorts)
                     spread = True
+
+
+def _shifts(expression: Binary, one: Any, other: Any) -> Iterable[tuple[Any, int]]:
+    """Yield the operand that a whole number is added to, and the number.
+
+    Rounding keeps order: `v + 1` is never less than `v`, whatever numbers v holds. It may be if a
+    fraction is added to whole numbers, which become doubles by it.
+    """
+    for operand, constant, sign in (
+        (one, expression.right, -1 if expression.operator is Operator.SUB else 1),
+        (other, expression.left, 1),
+    ):
+        shifts = expression.operator is Operator.ADD or operand is one
+        if expression.operator in {Operator.ADD, Operator.SUB} and shifts:
+            match constant:
+                case Literal(int() as number) if not isinstance(number, bool):
+                    yield operand, sign * number
 
 
 def _sort(expression: Expression) -> type | None:

@@ -23,6 +23,7 @@ from elsinore.model.query import Query
 from elsinore.plan.aggregates import TRENDS, Aggregation, aggregation
 from elsinore.plan.between import Reading, goes_back, is_local, readings
 from elsinore.plan.guards import NO_WAY, GuardedPositions, Ways, either, guarded_positions
+from elsinore.plan.neighbours import impossible_neighbours
 from elsinore.plan.predicates import (
     contradictions,
     local_predicates,
@@ -202,10 +203,13 @@ def guarded_template(query: Query) -> GuardedTemplate:
         negatives = tuple(build(negative, COUNT_ONLY) for negative in positions.negatives)
         return _assembled(query, positions, local, read, useful, negatives, fields, witness)
 
+    def warnings() -> tuple[str, ...]:
+        return contradictions(query, local, live) + impossible_neighbours(query, placed)
+
     fields = aggregation(query)
     if not isinstance(query.pattern, pt.Conjunction):
         built = build(query.pattern, fields)
-        return replace(built, warnings=contradictions(query, local, live))
+        return replace(built, warnings=warnings())
     if len(query.pattern.parts) != 2:
         raise QuerySemanticError(
             "AND counts pairs of trends: it joins two patterns. Ask for the other pairs in "
@@ -214,7 +218,7 @@ def guarded_template(query: Query) -> GuardedTemplate:
             query=query.name,
         )
     one, other = (build(part, fields) for part in query.pattern.parts)
-    return replace(_joined(one, other), warnings=contradictions(query, local, live))
+    return replace(_joined(one, other), warnings=warnings())
 
 
 def _automaton(positions: GuardedPositions, local: dict[str, frozenset[Expression]]) -> Nfa:

@@ -64,7 +64,7 @@ def contradictions(
         name = event.variable
         if name in live or not contradictory(local[name]):
             continue
-        guilty = [p for p in query.where if is_local(p) and _binds(query, p, name)]
+        guilty = [p for p in query.where if is_local(p) and binds(query, p, name)]
         for one in tuple(guilty):  # leave out those that it does not take
             others = [p for p in guilty if p is not one]
             if contradictory(over_type(p, event.type) for p in others):
@@ -75,7 +75,7 @@ def contradictions(
     return tuple(f"no event can be {' or '.join(names)}: {told}." for told, names in dead.items())
 
 
-def _binds(query: Query, predicate: Expression, name: str) -> bool:
+def binds(query: Query, predicate: Expression, name: str) -> bool:
     """Return whether a local predicate is about a variable; one about none is about all."""
     read = ex.attributes(predicate)
     return not read or name in variables_named(query.pattern, read[0].variable)

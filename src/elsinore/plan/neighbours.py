@@ -1,0 +1,96 @@
+"""Warnings of events that can never be neighbours in a trend: what is asked of both is never true.
+
+`B[i].v < B[i-1].v AND B[i].v > B[i-1].v` lets no B follow a B. Each condition between two events
+reads their attributes as those of `PREVIOUS` and `CURRENT`; together with what is asked of either
+event alone they are looked at as predicates of one event with all of these attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from elsinore.automata import contradictory
+from elsinore.language import render
+from elsinore.model import pattern as pt
+from elsinore.model.expression import Attribute, Binary, Expression
+from elsinore.model.query import Query
+from elsinore.plan.between import CURRENT, PREVIOUS, is_local, readings
+from elsinore.plan.guards import GuardedPositions
+from elsinore.plan.predicates import binds, over_type
+
+LOOKS = 20  # each may take a solver some tens of milliseconds
+
+# What is asked of two neighbours, and as what it stands in the text.
+Asked = dict[Expression, Expression]
+
+
+def impossible_neighbours(
+    query: Query, placed: Mapping[pt.Pattern, GuardedPositions]
+) -> tuple[str, ...]:
+    """Tell of the variables whose events never follow one another, though the pattern lets them.
+
+    `placed` are the patterns that have trends of their own. Pairs of which one variable can have no
+    event at all are passed over, and so are single comparisons of two attributes: something
+    satisfies them. Of pairs of which the same is asked the first is told, and no more than `LOOKS`
+    are looked at.
+    """
+    told: dict[str, None] = {}
+    looked_at: set[frozenset[Expression]] = set()
+    for whole, positions in placed.items():
+        variable = [event.variable for event in positions.events]
+        near = dict.fromkeys((variable[p], variable[q]) for p, q in sorted(positions.follow))
+        between = _between(query, whole)
+        for one, other in near:
+            asked = between.get((one, other), {})
+            if not asked or (len(asked) == 1 and all(map(_compares_attributes, asked))):
+                continue
+            ones, others = _of_one(query, one, PREVIOUS), _of_one(query, other, CURRENT)
+            everything = frozenset(asked | ones | others)
+            if everything in looked_at or len(looked_at) >= LOOKS:
+                continue
+            looked_at.add(everything)
+            if contradictory(ones) or contradictory(others):
+                continue
+            guilty = _guilty(query, asked | ones | others)
+            if guilty:
+                verdict = "is never true" if len(guilty) == 1 else "contradict each other"
+                name = f"another {other}" if one == other else one
+                reason = f"{' and '.join(guilty)} {verdict}."
+                told[f"no event can be {other} right after {name}: {reason}"] = None
+    return tuple(told)
+
+
+def _between(query: Query, whole: pt.Pattern) -> dict[tuple[str, str], Asked]:
+    """Return what predicates ask of an event and the one after it, by their variables."""
+    found: dict[tuple[str, str], Asked] = {}
+    for predicate in query.where:
+        if not is_local(predicate):
+            for reading in readings(query, whole, predicate) or ():
+                if not reading.first:
+                    asked = found.setdefault((reading.earlier, reading.later), {})
+                    asked[reading.condition] = predicate
+    return found
+
+
+def _of_one(query: Query, variable: str, read_as: str) -> Asked:
+    local = (p for p in query.where if is_local(p) and binds(query, p, variable))
+    return {over_type(predicate, read_as): predicate for predicate in local}
+
+
+def _compares_attributes(condition: Expression) -> bool:
+    match condition:
+        case Binary(operator, Attribute(one), Attribute(other)):
+            return operator.is_comparison and one != other
+    return False
+
+
+def _guilty(query: Query, asked: Asked) -> list[str]:
+    """Return as few predicates as it takes for a contradiction, as text; none without one."""
+    left = dict(asked)
+    if not contradictory(left):
+        return []
+    for condition in asked:
+        others = {one: text for one, text in left.items() if one != condition}
+        if contradictory(others):
+            left = others
+    return [render(predicate) for predicate in query.where if predicate in left.values()]
