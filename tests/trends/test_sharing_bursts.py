@@ -191,12 +191,8 @@ def test_predicates_tell_groups_apart_and_equal_ones_do_not() -> None:
     assert_alike(found, run(given(text, "ACD" + "B" * 30), Sharing.NEVER)[0])
 
 
-def test_nothing_is_shared_where_it_is_not_wanted_or_events_are_simultaneous() -> None:
-    unit = given(workload(4), "ACBBBE")
-    _, operator = run(unit, Sharing.NEVER)
-    assert operator.statistics.sharing == []
-    operator = TrendOperator(unit.unit, sharing=Sharing.ALWAYS)
-    operator.process(unit.batch)
+def test_nothing_is_shared_where_it_is_not_wanted() -> None:
+    _, operator = run(given(workload(4), "ACBBBE"), Sharing.NEVER)
     assert operator.statistics.sharing == []
 
 

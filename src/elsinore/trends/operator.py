@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +14,11 @@ from elsinore.plan import Sharing, Unit
 from elsinore.trends import kernels
 from elsinore.trends.kernels import FOREVER, UNKNOWN, Program, State, Totals
 from elsinore.trends.lazy.arrays import Bursts, Clocks, Groups, new_bursts, new_clocks
-from elsinore.trends.lazy.kernels import settle_all, settle_until
+from elsinore.trends.lazy.kernels import settle_until
 from elsinore.trends.lazy.measure import measure
 from elsinore.trends.lazy.program import GroupLayout
+from elsinore.trends.moments.arrays import Events, Held, hold, new_held, release
+from elsinore.trends.moments.kernels import TIE, look, settle_keys
 from elsinore.trends.partials import totals_batch
 from elsinore.trends.program import Layout, Sections, assemble, fixed_arrays, tangled
 from elsinore.trends.state import (
@@ -27,10 +30,12 @@ from elsinore.trends.state import (
     size_of,
     unpack,
 )
-from elsinore.trends.statistics import OperatorStatistics
+from elsinore.trends.statistics import OperatorStatistics, sets_from_text, sets_to_text
 
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 FIRST_ROWS = 64  # rows of totals to begin with
+
+Number = TypeVar("Number", np.int64, np.float64)
 
 
 class TrendOperator:
@@ -43,11 +48,18 @@ class TrendOperator:
 
     `one_slot`: keys come one after another, those of a group together, and never again; memory
     is then one key's, and totals are given out as groups end. `ordered`: no key has two events of
-    one time, or those are in an order of their own: each event is a moment. Where it is not given,
-    each event acts on all nodes at once.
+    one time, or those are in an order of their own: each event is a moment.
+
+    Where `ordered` is not given, the operator begins as if it were and looks for simultaneous
+    events of a key: each key's last event of a batch waits until the next one is seen, or its
+    windows close. From the first two that are found on, whatever their key, it remembers what
+    states were before the present moment, and each event acts on all nodes at once. Events that act
+    on nothing do not count.
 
     `sharing`: which bursts are worked on once for all nodes that they act on alike
-    (`elsinore.trends.lazy`); results are the same. `record`: keep a record of each burst.
+    (`elsinore.trends.lazy`); results are the same. `record`: keep a record of each burst. Once
+    moments are remembered nothing is shared any more, and `statistics.sharing` stays as it was
+    then: the sets that had bursts, those in progress as far as they had got.
     """
 
     def __init__(
@@ -66,20 +78,21 @@ class TrendOperator:
         self._record = record
         self._layout = Layout(unit)
         self._fixed = fixed_arrays(self._layout)
-        self._shared = GroupLayout(self._layout, share=ordered and sharing is not Sharing.NEVER)
+        self._shared = GroupLayout(self._layout, share=sharing is not Sharing.NEVER)
         self._types = unit.classes.types
         self._offsets = [classes.offset for classes in self._types]
         self._sections: list[Sections] = []  # [class]
         self._compiled: list[int] = []  # [class] -> its code
         self._places: dict[int, int] = {}  # code -> place in `_known`, where codes are too many
         self._ordered = ordered
-        self._remember = not ordered
+        self._remember = False
         self._known = np.full(min(unit.classes.size, TABLE_LIMIT) + 1, UNKNOWN, dtype=np.int32)
         self._rows = np.zeros((3, max(self._layout.overlaps)))
         self._program: Program
         self._groups: Groups
         self._assemble()
-        self._state: State = new_state(self._layout, 1, exponents=False, moments=self._remember)
+        self._state: State = new_state(self._layout, 1, exponents=False, moments=False)
+        self._held: Held = self._new_held(0 if ordered else 1)
         self._clocks: Clocks = new_clocks(self._groups, 1, shared=sharing is Sharing.ALWAYS)
         self._bursts: Bursts = new_bursts(self._groups, record=record)
         self._totals: Totals = new_totals(self._layout, FIRST_ROWS)
@@ -88,7 +101,14 @@ class TrendOperator:
     @property
     def open_group(self) -> int:
         """The group of the key that goes on, with `one_slot`; -1 where there is none yet."""
-        return int(self._state.group[0]) if self._state.key[0] >= 0 else -1
+        if self._state.key[0] >= 0:
+            return int(self._state.group[0])
+        return int(self._held.group[0]) if self._awaits_ties and self._held.key[0] >= 0 else -1
+
+    @property
+    def _awaits_ties(self) -> bool:
+        """Whether simultaneous events may come, and none has yet."""
+        return not self._ordered and not self._remember
 
     @staticmethod
     def bytes_per_key(unit: Unit) -> int:
@@ -105,18 +125,87 @@ class TrendOperator:
 
         Raises InputError where a key's rows are not in time order.
         """
-        keys = _codes(batch, "key")
-        groups = _codes(batch, "group")
-        times = _ints(batch, "time")
-        self.statistics.events += len(keys)
-        if len(keys) == 0:
+        self.statistics.events += batch.num_rows
+        if batch.num_rows == 0:
             return self._take(np.zeros(self._totals.count[0], dtype=np.bool_))
-        codes = self._codes(_ints(batch, "class"))
+        events = self._read(batch)
+        if not self._one_slot:
+            self._need_slots(int(events.keys.max()) + 1)
+        if self._awaits_ties:
+            events = self._look_ahead(events)
+        self._work(events)
+        self.statistics.matched = int(self._counters[0])
+        self._measure()
+        if self._one_slot:
+            done = self._totals.group[: self._totals.count[0]] != self._state.group[0]
+            return self._take(done)
+        return self._take(np.zeros(self._totals.count[0], dtype=np.bool_))
+
+    def _read(self, batch: pa.RecordBatch) -> Events:
+        """Return a batch's columns as the kernels read them."""
+        classes = _ints(batch, "class")
         values, present = _matrix(batch, "sum:", self.unit.summed, np.float64)
         orders, ordered = _matrix(batch, "rank:", self.unit.ranked, np.int64)
-        if not self._one_slot:
-            self._need_slots(int(keys.max()) + 1)
-        parts = np.zeros(kernels.VALUE + 2 * len(values))
+        return Events(
+            times=_ints(batch, "time"),
+            keys=_codes(batch, "key"),
+            groups=_codes(batch, "group"),
+            classes=classes,
+            codes=self._codes(classes),
+            values=values,
+            present=present,
+            orders=orders,
+            ordered=ordered,
+        )
+
+    def _look_ahead(self, events: Events) -> Events:
+        """Work on the events that waited for these; return those that need not wait themselves.
+
+        Remembers moments from here on if some of them are simultaneous.
+        """
+        slots = len(self._held.key)
+        touched = np.empty(min(len(events.keys), slots), dtype=np.int64)
+        event, count = 0, 0
+        while True:
+            how, event, count = look(
+                event,
+                count,
+                events.times,
+                events.keys,
+                events.codes,
+                self._known,
+                self._one_slot,
+                self._state,
+                self._held,
+                touched,
+            )
+            if how != kernels.COMPILE:
+                break
+            self._compile(kernels.unknown_codes(events.codes, event, self._known).tolist())
+        if how == TIE and not self._remember:
+            self._remember_moments()
+        if self._remember:
+            self._release(np.flatnonzero(self._held.key >= 0))
+            self._held = self._new_held(0)
+            return events
+        found = touched[:count]
+        self._release(found[self._held.key[found] >= 0])
+        rows = self._held.row[found]
+        self._held.row[found] = -1
+        return hold(self._held, found, events, rows)
+
+    def _release(self, slots: NDArray[np.int64]) -> None:
+        """Work on the events that wait in some slots."""
+        if len(slots):
+            events = release(self._held, slots)
+            self._work(events._replace(codes=self._codes(events.classes)))
+
+    def _new_held(self, slots: int) -> Held:
+        return new_held(slots, len(self.unit.summed), len(self.unit.ranked))
+
+    def _work(self, events: Events) -> None:
+        """Let events act on their keys' states."""
+        parts = np.zeros(kernels.VALUE + 2 * len(events.values))
         event = 0
         while True:
             run = kernels.run_shared if self._shared.groups else kernels.run
@@ -130,15 +219,15 @@ class TrendOperator:
                 self._rows,
                 parts,
                 event,
-                times,
-                keys,
-                codes,
+                events.times,
+                events.keys,
+                events.codes,
                 self._known,
-                values,
-                present,
-                orders,
-                ordered,
-                groups,
+                events.values,
+                events.present,
+                events.orders,
+                events.ordered,
+                events.groups,
                 self._one_slot,
                 self._remember,
                 not self._ordered,
@@ -149,26 +238,24 @@ class TrendOperator:
             if how == kernels.DONE:
                 break
             if how == kernels.COMPILE:
-                self._compile(kernels.unknown_codes(codes, event, self._known).tolist())
+                self._compile(kernels.unknown_codes(events.codes, event, self._known).tolist())
             elif how == kernels.GROW:
                 self._grow_totals()
             elif how == kernels.EXPONENTS:
                 self._give_exponents()
             else:
                 raise InputError(
-                    f"Events of a key are out of time order: time {times[event]} came after a "
-                    "later one. Sort the input by time."
+                    f"Events of a key are out of time order: time {events.times[event]} came "
+                    "after a later one. Sort the input by time."
                 )
-        self.statistics.matched = int(self._counters[0])
-        self._measure()
-        if self._one_slot:
-            done = self._totals.group[: self._totals.count[0]] != self._state.group[0]
-            return self._take(done)
-        return self._take(np.zeros(self._totals.count[0], dtype=np.bool_))
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
         time = FOREVER if until is None else np.int64(until)
+        if self._awaits_ties:
+            held = self._held
+            self._release(np.flatnonzero((held.key >= 0) & (held.time < time)))
+            self.statistics.matched = int(self._counters[0])
         if self._shared.groups:
             arrays = (self._groups, self._clocks, self._bursts, self._program)
             passed = settle_until(*arrays, self._state, self._rows, time)
@@ -243,12 +330,14 @@ class TrendOperator:
         arrays |= {f"totals.{name}": rows for name, rows in self._totals._asdict().items()}
         arrays |= {f"clocks.{name}": rows for name, rows in self._clocks._asdict().items()}
         arrays |= {f"bursts.{name}": rows for name, rows in self._bursts._asdict().items()}
+        arrays |= {f"held.{name}": rows for name, rows in self._held._asdict().items()}
         arrays |= {
             "codes": np.array(self._compiled, dtype=np.int64),
             "counters": self._counters,
             "modes": np.array([self._one_slot, self._ordered, self._record, self._remember]),
             "sharing": np.array(self._sharing.value),
             "statistics": np.array([self.statistics.events, self.statistics.totals]),
+            "sets": np.array(sets_to_text([] if self._shared.groups else self.statistics.sharing)),
         }
         return pack(self.unit.fingerprint, arrays)
 
@@ -269,9 +358,11 @@ class TrendOperator:
         operator._totals = Totals(*(arrays[f"totals.{name}"] for name in Totals._fields))
         operator._clocks = Clocks(*(arrays[f"clocks.{name}"] for name in Clocks._fields))
         operator._bursts = Bursts(*(arrays[f"bursts.{name}"] for name in Bursts._fields))
+        operator._held = Held(*(arrays[f"held.{name}"] for name in Held._fields))
         operator._counters = arrays["counters"]
         operator.statistics.events, operator.statistics.totals = arrays["statistics"].tolist()
         operator.statistics.matched = int(operator._counters[0])
+        operator.statistics.sharing = sets_from_text(str(arrays["sets"]))
         operator._measure()
         return operator
 
@@ -293,13 +384,13 @@ class TrendOperator:
 
     def _end_sharing(self) -> None:
         """Bring all holders up to date and let each event act on all nodes at once from now on."""
-        for slot in range(len(self._state.key)):
-            arrays = (self._groups, self._clocks, self._bursts, self._state, self._rows)
-            if settle_all(*arrays, slot):
-                self._state.big[slot] = 1
-        if self._state.big.any() and len(self._state.powers) == 0:
+        if not self._shared.groups:
+            return
+        arrays = (self._groups, self._clocks, self._bursts, self._state, self._rows)
+        if settle_keys(*arrays) and len(self._state.powers) == 0:
             self._give_exponents()
         self._measure_sharing()
+        self.statistics.sharing = [one for one in self.statistics.sharing if one.bursts]
         self._shared = GroupLayout(self._layout, share=False)
         self._sections = [
             self._shared.sections([u for part in sections.parts for u in part], "", frozenset())
@@ -319,6 +410,10 @@ class TrendOperator:
             clocks = new_clocks(self._groups, slots, shared=shared)
             copy_rows(self._clocks, clocks)
             self._clocks = clocks
+        if self._awaits_ties and slots > len(self._held.key):
+            held = self._new_held(slots)
+            copy_rows(self._held, held)
+            self._held = held
 
     def _grow_totals(self) -> None:
         have = len(self._totals.query)
@@ -344,7 +439,7 @@ class TrendOperator:
         return batch
 
     def _measure(self) -> None:
-        size = size_of(self._state, self._totals, self._clocks)
+        size = size_of(self._state, self._totals, self._clocks, self._held)
         self.statistics.state_bytes = max(self.statistics.state_bytes, size)
         self._measure_sharing()
 
@@ -366,8 +461,8 @@ def _ints(batch: pa.RecordBatch, name: str) -> NDArray[np.int64]:
 
 
 def _matrix(
-    batch: pa.RecordBatch, prefix: str, names: tuple[str, ...], kind: type[np.generic]
-) -> tuple[NDArray[np.generic], NDArray[np.uint8]]:
+    batch: pa.RecordBatch, prefix: str, names: tuple[str, ...], kind: type[Number]
+) -> tuple[NDArray[Number], NDArray[np.uint8]]:
     """Return columns as rows of one matrix, nulls as 0, and where they are not null."""
     values = np.zeros((len(names), batch.num_rows), dtype=kind)
     present = np.ones((len(names), batch.num_rows), dtype=np.uint8)

@@ -12,13 +12,14 @@ import numpy as np
 from elsinore.errors import StateError
 from elsinore.trends.kernels import BEFORE_ALL, FOREVER, NEVER, State, Totals, rebuild_table
 from elsinore.trends.lazy.arrays import Bursts, Clocks
+from elsinore.trends.moments.arrays import Held
 from elsinore.trends.program import Layout
 
 MAGIC = b"ELSI"
-VERSION = 2
+VERSION = 3
 _HEADER = struct.Struct("<4sB16s")
 
-Rows = TypeVar("Rows", State, Totals, Clocks)
+Rows = TypeVar("Rows", State, Totals, Clocks, Held)
 
 
 def new_state(layout: Layout, slots: int, *, exponents: bool, moments: bool) -> State:
@@ -79,7 +80,7 @@ def grown_totals(layout: Layout, old: Totals, rows: int) -> Totals:
     return new
 
 
-def size_of(*rows: State | Totals | Clocks | Bursts) -> int:
+def size_of(*rows: State | Totals | Clocks | Bursts | Held) -> int:
     """Return the bytes that states and totals take."""
     return sum(array.nbytes for part in rows for array in part)
 

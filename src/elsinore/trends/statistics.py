@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +51,18 @@ class OperatorStatistics:
     totals: int = 0  # (query, group, window) rows given out
     state_bytes: int = 0  # memory of its state, at most
     sharing: list[SharingStatistics] = field(default_factory=list)
+
+
+def sets_to_text(sets: Sequence[SharingStatistics]) -> str:
+    """Return the statistics of sharing sets as text; `sets_from_text` makes them of it again."""
+    return json.dumps([asdict(one) for one in sets])
+
+
+def sets_from_text(text: str) -> list[SharingStatistics]:
+    """Return the statistics of sharing sets that `sets_to_text` made text of."""
+    found = []
+    for told in json.loads(text):
+        told["queries"] = tuple(told["queries"])
+        told["records"] = [BurstRecord(**record) for record in told["records"]]
+        found.append(SharingStatistics(**told))
+    return found
