@@ -32,6 +32,9 @@ class Aggregate:
     order of `unit.summed`), `r0`, ... (of `unit.ranked`), `p0`, ... (of `unit.compared`).
     Out: totals, the group's attributes `g0`, ... in place of its code. What the operator counted
     is added to `statistics` when the partition ends.
+
+    `ordered`: events of one key and time come in an order of their own. Else they are simultaneous:
+    where sums per state are enough, bursts are shared until the partition's first such events.
     """
 
     unit: Unit

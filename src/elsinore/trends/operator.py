@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from elsinore.trends.lazy.kernels import settle_until
 from elsinore.trends.lazy.measure import measure
 from elsinore.trends.lazy.program import GroupLayout
 from elsinore.trends.moments.arrays import Events, Held, hold, new_held, release
-from elsinore.trends.moments.kernels import TIE, look, settle_keys
+from elsinore.trends.moments.kernels import TIE, is_spaced, last_acting, look, settle_keys
 from elsinore.trends.partials import totals_batch
 from elsinore.trends.program import Layout, Sections, assemble, fixed_arrays, tangled
 from elsinore.trends.state import (
@@ -34,6 +34,7 @@ from elsinore.trends.statistics import OperatorStatistics, sets_from_text, sets_
 
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 FIRST_ROWS = 64  # rows of totals to begin with
+_FIRST = np.zeros(1, dtype=np.int64)  # the first slot
 
 Number = TypeVar("Number", np.int64, np.float64)
 
@@ -103,7 +104,7 @@ class TrendOperator:
         """The group of the key that goes on, with `one_slot`; -1 where there is none yet."""
         if self._state.key[0] >= 0:
             return int(self._state.group[0])
-        return int(self._held.group[0]) if self._awaits_ties and self._held.key[0] >= 0 else -1
+        return int(self._held.group[0]) if (self._held.key >= 0).any() else -1
 
     @property
     def _awaits_ties(self) -> bool:
@@ -133,6 +134,8 @@ class TrendOperator:
             self._need_slots(int(events.keys.max()) + 1)
         if self._awaits_ties:
             events = self._look_ahead(events)
+        elif len(self._held.key):
+            self._let_go()
         self._work(events)
         self.statistics.matched = int(self._counters[0])
         self._measure()
@@ -163,36 +166,54 @@ class TrendOperator:
 
         Remembers moments from here on if some of them are simultaneous.
         """
-        slots = len(self._held.key)
-        touched = np.empty(min(len(events.keys), slots), dtype=np.int64)
+        held, state = self._held, self._state
+        seen = (state.key, state.time, held.key, held.time)
+        if self._one_slot and is_spaced(events.times, events.keys, *seen):
+            last = last_acting(events.codes, self._known)
+            slots, rows = _FIRST[: min(last + 1, 1)], np.array([last])
+        else:
+            slots, rows = self._look(events, seen)
+        if self._remember:
+            return events
+        self._release(slots[held.key[slots] >= 0])
+        return hold(held, slots, events, rows) if len(slots) else events
+
+    def _look(
+        self, events: Events, seen: tuple[NDArray[Any], ...]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Look for simultaneous events; return the slots touched, and each one's last event."""
+        held = self._held
+        touched = np.empty(min(len(events.keys), len(held.key)), dtype=np.int64)
         event, count = 0, 0
         while True:
             how, event, count = look(
                 event,
                 count,
+                self._one_slot,
                 events.times,
                 events.keys,
                 events.codes,
                 self._known,
-                self._one_slot,
-                self._state,
-                self._held,
+                *seen,
+                held.row,
                 touched,
             )
             if how != kernels.COMPILE:
                 break
             self._compile(kernels.unknown_codes(events.codes, event, self._known).tolist())
+        slots = touched[:count]
+        rows = held.row[slots]
+        held.row[slots] = -1
         if how == TIE and not self._remember:
             self._remember_moments()
         if self._remember:
-            self._release(np.flatnonzero(self._held.key >= 0))
-            self._held = self._new_held(0)
-            return events
-        found = touched[:count]
-        self._release(found[self._held.key[found] >= 0])
-        rows = self._held.row[found]
-        self._held.row[found] = -1
-        return hold(self._held, found, events, rows)
+            self._let_go()
+        return slots, rows
+
+    def _let_go(self) -> None:
+        """Work on all events that wait; none will wait again."""
+        self._release(np.flatnonzero(self._held.key >= 0))
+        self._held = self._new_held(0)
 
     def _release(self, slots: NDArray[np.int64]) -> None:
         """Work on the events that wait in some slots."""
@@ -252,10 +273,8 @@ class TrendOperator:
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
         time = FOREVER if until is None else np.int64(until)
-        if self._awaits_ties:
-            held = self._held
-            self._release(np.flatnonzero((held.key >= 0) & (held.time < time)))
-            self.statistics.matched = int(self._counters[0])
+        self._release(np.flatnonzero((self._held.key >= 0) & (self._held.time < time)))
+        self.statistics.matched = int(self._counters[0])
         if self._shared.groups:
             arrays = (self._groups, self._clocks, self._bursts, self._program)
             passed = settle_until(*arrays, self._state, self._rows, time)
@@ -410,7 +429,7 @@ class TrendOperator:
             clocks = new_clocks(self._groups, slots, shared=shared)
             copy_rows(self._clocks, clocks)
             self._clocks = clocks
-        if self._awaits_ties and slots > len(self._held.key):
+        if 0 < len(self._held.key) < slots:
             held = self._new_held(slots)
             copy_rows(self._held, held)
             self._held = held

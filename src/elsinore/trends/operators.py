@@ -44,7 +44,9 @@ def operator_of(
     """Return a new operator for a unit: that of its path.
 
     `one_slot`: keys come one after another, those of a group together, and never again. `ordered`:
-    each event is a moment of its own. `record`: each burst and what was decided is kept.
+    each event is a moment of its own; else simultaneous events of a key do not precede one another,
+    and where there are none it makes no difference. `record`: each burst and what was decided is
+    kept.
     """
     if unit.path is not Path.COARSE:
         return BufferedTrends(

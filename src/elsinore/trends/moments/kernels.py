@@ -4,39 +4,64 @@ from __future__ import annotations
 
 from numba import njit
 
-from elsinore.trends.arrays import COMPILE, DONE, UNKNOWN, Codes, Doubles, Ints, State
+from elsinore.trends.arrays import COMPILE, DONE, NEVER, UNKNOWN, Codes, Doubles, Ints, State
 from elsinore.trends.lazy.arrays import Bursts, Clocks, Groups
 from elsinore.trends.lazy.kernels import end_bursts, settle_all
-from elsinore.trends.moments.arrays import Held
 
 TIE = 5  # how a look ends beside DONE and COMPILE: an event is not later than its key's last one
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def is_spaced(
+    times: Ints, keys: Codes, slot_key: Codes, slot_time: Ints, held_key: Codes, held_time: Ints
+) -> bool:
+    """Return whether each event is later than the one before it, if that is of the same key.
+
+    Where keys come one after another in slot 0, none are simultaneous then, whatever they act on.
+    A quick look: the loop does not branch. Arguments as for `look`, with at least one event.
+    """
+    if times[0] < _least_time(0, keys[0], slot_key, slot_time, held_key, held_time):
+        return False
+    close = False
+    for event in range(1, times.shape[0]):
+        close |= (times[event] <= times[event - 1]) & (keys[event] == keys[event - 1])
+    return not close
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def last_acting(codes: Ints, known: Codes) -> int:
+    """Return the last event that may act on something, -1 where there is none."""
+    event = codes.shape[0] - 1
+    while event >= 0 and (codes[event] < 0 or known[codes[event]] == -1):
+        event -= 1
+    return event
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def look(
     begin: int,
     count: int,
+    one_slot: bool,
     times: Ints,
     keys: Codes,
     codes: Ints,
     known: Codes,
-    one_slot: bool,
-    state: State,
-    held: Held,
+    slot_key: Codes,
+    slot_time: Ints,
+    held_key: Codes,
+    held_time: Ints,
+    last: Ints,
     touched: Ints,
 ) -> tuple[int, int, int]:
     """Look for an event from `begin` on that is not later than the one before it of its key.
 
-    Arguments as for `run`; events that act on nothing are passed over. The one before it is in the
-    batch or in `held`. `held.row` comes to have each key's last event, and touched[:count] the
-    slots of those keys. Returns how it ended (DONE, TIE, or COMPILE: to be resumed), the event
-    it ended at, and the count.
-
-    The slow form: some key has two acting events, neighbours among its own, of which the second
-    has not the greater time.
+    times, keys, codes, known, one_slot: as for `run`; events that act on nothing are passed over.
+    The one before it is in the batch, or waits (held_key, held_time: [slot]), or has acted
+    (slot_key, slot_time: [slot]). last: [slot] -> the key's last event in the batch so far, -1
+    where there is none; touched[:count]: the slots of those that have one. Both are brought up to
+    date. Returns how it ended (DONE, TIE, or COMPILE: to be resumed), the event it ended at, and
+    the count.
     """
-    slot_key, slot_time = state.key, state.time
-    held_key, held_time, last = held.key, held.time, held.row
     for event in range(begin, times.shape[0]):
         code = codes[event]
         if code < 0:
@@ -54,15 +79,22 @@ def look(
             if time <= times[row] and keys[row] == key:
                 return TIE, event, count
         else:
-            if held_key[slot] == key:
-                if time <= held_time[slot]:
-                    return TIE, event, count
-            elif slot_key[slot] == key and time < slot_time[slot]:
+            if time < _least_time(slot, key, slot_key, slot_time, held_key, held_time):
                 return TIE, event, count
             touched[count] = slot
             count += 1
         last[slot] = event
     return DONE, times.shape[0], count
+
+
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
+def _least_time(
+    slot: int, key: int, slot_key: Codes, slot_time: Ints, held_key: Codes, held_time: Ints
+) -> int:
+    """Return from when on a key's first event in a batch is in order, and alone."""
+    if held_key[slot] == key:
+        return held_time[slot] + 1
+    return slot_time[slot] if slot_key[slot] == key else NEVER
 
 
 @njit(cache=True, nogil=True, _nrt=False)
