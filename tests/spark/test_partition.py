@@ -3,8 +3,15 @@ from __future__ import annotations
 import math
 
 import pyarrow as pa
+import pytest
 
-from elsinore.spark.partition import Numbering
+from elsinore.language import parse_workload
+from elsinore.model.window import SECOND
+from elsinore.plan import Sharing, plan
+from elsinore.spark.partition import Aggregate, Numbering
+from elsinore.trends.reference import ReferenceEvent
+from support.trends import table_of
+from support.units import unit_inputs
 
 
 def batch(g: list[str | None], w: list[float | None]) -> pa.RecordBatch:
@@ -30,3 +37,51 @@ def test_values_of_a_group_that_goes_on_are_kept() -> None:
     numbers.forget()
     totals = pa.record_batch({"group": pa.array([3], pa.int32())})
     assert numbers.named(totals).to_pydict() == {"g": ["d"]}
+
+
+WORKLOAD = """
+    QUERY ab RETURN g, COUNT(*), SUM(B.w), MAX(B.v) PATTERN SEQ(A, B+) WHERE [k] GROUP BY g;
+    QUERY cb RETURN g, COUNT(*), SUM(B.w) PATTERN SEQ(C, B+) WHERE [k] GROUP BY g;
+"""
+
+
+@pytest.mark.parametrize("tie", [None, 1, 5, 6, 7, 11], ids=lambda tie: f"tie {tie}")
+def test_batches_may_be_cut_anywhere_with_simultaneous_events_and_without(tie: int | None) -> None:
+    events = [
+        ReferenceEvent(
+            (n - (tie is not None and n % 12 >= tie)) * SECOND,
+            "ACBBBBCBABBB"[n % 12],
+            {"g": (None, "x", "y")[n // 24], "k": n // 12 % 2, "v": n % 5, "w": n / 4},
+        )
+        for n in range(72)
+    ]
+    (unit,) = unit_inputs(plan(parse_workload(WORKLOAD)), table_of(events), exact=False)
+    rows = unit.by_key()
+    batch = pa.record_batch(
+        {
+            "g0": unit.groups[0].take(rows.column("group")),
+            "k0": rows.column("key"),
+            "time": rows.column("time"),
+            "class": rows.column("class"),
+            "s0": rows.column("sum:w"),
+            "r0": pa.array([event.attributes["v"] for event in events]),
+        }
+    )
+    found = []
+    for size in (72, 1, 5, 6, 7, 12, 24):
+        batches = [batch.slice(start, size) for start in range(0, 72, size)]
+        totals = Aggregate(unit.unit, ordered=False, sharing=Sharing.ALWAYS)(batches)
+        rows_out = [tuple(row.values()) for one in totals for row in one.to_pylist()]
+        found.append(sorted(rows_out, key=repr))
+    assert len(found[0]) == 6
+    assert all(one == found[0] for one in found)
+    operator = unit.operator(one_slot=True, sharing=Sharing.NEVER)
+    whole = [operator.process(rows), operator.close()]
+    assert found[0] == sorted(
+        (
+            (unit.groups[0][row.pop("group")].as_py(), *row.values())
+            for one in whole
+            for row in one.to_pylist()
+        ),
+        key=repr,
+    )

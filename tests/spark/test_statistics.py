@@ -50,6 +50,54 @@ def test_results_that_are_asked_for_twice_count_once(spark: SparkSession) -> Non
     assert results.statistics[0] == once
 
 
+TWENTY = "".join(
+    f"QUERY q{n} RETURN key, COUNT(*), SUM(B.v) PATTERN SEQ(X{n}, B+) GROUP BY key"
+    " WITHIN 100 seconds;"
+    for n in range(20)
+)
+
+
+def bursts(tie: bool) -> pa.Table:
+    """Return events of keys that all have an X, then a burst of B's, in turn.
+
+    `tie`: once a B comes with an X.
+    """
+    events = [
+        (time, "B" if time % 10 else f"X{time // 10}", key, float(time % 7))
+        for time in range(200)
+        for key in range(KEYS)
+    ]
+    if tie:
+        events.append((150, "B", 0, 1.0))
+    columns = zip(*events, strict=True)
+    return pa.table(dict(zip(("time", "type", "key", "v"), columns, strict=True)))
+
+
+@pytest.mark.parametrize("tie", [False, True], ids=["no tie", "a tie"])
+def test_queries_share_bursts_without_an_order_until_events_are_simultaneous(
+    spark: SparkSession, tie: bool
+) -> None:
+    workload = el.Workload.parse(TWENTY)
+    table = bursts(tie)
+    results = workload.run(spark.createDataFrame(table).repartition(3), record=True)
+    here = workload.run(table, record=True)
+    for name, found in results.items():
+        expected = here[name].to_pylist()
+        rows = [row.asDict() for row in found.collect()]
+        assert len(rows) == len(expected) > 0
+        for row, other in zip(rows, expected, strict=True):
+            assert row == pytest.approx(other, rel=1e-9)
+    (one,) = results.statistics
+    (shared,) = one.sharing
+    assert shared.queries == tuple(f"q{n}" for n in range(20))
+    if tie:
+        assert here.statistics[0].sharing == []
+        assert 0 < shared.bursts < 20 * KEYS
+    else:
+        assert shared.bursts == here.statistics[0].sharing[0].bursts == 20 * KEYS
+    assert shared.shared_graphlets > shared.bursts / 2
+
+
 class ConnectedFrame:
     """A data frame over Spark Connect, as far as statistics see it."""
 
