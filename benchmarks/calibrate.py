@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from elsinore.language import parse_workload
 from elsinore.plan import Granularity, Sharing, Unit, plan
 from elsinore.runtime.classify import classify
-from elsinore.trends import to_ranks
+from elsinore.trends.graph import ComparedColumns
 from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.keyed import KeyedEvents
@@ -68,7 +68,7 @@ def workload_unit(point: Point) -> Unit:
     return unit
 
 
-def stream(point: Point, unit: Unit, events: int) -> KeyedEvents:
+def stream(point: Point, unit: Unit, events: int) -> tuple[KeyedEvents, ComparedColumns]:
     """Return bursts of `b` events, each after an event that starts trends of all queries."""
     length = point.b + 1
     count = max(1, events // length) * length
@@ -77,9 +77,7 @@ def stream(point: Point, unit: Unit, events: int) -> KeyedEvents:
     w = np.where((place > 0) & (place <= point.created), 1.0, 0.0)
     v = np.random.default_rng(1).random(count)
     columns = {"v": pa.array(v), "w": pa.array(w)}
-    compared = to_ranks(columns["v"]).to_numpy()[None, :] if unit.compared else np.zeros((0, 0))
-    shape = compared.shape
-    return KeyedEvents(
+    keyed = KeyedEvents(
         starts=np.array([0, count]),
         done=np.array([NEVER]),
         until=np.array([FOREVER]),
@@ -89,20 +87,19 @@ def stream(point: Point, unit: Unit, events: int) -> KeyedEvents:
         present=np.zeros((0, count), dtype=np.uint8),
         orders=np.zeros((0, count), dtype=np.int64),
         ordered=np.zeros((0, count), dtype=np.uint8),
-        compared=compared.astype(np.int64),
-        known=np.ones(shape, dtype=np.uint8),
-        numbers=np.zeros(shape),
-        mixed=False,
     )
+    return keyed, ComparedColumns.of({name: columns[name] for name in unit.compared})
 
 
-def nanoseconds(unit: Unit, events: KeyedEvents, sharing: Sharing) -> tuple[float, float]:
+def nanoseconds(
+    unit: Unit, events: tuple[KeyedEvents, ComparedColumns], sharing: Sharing
+) -> tuple[float, float]:
     """Return the time per burst, at best, and the snapshots propagated on average."""
     best, propagated = math.inf, 1.0
     for _ in range(3):
         evaluator = HamletEvaluator(unit, sharing=sharing)
         began = time.process_time_ns()
-        evaluator.evaluate(events)
+        evaluator.evaluate(*events)
         passed = time.process_time_ns() - began
         told = evaluator.statistics[0]
         best = min(best, passed / max(told.bursts, 1))

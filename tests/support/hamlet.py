@@ -7,16 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from elsinore.model import Workload
 from elsinore.plan import Granularity, Path, Sharing, plan
 from elsinore.runtime.finish import result_tables
+from elsinore.trends.graph import ComparedColumns
 from elsinore.trends.hamlet import CostModel, HamletEvaluator
 from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.keyed import KeyedEvents
 from elsinore.trends.partials import merge, totals_fields
-from elsinore.trends.ranks import to_ranks
 from elsinore.trends.reference import ReferenceEvent, reference
 from support.trends import table_of
 from support.units import UnitInput, unit_inputs
@@ -29,15 +28,13 @@ def shared_units(workload: Workload, table: pa.Table) -> list[UnitInput]:
     return [one for one in found if one.unit.path is Path.SHARED]
 
 
-def keyed_events(given: UnitInput, table: pa.Table, until: int = FOREVER) -> KeyedEvents:
+def keyed_events(given: UnitInput, until: int = FOREVER) -> KeyedEvents:
     """Return a unit's events, key after key."""
     unit, batch = given.unit, given.batch
     keys = np.array(given.keys)
     codes = batch.column("class").to_numpy()
-    rows = np.flatnonzero((keys >= 0) & (codes >= 0))
-    rows = rows[np.argsort(keys[rows], kind="stable")]
+    rows = _rows(given)
     _, starts = np.unique(keys[rows], return_index=True)
-    compared, known, numbers = _compared([table.column(name) for name in unit.compared], rows)
 
     def matrix(prefix: str, names: Sequence[str], kind: type) -> tuple[np.ndarray, np.ndarray]:
         found = np.zeros((len(names), len(rows)), dtype=kind)
@@ -61,35 +58,21 @@ def keyed_events(given: UnitInput, table: pa.Table, until: int = FOREVER) -> Key
         present=present,
         orders=orders,
         ordered=ordered,
-        compared=compared,
-        known=known,
-        numbers=numbers,
-        mixed=len({table.schema.field(name).type for name in unit.compared}) > 1,
     )
 
 
-def _compared(
-    columns: Sequence[pa.ChunkedArray], rows: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return attributes as whole numbers in their order, where they are known, and as doubles."""
-    codes = np.zeros((len(columns), len(rows)), dtype=np.int64)
-    known = np.zeros((len(columns), len(rows)), dtype=np.uint8)
-    numbers = np.zeros((len(columns), len(rows)))
-    texts = sorted(
-        {text for c in columns if pa.types.is_string(c.type) for text in c.to_pylist() if text}
+def compared_columns(given: UnitInput, table: pa.Table) -> ComparedColumns:
+    """Return what predicates read of the same events, in the same order."""
+    rows = pa.array(_rows(given))
+    return ComparedColumns.of(
+        {name: table.column(name).take(rows).combine_chunks() for name in given.unit.compared}
     )
-    for place, chunked in enumerate(columns):
-        column = chunked.combine_chunks()
-        if pa.types.is_string(column.type):
-            ranks = pc.index_in(column, pa.array(["", *texts])).cast(pa.int64())
-            ranks = pc.if_else(column.is_valid(), ranks, None)
-        else:
-            ranks = to_ranks(column)
-            doubles = column.cast(pa.float64()).fill_null(0.0)
-            numbers[place] = doubles.to_numpy(zero_copy_only=False)[rows]
-        known[place] = ranks.is_valid().to_numpy(zero_copy_only=False)[rows]
-        codes[place] = ranks.fill_null(0).to_numpy(zero_copy_only=False)[rows]
-    return codes, known, numbers
+
+
+def _rows(given: UnitInput) -> np.ndarray:
+    keys = np.array(given.keys)
+    rows = np.flatnonzero((keys >= 0) & (given.batch.column("class").to_numpy() >= 0))
+    return rows[np.argsort(keys[rows], kind="stable")]
 
 
 def run_unit(
@@ -104,7 +87,7 @@ def run_unit(
     evaluator = HamletEvaluator(
         given.unit, sharing=sharing, by_time=by_time, cost=cost, record=True
     )
-    found = evaluator.evaluate(keyed_events(given, table))
+    found = evaluator.evaluate(keyed_events(given), compared_columns(given, table))
     keys = np.array(given.keys)
     groups = given.batch.column("group").to_numpy()
     codes = given.batch.column("class").to_numpy()

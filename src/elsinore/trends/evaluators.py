@@ -20,6 +20,8 @@ from elsinore.trends.partials import totals_fields
 from elsinore.trends.sets import SetEvents, SetsEvaluator
 from elsinore.trends.statistics import SharingStatistics
 
+_DIGITS = 15  # so many digits of a decimal a double tells apart
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -68,7 +70,7 @@ class _Shared:
 
     def evaluate(self, part: Part) -> pa.Table:
         columns = ComparedColumns.of(_raw(self.unit, part.table))
-        return _totals(self.unit, self._inner.evaluate(_keyed(self.unit, part, columns)))
+        return _totals(self.unit, self._inner.evaluate(_keyed(self.unit, part), columns))
 
 
 class _Graph:
@@ -79,7 +81,7 @@ class _Graph:
 
     def evaluate(self, part: Part) -> pa.Table:
         columns = ComparedColumns.of(_raw(self.unit, part.table))
-        return _totals(self.unit, self._inner.evaluate(_keyed(self.unit, part, columns), columns))
+        return _totals(self.unit, self._inner.evaluate(_keyed(self.unit, part), columns))
 
 
 class _Sets:
@@ -90,7 +92,7 @@ class _Sets:
 
     def evaluate(self, part: Part) -> pa.Table:
         unit, table = self.unit, part.table
-        rows = {name: _values(table.column(f"pair:{name}")) for name in unit.compared}
+        rows = {name: _compared(table.column(f"pair:{name}")) for name in unit.compared}
         rows |= {name: _values(table.column(f"sum:{name}")) for name in unit.summed}
         found = self._inner.evaluate(
             SetEvents(
@@ -130,7 +132,7 @@ def _raw(unit: Unit, table: pa.Table) -> dict[str, pa.Array]:
     return {name: _whole(table.column(f"pair:{name}")) for name in unit.compared}
 
 
-def _keyed(unit: Unit, part: Part, columns: ComparedColumns) -> KeyedEvents:
+def _keyed(unit: Unit, part: Part) -> KeyedEvents:
     values, present = _matrix(part.table, "sum:", unit.summed, np.float64)
     orders, ordered = _matrix(part.table, "rank:", unit.ranked, np.int64)
     return KeyedEvents(
@@ -143,10 +145,6 @@ def _keyed(unit: Unit, part: Part, columns: ComparedColumns) -> KeyedEvents:
         present=present,
         orders=orders,
         ordered=ordered,
-        compared=columns.compared,
-        known=columns.known,
-        numbers=columns.numbers,
-        mixed=columns.mixed,
     )
 
 
@@ -167,11 +165,24 @@ def _keyed_schema(unit: Unit, *, exact: bool) -> pa.Schema:
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
-    """Return a column's values as Python's, NaN as None."""
+    """Return a column's values as Python's, NaN as None, whole decimals as integers."""
+    if pa.types.is_decimal(column.type) and column.type.scale <= 0:
+        return [None if value is None else int(value) for value in column.to_pylist()]
     return [
         None if isinstance(value, float) and math.isnan(value) else value
         for value in column.to_pylist()
     ]
+
+
+def _compared(column: pa.ChunkedArray) -> list[Any]:
+    """Return the values of a column that is compared, decimals as doubles where that is exact.
+
+    Other decimals stay: one can compare them with one another, and compute nothing with them.
+    """
+    kind = column.type
+    if pa.types.is_decimal(kind) and kind.scale > 0 and kind.precision <= _DIGITS:
+        return [None if value is None else float(value) for value in column.to_pylist()]
+    return _values(column)
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

@@ -17,11 +17,8 @@ Flags = NDArray[np.uint8]
 class KeyedEvents:
     """Events sorted by key, each key's by time.
 
-    `values` and `present` are what SUM and AVG read, `orders` and `ordered` what MIN and MAX do;
-    `compared`, `known` and `numbers` what predicates between two events do: integers that keep the
-    order and can be compared between attributes of one kind, whether there is a value, and the
-    same as doubles where it is a number. With `mixed`, whole numbers meet others in a comparison,
-    and `numbers` are to be compared.
+    `values` and `present` are what SUM and AVG read, `orders` and `ordered` what MIN and MAX do.
+    What predicates between two events read is in `ComparedColumns` of the same events.
     """
 
     starts: Ints  # [key + 1] -> first row of each key
@@ -33,10 +30,6 @@ class KeyedEvents:
     present: Flags
     orders: Ints  # [attribute of unit.ranked, row]
     ordered: Flags
-    compared: Ints  # [attribute of unit.compared, row]
-    known: Flags
-    numbers: Doubles
-    mixed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,7 @@ from elsinore.trends.graph.interpret.kernels import choose
 
 def is_true(expression: Expression, columns: ComparedColumns) -> bool:
     """Return whether a condition holds between the events of rows 0 and 1."""
-    parts = columns.compared, columns.known, columns.numbers
-    compiled = conditions([expression], columns, *parts)
+    compiled = conditions([expression], columns)
     compiled.chosen[0] = 1
     choose(compiled, 0, np.zeros((1, 3), dtype=np.int64), 0, 1, 1)
     return bool(compiled.chosen[0])
@@ -64,7 +63,45 @@ def test_dictionaries_decimals_and_both_zeros_are_what_they_stand_for() -> None:
     assert columns.numbers[1].tolist() == [1.5, 0.0]
     assert columns.compared[2, 0] == columns.compared[2, 1]
     assert columns.known[3].tolist() == [0, 1]
-    assert not columns.mixed
+
+
+def test_wide_numbers_are_compared_exactly_with_one_another_and_with_constants() -> None:
+    columns = ComparedColumns.of(
+        {
+            "d": pa.array([Decimal(10**30), Decimal(10**30 + 1)], pa.decimal128(38, 0)),
+            "u": pa.array([2**63, 2**63 + 1], pa.uint64()),
+            "i": pa.array([2**62, 2**62 + 1]),
+        }
+    )
+    for name in "dui":
+        before, after = Attribute(PREVIOUS, name), Attribute(CURRENT, name)
+        assert is_true(Binary(Operator.LT, before, after), columns)
+        assert is_true(Binary(Operator.NE, before, after), columns)
+    d, u, i = (Attribute(CURRENT, name) for name in "dui")
+    assert is_true(Binary(Operator.LT, i, u), columns)
+    assert is_true(Binary(Operator.GT, d, u), columns)
+    assert is_true(Binary(Operator.EQ, d, Literal(10**30 + 1)), columns)
+    assert is_true(Binary(Operator.GT, d, Literal(10**30)), columns)
+    assert is_true(Binary(Operator.LT, d, Literal(10**30 + 2)), columns)
+    assert is_true(InList(u, (Literal(5), Literal(2**63 + 1))), columns)
+    assert is_true(Binary(Operator.LT, i, Literal(0.5 + 2.0**63)), columns)
+
+
+def test_whole_numbers_are_compared_with_doubles_exactly() -> None:
+    columns = ComparedColumns.of(
+        {
+            "i": pa.array([2**53 + 1, 2**63 - 1]),
+            "v": pa.array([2.0**63, 2.0**53]),
+            "d": pa.array([Decimal("0.10"), None]),
+            "w": pa.array([None, 0.1]),
+        }
+    )
+    i, v = Attribute(PREVIOUS, "i"), Attribute(CURRENT, "v")
+    assert is_true(Binary(Operator.GT, i, v), columns)
+    later, earlier = Attribute(CURRENT, "i"), Attribute(PREVIOUS, "v")
+    assert is_true(Binary(Operator.LT, later, earlier), columns)
+    decimal, double = Attribute(PREVIOUS, "d"), Attribute(CURRENT, "w")
+    assert is_true(Binary(Operator.EQ, decimal, double), columns)
 
 
 def test_times_are_compared_with_dates_and_with_text() -> None:

@@ -132,10 +132,6 @@ def keyed(
         present=present_values,
         orders=ranked,
         ordered=ordered,
-        compared=columns.compared,
-        known=columns.known,
-        numbers=columns.numbers,
-        mixed=columns.mixed,
     )
     group_of = keys.group[order][starts].tolist() if len(order) else []
     return events, columns, group_of, [keys.of_groups(one) for one in groups]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import bisect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum, auto
 
 import numpy as np
@@ -14,13 +16,17 @@ from elsinore.errors import InputError
 from elsinore.trends.keyed import Doubles, Flags, Ints
 from elsinore.trends.ranks import to_ranks
 
+Exact = int | Decimal
+
 _DAY = 86_400_000_000  # microseconds
+_BOUND = 2**63  # integers from its negative up to below it have 64 bits
 
 
 class Order(Enum):
-    """What values are compared among each other; WHOLE and NUMBER as doubles."""
+    """What values are compared among each other; WHOLE, WIDE and NUMBER are all numbers."""
 
     WHOLE = auto()  # integers of at most 64 bits
+    WIDE = auto()  # other numbers that are exact: decimals, integers without a sign
     NUMBER = auto()
     TEXT = auto()
     TRUTH = auto()
@@ -29,29 +35,38 @@ class Order(Enum):
     NONE = auto()  # neither compared nor computed with; it is null or not
 
     @property
+    def is_exact(self) -> bool:
+        """Whether it is a number, and no double."""
+        return self in {Order.WHOLE, Order.WIDE}
+
+    @property
     def is_number(self) -> bool:
         """Whether one can compute with it."""
-        return self in {Order.WHOLE, Order.NUMBER}
+        return self.is_exact or self is Order.NUMBER
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ComparedColumns:
-    """Attributes as `KeyedEvents` wants them, and the codes of constants among their values.
+    """Attributes as predicates between two events read them, and the codes of constants there.
 
-    `compared` keeps the order among attributes of one `Order`: whole numbers as they are, other
-    numbers by rank, truth values 0 and 1, times in microseconds (finer parts are cut off), texts
-    by the rank of all texts of all attributes in code point order. With `mixed`, some attributes
-    are whole numbers and some others, whose order `numbers` has in common.
+    `compared` keeps the order among attributes of one `Order`: doubles by rank, truth values 0 and
+    1, times in microseconds (finer parts are cut off), texts by the rank of all texts of all
+    attributes in code point order. Exact numbers share an order: they are as they are where all fit
+    64 bits, else by the rank of all there are. Exact numbers and doubles have an order in common in
+    rows of their own, made when first asked for; `rows` tells by which rows two attributes compare.
+
+    Ranks are of these columns alone: whatever is compared with one another must be in them.
     """
 
     names: tuple[str, ...]
     orders: Mapping[str, Order]
     types: Mapping[str, pa.DataType]
     texts: pa.Array  # all texts there are, ascending
-    compared: Ints  # [attribute, row]
-    known: Flags
-    numbers: Doubles
-    mixed: bool
+    wholes: Sequence[Exact] | None  # all exact numbers there are, ascending, if they go by rank
+    compared: Ints  # [row of `rows`, event]
+    known: Flags  # [row of `rows`, event] whether there is a value
+    numbers: Doubles  # [attribute, event] the value of a number, the nearest double
+    plain: Mapping[str, pa.Array]
 
     @classmethod
     def of(cls, columns: Mapping[str, pa.Array]) -> ComparedColumns:
@@ -65,35 +80,88 @@ class ComparedColumns:
         """
         plain = {name: _plain(column) for name, column in columns.items()}
         orders = {name: _order(column.type) for name, column in plain.items()}
-        rows = len(next(iter(plain.values()))) if plain else 0
+        count = len(next(iter(plain.values()))) if plain else 0
         texts = _texts([plain[name] for name, order in orders.items() if order is Order.TEXT])
-        compared = np.zeros((len(plain), rows), dtype=np.int64)
-        known = np.zeros((len(plain), rows), dtype=np.uint8)
-        numbers = np.zeros((len(plain), rows), dtype=np.float64)
+        exact, wholes = _exact({n: c for n, c in plain.items() if orders[n].is_exact})
+        compared = np.zeros((len(plain), count), dtype=np.int64)
+        known = np.zeros((len(plain), count), dtype=np.uint8)
+        numbers = np.zeros((len(plain), count), dtype=np.float64)
         for place, (name, column) in enumerate(plain.items()):
             order = orders[name]
             known[place] = column.is_valid().to_numpy(zero_copy_only=False)
             if order is Order.NONE:
                 continue
-            if order is Order.TEXT:
+            if order.is_exact:
+                codes = exact[name]
+            elif order is Order.TEXT:
                 codes = pc.multiply(pc.index_in(column, texts).cast(pa.int64()), 2)
             elif order in {Order.TIME, Order.DURATION}:
                 codes = _microseconds(column)
             else:
                 codes = to_ranks(column)
-                doubles = column.cast(pa.float64(), safe=False) if order.is_number else codes
-                numbers[place] = doubles.fill_null(0).to_numpy(zero_copy_only=False)
             compared[place] = codes.fill_null(0).to_numpy(zero_copy_only=False)
+            if order.is_number:
+                numbers[place] = _doubles(column)
         return cls(
             names=tuple(plain),
             orders=orders,
             types={name: column.type for name, column in plain.items()},
             texts=texts,
+            wholes=wholes,
             compared=compared,
             known=known,
             numbers=numbers,
-            mixed={Order.WHOLE, Order.NUMBER} <= set(orders.values()),
+            plain=plain,
         )
+
+    def rows(self, one: str, other: str) -> tuple[int, int]:
+        """Return the rows of `compared` and `known` by which two attributes are compared.
+
+        What cannot be compared is compared by a row that knows no value. `compared` and `known`
+        may grow: look at them when all is asked.
+
+        >>> ids = pa.array([2**53, 2**53 + 1])
+        >>> found = ComparedColumns.of({"id": ids, "v": pa.array([2.0**53, 2.0**53])})
+        >>> found.rows("id", "id")
+        (0, 0)
+        >>> [found.compared[row].tolist() for row in found.rows("id", "v")]
+        [[0, 1], [0, 0]]
+        """
+        here, there = self.names.index(one), self.names.index(other)
+        first, second = self.orders[one], self.orders[other]
+        count = len(self.names)
+        if (first.is_exact and second.is_exact) or (first is second and first is not Order.NONE):
+            return here, there
+        if len(self.compared) == count:
+            self._put_in_common()
+        if first.is_number and second.is_number:
+            return count + here, count + there
+        return 2 * count, 2 * count
+
+    def _put_in_common(self) -> None:
+        """Add a row for each attribute, in an order that all numbers have in common, and a last."""
+        size = (len(self.names) + 1, self.compared.shape[1])
+        codes, known = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.uint8)
+        places = [place for place, name in enumerate(self.names) if self.orders[name].is_number]
+        codes[places] = _in_common(
+            self.numbers[places],
+            [_excess(self.plain[self.names[place]], self.numbers[place]) for place in places],
+        )
+        known[places] = self.known[places]
+        self.compared = np.concatenate((self.compared, codes))
+        self.known = np.concatenate((self.known, known))
+
+    def whole_code(self, number: int) -> int | None:
+        """Return what a whole constant is compared as with exact numbers; None where it cannot be.
+
+        >>> ComparedColumns.of({"id": pa.array([2, 2**63], pa.uint64())}).whole_code(2**63)
+        2
+        """
+        if self.wholes is None:
+            return number if -_BOUND <= number < _BOUND else None
+        place = bisect.bisect_left(self.wholes, number)
+        found = place < len(self.wholes) and self.wholes[place] == number
+        return 2 * place if found else 2 * place - 1
 
     def text_code(self, text: str) -> int:
         """Return what a text constant is compared as: odd where no attribute has that value."""
@@ -122,13 +190,13 @@ class ComparedColumns:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """Return a column decoded, decimals and odd numbers as doubles, NaN as null, -0 as 0."""
+    """Return a column decoded, small floats as doubles, NaN as null, -0 as 0."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
-    if pa.types.is_decimal(kind) or pa.types.is_floating(kind) or kind == pa.uint64():
+    if pa.types.is_floating(kind):
         column = pc.add(column.cast(pa.float64(), safe=False), 0.0)
         return pc.if_else(pc.is_nan(column), pa.scalar(None, pa.float64()), column)
     if pa.types.is_string(kind) or pa.types.is_string_view(kind):
@@ -137,6 +205,8 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 def _order(kind: pa.DataType) -> Order:
+    if pa.types.is_decimal(kind) or kind == pa.uint64():
+        return Order.WIDE
     if pa.types.is_integer(kind):
         return Order.WHOLE
     if pa.types.is_floating(kind):
@@ -148,6 +218,61 @@ def _order(kind: pa.DataType) -> Order:
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return Order.TIME
     return Order.DURATION if pa.types.is_duration(kind) else Order.NONE
+
+
+def _doubles(column: pa.Array) -> Doubles:
+    """Return a column of numbers as the nearest doubles, null as 0."""
+    doubles = column.cast(pa.float64(), safe=False).fill_null(0)
+    return np.asarray(doubles.to_numpy(zero_copy_only=False))
+
+
+def _exact(
+    columns: Mapping[str, pa.Array],
+) -> tuple[dict[str, pa.Array], Sequence[Exact] | None]:
+    """Return the codes of exact numbers: themselves, or twice their ranks and what is ranked."""
+    try:
+        return {name: column.cast(pa.int64()) for name, column in columns.items()}, None
+    except pa.ArrowInvalid:  # some are fractions, or need more than 64 bits
+        encoded = {name: column.dictionary_encode() for name, column in columns.items()}
+    values = {name: column.dictionary.to_pylist() for name, column in encoded.items()}
+    wholes: list[Exact] = sorted({value for found in values.values() for value in found})
+    ranks = {value: 2 * rank for rank, value in enumerate(wholes)}
+    codes = {
+        name: pa.array([ranks[value] for value in values[name]], pa.int64()).take(column.indices)
+        for name, column in encoded.items()
+    }
+    return codes, wholes
+
+
+def _excess(column: pa.Array, nearest: Doubles) -> Ints:
+    """Return by how much whole numbers of 64 bits exceed the nearest doubles; 0 for other numbers.
+
+    >>> numbers = pa.array([2**53 + 1, 2**63 - 1])
+    >>> _excess(numbers, _doubles(numbers)).tolist()
+    [1, -1]
+    """
+    if _order(column.type) is not Order.WHOLE:
+        return np.zeros(len(column), dtype=np.int64)
+    whole = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    beyond = nearest >= _BOUND  # the one such double, 2**63, fits no integer: half of it does
+    return np.asarray(
+        np.where(
+            beyond,
+            whole - _BOUND // 2 - _BOUND // 2,
+            whole - np.where(beyond, 0.0, nearest).astype(np.int64),
+        )
+    )
+
+
+def _in_common(nearest: Doubles, excess: Sequence[Ints]) -> Ints:
+    """Return the ranks of numbers given as the nearest doubles and what they exceed these by."""
+    most, more = nearest.reshape(-1), np.concatenate([*excess, np.zeros(0, dtype=np.int64)])
+    order = np.lexsort((more, most))
+    most, more = most[order], more[order]
+    differs = (most[1:] != most[:-1]) | (more[1:] != more[:-1])
+    ranks = np.zeros(len(order), dtype=np.int64)
+    ranks[order[1:]] = np.cumsum(differs)
+    return ranks.reshape(nearest.shape)
 
 
 def _texts(columns: list[pa.Array]) -> pa.Array:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elsinore.model.expression import (
     Attribute,
@@ -27,8 +28,8 @@ from elsinore.model.expression import (
 from elsinore.plan.between import PREVIOUS
 from elsinore.trends.graph.columns import ComparedColumns, Order
 from elsinore.trends.graph.interpret import kernels as k
-from elsinore.trends.keyed import Doubles, Flags, Ints
 
+_Kind = TypeVar("_Kind", bound=np.generic)
 _ALLOWED = {
     Operator.LT: k.LESS,
     Operator.LE: k.LESS | k.EQUAL,
@@ -45,7 +46,6 @@ _COMPUTE = {
     Operator.MOD: k.REMAINDER,
 }
 _COMPARISONS = {k.COMPARE_NUMBERS: k.BY_NUMBER, k.COMPARE_CODES: k.BY_CODE}
-_BOUND = 2**63
 
 
 class _Instruction(NamedTuple):
@@ -55,13 +55,7 @@ class _Instruction(NamedTuple):
     constant: float = 0.0
 
 
-def conditions(
-    expressions: Sequence[Expression],
-    columns: ComparedColumns,
-    compared: Ints,
-    known: Flags,
-    numbers: Doubles,
-) -> k.Conditions:
+def conditions(expressions: Sequence[Expression], columns: ComparedColumns) -> k.Conditions:
     """Compile expressions that read their attributes from PREVIOUS and CURRENT."""
     programs = [_Compiler(columns).compiled(expression) for expression in expressions]
     forms = np.zeros((len(programs) + 1, 5), dtype=np.int64)
@@ -74,14 +68,19 @@ def conditions(
         forms=forms,
         program=np.array([one[:3] for one in every], dtype=np.int64).reshape(-1, 3),
         constants=np.array([one.constant for one in every], dtype=np.float64),
-        compared=compared,
-        known=known,
-        numbers=numbers,
+        compared=_plain(columns.compared),  # all rows that the programs read are there by now
+        known=_plain(columns.known),
+        numbers=_plain(columns.numbers),
         stack=np.zeros((depth, k.CHUNK)),
         codes=np.zeros((depth, k.CHUNK), dtype=np.int64),
         is_known=np.zeros((depth, k.CHUNK), dtype=np.uint8),
         chosen=np.zeros(k.CHUNK, dtype=np.uint8),
     )
+
+
+def _plain(array: NDArray[_Kind]) -> NDArray[_Kind]:
+    """Return an array of the one form that kernels are compiled for: in C order, to be written."""
+    return np.require(array, requirements=["C", "W"])
 
 
 def _form(program: Sequence[_Instruction]) -> tuple[int, int, int, int]:
@@ -149,7 +148,12 @@ class _Compiler:
         one, other = self._order(left), self._order(right)
         allowed = _ALLOWED[operator]
         if one.is_number and other.is_number:
-            if self._is_whole(left) and self._is_whole(right):
+            if isinstance(left, Attribute) and isinstance(right, Attribute):
+                rows = self.columns.rows(left.name or "", right.name or "")
+                self._load(left, k.LOAD_CODE, rows[0])
+                self._load(right, k.LOAD_CODE, rows[1])
+                self._put(k.COMPARE_CODES, allowed)
+            elif self._is_whole(left) and self._is_whole(right):
                 self._code(left)
                 self._code(right)
                 self._put(k.COMPARE_CODES, allowed)
@@ -177,11 +181,11 @@ class _Compiler:
             self._put(k.CODE, self.columns.time_code(attribute.name or "", str(constant.value)))
 
     def _is_whole(self, expression: Expression) -> bool:
-        """Return whether a number can be compared as an integer of 64 bits."""
+        """Return whether a number can be compared as exact ones are."""
         if isinstance(expression, Attribute):
-            return self._order(expression) is Order.WHOLE
+            return self._order(expression).is_exact
         value = _constant(expression)
-        return isinstance(value, int) and -_BOUND <= value < _BOUND
+        return isinstance(value, int) and self.columns.whole_code(value) is not None
 
     def _code(self, expression: Expression) -> None:
         """Put what is compared as an integer on the stack."""
@@ -192,10 +196,11 @@ class _Compiler:
                 self._put(k.CODE, self.columns.text_code(text))
             case _:
                 value = _constant(expression)
-                if isinstance(value, int):
-                    self._put(k.CODE, value)
-                else:
+                code = self.columns.whole_code(value) if isinstance(value, int) else None
+                if code is None:
                     self._truth(expression)
+                else:
+                    self._put(k.CODE, code)
 
     def _number(self, expression: Expression) -> None:
         """Put a double on the stack; what is no number is unknown."""
@@ -234,8 +239,8 @@ class _Compiler:
             case _:
                 self._truth(expression)
 
-    def _load(self, attribute: Attribute, operation: int) -> None:
-        place = self.columns.names.index(attribute.name or "")
+    def _load(self, attribute: Attribute, operation: int, row: int | None = None) -> None:
+        place = self.columns.names.index(attribute.name or "") if row is None else row
         event = k.PREVIOUS_EVENT if attribute.variable == PREVIOUS else k.CURRENT_EVENT
         self._put(operation, place, event)
 

@@ -35,7 +35,8 @@ class GraphEvaluator:
 
     Each window is evaluated alone: a trend with conditions between its events costs time quadratic
     in the window's events (one that is anchored, once more for each anchor), one without linear.
-    Numbers in conditions are doubles, except whole numbers compared with whole numbers.
+    Numbers are computed with as doubles. Compared as they are, attributes are exact; but decimals,
+    and integers without a sign, count as doubles where the other number is one.
     """
 
     def __init__(self, unit: Unit, *, by_time: bool = True) -> None:
@@ -46,7 +47,7 @@ class GraphEvaluator:
     def evaluate(self, events: KeyedEvents, columns: ComparedColumns) -> WindowTotals:
         """Return the totals of all windows that end after `done` and at or before `until`.
 
-        `columns` are what `events.compared`, `known` and `numbers` were made from.
+        `columns` are of the same events.
         """
         codes, classes = class_numbers(events.codes)
         stream = Stream(
@@ -63,11 +64,9 @@ class GraphEvaluator:
             _plain(events.times),
             self._by_time,
         )
-        compared, known = _plain(events.compared), _plain(events.known)
-        numbers = _plain(events.numbers)
         found: list[_Totals] = []
         for query, template in enumerate(self.unit.guarded):
-            asked = conditions(self._programs.conditions(query), columns, compared, known, numbers)
+            asked = conditions(self._programs.conditions(query), columns)
             program = self._programs.program(query, codes)
             held = windows(keys, _wanted(template.query.window))
             count = len(held.key)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.plan import Sharing, Unit
+from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.hamlet import kernels, layout
 from elsinore.trends.hamlet.benefit import CalibratedCost, CostModel, as_array
 from elsinore.trends.hamlet.layout import (
@@ -26,7 +26,7 @@ from elsinore.trends.hamlet.layout import (
 from elsinore.trends.hamlet.optimizer.kernels import read_cycles
 from elsinore.trends.hamlet.program import HamletProgram
 from elsinore.trends.hamlet.storage.kernels import new_graphs
-from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals
+from elsinore.trends.keyed import KeyedEvents, WindowTotals
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 
 _MODES = {
@@ -35,7 +35,6 @@ _MODES = {
     Sharing.NEVER: layout.ALONE,
 }
 Kind = TypeVar("Kind", bound=np.generic)
-_MAGNITUDE = np.int64(np.iinfo(np.int64).max)
 
 
 class HamletEvaluator:
@@ -53,10 +52,8 @@ class HamletEvaluator:
         by_time: bool = True,
         cost: CostModel | None = None,
         record: bool = False,
-        compared_names: Sequence[str] | None = None,
     ) -> None:
-        self._compared = tuple(unit.compared if compared_names is None else compared_names)
-        self._program = HamletProgram(unit, self._compared)
+        self._program = HamletProgram(unit)
         prices = (CalibratedCost() if cost is None else cost).coefficients
         self._mode = Mode(_MODES[sharing], by_time, as_array(prices), record)
         self.statistics = [
@@ -64,9 +61,12 @@ class HamletEvaluator:
             for number in range(len(self._program.sets))
         ]
 
-    def evaluate(self, events: KeyedEvents) -> WindowTotals:
-        """Return the sums of all windows that end after `done` and at or before `until`."""
-        program = self._program.arrays
+    def evaluate(self, events: KeyedEvents, columns: ComparedColumns) -> WindowTotals:
+        """Return the sums of all windows that end after `done` and at or before `until`.
+
+        `columns` are of the same events.
+        """
+        program = self._program.comparing(columns)
         classes = self._program.classes(events.codes)
         actions = self._program.actions
         lists = kernels.count_entries(actions, classes, len(self._program.sets))
@@ -88,8 +88,8 @@ class HamletEvaluator:
                 present=_plain(events.present),
                 orders=_plain(events.orders),
                 ordered=_plain(events.ordered),
-                compared=_plain(_ordinals(events)),
-                known=_plain(events.known),
+                compared=_plain(columns.compared),
+                known=_plain(columns.known),
                 lists=lists,
                 listed=listed,
             ),
@@ -138,14 +138,6 @@ class HamletEvaluator:
 def _plain(array: NDArray[Kind]) -> NDArray[Kind]:
     """Return an array as the kernels are compiled for: in one piece, and not read only."""
     return np.require(array, requirements=["C", "W"])
-
-
-def _ordinals(events: KeyedEvents) -> Ints:
-    """Return whole numbers in the order of the compared values, whatever their kinds."""
-    if not events.mixed:
-        return events.compared
-    bits = (events.numbers + 0.0).view(np.int64)  # there are two zeros, but not after adding one
-    return np.asarray(bits ^ ((bits >> np.int64(63)) & _MAGNITUDE))
 
 
 def _work(program: Program, states: int) -> Work:

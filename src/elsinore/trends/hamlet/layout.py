@@ -112,8 +112,8 @@ SET = _records(
     ("carried", np.int64),  # extremes in a column
     ("adjacent", np.int64),  # PLAIN, PREFIX, STRICT or EQUAL
     ("inverted", np.int64),  # whether values are compared from the greatest down
-    ("current", np.int64),  # the attribute of the event
-    ("previous", np.int64),  # the attribute of the event before it
+    ("current", np.int64),  # the row of Events.compared with the event's value
+    ("previous", np.int64),  # the row with that of the event before it
     ("feeds", np.int64),  # whether a fine node stands right after one of its members
 )
 MEMBER = _records(("member", np.int64), ("group", np.int64))
@@ -167,7 +167,7 @@ class Actions(NamedTuple):
 
 
 class Events(NamedTuple):
-    """The events, as in `KeyedEvents`, and which of them enter each set, in order."""
+    """The events, as in `KeyedEvents` and `ComparedColumns`; which enter each set, in order."""
 
     times: Ints
     values: Doubles

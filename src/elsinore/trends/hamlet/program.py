@@ -23,6 +23,7 @@ from elsinore.plan import Unit
 from elsinore.plan.aggregates import Aggregation, Field, FieldKind
 from elsinore.plan.sharing import aggregated
 from elsinore.plan.template import START, Adjacent, Template, contributes
+from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.layout import (
     EQUAL,
@@ -192,7 +193,7 @@ _KINDS = {
 class HamletProgram:
     """The arrays of a unit, and the actions of its classes, worked out as the classes occur."""
 
-    def __init__(self, unit: Unit, compared: Sequence[str]) -> None:
+    def __init__(self, unit: Unit) -> None:
         templates = unit.templates
         for template in templates:
             reason = eligible(template)
@@ -213,7 +214,7 @@ class HamletProgram:
             query = self.states[place].query
             if number not in self._query_sets[query]:
                 self._query_sets[query].append(number)
-        self.arrays = self._arrays(compared)
+        self.arrays = self._arrays()
         self._codes: dict[int, int] = {}
         size = min(unit.classes.size, MOST_LOOKED_UP)
         self._numbers = np.full(size + 1, _UNKNOWN, dtype=np.int32)
@@ -234,6 +235,15 @@ class HamletProgram:
         templates = self.unit.templates
         names = (templates[self.states[m].query].query.name for m in self.sets[number].members)
         return tuple(dict.fromkeys(names))
+
+    def comparing(self, columns: ComparedColumns) -> Program:
+        """Return the arrays, with the rows of `columns` by which each set compares its events."""
+        sets = self.arrays.sets.copy()
+        for number, one in enumerate(self.sets):
+            if one.adjacent is not None:
+                rows = columns.rows(one.adjacent.current, one.adjacent.previous)
+                sets["current"][number], sets["previous"][number] = rows
+        return self.arrays._replace(sets=sets)
 
     def classes(self, codes: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return for each event's class code the number of its actions; -1 for none."""
@@ -295,7 +305,7 @@ class HamletProgram:
             entries.append(_Entry(number, takers, words, len(places) == len(one.members)))
         return _ClassActions(coarse, sorted(broken), entries)
 
-    def _arrays(self, compared: Sequence[str]) -> Program:
+    def _arrays(self) -> Program:
         states, sets, templates = self.states, self.sets, self.unit.templates
         kinds = {window: number for number, window in enumerate(self.windows)}
         window = [kinds[templates[state.query].query.window] for state in states]
@@ -368,12 +378,6 @@ class HamletProgram:
             one.adjacent is not None and one.adjacent.operator in {Operator.LE, Operator.LT}
             for one in sets
         ]
-        attributes = [
-            (compared.index(one.adjacent.current), compared.index(one.adjacent.previous))
-            if one.adjacent
-            else (-1, -1)
-            for one in sets
-        ]
         lists = _Lists()
         within = [window.count(kind) for kind in range(len(self.windows))]
         by_kind = np.argsort(window, kind="stable").tolist()
@@ -434,8 +438,8 @@ class HamletProgram:
                 carried=carried,
                 adjacent=adjacent,
                 inverted=inverted,
-                current=[pair[0] for pair in attributes],
-                previous=[pair[1] for pair in attributes],
+                current=[-1] * len(sets),  # until it is known what the attributes are
+                previous=[-1] * len(sets),
                 feeds=[any(after[m] for m in one.members) for one in sets],
             ),
             members=_table(
