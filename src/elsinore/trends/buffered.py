@@ -21,7 +21,7 @@ from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
 from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.partials import merge, totals_fields
 from elsinore.trends.state import pack, unpack
-from elsinore.trends.statistics import OperatorStatistics
+from elsinore.trends.statistics import OperatorStatistics, sets_to_text, take_up
 
 CHUNK = 2**16  # rows that are worth a call of the evaluator
 
@@ -57,6 +57,7 @@ class BufferedTrends:
         self._done: dict[int, int] = {}  # key -> windows that end by then are given out
         self._current = (-1, -1)  # with `one_slot`: the key that goes on, and its group
         self._totals: list[pa.Table] = []
+        self._classes = np.zeros(0, dtype=np.int64)  # the classes that occurred, ascending
 
     @property
     def open_group(self) -> int:
@@ -72,6 +73,9 @@ class BufferedTrends:
         taken = pc.greater_equal(batch.column("class"), 0)
         wanted = pc.greater_equal(batch.column("key"), 0) if self.unit.keeps_all else taken
         self.statistics.matched += int(pc.sum(taken).as_py() or 0)
+        codes = np.unique(batch.column("class").to_numpy())
+        self._classes = np.union1d(self._classes, codes[codes >= 0])
+        self.statistics.classes = len(self._classes)
         batch = batch.filter(wanted)
         if batch.num_rows:
             self._check_order(batch)
@@ -158,6 +162,7 @@ class BufferedTrends:
         keep &= np.repeat(ready != FOREVER, np.diff(bounds))
         kept = table.filter(pa.array(keep))
         size = table.nbytes + sum(part.nbytes for part in self._totals)
+        size += self._last.nbytes + self._evaluator.bytes_held
         self.statistics.state_bytes = max(self.statistics.state_bytes, size)
         self._rows = [kept] if kept.num_rows else []
         self._pending, self._kept = 0, kept.num_rows
@@ -246,6 +251,8 @@ class BufferedTrends:
                 "counts": np.array([self._pending, self._kept, *self._current], dtype=np.int64),
                 "modes": np.array([self._one_slot, self._ordered, self._modes[1]]),
                 "sharing": np.array([list(Sharing).index(self._modes[0])]),
+                "classes": self._classes,
+                "shared": np.array(sets_to_text(self._evaluator.statistics)),
                 "statistics": np.array(
                     [getattr(self.statistics, name) for name in _COUNTED], dtype=np.int64
                 ),
@@ -271,6 +278,9 @@ class BufferedTrends:
         pending, kept, key, group = arrays["counts"].tolist()
         operator._pending, operator._kept = pending, kept
         operator._current = (key, group)
+        operator._classes = arrays["classes"]
+        take_up(operator._evaluator.statistics, str(arrays["shared"]))
+        operator.statistics.sharing = operator._evaluator.statistics
         for name, value in zip(_COUNTED, arrays["statistics"].tolist(), strict=True):
             setattr(operator.statistics, name, value)
         return operator

@@ -43,6 +43,10 @@ class Evaluator(Protocol):
     def statistics(self) -> list[SharingStatistics]:
         """What was shared so far, for each sharing set."""
 
+    @property
+    def bytes_held(self) -> int:
+        """How much memory the last call took at most, beside the rows and the totals."""
+
     def evaluate(self, part: Part) -> pa.Table:
         """Return the totals of all windows that end after `done` and at or before `until`."""
 
@@ -68,6 +72,10 @@ class _Shared:
     def statistics(self) -> list[SharingStatistics]:
         return self._inner.statistics
 
+    @property
+    def bytes_held(self) -> int:
+        return self._inner.bytes_held
+
     def evaluate(self, part: Part) -> pa.Table:
         columns = ComparedColumns.of(_raw(self.unit, part.table))
         return _totals(self.unit, self._inner.evaluate(_keyed(self.unit, part), columns))
@@ -79,6 +87,10 @@ class _Graph:
         self.statistics: list[SharingStatistics] = []
         self._inner = GraphEvaluator(unit, by_time=by_time)
 
+    @property
+    def bytes_held(self) -> int:
+        return self._inner.bytes_held
+
     def evaluate(self, part: Part) -> pa.Table:
         columns = ComparedColumns.of(_raw(self.unit, part.table))
         return _totals(self.unit, self._inner.evaluate(_keyed(self.unit, part), columns))
@@ -89,6 +101,7 @@ class _Sets:
         self.unit = unit
         self.statistics: list[SharingStatistics] = []
         self._inner = SetsEvaluator(unit, by_time=by_time)
+        self.bytes_held = 0  # of objects, and not of arrays: they are not counted
 
     def evaluate(self, part: Part) -> pa.Table:
         unit, table = self.unit, part.table

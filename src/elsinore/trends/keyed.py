@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,3 +44,12 @@ class WindowTotals:
     cells: Doubles  # [row, linear field] extended-range numbers
     powers: Codes
     extremes: Ints  # [row, extreme field]; FOREVER where there is none, inverted for MAX
+
+
+def size_of(*records: Iterable[NDArray[Any]]) -> int:
+    """Return the bytes that the arrays of some tuples take.
+
+    >>> size_of((np.zeros(2), np.zeros(3, dtype=np.uint8)))
+    19
+    """
+    return sum(array.nbytes for record in records for array in record)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class OperatorStatistics:
     matched: int = 0  # events that some template state could take
     classes: int = 0  # classes of events that occurred
     totals: int = 0  # (query, group, window) rows given out
-    state_bytes: int = 0  # memory of its state, at most
+    state_bytes: int = 0  # memory of its state, at most, and of what windows are evaluated with
     sharing: list[SharingStatistics] = field(default_factory=list)
 
 
@@ -66,3 +66,17 @@ def sets_from_text(text: str) -> list[SharingStatistics]:
         told["records"] = [BurstRecord(**record) for record in told["records"]]
         found.append(SharingStatistics(**told))
     return found
+
+
+def take_up(sharing: Sequence[SharingStatistics], text: str) -> None:
+    """Count on from what was written by `sets_to_text`, in new statistics of the same sets.
+
+    >>> one, other = (SharingStatistics("B+", ("q1", "q2")) for _ in range(2))
+    >>> one.bursts, one.records = 1, [BurstRecord(0, 3, 2, 2, 0.5)]
+    >>> take_up([other], sets_to_text([one]))
+    >>> other == one
+    True
+    """
+    for one, told in zip(sharing, sets_from_text(text), strict=True):
+        for entry in fields(one):
+            setattr(one, entry.name, getattr(told, entry.name))

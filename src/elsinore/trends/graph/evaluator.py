@@ -23,7 +23,7 @@ from elsinore.trends.graph.layout import Stream
 from elsinore.trends.graph.program import Programs, class_numbers
 from elsinore.trends.graph.sums.kernels import Sums, empty_sums
 from elsinore.trends.kernels import FOREVER
-from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals
+from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals, size_of
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 
@@ -43,6 +43,7 @@ class GraphEvaluator:
         self.unit = unit
         self._by_time = by_time
         self._programs = Programs(unit)
+        self.bytes_held = 0  # by all arrays of the last call, at most
 
     def evaluate(self, events: KeyedEvents, columns: ComparedColumns) -> WindowTotals:
         """Return the totals of all windows that end after `done` and at or before `until`.
@@ -65,6 +66,7 @@ class GraphEvaluator:
             self._by_time,
         )
         found: list[_Totals] = []
+        most = 0
         for query, template in enumerate(self.unit.guarded):
             asked = conditions(self._programs.conditions(query), columns)
             program = self._programs.program(query, codes)
@@ -74,9 +76,12 @@ class GraphEvaluator:
             totals = empty_sums(count, len(aggregation.linear), len(aggregation.extremes))
             evaluate = evaluate_masks if template.ambiguous else evaluate_runs
             if count:
-                evaluate(program, asked, stream, keys, held, totals)
+                graph = evaluate(program, asked, stream, keys, held, totals)
+                most = max(most, graph + size_of(held[:-1], asked[2:]))
             found.append(_Totals(held.key, held.window, totals))
-        return _joined(found)
+        joined = _joined(found)
+        self.bytes_held = most + size_of(stream, *((*one.sums, one.key) for one in found))
+        return joined
 
 
 class _Totals(NamedTuple):

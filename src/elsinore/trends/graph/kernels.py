@@ -124,8 +124,11 @@ def evaluate_runs(
     keys: Keys,
     held: Windows,
     totals: Sums,
-) -> None:
-    """Fill a row of totals for each window, for a pattern that is not ambiguous."""
+) -> int:
+    """Fill a row of totals for each window, for a pattern that is not ambiguous.
+
+    Returns the bytes of the graph, which is as large as the largest window asked for.
+    """
     begins = np.empty(held.longest + 1, dtype=np.int64)
     latest = np.empty((len(program.automata) - 1, held.longest + 1), dtype=np.int64)
     nothing = np.int64(0)
@@ -138,6 +141,8 @@ def evaluate_runs(
             graph = _with_room(program, stream, stretch, graph)
             count_trends(program, conditions, stream, stretch, graph)
             _copy(totals, number, graph.sums)
+    held = graph.lists.nbytes + graph.events.nbytes + graph.sliding.nbytes + graph.seeds.nbytes
+    return held + _bytes(graph.sums) + graph.counts.nbytes + begins.nbytes + latest.nbytes
 
 
 @njit(cache=True, nogil=True)
@@ -148,8 +153,11 @@ def evaluate_masks(
     keys: Keys,
     held: Windows,
     totals: Sums,
-) -> None:
-    """Fill a row of totals for each window, for an ambiguous pattern or two that AND joins."""
+) -> int:
+    """Fill a row of totals for each window, for an ambiguous pattern or two that AND joins.
+
+    Returns the bytes of the sets of states, as many as the window with the most of them asked for.
+    """
     begins = np.empty(held.longest + 1, dtype=np.int64)
     latest = np.empty((len(program.automata) - 1, held.longest + 1), dtype=np.int64)
     room = np.int64(64)
@@ -163,6 +171,13 @@ def evaluate_masks(
                 room *= 4
                 sets = new_sets(program, room)
             _copy(totals, number, sets.sums)
+    held = sets.table.nbytes + sets.masks.nbytes + sets.numbers.nbytes + sets.events.nbytes
+    return held + sets.after.nbytes + _bytes(sets.sums) + begins.nbytes + latest.nbytes
+
+
+@njit(cache=True, nogil=True)
+def _bytes(sums: Sums) -> int:
+    return sums.cells.nbytes + sums.powers.nbytes + sums.extremes.nbytes
 
 
 @njit(cache=True, nogil=True)

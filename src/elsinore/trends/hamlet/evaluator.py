@@ -26,7 +26,7 @@ from elsinore.trends.hamlet.layout import (
 from elsinore.trends.hamlet.optimizer.kernels import read_cycles
 from elsinore.trends.hamlet.program import HamletProgram
 from elsinore.trends.hamlet.storage.kernels import new_graphs
-from elsinore.trends.keyed import KeyedEvents, WindowTotals
+from elsinore.trends.keyed import KeyedEvents, WindowTotals, size_of
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 
 _MODES = {
@@ -55,6 +55,7 @@ class HamletEvaluator:
     ) -> None:
         self._program = HamletProgram(unit)
         prices = (CalibratedCost() if cost is None else cost).coefficients
+        self.bytes_held = 0  # by all arrays of the last call, at most
         self._mode = Mode(_MODES[sharing], by_time, as_array(prices), record)
         self.statistics = [
             SharingStatistics(self._program.name(number), self._program.queries(number))
@@ -76,23 +77,25 @@ class HamletEvaluator:
         unit = self._program.unit
         linear = max(len(one.aggregation.linear) for one in unit.templates)
         extremes = max(len(one.aggregation.extremes) for one in unit.templates)
+        given = Events(
+            times=_plain(events.times),
+            values=_plain(events.values),
+            present=_plain(events.present),
+            orders=_plain(events.orders),
+            ordered=_plain(events.ordered),
+            compared=_plain(columns.compared),
+            known=_plain(columns.known),
+            lists=lists,
+            listed=listed,
+        )
+        graphs = new_graphs(program)
         began, began_cycles = time.perf_counter(), read_cycles()
         out = kernels.run(
             program,
             actions,
             work,
-            new_graphs(program),
-            Events(
-                times=_plain(events.times),
-                values=_plain(events.values),
-                present=_plain(events.present),
-                orders=_plain(events.orders),
-                ordered=_plain(events.ordered),
-                compared=_plain(columns.compared),
-                known=_plain(columns.known),
-                lists=lists,
-                listed=listed,
-            ),
+            graphs,
+            given,
             self._mode,
             _plain(events.starts),
             _plain(events.done),
@@ -102,6 +105,7 @@ class HamletEvaluator:
         )
         passed = read_cycles() - began_cycles
         self._count(work, out, (time.perf_counter() - began) / max(passed, 1))
+        self.bytes_held = size_of(given, work, out) + int(graphs.used[layout.PEAK])
         rows = int(out.used[0])
         return WindowTotals(
             query=out.place[:rows, 0].astype(np.int32),

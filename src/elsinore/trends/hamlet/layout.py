@@ -45,6 +45,9 @@ NOW, INPUT, ADDED, BEFORE = 0, 1, 2, 3
 # rows; forms there is room for; where its block begins, in Graphs.doubles and Graphs.ints
 COLUMNS, WIDTH, LATEST, UNTIL, BIG, OLD, ROWS, FORMS, AT, AT_INTS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 INFO = 10
+# entries of Graphs.used: how much of `doubles` and `codes`, and of `ints`, is given away; the most
+# bytes that graphs took so far
+DOUBLES_USED, INTS_USED, PEAK = 0, 1, 2
 TOTAL = np.int64(0)  # the row of Graph.rows that holds the sum of all rows; indices come after it
 
 # entries of Work.counts
@@ -212,7 +215,7 @@ class Graphs(NamedTuple):
     """The graphs of all sets, block by block."""
 
     info: Ints  # [set, INFO]
-    used: Ints  # [2] -> how much of `doubles` and `codes`, and of `ints`, is given away
+    used: Ints  # [3] -> see DOUBLES_USED and what follows
     doubles: Doubles
     codes: Codes  # the exponents of `doubles`
     ints: Ints

@@ -17,11 +17,14 @@ from elsinore.trends.hamlet.layout import (
     AT_INTS,
     COLUMNS,
     DEAD,
+    DOUBLES_USED,
     EMPTY,
     FOREVER,
     FORMS,
     INFO,
+    INTS_USED,
     LATEST,
+    PEAK,
     ROWS,
     ROWS_STAY,
     WIDTH,
@@ -32,6 +35,7 @@ from elsinore.trends.hamlet.layout import (
 )
 
 FIRST_WIDTH = 4
+_BYTES, _BYTES_OF_INT = 12, 8  # of a double with its exponent, and of an integer
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -150,7 +154,7 @@ def new_graphs(program: Program) -> Graphs:
         at_ints += ints
     graphs = Graphs(
         info,
-        np.array([at, at_ints]),
+        np.array([at, at_ints, _BYTES * at + _BYTES_OF_INT * at_ints]),
         np.zeros(at),
         np.zeros(at, dtype=np.int32),
         np.zeros(at_ints, dtype=np.int64),
@@ -164,21 +168,21 @@ def new_graphs(program: Program) -> Graphs:
 def _move(program: Program, graphs: Graphs, longer: Graphs) -> None:
     """Move all blocks into longer arrays, one after another."""
     info, used = graphs.info, graphs.used
-    used[:] = 0
+    used[:PEAK] = 0
     for number in range(info.shape[0]):
         size, size_ints = _size(
             program, number, info[number, WIDTH], info[number, ROWS], info[number, FORMS]
         )
         old, old_ints = info[number, AT], info[number, AT_INTS]
         for i in range(size):
-            longer.doubles[used[0] + i] = graphs.doubles[old + i]
-            longer.codes[used[0] + i] = graphs.codes[old + i]
+            longer.doubles[used[DOUBLES_USED] + i] = graphs.doubles[old + i]
+            longer.codes[used[DOUBLES_USED] + i] = graphs.codes[old + i]
         for i in range(size_ints):
-            longer.ints[used[1] + i] = graphs.ints[old_ints + i]
-        info[number, AT] = used[0]
-        info[number, AT_INTS] = used[1]
-        used[0] += size
-        used[1] += size_ints
+            longer.ints[used[INTS_USED] + i] = graphs.ints[old_ints + i]
+        info[number, AT] = used[DOUBLES_USED]
+        info[number, AT_INTS] = used[INTS_USED]
+        used[DOUBLES_USED] += size
+        used[INTS_USED] += size_ints
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -238,7 +242,10 @@ def with_block(
     before, info, used = graphs, graphs.info, graphs.used
     old = info[number].copy()
     doubles, ints = _size(program, number, width, rows, forms)
-    if used[0] + doubles > graphs.doubles.shape[0] or used[1] + ints > graphs.ints.shape[0]:
+    if (
+        used[DOUBLES_USED] + doubles > graphs.doubles.shape[0]
+        or used[INTS_USED] + ints > graphs.ints.shape[0]
+    ):
         needed, needed_ints = np.int64(0), np.int64(0)
         for other in range(info.shape[0]):
             size, size_ints = _size(
@@ -254,13 +261,16 @@ def with_block(
             np.zeros(2 * needed_ints + ints, dtype=np.int64),
         )
         _move(program, before, graphs)
-    info[number, AT] = used[0]
-    info[number, AT_INTS] = used[1]
+        held = _BYTES * (before.doubles.shape[0] + graphs.doubles.shape[0])
+        held += _BYTES_OF_INT * (before.ints.shape[0] + graphs.ints.shape[0])
+        used[PEAK] = max(used[PEAK], held)
+    info[number, AT] = used[DOUBLES_USED]
+    info[number, AT_INTS] = used[INTS_USED]
     info[number, WIDTH] = width
     info[number, ROWS] = rows
     info[number, FORMS] = forms
-    used[0] += doubles
-    used[1] += ints
+    used[DOUBLES_USED] += doubles
+    used[INTS_USED] += ints
     _settle(program, graphs, number, before, old, index)
     return graphs
 
