@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
 import elsinore as el
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 Rows = list[dict[str, Any]]
 Run = Callable[..., Rows]
@@ -23,13 +26,21 @@ def run(request: pytest.FixtureRequest) -> Run:
     def on_engine(text: str, table: pa.Table, **options: Any) -> Rows:
         data: Any = table
         if request.param == "spark":
-            data = request.getfixturevalue("spark").createDataFrame(table)
+            data = spark_frame(request.getfixturevalue("spark"), table)
         results = el.Workload.parse(text).run(data, **options)
         assert len(results) == 1
         frame = next(iter(results.values()))
         return (frame.toArrow() if request.param == "spark" else frame).to_pylist()
 
     return on_engine
+
+
+def spark_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """Return a table as a data frame; its times without a zone stay without one."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    local = [f.name for f in table.schema if f.type == pa.timestamp("us")]
+    return spark.createDataFrame(table).withColumns({n: F.to_timestamp_ntz(n) for n in local})
 
 
 def stream(types: str, **columns: list[Any]) -> pa.Table:
@@ -100,6 +111,36 @@ def test_null_is_a_group_and_equals_nothing(run: Run) -> None:
     unknown = stream("ABAB", w=[float("nan"), float("nan"), 1.0, 1.0])
     rows = run("RETURN COUNT(*) PATTERN SEQ(A, B) WHERE [w]", unknown)
     assert [row["count(*)"] for row in rows] == [1.0]
+
+
+MOMENT = dt.datetime(2024, 2, 29, 12, 0, 0, 250_000)
+KINDS_OF_VALUES: dict[str, tuple[Any, Any]] = {
+    "timestamp": (MOMENT.replace(tzinfo=dt.UTC), pa.timestamp("us", "UTC")),
+    "timestamp_ntz": (MOMENT, pa.timestamp("us")),
+    "date": (MOMENT.date(), pa.date32()),
+    "decimal": (Decimal("12.50"), pa.decimal128(10, 2)),
+    "binary": (b"\x00\xff", pa.binary()),
+    "interval": (dt.timedelta(seconds=1.5), pa.duration("us")),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_VALUES)
+def test_a_key_may_be_of_any_plain_type(run: Run, kind: str) -> None:
+    value, arrow = KINDS_OF_VALUES[kind]
+    table = stream("AABBAB").append_column("key", pa.array([value, None] * 3, arrow))
+    rows = run("RETURN key, COUNT(*) PATTERN SEQ(A, B+) GROUP BY key", table)
+    assert [(row["key"], row["count(*)"]) for row in rows] == [(value, 1.0), (None, 3.0)]
+    rows = run("RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE [key]", table)
+    assert [row["count(*)"] for row in rows] == [1.0]
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "date"])
+def test_the_least_and_the_greatest_may_be_times(run: Run, kind: str) -> None:
+    value, arrow = KINDS_OF_VALUES[kind]
+    values = [value + dt.timedelta(days=day) for day in range(4)]
+    table = stream("ABBB").append_column("at", pa.array([*values[:3], None], arrow))
+    (row,) = run("RETURN MIN(B.at), MAX(B.at), MIN(A.at) PATTERN SEQ(A, B+)", table)
+    assert list(row.values())[2:] == [values[1], values[2], values[0]]
 
 
 def test_windows_overlap_and_trends_belong_to_each_that_holds_them(run: Run) -> None:
@@ -180,10 +221,7 @@ def test_windows_speak_of_time_as_the_input_did(
 ) -> None:
     table = pa.table({"at": times, "type": ["A", "B"]})
     (row,) = run("RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 10 seconds", table, time="at")
-    bounds = [row["window_start"], row["window_end"]]
-    if isinstance(start, dt.datetime):  # Spark reads times without a zone in its session's, UTC
-        bounds = [bound.replace(tzinfo=None) for bound in bounds]
-    assert bounds == [start, end]
+    assert [row["window_start"], row["window_end"]] == [start, end]
 
 
 def test_types_may_be_an_expression(run: Run) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
@@ -65,6 +66,18 @@ class Events:
             .when(micros.isNull(), UNPARSEABLE_TIME)
             .when(self.type.isNull(), NULL_TYPE)
         )
+
+    @cached_property
+    def time_zone(self) -> str:
+        """The time zone of the session."""
+        return str(self.frame.sparkSession.conf.get("spark.sql.session.timeZone"))
+
+    def arrow_type(self, name: str) -> pa.DataType:
+        """Return the type that an attribute has in Arrow."""
+        kind = self.frame.schema[name].dataType
+        if isinstance(kind, T.TimestampType):
+            return pa.timestamp("us", self.time_zone)
+        return to_arrow_type(kind)
 
     def column(self, text: str, what: str) -> Column:
         """Return a column by name, or an SQL expression."""
@@ -248,11 +261,8 @@ def _finished(
     unit: Unit, number: int, totals: DataFrame, events: Events, time: SparkTime, *, exact: bool
 ) -> DataFrame:
     query = unit.members[number].query
-    types = {
-        name: to_arrow_type(events.frame.schema[name].dataType)
-        for name in unit.summed + unit.ranked
-    }
-    group_types = [to_arrow_type(events.frame.schema[name].dataType) for name in unit.group_by]
+    types = {name: events.arrow_type(name) for name in unit.summed + unit.ranked}
+    group_types = [events.arrow_type(name) for name in unit.group_by]
     empty = empty_result(unit, number, group_types, types, exact=exact)
     raw = from_arrow_schema(empty.schema)
     mine = totals.filter(F.col("query") == number)
