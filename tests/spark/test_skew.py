@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 pytest.importorskip("pyspark")
 
-from pyspark.sql import SparkSession
+from pyspark.errors import PySparkAttributeError
+from pyspark.sql import DataFrame, SparkSession
 
 from elsinore.language import parse_workload
 from elsinore.local import run as run_in_process
 from elsinore.plan import plan
 from elsinore.runtime.options import RunOptions
 from elsinore.spark.driver import Events, prepare, run
-from elsinore.spark.skew import find_cut
+from elsinore.spark.skew import cores_of, find_cut
 
 WINDOWED = """QUERY q RETURN g, COUNT(*), SUM(B.v), AVG(B.w), MIN(A.v), MAX(B.w), LOG2(COUNT(*))
     PATTERN SEQ(A, B+, C) WHERE A.v != 1 GROUP BY g WITHIN 20 seconds SLIDE 5 seconds;
@@ -95,3 +98,24 @@ def test_a_small_key_is_not_cut_whatever_its_share(spark: SparkSession) -> None:
     unit = plan(parse_workload(WINDOWED)).units[0]
     options = RunOptions()
     assert find_cut(unit, prepare(unit, Events(frame, options)), options.skew_events) is None
+
+
+class ConnectedSession:
+    """A session over Spark Connect, as far as a count of its cores sees it."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    @property
+    def sparkContext(self) -> Any:  # noqa: N802 - Spark's name
+        raise PySparkAttributeError(
+            errorClass="JVM_ATTRIBUTE_NOT_SUPPORTED", messageParameters={"attr_name": "_jsc"}
+        )
+
+    def range(self, end: int) -> DataFrame:
+        return self._spark.range(end)
+
+
+def test_cores_are_counted_over_spark_connect_too(spark: SparkSession) -> None:
+    assert cores_of(spark) == 2
+    assert cores_of(cast("SparkSession", ConnectedSession(spark))) == 2

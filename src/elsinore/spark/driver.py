@@ -85,7 +85,9 @@ class Events:
             return F.col(quoted(text))
         try:
             column = F.expr(text)
-            self.frame.select(column)
+            assert self.frame.select(
+                column
+            ).schema  # over Spark Connect nothing is looked at before
         except AnalysisException as error:
             names = self.frame.columns
             raise InputError(

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
@@ -30,6 +31,7 @@ MOST_KEYS = 64  # keys that are cut; where more are as large, they fill the core
 SAMPLE = 0.02  # the share of events that are counted
 SURELY = 100  # counted events from which a share is trusted
 PANES_PER_CORE = 8
+MOST_CORES = 1 << 16  # rows from whose partitions cores are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,12 @@ def find_cut(unit: Unit, frame: DataFrame, least: int) -> Cut | None:
     `frame` is what travels to the operator. A key is cut where it holds at least `least` events and
     more than a core's fair share of all. Costs a count of a sample of the keys.
     """
-    names = _key_names(unit)
-    cores = frame.sparkSession.sparkContext.defaultParallelism
-    if can_be_cut(unit) is not None or cores < 2:
+    if can_be_cut(unit) is not None:
         return None
+    cores = cores_of(frame.sparkSession)
+    if cores < 2:
+        return None
+    names = _key_names(unit)
     share = SAMPLE if least * SAMPLE >= SURELY else 1.0
     looked_at = frame if share == 1.0 else frame.sample(fraction=share, seed=1)
     told = [F.count("*").alias("n"), F.min("time").alias("lo"), F.max("time").alias("hi")]
@@ -71,6 +75,18 @@ def find_cut(unit: Unit, frame: DataFrame, least: int) -> Cut | None:
         parts += 1
     keys = tuple(tuple(row[name] for name in names) for row in rows)
     return Cut(keys, length // parts, origin)
+
+
+def cores_of(spark: SparkSession) -> int:
+    """Return how many tasks a session runs at once.
+
+    Over Spark Connect, which does not tell, a tiny job's numbers of partitions do: Spark makes one
+    a core.
+    """
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except (PySparkException, AttributeError):
+        return int(spark.range(MOST_CORES).select(F.spark_partition_id()).distinct().count())
 
 
 def is_cut(unit: Unit, cut: Cut) -> Column:
