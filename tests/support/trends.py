@@ -20,7 +20,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from elsinore.automata import Symbol, glushkov
-from elsinore.errors import QuerySemanticError
+from elsinore.errors import QueryError
 from elsinore.model import (
     Attribute,
     Binary,
@@ -385,7 +385,7 @@ def _can_be_told_apart(query: Query) -> bool:
         return True
     try:
         plan(Workload((query,)))
-    except QuerySemanticError as error:
+    except QueryError as error:
         return "so ambiguous" not in str(error)
     return True
 

@@ -1,0 +1,99 @@
+"""Workloads of all kinds, drawn at random: Spark gives what the driver in this process gives."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+
+pytest.importorskip("pyspark")
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from elsinore.errors import InvalidWorkloadError, QueryError
+from elsinore.local import run as run_in_process
+from elsinore.model import Workload
+from elsinore.plan import plan
+from elsinore.runtime.options import RunOptions
+from elsinore.spark.driver import run
+from elsinore.trends.reference import ReferenceEvent
+from support.trends import Feature, table_of, trend_cases
+
+WORKLOADS = 6
+DRAWN = 50  # from which those are chosen
+MOST_QUERIES = 2  # each is a shuffle or two
+FEWEST_EVENTS = 2
+Case = tuple[Workload, list[ReferenceEvent]]
+
+
+def cases() -> list[Case]:
+    """Return the same few workloads every time, unlike one another, each with trends to find."""
+    found: dict[Any, Case] = {}
+
+    @settings(
+        max_examples=DRAWN,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(trend_cases(exact=None, features=tuple(Feature)))
+    def draw(case: Case) -> None:
+        workload, events = case
+        assume(len(workload) <= MOST_QUERIES and len(events) >= FEWEST_EVENTS)
+        try:
+            ready = plan(workload)
+        except (QueryError, InvalidWorkloadError):
+            assume(False)
+            raise
+        results = run_in_process(ready, table_of(events), RunOptions())
+        if all(result.num_rows for result in results.values()):
+            strategies = frozenset(query.strategy for query in workload)
+            paths = frozenset(unit.path for unit in ready.units)
+            found.setdefault((len(workload), strategies, paths), case)
+
+    draw()
+    return list(found.values())[:WORKLOADS]
+
+
+def as_text(frame: DataFrame, *tags: Column) -> DataFrame:
+    """Return a frame's rows as JSON behind some tags, so that frames can be read by one job."""
+    row = F.to_json(
+        F.struct(*(f"`{name}`" for name in frame.columns)), {"ignoreNullFields": "false"}
+    )
+    return frame.select(*tags, row)
+
+
+def comparable(value: Any) -> Any:
+    """Return a value as comparable: floats nearly equal, the infinite ones by their names."""
+    if not isinstance(value, float):
+        return value
+    return pytest.approx(value, rel=1e-12) if math.isfinite(value) else str(pa.scalar(value))
+
+
+def test_workloads_drawn_at_random_give_the_same_results(spark: SparkSession) -> None:
+    drawn = cases()
+    assert len(drawn) == WORKLOADS
+    frames, expected, paths = [], {}, set()
+    for number, (workload, events) in enumerate(drawn):
+        ready = plan(workload)
+        paths |= {unit.path for unit in ready.units}
+        table = table_of(events)
+        for name, result in run_in_process(ready, table, RunOptions()).items():
+            expected[number, name] = result.to_pylist()
+        for name, frame in run(ready, spark.createDataFrame(table), RunOptions()).items():
+            frames.append(as_text(frame, F.lit(number), F.lit(name)))
+    assert len(paths) > 2
+    found: dict[tuple[int, str], list[Any]] = {key: [] for key in expected}
+    for number, name, row in functools.reduce(DataFrame.union, frames).collect():
+        found[number, name].append(json.loads(row))
+    for (number, name), rows in expected.items():
+        wanted = [{key: comparable(value) for key, value in row.items()} for row in rows]
+        assert found[number, name] == wanted, str(drawn[number][0])
