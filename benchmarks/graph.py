@@ -56,8 +56,9 @@ def main(quick: bool) -> list[Row]:
         {str(size): lambda size=size: run(ready, tables[size], RunOptions()) for size in sizes},
         RUNS,
     )
-    alone = run(ready, tables[sizes[0]], RunOptions(sharing=Sharing.NEVER))
-    assert_same(run(ready, tables[sizes[0]], RunOptions()), alone)
+    for table in tables.values():
+        alone = run(ready, table, RunOptions(sharing=Sharing.NEVER))
+        assert_same(run(ready, table, RunOptions()), alone)
     medians = [statistics.median(taken[str(size)]) for size in sizes]
     slope = np.polyfit([math.log(size) for size in sizes], [math.log(m) for m in medians], 1)[0]
     told = ", ".join(f"{size:,}: {m:.2f} s" for size, m in zip(sizes, medians, strict=True))

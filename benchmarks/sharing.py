@@ -59,17 +59,17 @@ def main(quick: bool) -> list[Row]:
         },
         RUNS,
     )
-    small = {queries: events(count // 50, queries) for queries in (FEW, MANY)}
-    for queries, table in small.items():
+    for queries, table in tables.items():
         alone = run(plans[queries], table, RunOptions(sharing=Sharing.NEVER))
         for sharing in (Sharing.DYNAMIC, Sharing.ALWAYS):
             assert_same(run(plans[queries], table, RunOptions(sharing=sharing)), alone)
+    small = events(count // 50, MANY)
     speed = count / statistics.median(taken[str(FEW)]) / 1e6
     times = ratio(taken[str(MANY)], taken[str(FEW)])
     unshared = in_turn(
         {
-            "shared": lambda: run(plans[MANY], small[MANY], RunOptions()),
-            "never": lambda: run(plans[MANY], small[MANY], RunOptions(sharing=Sharing.NEVER)),
+            "shared": lambda: run(plans[MANY], small, RunOptions()),
+            "never": lambda: run(plans[MANY], small, RunOptions(sharing=Sharing.NEVER)),
         },
         1,
     )
