@@ -205,8 +205,43 @@ def test_a_report_without_bursts_says_why(folder: Path) -> None:
     done = call("report", "--out", "pictures")
     assert done.exit_code == 1
     assert done.stderr.startswith("There are no bursts to draw.")
-    assert "--granularity fine" in done.stderr
+    assert "--granularity fine" not in done.stderr  # there is no B+ that could be shared
     assert not Path("pictures").exists()
+
+
+@pytest.mark.parametrize("granularity", ["auto", "fine"])
+def test_a_report_of_queries_that_share_nothing_does_not_advise_what_would_not_help(
+    folder: Path, granularity: str
+) -> None:
+    write_table(EVENTS.append_column("v", EVENTS["time"]), "events.parquet", "parquet")
+    Path("w.cep").write_text(
+        "QUERY up RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b[i].v > b[i-1].v;"
+        "QUERY without RETURN COUNT(*) PATTERN SEQ(A, NOT C, B+);"
+        "QUERY any RETURN COUNT(*) PATTERN SEQ(A, B+);"
+    )
+    done = call("report", "--out", "pictures", "--granularity", granularity)
+    assert done.exit_code == 1
+    assert done.stderr.startswith("There are no bursts to draw.")
+    assert "up" in done.stderr
+    assert "alone in the shared graph" in done.stderr
+    assert "--granularity fine" not in done.stderr
+
+
+def test_a_report_advises_to_keep_events_where_that_lets_queries_share(folder: Path) -> None:
+    done = call("report", "--out", "pictures", "--sharing", "never")
+    assert done.exit_code == 1
+    assert "--granularity fine" in done.stderr
+
+
+def test_a_query_on_its_own_is_no_sharing_set(folder: Path) -> None:
+    Path("w.cep").write_text(
+        "QUERY b RETURN COUNT(*) PATTERN B+ WITHIN 10 seconds SLIDE 5 seconds;"
+    )
+    for granularity in ("auto", "fine"):
+        asked = ("--stats", "--engine", "local", "--granularity", granularity)
+        done = call("run", *asked)
+        assert done.exit_code == 0, done.output
+        assert "graphlets" not in done.output
 
 
 def test_a_report_draws_what_was_decided(folder: Path) -> None:

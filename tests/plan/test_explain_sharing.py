@@ -6,7 +6,7 @@ import pytest
 
 from elsinore.language import parse_workload
 from elsinore.plan import Granularity, Path, Plan, explain_text, plan
-from elsinore.plan.explain.sharing import alone, apart, sharing_text
+from elsinore.plan.explain.sharing import Sample, alone, apart, may_share, sharing_text
 from elsinore.plan.explain.words import count, listed
 
 RISING = "QUERY {name} RETURN COUNT(*) PATTERN SEQ({first}, B b+) WHERE {key}b[i].v > b[i-1].v;"
@@ -32,6 +32,7 @@ def test_queries_that_keep_no_shared_graph_stand_alone_by_their_reasons() -> Non
     assert [(one.queries, one.path) for one in found] == [
         (("q1", "q2"), Path.COARSE),
         (("q3",), Path.GRAPH),
+        (("q4",), Path.SHARED),
     ]
 
 
@@ -64,8 +65,52 @@ def test_queries_that_work_otherwise_on_a_burst_are_apart(other: str, why: str) 
 
 
 def test_fine_granularity_leaves_no_sums_per_state() -> None:
-    coarse = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);"
-    assert alone(planned(coarse, granularity=Granularity.FINE)) == ()
+    coarse = [f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ({t}, B+);" for n, t in enumerate("AC")]
+    assert alone(planned(*coarse, granularity=Granularity.FINE)) == ()
+
+
+@pytest.mark.parametrize(
+    ("queries", "why"),
+    [
+        ((rising("q"),), "no other query is run there"),
+        ((rising("q"), rising("other").replace(">", "<")), "it goes together with no other query"),
+        ((rising("q"), rising("q1"), rising("q2")), None),
+        (("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B);",), "it has no Kleene sub-pattern"),
+    ],
+)
+@pytest.mark.parametrize("sample", [None, Sample(5, 5, ())])
+def test_a_query_of_the_shared_graph_that_shares_with_nobody_is_told_with_the_reason(
+    queries: tuple[str, ...], why: str | None, sample: Sample | None
+) -> None:
+    found = planned(*queries, granularity=Granularity.FINE)
+    told = [one.why for one in alone(found) if "q" in one.queries]
+    lines = "\n".join(sharing_text(found, sample))
+    if why is None:
+        assert told == []
+    else:
+        assert why in told[0]
+        assert f"alone in the shared graph, as {why}" in lines
+
+
+@pytest.mark.parametrize(
+    ("queries", "expected"),
+    [
+        ((rising("q1"), rising("q2", "C")), True),
+        ((rising("q1"), rising("q2", key="[k] AND ")), False),
+        (
+            (
+                rising("q1"),
+                "QUERY q2 RETURN COUNT(*) PATTERN SEQ(A, NOT X, B+);",
+                "QUERY q3 RETURN COUNT(*) PATTERN SEQ(A, B+);",
+            ),
+            False,
+        ),
+    ],
+)
+def test_bursts_can_be_shared_where_several_queries_are_in_a_sharing_set(
+    queries: tuple[str, ...], expected: bool
+) -> None:
+    assert may_share(planned(*queries, granularity=Granularity.FINE)) is expected
 
 
 def test_a_plan_of_sums_alone_has_nothing_to_tell_without_a_sample() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from elsinore.language import parse_workload
 from elsinore.plan import Path, Sharing, plan
+from elsinore.plan.sharing import sharing_sets
 from elsinore.trends import operator_of
 from support.units import UnitInput, unit_inputs
 
@@ -83,6 +84,30 @@ def test_memory_is_that_of_the_graph_too() -> None:
     # each of the 1,000 B events keeps a number of trends, 12 bytes, for each query
     assert sizes[wide] > 1000 * 50 * 12
     assert sizes[wide] > 5 * sizes[SHARED]
+
+
+def test_the_sets_that_are_counted_are_those_that_the_plan_tells() -> None:
+    text = (
+        SHARED
+        + """
+        QUERY q3 RETURN SUM(b.v) PATTERN B+ b WHERE b[i].v > b[i-1].v;
+        QUERY q4 RETURN COUNT(*) PATTERN SEQ(A a, B+ b, C c+) WHERE b[i].v < b[i-1].v;
+        QUERY q5 RETURN COUNT(*) PATTERN SEQ(A+ a, C+ c) WHERE c[i].v < c[i-1].v;
+        QUERY q6 RETURN COUNT(*) PATTERN SEQ(A+ a, B b, C+ c) WHERE c[i].v < c[i-1].v;
+    """
+    )
+    unit = given(text, 200)
+    operator = operator_of(unit.unit, sharing=Sharing.ALWAYS, record=True)
+    operator.process(unit.batch)
+    operator.close()
+    names = [one.query.name for one in unit.unit.templates]
+    told = {
+        (one.type, tuple(names[q] for q in one.queries))
+        for one in sharing_sets(unit.unit.templates)
+    }
+    found = {(one.name.split("+")[0], one.queries) for one in operator.statistics.sharing}
+    assert found == told == {("B", ("q1", "q2")), ("A", ("q5", "q6")), ("C", ("q5", "q6"))}
+    assert all(one.bursts == len(one.records) > 0 for one in operator.statistics.sharing)
 
 
 @pytest.mark.parametrize("path", [Path.GRAPH, Path.SHARED])

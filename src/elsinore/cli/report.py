@@ -27,7 +27,7 @@ from elsinore.cli.arguments import (
 from elsinore.cli.console import ArgumentError, reported, steps, warn
 from elsinore.cli.job import Job
 from elsinore.errors import InputError
-from elsinore.plan.explain.sharing import sharing_text
+from elsinore.plan.explain.sharing import may_share, sharing_text
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, to_microseconds
 
@@ -113,8 +113,8 @@ def _nothing(job: Job) -> str:
     """Say that there are no bursts to draw, and why."""
     plan = job.workload.planned(job.granularity)
     lines = ["There are no bursts to draw.", *sharing_text(plan, None)[1:]]
-    if job.granularity == "auto":
-        lines.append("--granularity fine keeps every event and shares their bursts.")
+    if job.granularity == "auto" and may_share(job.workload.planned("fine")):
+        lines.append("--granularity fine keeps every event, and bursts of them can be shared.")
     return "\n".join(lines)
 
 

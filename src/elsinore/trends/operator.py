@@ -464,9 +464,9 @@ class TrendOperator:
 
     def _measure_sharing(self) -> None:
         if self._shared.groups:
-            self.statistics.sharing = measure(
-                self.unit, self._shared.groups, self._groups, self._bursts
-            )
+            found = measure(self.unit, self._shared.groups, self._groups, self._bursts)
+            # what the windows of a single query share, it shares with no other
+            self.statistics.sharing = [one for one in found if len(one.queries) > 1]
 
 
 def _codes(batch: pa.RecordBatch, name: str) -> NDArray[np.int32]:

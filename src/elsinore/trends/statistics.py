@@ -24,7 +24,7 @@ class BurstRecord:
 
 @dataclass(slots=True)
 class SharingStatistics:
-    """What became of one sharing set: a Kleene sub-pattern and the queries that may share it."""
+    """What became of one sharing set: a Kleene sub-pattern and the queries, at least two."""
 
     name: str  # the sub-pattern, such as Travel+
     queries: tuple[str, ...]

@@ -10,7 +10,7 @@ from typing import Any
 from elsinore.plan.explain.words import count, listed
 from elsinore.plan.paths import Path
 from elsinore.plan.plan import Plan, Unit
-from elsinore.plan.sharing import why_not
+from elsinore.plan.sharing import loops, sharing_sets, why_not
 
 MOST_PAIRS = 20  # pairs of queries that are told for one reason; the rest is counted
 
@@ -58,14 +58,41 @@ class Apart:
     why: str
 
 
+def may_share(plan: Plan) -> bool:
+    """Return whether some queries may share the events of a graph."""
+    return any(sharing_sets(unit.templates) for unit in plan.units if unit.path is Path.SHARED)
+
+
 def alone(plan: Plan) -> tuple[Alone, ...]:
-    """Return the queries whose path keeps no graph that could be shared, by their reasons."""
+    """Return the queries that share no graph with any other, by their reasons.
+
+    They are on a path that keeps none that could be shared, or in no sharing set.
+    """
     found: dict[tuple[Path, str], list[str]] = {}
+    others = sum(len(unit.members) for unit in plan.units if unit.path is Path.SHARED) - 1
     for unit in plan.units:
-        if unit.path is not Path.SHARED:
-            for template, why in zip(unit.members, unit.why, strict=True):
+        reasons = unit.why if unit.path is not Path.SHARED else _unshared(unit, others)
+        for template, why in zip(unit.members, reasons, strict=True):
+            if why is not None:
                 found.setdefault((unit.path, why), []).append(template.query.name)
     return tuple(Alone(tuple(queries), *reason) for reason, queries in found.items())
+
+
+def _unshared(unit: Unit, others: int) -> list[str | None]:
+    """Return why each query of a unit in the shared graph is in no sharing set; None: it is."""
+    sharing = {query for one in sharing_sets(unit.templates) for query in one.queries}
+    told: list[str | None] = []
+    for number, template in enumerate(unit.templates):
+        if number in sharing:
+            why = None
+        elif not loops(template):
+            why = "it has no Kleene sub-pattern"
+        elif others:
+            why = "it goes together with no other query there"
+        else:
+            why = "no other query is run there"
+        told.append(None if why is None else f"alone in the shared graph: {why}")
+    return told
 
 
 def apart(plan: Plan) -> tuple[Apart, ...]:

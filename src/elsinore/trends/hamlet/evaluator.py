@@ -57,10 +57,15 @@ class HamletEvaluator:
         prices = (CalibratedCost() if cost is None else cost).coefficients
         self.bytes_held = 0  # by all arrays of the last call, at most
         self._mode = Mode(_MODES[sharing], by_time, as_array(prices), record)
-        self.statistics = [
+        self._counted = [
             SharingStatistics(self._program.name(number), self._program.queries(number))
             for number in range(len(self._program.sets))
         ]
+
+    @property
+    def statistics(self) -> list[SharingStatistics]:
+        """What became of each set of several queries; a query on its own shares with nobody."""
+        return [one for one in self._counted if len(one.queries) > 1]
 
     def evaluate(self, events: KeyedEvents, columns: ComparedColumns) -> WindowTotals:
         """Return the sums of all windows that end after `done` and at or before `until`.
@@ -117,7 +122,7 @@ class HamletEvaluator:
         )
 
     def _count(self, work: Work, out: Out, seconds_per_cycle: float) -> None:
-        for number, found in enumerate(self.statistics):
+        for number, found in enumerate(self._counted):
             counts = work.counts[number]
             found.bursts += int(counts[layout.BURSTS])
             found.graphlets += int(counts[layout.GRAPHLETS])
@@ -134,7 +139,7 @@ class HamletEvaluator:
             out.record[:burst_count].tolist(), out.benefit[:burst_count].tolist(), strict=True
         ):
             number, began, length, queries, shared = told
-            self.statistics[number].records.append(
+            self._counted[number].records.append(
                 BurstRecord(began, length, queries, shared, benefit)
             )
 
