@@ -8,7 +8,7 @@ from elsinore.language import parse_workload
 from elsinore.model.window import UNITS, Window
 from elsinore.plan import Template
 from elsinore.plan.panes import pane_length
-from elsinore.plan.sharing import SharingSet, loops, sharing_sets, why_not
+from elsinore.plan.sharing import SharingSet, loops, obstacle, sharing_sets, why_not
 from elsinore.plan.template import template
 
 MINUTE = UNITS["minute"]
@@ -109,3 +109,18 @@ def test_predicates_on_the_shared_type_hinder_nobody() -> None:
     )
     assert why_not(q1, q2) is None
     assert sharing_sets([q1, q2]) == (SharingSet("B", None, (0, 1)),)
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("RETURN COUNT(*) PATTERN SEQ(A, B+)", None),
+        ("RETURN COUNT(*) PATTERN SEQ(A+, B+) STRATEGY CONTIGUOUS", "looks at what is skipped"),
+        ("RETURN COUNT(*) PATTERN SEQ(A a, B b, B+ c)", "follow B events of another state"),
+        ("RETURN COUNT(*) PATTERN SEQ(B+ b, B+ c)", "ambiguous"),
+    ],
+)
+def test_what_keeps_a_query_out_of_the_shared_graph_is_told(query: str, told: str | None) -> None:
+    (found,) = templates(query)
+    reason = obstacle(found)
+    assert reason is None if told is None else told in (reason or "")

@@ -19,7 +19,8 @@ from elsinore.model.query import Query
 from elsinore.plan.between import CURRENT, PREVIOUS, Reading, is_local, readings
 from elsinore.plan.guarded import GuardedTemplate, guarded_template
 from elsinore.plan.modes import Granularity
-from elsinore.plan.template import START, Adjacent, Template, Transition, template
+from elsinore.plan.sharing import obstacle
+from elsinore.plan.template import Adjacent, Template, Transition, template
 
 STATE_LIMIT = 62  # states of a guarded template that fit a word of bits
 
@@ -63,7 +64,7 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     if guard is None and not exact:
         shared = _with_adjacent(query, between) if between else template(query)
         if isinstance(shared, Template):
-            guard = _obstacle(shared)
+            guard = obstacle(shared)
             if guard is None:
                 why = (
                     "the shared graph: events are compared with their predecessors in a loop"
@@ -142,24 +143,6 @@ def _comparison_of(condition: Expression) -> Adjacent | None:
                 return Adjacent(left, operator, right)
             if (one, other) == (PREVIOUS, CURRENT):
                 return Adjacent(right, _TURNED[operator], left)
-    return None
-
-
-def _obstacle(shared: Template) -> str | None:
-    """Return why the shared graph cannot run a template, if it cannot.
-
-    What a burst of E events adds to must not be read by the same burst in another state.
-    """
-    if shared.determinized:
-        return "the pattern is ambiguous"
-    types: dict[int, set[str]] = {}
-    for move in shared.transitions:
-        types.setdefault(move.target, set()).add(move.type)
-    loops = {move.target: move.type for move in shared.transitions if move.source == move.target}
-    for move in shared.transitions:
-        loop = loops.get(move.target)
-        if loop and move.source not in {START, move.target} and loop in types[move.source]:
-            return f"{loop} events follow {loop} events of another state"
     return None
 
 

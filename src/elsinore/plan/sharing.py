@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from elsinore.model.kinds import Strategy
 from elsinore.plan.aggregates import Aggregation, FieldKind
-from elsinore.plan.template import Adjacent, Template
+from elsinore.plan.template import START, Adjacent, Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,31 @@ def loops(template: Template) -> dict[str, set[Adjacent | None]]:
         if move.source == move.target:
             found.setdefault(move.type, set()).add(move.adjacent)
     return found
+
+
+def obstacle(template: Template) -> str | None:
+    """Return why the shared graph cannot run a template; None where it can.
+
+    While events of type E come, what a state with a loop of E adds to what went before must not
+    change: no other state that the same events take may stand right before it.
+    """
+    if template.query.strategy is not Strategy.ANY:
+        return f"{template.query.strategy.value} looks at what is skipped"
+    if template.determinized:
+        return "the pattern is ambiguous"
+    types: dict[int, set[str]] = {}
+    for move in template.transitions:
+        types.setdefault(move.target, set()).add(move.type)
+    looping = {
+        move.target: move.type for move in template.transitions if move.source == move.target
+    }
+    for move in template.transitions:
+        if move.adjacent is not None and move.source != move.target:
+            return "predicates between events stand elsewhere than on loops"
+        loop = looping.get(move.target)
+        if loop and move.source not in {START, move.target} and loop in types[move.source]:
+            return f"{loop} events follow {loop} events of another state"
+    return None
 
 
 def sharing_sets(templates: Sequence[Template]) -> tuple[SharingSet, ...]:

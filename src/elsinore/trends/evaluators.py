@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from elsinore.numeric.exact import encode, extended
 from elsinore.plan import Path, Sharing, Unit
+from elsinore.trends.columns import matrix
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.kernels import FOREVER
@@ -146,8 +147,8 @@ def _raw(unit: Unit, table: pa.Table) -> dict[str, pa.Array]:
 
 
 def _keyed(unit: Unit, part: Part) -> KeyedEvents:
-    values, present = _matrix(part.table, "sum:", unit.summed, np.float64)
-    orders, ordered = _matrix(part.table, "rank:", unit.ranked, np.int64)
+    values, present = matrix(part.table, "sum:", unit.summed, np.float64)
+    orders, ordered = matrix(part.table, "rank:", unit.ranked, np.int64)
     return KeyedEvents(
         starts=part.starts,
         done=part.done,
@@ -204,18 +205,3 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 def _ints(table: pa.Table, name: str) -> NDArray[np.int64]:
     return np.ascontiguousarray(table.column(name).to_numpy(), dtype=np.int64)
-
-
-def _matrix(
-    table: pa.Table, prefix: str, names: tuple[str, ...], kind: type[np.generic]
-) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return columns as rows of one matrix, nulls as 0, and where they are not null."""
-    values = np.zeros((len(names), table.num_rows), dtype=kind)
-    present = np.ones((len(names), table.num_rows), dtype=np.uint8)
-    for row, name in enumerate(names):
-        column = table.column(prefix + name)
-        if column.null_count:
-            present[row] = column.is_valid().to_numpy()
-            column = column.fill_null(0)
-        values[row] = column.to_numpy()
-    return values, present

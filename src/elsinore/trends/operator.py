@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError
 from elsinore.plan import Sharing, Unit
 from elsinore.trends import kernels
+from elsinore.trends.columns import matrix
 from elsinore.trends.kernels import FOREVER, UNKNOWN, Program, State, Totals
 from elsinore.trends.lazy.arrays import Bursts, Clocks, Groups, new_bursts, new_clocks
 from elsinore.trends.lazy.kernels import settle_until
@@ -147,8 +148,8 @@ class TrendOperator:
     def _read(self, batch: pa.RecordBatch) -> Events:
         """Return a batch's columns as the kernels read them."""
         classes = _ints(batch, "class")
-        values, present = _matrix(batch, "sum:", self.unit.summed, np.float64)
-        orders, ordered = _matrix(batch, "rank:", self.unit.ranked, np.int64)
+        values, present = matrix(batch, "sum:", self.unit.summed, np.float64)
+        orders, ordered = matrix(batch, "rank:", self.unit.ranked, np.int64)
         return Events(
             times=_ints(batch, "time"),
             keys=_codes(batch, "key"),
@@ -477,18 +478,3 @@ def _codes(batch: pa.RecordBatch, name: str) -> NDArray[np.int32]:
 def _ints(batch: pa.RecordBatch, name: str) -> NDArray[np.int64]:
     """Return a column of whole numbers, without copying where it is int64 already."""
     return np.ascontiguousarray(batch.column(name).to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _matrix(
-    batch: pa.RecordBatch, prefix: str, names: tuple[str, ...], kind: type[Number]
-) -> tuple[NDArray[Number], NDArray[np.uint8]]:
-    """Return columns as rows of one matrix, nulls as 0, and where they are not null."""
-    values = np.zeros((len(names), batch.num_rows), dtype=kind)
-    present = np.ones((len(names), batch.num_rows), dtype=np.uint8)
-    for row, name in enumerate(names):
-        column = batch.column(prefix + name)
-        if column.null_count:
-            present[row] = column.is_valid().to_numpy(zero_copy_only=False)
-            column = column.fill_null(0)
-        values[row] = column.to_numpy(zero_copy_only=False)
-    return values, present

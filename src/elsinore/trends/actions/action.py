@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from elsinore.plan import Path, Unit
 from elsinore.plan.merged import ancestors, field_index
 from elsinore.trends.actions.kernels import Sources, Steps, act
+from elsinore.trends.columns import matrix
 from elsinore.trends.kernels import FOREVER
 from elsinore.trends.program import Layout, Update
 
@@ -175,8 +176,8 @@ class PaneActions:
             for code in kinds.tolist()
         ]
         steps = self.shape.steps(updates)
-        values, present = _matrix(batch, "sum:", unit.summed, np.float64)
-        orders, ordered = _matrix(batch, "rank:", unit.ranked, np.int64)
+        values, present = matrix(batch, "sum:", unit.summed, np.float64)
+        orders, ordered = matrix(batch, "rank:", unit.ranked, np.int64)
         times = np.ascontiguousarray(batch.column("time").to_numpy(), dtype=np.int64)
         cells, powers, extremes = self.shape.identity(len(starts) - 1)
         if begun is not None:
@@ -198,20 +199,6 @@ class PaneActions:
                 extremes[pane],
             )
         return cells, powers, extremes
-
-
-def _matrix(
-    batch: pa.RecordBatch, prefix: str, names: tuple[str, ...], kind: type[np.generic]
-) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    values = np.zeros((len(names), batch.num_rows), dtype=kind)
-    present = np.ones((len(names), batch.num_rows), dtype=np.uint8)
-    for row, name in enumerate(names):
-        column = batch.column(prefix + name)
-        if column.null_count:
-            present[row] = column.is_valid().to_numpy(zero_copy_only=False)
-            column = column.fill_null(0)
-        values[row] = column.to_numpy(zero_copy_only=False)
-    return values, present
 
 
 def _table(rows: Sequence[Sequence[int]], width: int) -> NDArray[np.int32]:

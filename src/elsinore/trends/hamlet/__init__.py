@@ -2,6 +2,5 @@
 
 from elsinore.trends.hamlet.benefit import CalibratedCost, CostModel, PaperCost
 from elsinore.trends.hamlet.evaluator import HamletEvaluator
-from elsinore.trends.hamlet.program import eligible
 
-__all__ = ["CalibratedCost", "CostModel", "HamletEvaluator", "PaperCost", "eligible"]
+__all__ = ["CalibratedCost", "CostModel", "HamletEvaluator", "PaperCost"]

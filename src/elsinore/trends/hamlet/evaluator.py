@@ -40,8 +40,8 @@ Kind = TypeVar("Kind", bound=np.generic)
 class HamletEvaluator:
     """Sums up the trends of a unit's queries in the shared graph of events.
 
-    Its templates must be `eligible`. `by_time`: events of one time do not precede one another; else
-    each is its own moment. `record`: each burst is kept in `statistics`.
+    There must be no `obstacle` to its templates. `by_time`: events of one time do not precede one
+    another; else each is its own moment. `record`: each burst is kept in `statistics`.
     """
 
     def __init__(

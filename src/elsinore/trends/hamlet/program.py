@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.model.expression import Expression, Operator
-from elsinore.model.kinds import Strategy
 from elsinore.plan import Unit
 from elsinore.plan.aggregates import Aggregation, Field, FieldKind
-from elsinore.plan.sharing import aggregated
+from elsinore.plan.sharing import aggregated, obstacle
 from elsinore.plan.template import START, Adjacent, Template, contributes
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.hamlet import layout
@@ -43,29 +42,6 @@ from elsinore.trends.hamlet.layout import (
 MOST_LOOKED_UP = 2**20  # classes that are told by a table; more by sorting the events' codes
 _UNKNOWN = -2
 WORD = 64  # groups in a word of a mask
-
-
-def eligible(template: Template) -> str | None:
-    """Return why the shared graph cannot run a template; None where it can.
-
-    While events of type E come, what a fine node of type E adds to what went before must not
-    change: no other state that the same events take may stand right before it.
-    """
-    if template.query.strategy is not Strategy.ANY:
-        return f"{template.query.strategy.value} looks at what is skipped"
-    if template.determinized:
-        return "the pattern is ambiguous"
-    types: dict[int, set[str]] = defaultdict(set)
-    for move in template.transitions:
-        types[move.target].add(move.type)
-    loops = {move.target for move in template.transitions if move.source == move.target}
-    for move in template.transitions:
-        if move.adjacent is not None and move.source != move.target:
-            return "predicates between events stand elsewhere than on loops"
-        other = move.source not in {START, move.target}
-        if other and move.target in loops and types[move.target] & types[move.source]:
-            return f"{move.type} events follow {move.type} events of another state"
-    return None
 
 
 @dataclass(slots=True)
@@ -196,7 +172,7 @@ class HamletProgram:
     def __init__(self, unit: Unit) -> None:
         templates = unit.templates
         for template in templates:
-            reason = eligible(template)
+            reason = obstacle(template)
             if reason is not None:
                 raise ValueError(f"{template.query.name}: {reason}")
         self.unit = unit
