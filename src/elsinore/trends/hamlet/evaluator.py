@@ -78,7 +78,7 @@ class HamletEvaluator:
         lists = kernels.count_entries(actions, classes, len(self._program.sets))
         listed = np.empty(int(lists[-1]), dtype=layout.LISTED)
         kernels.list_entries(actions, classes, lists, listed)
-        work = _work(program, len(self._program.states))
+        work = new_work(program, len(self._program.states))
         unit = self._program.unit
         linear = max(len(one.aggregation.linear) for one in unit.templates)
         extremes = max(len(one.aggregation.extremes) for one in unit.templates)
@@ -149,7 +149,8 @@ def _plain(array: NDArray[Kind]) -> NDArray[Kind]:
     return np.require(array, requirements=["C", "W"])
 
 
-def _work(program: Program, states: int) -> Work:
+def new_work(program: Program, states: int) -> Work:
+    """Return what is known of a key before its first event."""
     kinds, sets = len(program.kinds) - 1, len(program.sets) - 1
     lanes = program.kinds["overlap"][program.states["window"][:-1]]
     cells = int(np.sum(lanes * np.diff(program.states["field"])))
