@@ -12,19 +12,22 @@ pytest.importorskip("pyspark")
 
 from pyspark.errors import PySparkAttributeError
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from elsinore.language import parse_workload
 from elsinore.local import run as run_in_process
 from elsinore.plan import plan
 from elsinore.runtime.options import RunOptions
+from elsinore.spark import skew
 from elsinore.spark.driver import Events, prepare, run
-from elsinore.spark.skew import cores_of, find_cut
+from elsinore.spark.skew import Cut, cores_of, find_cut, is_cut, pays
 
 WINDOWED = """QUERY q RETURN g, COUNT(*), SUM(B.v), AVG(B.w), MIN(A.v), MAX(B.w), LOG2(COUNT(*))
     PATTERN SEQ(A, B+, C) WHERE A.v != 1 GROUP BY g WITHIN 20 seconds SLIDE 5 seconds;
     QUERY long RETURN g, COUNT(*), COUNT(B) PATTERN (SEQ(A, B+))+ GROUP BY g WITHIN 1 minute;"""
 ENDLESS = "QUERY q RETURN COUNT(*), MAX(B.w) PATTERN SEQ(A, B+) GROUP BY g;"
 KEYED = "QUERY q RETURN g, COUNT(*), SUM(B.v) PATTERN SEQ(A, B+) WHERE [k] GROUP BY g WITHIN 9;"
+ODD = "QUERY q RETURN g, COUNT(*), MIN(B.v) PATTERN SEQ(A, B+) GROUP BY g WITHIN 97 seconds;"
 ONE = "QUERY q RETURN COUNT(*), AVG(B.v) PATTERN SEQ(A, B+) WITHIN 10 seconds;"
 
 
@@ -44,7 +47,14 @@ def events(count: int = 600) -> pa.Table:
     )
 
 
-@pytest.mark.parametrize("text", [WINDOWED, ENDLESS, KEYED, ONE])
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let keys be cut that have too few events for it to pay."""
+    monkeypatch.setattr(skew, "pays", lambda *_: True)
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("text", [WINDOWED, ENDLESS, KEYED, ODD, ONE])
 @pytest.mark.parametrize("order", [(), ("v",)], ids=["moments", "ordered"])
 def test_cut_keys_give_the_same_results(
     spark: SparkSession, text: str, order: tuple[str, ...]
@@ -65,6 +75,29 @@ def test_cut_keys_give_the_same_results(
             assert row == pytest.approx(same)
 
 
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
+def test_times_are_keys_that_can_be_cut_in_any_time_zone(spark: SparkSession, kind: str) -> None:
+    table = events()
+    frame = spark.createDataFrame(table.to_pandas())
+    hot = F.when(F.col("g") == "hot", F.lit("2024-10-27 02:30:00.25")).otherwise("2024-10-27")
+    ready = plan(parse_workload(ENDLESS))
+    zone = "spark.sql.session.timeZone"
+    before = spark.conf.get(zone)
+    try:
+        spark.conf.set(zone, "Asia/Kathmandu")  # Python's is another
+        timed = frame.withColumn("g", hot.cast(kind))
+        options = RunOptions(skew_events=100)
+        selected = prepare(ready.units[0], Events(timed, options))
+        found = find_cut(ready.units[0], selected, 100)
+        assert found is not None
+        cut = selected.filter(is_cut(ready.units[0], selected, found)).count()
+        assert cut == selected.filter(F.col("g0") != F.lit("2024-10-27").cast(kind)).count() > 100
+    finally:
+        spark.conf.set(zone, before or "UTC")
+
+
+@pytest.mark.usefixtures("always")
 def test_panes_may_lie_in_several_batches(spark: SparkSession) -> None:
     table = events()
     ready = plan(parse_workload(ENDLESS))
@@ -98,6 +131,41 @@ def test_a_small_key_is_not_cut_whatever_its_share(spark: SparkSession) -> None:
     unit = plan(parse_workload(WINDOWED)).units[0]
     options = RunOptions()
     assert find_cut(unit, prepare(unit, Events(frame, options)), options.skew_events) is None
+
+
+def test_a_key_is_not_cut_into_more_panes_than_pay(spark: SparkSession) -> None:
+    options = RunOptions(skew_events=100)
+    unit = plan(parse_workload(ONE)).units[0]
+
+    def found(count: int) -> Cut | None:
+        frame = spark.createDataFrame(events(count).to_pandas())
+        return find_cut(unit, prepare(unit, Events(frame, options)), options.skew_events)
+
+    assert found(600) is None
+    assert found(12_000) is not None
+
+
+def test_what_pays_depends_on_events_per_pane_and_on_the_size_of_an_action() -> None:
+    sliding = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 61 SLIDE 7;"
+    small = plan(parse_workload(sliding)).units[0]
+    large = plan(parse_workload(sliding.replace("A, B+", "A{1,9}, B{1,9}, C+"))).units[0]
+    million = 1_000_000
+    assert not pays(small, million, million, panes=million, cores=8)
+    assert pays(small, million, million, panes=million // 20, cores=8)
+    assert not pays(large, million, million, panes=million // 20, cores=8)
+    assert pays(large, million, million, panes=million // 10_000, cores=64)
+    assert not pays(small, million, 2 * million, panes=16, cores=2)  # the others keep a core busy
+
+
+def test_panes_are_no_shorter_than_asked_for_whatever_the_windows(spark: SparkSession) -> None:
+    cut = Cut((), length=97, part=30, origin=5)
+    times = spark.range(5, 5 + 2 * 97).select(cut.pane(F.col("id")).alias("pane"))
+    panes = times.groupBy("pane").count().orderBy("pane").collect()
+    assert [tuple(row) for row in panes] == [
+        (start + pane, size)
+        for start in (5, 102)
+        for pane, size in ((0, 30), (30, 30), (60, 30), (90, 7))
+    ]
 
 
 class ConnectedSession:

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from elsinore.model import Workload
 from elsinore.plan import plan
-from elsinore.trends.actions import Fold, PaneActions, can_be_cut, pane_of
+from elsinore.plan.panes import can_be_cut
+from elsinore.trends.actions import Fold, PaneActions, pane_of
 from elsinore.trends.reference import ReferenceEvent
 from support.trends import event_streams, trend_workloads
 from support.units import UnitInput

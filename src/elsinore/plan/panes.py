@@ -6,6 +6,10 @@ import math
 from collections.abc import Iterable
 
 from elsinore.model.window import Window
+from elsinore.plan.paths import Path
+from elsinore.plan.plan import Unit
+
+NODE_LIMIT = 48  # an action has as many rows: of more nodes it costs more than it saves
 
 
 def pane_length(windows: Iterable[Window | None]) -> int | None:
@@ -23,3 +27,21 @@ def pane_length(windows: Iterable[Window | None]) -> int | None:
         if window is not None:
             found = math.gcd(found, window.pane)
     return found or None
+
+
+def can_be_cut(unit: Unit) -> str | None:
+    """Return why a unit's keys cannot be cut by panes; None where they can.
+
+    >>> from elsinore.language import parse_workload
+    >>> from elsinore.plan import plan
+    >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 seconds;"
+    >>> can_be_cut(plan(parse_workload(text)).units[0]) is None
+    True
+    """
+    if unit.path is not Path.COARSE:
+        return "its events are kept one by one, and trends reach over panes by single events"
+    if unit.exact:
+        return "it computes with integers of any size"
+    if len(unit.merged.nodes) > NODE_LIMIT:
+        return f"its template has more than {NODE_LIMIT} states"
+    return None

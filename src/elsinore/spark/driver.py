@@ -101,6 +101,9 @@ class Events:
 def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]:
     """Run a plan over a data frame of events; return a lazy data frame per query.
 
+    Lazy but for a look at a sample of the keys, which tells those that hold too many of the events
+    (`find_cut`): Spark counts them here, once per unit whose keys can be cut.
+
     What the operators give out is kept (`persist`) once it is computed, so that the results of
     several queries cost one pass over the events.
 
@@ -198,7 +201,7 @@ def _run_unit(
     options = events.options
     usable = _selected(unit, events, exact=exact, strict=False)
     cut = find_cut(unit, usable, events.options.skew_events)
-    whole = frame if cut is None else frame.filter(~is_cut(unit, cut))
+    whole = frame if cut is None else frame.filter(~is_cut(unit, frame, cut))
     aggregate = Aggregate(
         unit,
         ordered=bool(options.order_by),
@@ -209,7 +212,7 @@ def _run_unit(
     totals = _sorted(unit, events, whole).mapInArrow(aggregate, schema)
     if cut is not None:
         order = [f"o{n}" for n in range(len(events.options.order_by))]
-        hot = frame.filter(is_cut(unit, cut))
+        hot = frame.filter(is_cut(unit, frame, cut))
         totals = totals.unionByName(totals_by_panes(unit, hot, cut, order, schema))
         totals = totals.repartition(*group) if group else totals.repartition(1)
     elif unit.equivalence:  # a group's keys may lie in several partitions

@@ -9,6 +9,7 @@ a key's maps in the order of its panes. The result is the same.
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,14 +19,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from elsinore.plan import Unit
+from elsinore.plan.panes import can_be_cut
 from elsinore.spark.partition import differs
+from elsinore.spark.times import microseconds
 from elsinore.trends import to_ranks, totals_fields
-from elsinore.trends.actions import ActionShape, Fold, PaneActions, can_be_cut, pane_of
+from elsinore.trends.actions import ActionShape, Fold, PaneActions, pane_of
 
 MOST_KEYS = 64  # keys that are cut; where more are as large, they fill the cores by themselves
 SAMPLE = 0.02  # the share of events that are counted
@@ -33,48 +36,123 @@ SURELY = 100  # counted events from which a share is trusted
 PANES_PER_CORE = 8
 MOST_CORES = 1 << 16  # rows from whose partitions cores are counted
 
+# What work costs one core, in microseconds; measured, and rough: only their ratios decide.
+EVENT = 1.5  # an event's way through the shuffle and the sort into Python
+UPDATE = 0.1  # an event's part in the sums of one window, or of one row of an action
+ACTION = 40.0  # beginning a pane's action and handing it on
+READING = 10.0  # reading an action again
+APPLYING = 0.2  # letting an action act on a window's sums, and for each pair of a sum and a node:
+TERM = 0.01
+WORTH = 1.25  # how many times faster it must be
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The keys that are cut, as rows of their values, and how: `length` and `origin` of panes."""
+    """The keys that are cut, as rows of comparable values, and how.
+
+    No window's edge lies within a stretch of `length` from `origin` on. Panes are as long as
+    `part`, and the last of a stretch is what is left of it.
+    """
 
     keys: tuple[tuple[object, ...], ...]
     length: int
+    part: int
     origin: int
+
+    def pane(self, time: Column) -> Column:
+        """Return the first moment of the pane that holds a time."""
+        into_stretch = F.pmod(time - F.lit(self.origin), F.lit(self.length))
+        return time - F.pmod(into_stretch, F.lit(self.part))
 
 
 def find_cut(unit: Unit, frame: DataFrame, least: int) -> Cut | None:
     """Return which keys are to be cut by panes; None where none is.
 
-    `frame` is what travels to the operator. A key is cut where it holds at least `least` events and
-    more than a core's fair share of all. Costs a count of a sample of the keys.
+    `frame` is what travels to the operator. A key is cut where it holds at least `least` events
+    (0: none is), more than a core's fair share of all, and where that is expected to pay
+    (`pays`). Costs a count of a sample of the keys.
     """
-    if can_be_cut(unit) is not None:
+    if least < 1 or can_be_cut(unit) is not None:
         return None
     cores = cores_of(frame.sparkSession)
     if cores < 2:
         return None
-    names = _key_names(unit)
     share = SAMPLE if least * SAMPLE >= SURELY else 1.0
-    looked_at = frame if share == 1.0 else frame.sample(fraction=share, seed=1)
-    told = [F.count("*").alias("n"), F.min("time").alias("lo"), F.max("time").alias("hi")]
-    if names:
-        counted = looked_at.groupBy(*names).agg(*told)
-        total = F.sum("n").over(Window.partitionBy())
-        large = counted.withColumn("all", total).filter(F.col("n") >= least * share)
-        rows = large.filter(F.col("n") * cores > F.col("all")).limit(MOST_KEYS).collect()
-    else:
-        rows = [row for row in looked_at.agg(*told).collect() if row["n"] >= least * share]
+    total, rows = _largest(unit, frame, share, least)
+    rows = [row for row in rows if not _key_names(unit) or row["n"] * cores > total]
     if not rows:
         return None
     span = max(row["hi"] for row in rows) - min(row["lo"] for row in rows) + 1
     wanted = cores * PANES_PER_CORE
     length, origin = pane_of(unit, max(1, span // wanted))
-    parts = max(1, -(-length * wanted // span))
-    while length % parts:  # windows' edges stay panes' edges
-        parts += 1
-    keys = tuple(tuple(row[name] for name in names) for row in rows)
-    return Cut(keys, length // parts, origin)
+    part = -(-length // max(1, -(-length * wanted // span)))
+
+    def is_worth_it(row: Row) -> bool:
+        panes = (row["hi"] - row["lo"]) // part + 1
+        return pays(unit, row["n"] / share, total / share, panes, cores)
+
+    names = _key_names(unit)
+    keys = tuple(tuple(row[name] for name in names) for row in rows if is_worth_it(row))
+    return Cut(keys, length, part, origin) if keys else None
+
+
+def pays(unit: Unit, events: float, total: float, panes: int, cores: int) -> bool:
+    """Return whether a key with `events` of `total` events is done sooner in so many panes.
+
+    A key that is whole keeps one core busy. Cut, it is spread over all cores with the others; but
+    an event then acts on a row of the pane's action per node in place of the windows that are open,
+    each action costs something however few its events, and one core must read a key's actions and
+    let each act on every window that holds the pane. Where few events come within a pane, that is
+    far more work than the events are. So, with R rows, W open windows, S sums and N nodes,
+
+        whole = events*(EVENT + W*UPDATE)
+        cut   = ((total - events)*(EVENT + W*UPDATE) + events*(EVENT + R*UPDATE) + panes*ACTION)
+                / cores + panes*(READING + W*(APPLYING + S*N*TERM))
+    """
+    shape = ActionShape(unit)
+    open_windows = sum(1 if w is None else w.overlap for w in unit.merged.windows)
+    sums = shape.cells + shape.extremes
+    panes = min(panes, math.ceil(events))
+    an_event = EVENT + open_windows * UPDATE
+    spread = (total - events) * an_event + panes * ACTION
+    spread += events * (EVENT + shape.rows * UPDATE)
+    applying = APPLYING + sums * len(unit.merged.nodes) * TERM
+    folding = panes * (READING + open_windows * applying)
+    return WORTH * (spread / cores + folding) < events * an_event
+
+
+def _largest(unit: Unit, frame: DataFrame, share: float, least: int) -> tuple[int, list[Row]]:
+    """Return how many events a sample holds, and the keys of which at least `least` are expected.
+
+    Keys come with their number `n` in the sample, and their first and last moment there, `lo` and
+    `hi`. All events are a set of the grouping beside the keys, so that one pass counts both and
+    only large keys leave their partitions.
+    """
+    columns = [comparable(frame, name).alias(name) for name in _key_names(unit)]
+    looked_at = frame if share == 1.0 else frame.sample(fraction=share, seed=1)
+    looked_at = looked_at.select("time", *columns)
+    told = [F.count("*").alias("n"), F.min("time").alias("lo"), F.max("time").alias("hi")]
+    enough = F.col("n") >= least * share
+    if not columns:
+        rows = looked_at.agg(*told).filter(enough).collect()
+        return (rows[0]["n"] if rows else 0), rows
+    names = _key_names(unit)
+    counted = looked_at.groupingSets([[*names], []], *names)
+    large = counted.agg(*told, (F.grouping_id() > 0).alias("all")).filter(enough)
+    rows = large.orderBy(F.desc("all"), F.desc("n")).limit(MOST_KEYS + 1).collect()
+    return (rows[0]["n"], rows[1:]) if rows else (0, [])
+
+
+def comparable(frame: DataFrame, name: str) -> Column:
+    """Return a column as values that come back from Python as they went there.
+
+    Times do not: what Python makes of them depends on its own time zone, which may be another than
+    the session's, and an hour of each year is twice in it.
+    """
+    kind = frame.schema[name].dataType
+    if isinstance(kind, T.TimestampType | T.TimestampNTZType):
+        return microseconds(F.col(name), kind, "us")[0]
+    return F.col(name)
 
 
 def cores_of(spark: SparkSession) -> int:
@@ -89,13 +167,13 @@ def cores_of(spark: SparkSession) -> int:
         return int(spark.range(MOST_CORES).select(F.spark_partition_id()).distinct().count())
 
 
-def is_cut(unit: Unit, cut: Cut) -> Column:
-    """Return whether an event's key is one of those that are cut."""
-    names = _key_names(unit)
+def is_cut(unit: Unit, frame: DataFrame, cut: Cut) -> Column:
+    """Return whether the key of an event of `frame` is one of those that are cut."""
+    columns = [comparable(frame, name) for name in _key_names(unit)]
     keys = (
         functools.reduce(
             operator.and_,
-            (F.col(name).eqNullSafe(F.lit(value)) for name, value in zip(names, key, strict=True)),
+            (column.eqNullSafe(F.lit(value)) for column, value in zip(columns, key, strict=True)),
             F.lit(True),
         )
         for key in cut.keys
@@ -111,8 +189,7 @@ def totals_by_panes(
     `frame` holds their events only; `order` names columns that order simultaneous ones.
     """
     names = _key_names(unit)
-    into = F.pmod(F.col("time") - F.lit(cut.origin), F.lit(cut.length))
-    panes = frame.withColumn("pane", F.col("time") - into)
+    panes = frame.withColumn("pane", cut.pane(F.col("time")))
     panes = panes.repartition(*names, "pane").sortWithinPartitions(*names, "pane", "time", *order)
     kept = T.StructType(
         [frame.schema[name] for name in names]

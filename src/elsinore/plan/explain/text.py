@@ -13,6 +13,7 @@ from elsinore.plan.explain.graph import template_graph
 from elsinore.plan.explain.sharing import Sample, path_in_words, sharing_facts, sharing_text
 from elsinore.plan.explain.words import count, listed
 from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.panes import can_be_cut
 from elsinore.plan.paths import Path
 from elsinore.plan.plan import Plan, Unit
 from elsinore.plan.template import Template
@@ -48,6 +49,11 @@ def explain_text(plan: Plan, sample: Sample | None = None) -> str:
         else:
             states = count(unit["states"], "state", "states")
             lines.append(f"  Events are kept: {states} of templates; panes of {unit['pane']}.")
+        why = unit["not_cut_because"]
+        cut = "is not cut by panes" if why else "is cut by panes where that pays"
+        lines.append(
+            f"  On Spark a key with too many of the events {cut}{f': {why}' if why else ''}."
+        )
         for shared in unit["shared_kleene"]:
             lines.append(f"  {shared['type']}+ is in {_listed(shared['queries'])}.")
         lines.append(
@@ -99,6 +105,7 @@ def _unit_facts(unit: Unit) -> dict[str, Any]:
         "states": sum(_size(one) for one in unit.members),
         "nodes": len(unit.merged.nodes),
         "pane": _pane(unit),
+        "not_cut_because": can_be_cut(unit),
         "shared_kleene": [
             {"type": arrow.source, "queries": list(arrow.queries)} for arrow in graph.shared
         ],

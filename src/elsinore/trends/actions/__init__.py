@@ -4,7 +4,7 @@ An event changes a key's sums linearly, and so do all events of a pane together.
 pane is that linear map; panes may be worked on apart, in any order, and are then folded in theirs.
 """
 
-from elsinore.trends.actions.action import ActionShape, PaneActions, can_be_cut, pane_of
+from elsinore.trends.actions.action import ActionShape, PaneActions, pane_of
 from elsinore.trends.actions.fold import Fold
 
-__all__ = ["ActionShape", "Fold", "PaneActions", "can_be_cut", "pane_of"]
+__all__ = ["ActionShape", "Fold", "PaneActions", "pane_of"]

@@ -12,32 +12,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.plan import Path, Unit
+from elsinore.plan import Unit
 from elsinore.plan.merged import ancestors, field_index
 from elsinore.trends.actions.kernels import Sources, Steps, act
 from elsinore.trends.columns import matrix
 from elsinore.trends.kernels import FOREVER
 from elsinore.trends.program import Layout, Update
-
-NODE_LIMIT = 48  # an action has as many rows: of more nodes it costs more than it saves
-
-
-def can_be_cut(unit: Unit) -> str | None:
-    """Return why a unit's keys cannot be cut by panes; None where they can.
-
-    >>> from elsinore.language import parse_workload
-    >>> from elsinore.plan import plan
-    >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 seconds;"
-    >>> can_be_cut(plan(parse_workload(text)).units[0]) is None
-    True
-    """
-    if unit.path is not Path.COARSE:
-        return "its events are kept one by one, and trends reach over panes by single events"
-    if unit.exact:
-        return "it computes with integers of any size"
-    if len(unit.merged.nodes) > NODE_LIMIT:
-        return f"its template has more than {NODE_LIMIT} states"
-    return None
 
 
 def pane_of(unit: Unit, span: int) -> tuple[int, int]:
