@@ -134,6 +134,19 @@ def test_a_key_may_be_of_any_plain_type(run: Run, kind: str) -> None:
     assert [row["count(*)"] for row in rows] == [1.0]
 
 
+@pytest.mark.parametrize("kind", ["struct", "array", "map"])
+@pytest.mark.parametrize("place", ["WHERE [key]", "GROUP BY key"])
+def test_a_key_is_not_nested(run: Run, kind: str, place: str) -> None:
+    values: dict[str, pa.Array] = {
+        "struct": pa.array([{"x": 1}, {"x": 2}]),
+        "array": pa.array([[1], [2]]),
+        "map": pa.array([[("x", 1)], [("x", 2)]], pa.map_(pa.string(), pa.int64())),
+    }
+    table = stream("AB").append_column("key", values[kind])
+    with pytest.raises(el.QueryError, match="'key': a struct, an array or a map cannot be a key"):
+        run(f"RETURN COUNT(*) PATTERN SEQ(A, B) {place}", table)
+
+
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "date"])
 def test_the_least_and_the_greatest_may_be_times(run: Run, kind: str) -> None:
     value, arrow = KINDS_OF_VALUES[kind]

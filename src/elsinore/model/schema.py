@@ -14,6 +14,7 @@ class AttributeKind(Enum):
     STRING = "string"
     BOOLEAN = "boolean"
     TIME = "time"
+    NESTED = "nested"  # a struct, an array or a map
     OTHER = "other"
 
     @property

@@ -18,7 +18,7 @@ _ORDERED = {
     AttributeKind.TIME,
     AttributeKind.BOOLEAN,
 }
-# what may be compared with what; OTHER is left to the engine that reads it
+# what may be compared with what; the rest is left to the engine that reads it
 _FAMILY = {
     AttributeKind.INTEGER: "a number",
     AttributeKind.NUMBER: "a number",
@@ -32,7 +32,7 @@ def bind(workload: Workload, schema: Schema) -> None:
     """Check that every attribute a workload reads is there and fits its use.
 
     Raises all QuerySemanticErrors found: an unknown attribute (with the nearest name there is), a
-    sum of something that is no number, a comparison of a number with text.
+    sum of something that is no number, a comparison of a number with text, a key that is nested.
     """
     raise_errors([error for query in workload for error in _query_errors(query, schema)])
 
@@ -41,6 +41,14 @@ def _query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
     for name in dict.fromkeys(query.group_by + query.equivalence):
         if schema.kind(name) is None:
             yield _unknown(query, name, None, query.span, schema)
+        elif schema.kind(name) is AttributeKind.NESTED:
+            where = "GROUP BY" if name in query.group_by else "[ ]"
+            yield QuerySemanticError(
+                f"{where} '{name}': a struct, an array or a map cannot be a key. Give the events a "
+                "column that holds the part of it that matters, or its text, and name that.",
+                span=query.span,
+                query=query.name,
+            )
     expressions = [*query.where, *(item.expression for item in query.returns)]
     for expression in expressions:
         known = True
@@ -104,7 +112,7 @@ def _mismatch(
     one, other = _kind(left, schema), _kind(right, schema)
     if one is None or other is None or _FAMILY.get(one) == _FAMILY.get(other):
         return
-    if AttributeKind.OTHER in {one, other}:
+    if {AttributeKind.NESTED, AttributeKind.OTHER} & {one, other}:
         return
     times = {one, other} == {AttributeKind.TIME, AttributeKind.STRING}
     if times and (isinstance(left, Literal) or isinstance(right, Literal)):

@@ -30,4 +30,6 @@ def kind_of(kind: pa.DataType) -> AttributeKind:
         return AttributeKind.STRING
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return AttributeKind.TIME
+    if pa.types.is_nested(kind):
+        return AttributeKind.NESTED
     return AttributeKind.OTHER

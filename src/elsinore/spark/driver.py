@@ -293,4 +293,6 @@ def _kind(kind: T.DataType) -> AttributeKind:
         return AttributeKind.STRING
     if isinstance(kind, T.TimestampType | T.TimestampNTZType | T.DateType):
         return AttributeKind.TIME
+    if isinstance(kind, T.StructType | T.ArrayType | T.MapType | T.VariantType):
+        return AttributeKind.NESTED
     return AttributeKind.OTHER
