@@ -126,6 +126,7 @@ class Workload:
         sharing: SharingName = "dynamic",
         granularity: GranularityName = "auto",
         record: bool = False,
+        skew_events: int = 1_000_000,
     ) -> Results[Any]:
         """Run the queries over the events in `data`; return a result per query.
 
@@ -140,7 +141,13 @@ class Workload:
 
         `sharing` ("dynamic", "always", "never") and `granularity` ("auto", "fine") change how the
         work is done, never a result; with `record`, `results.statistics` tells of every burst what
-        was decided. Raises QueryError where a query does not fit the columns.
+        was decided.
+
+        On Spark, a key with `skew_events` or more of the events, and more than a core's share, is
+        cut by panes where that pays (`explain` tells which cannot be); 0: none is. To find such
+        keys, Spark counts a sample of them before `run` returns; all else is lazy.
+
+        Raises QueryError where a query does not fit the columns.
         """
         from elsinore.runtime.options import RunOptions  # noqa: PLC0415 - engines load on first use
 
@@ -152,6 +159,7 @@ class Workload:
             allow_rejects=rejects,
             sharing=_member(Sharing, sharing, "sharing"),
             record=record,
+            skew_events=skew_events,
         )
         ready = self.planned(granularity)
         with self._pointing():

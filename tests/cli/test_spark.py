@@ -16,6 +16,7 @@ from elsinore.cli.demo import TYPE, demo_text, run_demo
 from elsinore.datasets import flights
 from elsinore.runtime.files import read_events
 from elsinore.runtime.outputs import write_table
+from elsinore.spark import driver
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,6 +59,14 @@ def test_statistics_of_the_workers_are_printed(tmp_path: Path) -> None:
     table = done.stdout.split("Statistics, by pass")[1]
     (row,) = [line for line in table.splitlines() if line.startswith("│")]
     assert row.split("│")[1:4] == ["    1 ", "      5 ", "       5 "]  # pass, events, matched
+
+
+def test_keys_may_be_kept_from_being_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(driver, "find_cut", lambda *given: asked.append(given[-1]))
+    assert call(tmp_path, "--skew-events", "0").exit_code == 0
+    assert call(tmp_path).exit_code == 0
+    assert asked == [0, 1_000_000]
 
 
 def test_unusable_events_stop_the_run(tmp_path: Path) -> None:

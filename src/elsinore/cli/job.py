@@ -34,6 +34,7 @@ class Job:
     granularity: GranularityName = "auto"
     stats: bool = False
     record: bool = False
+    skew_events: int = 1_000_000
 
     def run(self, data: Any) -> Results[Any]:
         """Run the workload over events in this process, or over a Spark data frame of them."""
@@ -47,6 +48,7 @@ class Job:
             sharing=self.sharing,
             granularity=self.granularity,
             record=self.record,
+            skew_events=self.skew_events,
         )
 
     @property

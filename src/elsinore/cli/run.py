@@ -64,6 +64,15 @@ def run(
     stats: Annotated[
         bool, typer.Option("--stats", help="Print what the operators counted, and what was shared.")
     ] = False,
+    skew_events: Annotated[
+        int,
+        typer.Option(
+            "--skew-events",
+            metavar="N",
+            min=0,
+            help="On Spark, cut keys of N or more events by panes where that pays; 0: never.",
+        ),
+    ] = 1_000_000,
     debug: Debug = False,  # noqa: ARG001 - read by `reported`
 ) -> None:
     """Run the queries of a workload over events.
@@ -88,6 +97,7 @@ def run(
         sharing=sharing.value,
         granularity=granularity.value,
         stats=stats,
+        skew_events=skew_events,
     )
     if engine is Engine.local:
         from elsinore.cli.run_local import run_local  # noqa: PLC0415 - loads Numba

@@ -17,7 +17,7 @@ class RunOptions:
     a run go on without unusable events, which are then handed out beside the results.
     `sharing` says what queries may share; with `record` the statistics keep each burst and what was
     decided. On Spark, a key that has `skew_events` or more of the events, and more than a core's
-    share, is cut by panes.
+    share, is cut by panes where that pays; 0: none is.
     """
 
     time: str = "time"
