@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -257,6 +257,30 @@ def test_a_type_that_never_occurs_is_warned_of(spark: SparkSession) -> None:
     workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, Bee+);")
     table = events()
     assert workload.run(frame_of(spark, table)).warnings == workload.run(table).warnings
+
+
+def test_closed_results_let_go_of_what_spark_keeps(spark: SparkSession) -> None:
+    context: Any = spark.sparkContext
+    workload = Workload.parse(WORKLOADS["groups"])
+    before = context._jsc.getPersistentRDDs().size()
+    with workload.run(frame_of(spark, events())) as results:
+        rows = rows_of(results["q"])
+        assert context._jsc.getPersistentRDDs().size() > before
+    assert context._jsc.getPersistentRDDs().size() == before
+    assert rows_of(results["q"]) == rows
+
+
+def test_spark_may_refuse_to_keep_anything(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AnalysisException("[NOT_SUPPORTED_WITH_SERVERLESS] PERSIST TABLE is not supported")
+
+    frame = frame_of(spark, events())
+    monkeypatch.setattr(type(frame), "persist", refuse)
+    results = Workload.parse(WORKLOADS["groups"]).run(frame)
+    assert rows_of(results["q"])
+    results.close()
 
 
 def test_an_unknown_attribute_is_refused_before_anything_runs(spark: SparkSession) -> None:

@@ -17,13 +17,26 @@ class Results(Mapping[str, Frame], Generic[Frame]):
     """A mapping from a query's name to its result.
 
     `rejected` holds the events that could not be used, with a `reject_reason`, where the run was
-    allowed to go on without them.
+    allowed to go on without them. On Spark, what the operators gave out is kept for as long as the
+    session lasts; `close`, or the end of a `with`, lets go of it. Results can be computed
+    afterwards too, from the events again.
     """
 
     tables: Mapping[str, Frame]
     rejected: Frame | None = None
     find_statistics: Callable[[], tuple[OperatorStatistics, ...]] = tuple
     find_warnings: Callable[[], tuple[str, ...]] = tuple
+    release: Callable[[], object] = tuple
+
+    def close(self) -> None:
+        """Let go of what Spark keeps for the results; in this process there is nothing."""
+        self.release()
+
+    def __enter__(self) -> Results[Frame]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def statistics(self) -> tuple[OperatorStatistics, ...]:

@@ -7,12 +7,13 @@ aggregates read travel on (DESIGN 8).
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
 from pyspark import StorageLevel
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
@@ -105,7 +106,8 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     (`find_cut`): Spark counts them here, once per unit whose keys can be cut.
 
     What the operators give out is kept (`persist`) once it is computed, so that the results of
-    several queries cost one pass over the events.
+    several queries cost one pass over the events; `Results.close` lets go of it. Where Spark keeps
+    nothing (some serverless ones refuse to), each result is a pass of its own.
 
     Raises QueryError where a query does not fit the columns and InputError for unknown time or type
     columns. Unusable events (null time or type) make Spark stop with an error when results are
@@ -114,9 +116,17 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     bind(plan.workload, schema_of(frame))
     events = Events(frame, options)
     tables: dict[str, DataFrame] = {}
+    kept: list[DataFrame] = []
     statistics = [accumulator(frame) for _ in plan.units]
     for unit, counted in zip(plan.units, statistics, strict=True):
-        tables |= _run_unit(plan, unit, events, counted)
+        totals = _totals(plan, unit, events, counted)
+        with suppress(PySparkException):  # where Spark refuses to keep anything
+            totals = totals.persist(StorageLevel.MEMORY_AND_DISK)
+            kept.append(totals)
+        tables |= {
+            template.query.name: _finished(unit, number, totals, events, exact=plan.workload.exact)
+            for number, template in enumerate(unit.members)
+        }
     rejected = None
     if options.allow_rejects:
         rejected = frame.withColumn(REASON_COLUMN, events.reason).filter(
@@ -127,6 +137,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         rejected=rejected,
         find_statistics=lambda: tuple(one.value for one in statistics if one is not None),
         find_warnings=lambda: type_warnings(plan, events),
+        release=lambda: [one.unpersist() for one in kept],
     )
 
 
@@ -188,9 +199,10 @@ def _sorted(unit: Unit, events: Events, frame: DataFrame) -> DataFrame:
     return frame.sortWithinPartitions(*key, "time", *order).drop(*order)
 
 
-def _run_unit(
+def _totals(
     plan: Plan, unit: Unit, events: Events, statistics: StatisticsAccumulator | None
-) -> dict[str, DataFrame]:
+) -> DataFrame:
+    """Return what a unit's operators give out, each group in one partition."""
     exact = plan.workload.exact
     frame = _selected(unit, events, exact=exact)
     group = [f"g{n}" for n in range(len(unit.group_by))]
@@ -217,12 +229,7 @@ def _run_unit(
         totals = totals.repartition(*group) if group else totals.repartition(1)
     elif unit.equivalence:  # a group's keys may lie in several partitions
         totals = totals.repartition(*group) if group else totals.repartition(1)
-    totals = totals.persist(StorageLevel.MEMORY_AND_DISK)
-    _, time = events.time
-    return {
-        template.query.name: _finished(unit, number, totals, events, time, exact=exact)
-        for number, template in enumerate(unit.members)
-    }
+    return totals
 
 
 def _selected(unit: Unit, events: Events, *, exact: bool, strict: bool = True) -> DataFrame:
@@ -263,9 +270,10 @@ def _selected(unit: Unit, events: Events, *, exact: bool, strict: bool = True) -
 
 
 def _finished(
-    unit: Unit, number: int, totals: DataFrame, events: Events, time: SparkTime, *, exact: bool
+    unit: Unit, number: int, totals: DataFrame, events: Events, *, exact: bool
 ) -> DataFrame:
     query = unit.members[number].query
+    _, time = events.time
     types = {name: events.arrow_type(name) for name in unit.summed + unit.ranked}
     group_types = [events.arrow_type(name) for name in unit.group_by]
     empty = empty_result(unit, number, group_types, types, exact=exact)
