@@ -316,3 +316,9 @@ def test_adding_a_whole_number_makes_no_number_less(
     operator: Operator, left: Expression, never: bool
 ) -> None:
     assert contradictory([Binary(operator, left, v)]) is never
+
+
+def test_a_number_less_itself_is_nothing() -> None:
+    nothing = Binary(Operator.SUB, Literal(2), Literal(2))
+    assert not contradictory([Binary(Operator.EQ, nothing, Binary(Operator.SUB, v, v))])
+    assert contradictory([Binary(Operator.GT, nothing, Literal(1))])

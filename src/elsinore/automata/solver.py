@@ -322,15 +322,19 @@ def _shifts(expression: Binary, one: Any, other: Any) -> Iterable[tuple[Any, int
     Rounding keeps order: `v + 1` is never less than `v`, whatever numbers v holds. It may be if a
     fraction is added to whole numbers, which become doubles by it.
     """
-    for operand, constant, sign in (
-        (one, expression.right, -1 if expression.operator is Operator.SUB else 1),
-        (other, expression.left, 1),
-    ):
-        shifts = expression.operator is Operator.ADD or operand is one
-        if expression.operator in {Operator.ADD, Operator.SUB} and shifts:
-            match constant:
-                case Literal(int() as number) if not isinstance(number, bool):
-                    yield operand, sign * number
+    left, right = _whole(expression.left), _whole(expression.right)
+    match expression.operator:
+        case Operator.ADD:
+            yield from ((term, by) for term, by in ((one, right), (other, left)) if by is not None)
+        case Operator.SUB if right is not None:
+            yield one, -right
+
+
+def _whole(expression: Expression) -> int | None:
+    match expression:
+        case Literal(int() as number) if not isinstance(number, bool):
+            return number
+    return None
 
 
 def _sort(expression: Expression) -> type | None:

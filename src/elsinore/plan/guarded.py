@@ -376,7 +376,7 @@ def _refuse_strangers(
     elif across is not None:
         reason = (
             f"{across[1]} comes right after {across[0]} only where a repeated group begins anew, "
-            "and a condition on two variables compares events of one round"
+            "and a condition on two variables of a SEQ compares events of one round"
         )
         remedy = "Compare events that follow one another within a round."
     elif first is not None:
