@@ -46,9 +46,8 @@ def check_in_pieces(
 ) -> None:
     """Run every unit in every mode, in pieces and stopped between them; compare with the reference.
 
-    Keys come one after another or interleaved in any way.
+    Keys come one after another or interleaved in any way. Many cuts are amid simultaneous events.
     """
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(events)), max_size=4)))
     stops = data.draw(st.lists(st.booleans(), min_size=5, max_size=5))
     how = data.draw(st.sampled_from(("as they come", "interleaved", "one after another")))
     early = how == "as they come" and data.draw(st.booleans())
@@ -59,7 +58,10 @@ def check_in_pieces(
             batch = interleaved(given_unit, order)
         elif how == "one after another":
             batch = given_unit.by_key()
-        edges = [0, *(min(cut, len(batch)) for cut in cuts), len(batch)]
+        places = st.integers(0, len(batch))
+        tied = simultaneous(batch)
+        cuts = data.draw(st.lists(st.sampled_from(tied) | places if tied else places, max_size=4))
+        edges = [0, *sorted(cuts), len(batch)]
         for mode in Sharing:
             operator = given_unit.operator(one_slot=how == "one after another", sharing=mode)
             totals = []
@@ -74,6 +76,18 @@ def check_in_pieces(
             for template in given_unit.unit.templates:
                 table = results[template.query.name]
                 check(template.query, events, table, exact=workload.exact, unit=1)
+
+
+def simultaneous(batch: pa.RecordBatch) -> list[int]:
+    """Return the rows before which there is one of their key and time."""
+    seen: set[tuple[int, int]] = set()
+    found = []
+    columns = (batch.column(name).to_pylist() for name in ("key", "time"))
+    for row, place in enumerate(zip(*columns, strict=True)):
+        if place in seen:
+            found.append(row)
+        seen.add(place)
+    return found
 
 
 def interleaved(given_unit: UnitInput, order: Several[int]) -> pa.RecordBatch:
