@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -78,6 +79,17 @@ def comparable(value: Any) -> Any:
     return pytest.approx(value, rel=1e-12) if math.isfinite(value) else str(pa.scalar(value))
 
 
+@pytest.fixture
+def small_shuffles(spark: SparkSession) -> Iterator[None]:
+    """Let a shuffle have a single partition: the streams are small and the shuffles many."""
+    name = "spark.sql.shuffle.partitions"
+    before = spark.conf.get(name)
+    spark.conf.set(name, "1")
+    yield
+    spark.conf.set(name, before or "4")
+
+
+@pytest.mark.usefixtures("small_shuffles")
 def test_workloads_drawn_at_random_give_the_same_results(spark: SparkSession) -> None:
     drawn = cases()
     assert len(drawn) == WORKLOADS
