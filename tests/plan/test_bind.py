@@ -83,10 +83,16 @@ def test_an_unknown_attribute_is_refused_with_the_nearest_and_all_there_are() ->
 
 
 def test_an_unknown_attribute_of_group_by_and_of_an_equivalence_is_refused() -> None:
-    with pytest.raises(QuerySemanticError, match=r"The events have no attribute 'distrikt'.*'dist"):
+    with pytest.raises(
+        QuerySemanticError, match=r"The events have no attribute 'distrikt'.*'dist"
+    ) as e:
         check(group_by="distrikt")
-    with pytest.raises(QuerySemanticError, match="The events have no attribute 'driver'"):
+    assert e.value.span is not None
+    with pytest.raises(QuerySemanticError, match="The events have no attribute 'driver'") as caught:
         check("[driver]")
+    assert caught.value.span is not None
+    text = "QUERY q RETURN COUNT(*) PATTERN Travel T+ WHERE [driver]"
+    assert text[caught.value.span.start : caught.value.span.stop] == "[driver]"
 
 
 def test_an_unknown_attribute_of_an_aggregate_is_refused() -> None:

@@ -39,14 +39,15 @@ def bind(workload: Workload, schema: Schema) -> None:
 
 def _query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
     for name in dict.fromkeys(query.group_by + query.equivalence):
+        where = "GROUP BY" if name in query.group_by else "[ ]"
+        span = query.places.get(where, query.span)
         if schema.kind(name) is None:
-            yield _unknown(query, name, None, query.span, schema)
+            yield _unknown(query, name, None, span, schema)
         elif schema.kind(name) is AttributeKind.NESTED:
-            where = "GROUP BY" if name in query.group_by else "[ ]"
             yield QuerySemanticError(
                 f"{where} '{name}': a struct, an array or a map cannot be a key. Give the events a "
                 "column that holds the part of it that matters, or its text, and name that.",
-                span=query.span,
+                span=span,
                 query=query.name,
             )
     expressions = [*query.where, *(item.expression for item in query.returns)]

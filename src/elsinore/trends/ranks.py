@@ -11,24 +11,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.errors import InputError
+
 _SIGN = np.int64(63)
 _MAGNITUDE = np.int64(np.iinfo(np.int64).max)
-
-
-def can_be_ranked(kind: pa.DataType) -> bool:
-    """Return whether MIN and MAX know the order of a type: numbers, times, dates, truth values."""
-    return bool(
-        (pa.types.is_integer(kind) and kind != pa.uint64())
-        or pa.types.is_floating(kind)
-        or pa.types.is_timestamp(kind)
-        or pa.types.is_date(kind)
-        or pa.types.is_duration(kind)
-        or pa.types.is_boolean(kind)
-    )
+_TOP = np.uint64(2**63)
+_TOO_LONG = (
+    "MIN and MAX take decimals of up to 18 digits; a {} is longer than that here. Cast the "
+    "attribute to a double, or to a decimal of fewer digits."
+)
 
 
 def to_ranks(column: pa.Array) -> pa.Array:
     """Return the ranks of a column's values, null for null and NaN.
+
+    Raises InputError for decimals of more digits than 64 bits hold.
 
     >>> to_ranks(pa.array([1.5, -2.0, None])).to_pylist() == sorted(
     ...     to_ranks(pa.array([1.5, -2.0, None])).to_pylist(), key=lambda rank: rank or 0)
@@ -47,7 +44,41 @@ def to_ranks(column: pa.Array) -> pa.Array:
         return column.cast(pa.int8()).cast(pa.int64())
     if pa.types.is_date32(kind):
         return column.cast(pa.int32()).cast(pa.int64())
+    if pa.types.is_decimal(kind):
+        return _unscaled(column)
+    if kind == pa.uint64():
+        return _flipped(column)
     return column.cast(pa.int64())
+
+
+def _flipped(column: pa.Array) -> pa.Array:
+    """Return unsigned numbers with their greatest bit turned over: in order as signed ones."""
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    numbers = column.fill_null(0).to_numpy(zero_copy_only=False)
+    return pa.array((numbers ^ _TOP).view(np.int64), mask=missing)
+
+
+def _unscaled(column: pa.Array) -> pa.Array:
+    """Return decimals as whole numbers of their last digit."""
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    try:
+        decimals = column.cast(pa.decimal128(38, column.type.scale)).fill_null(0)
+    except pa.ArrowInvalid as error:
+        raise InputError(_TOO_LONG.format(column.type)) from error
+    words = np.frombuffer(decimals.buffers()[1], dtype=np.int64)[2 * decimals.offset :]
+    low, high = words[: 2 * len(decimals) : 2], words[1 : 2 * len(decimals) : 2]
+    if (high != low >> _SIGN).any():
+        raise InputError(_TOO_LONG.format(column.type))
+    return pa.array(low, mask=missing)
+
+
+def _scaled(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
+    """Return the decimals of whole numbers of their last digit."""
+    words = np.empty(2 * len(ranks), dtype=np.int64)
+    words[::2], words[1::2] = ranks, ranks >> _SIGN
+    whole = pa.decimal128(38, kind.scale)
+    decimals = pa.Array.from_buffers(whole, len(ranks), [None, pa.py_buffer(words)])
+    return pc.if_else(pa.array(missing), pa.scalar(None, whole), decimals).cast(kind)
 
 
 def from_ranks(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
@@ -65,4 +96,8 @@ def from_ranks(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.Da
         return integers.cast(pa.int8()).cast(kind)
     if pa.types.is_date32(kind):
         return integers.cast(pa.int32()).cast(kind)
+    if pa.types.is_decimal(kind):
+        return _scaled(np.where(missing, 0, ranks), missing, kind)
+    if kind == pa.uint64():
+        return pa.array(ranks.view(np.uint64) ^ _TOP, mask=missing)
     return integers.cast(kind)

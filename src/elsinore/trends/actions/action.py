@@ -150,7 +150,8 @@ class PaneActions:
         """
         unit = self.shape.unit
         codes = batch.column("class").to_numpy()
-        kinds, classes = np.unique(codes, return_inverse=True)
+        kinds, places = np.unique(codes, return_inverse=True)
+        classes = places.astype(np.int32)
         updates: list[Sequence[Update]] = [
             self._layout.updates(*unit.classes.decode(code)) if code >= 0 else ()
             for code in kinds.tolist()
@@ -168,7 +169,7 @@ class PaneActions:
                 starts[pane],
                 starts[pane + 1],
                 times,
-                classes.astype(np.int32),
+                classes,
                 values,
                 present,
                 orders,

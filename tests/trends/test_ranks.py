@@ -1,0 +1,59 @@
+"""Ranks: whole numbers in the order of the values that they stand for."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import elsinore as el
+from elsinore.errors import InputError
+from elsinore.trends.ranks import from_ranks, to_ranks
+
+CENTS = st.integers(-(10**17), 10**17).map(lambda cents: Decimal(cents).scaleb(-2))
+KINDS = {
+    "decimal": (pa.decimal128(20, 2), CENTS),
+    "long decimal": (pa.decimal128(38, 0), st.integers(-(2**63) + 1, 2**63 - 2).map(Decimal)),
+    "wide decimal": (pa.decimal256(60, 2), CENTS),
+    "uint64": (pa.uint64(), st.integers(0, 2**64 - 2)),
+    "int64": (pa.int64(), st.integers(-(2**63) + 1, 2**63 - 2)),
+    "double": (pa.float64(), st.floats(allow_nan=False).map(lambda number: number + 0.0)),
+    "date": (pa.date32(), st.dates()),
+    "boolean": (pa.bool_(), st.booleans()),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@settings(deadline=None)
+@given(data=st.data())
+def test_ranks_are_in_order_and_give_the_values_back(name: str, data: st.DataObject) -> None:
+    kind, values = KINDS[name]
+    drawn = [None, *data.draw(st.lists(st.none() | values, max_size=8))]
+    column = pa.array(drawn, kind).slice(1)
+    ranks = to_ranks(column)
+    found = ranks.to_pylist()
+    assert [rank is None for rank in found] == [value is None for value in drawn[1:]]
+    pairs = [pair for pair in zip(drawn[1:], found, strict=True) if pair[0] is not None]
+    for value, rank in pairs:
+        assert [value < other for other, _ in pairs] == [rank < other for _, other in pairs]
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    numbers = np.asarray(ranks.fill_null(0).to_numpy(zero_copy_only=False))
+    assert from_ranks(numbers, missing, kind).to_pylist() == drawn[1:]
+
+
+def test_least_and_greatest_decimals_are_exact() -> None:
+    prices = [Decimal("1.50"), Decimal("-2.25"), None, Decimal("1.75")]
+    table = pa.table({"time": [1, 2, 3, 4], "type": ["A"] * 4, "v": pa.array(prices)})
+    workload = el.Workload.parse("QUERY q RETURN MIN(A.v) AS low, MAX(A.v) AS high PATTERN A;")
+    (row,) = workload.run(table)["q"].to_pylist()
+    assert (row["low"], row["high"]) == (Decimal("-2.25"), Decimal("1.75"))
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(38, 0), pa.decimal256(60, 0)])
+def test_decimals_beyond_64_bits_are_refused(kind: pa.DataType) -> None:
+    with pytest.raises(InputError, match="of up to 18 digits"):
+        to_ranks(pa.array([Decimal(10) ** (kind.precision - 1)], kind))
