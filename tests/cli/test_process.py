@@ -10,7 +10,7 @@ import pytest
 
 import elsinore
 
-COMMAND = [sys.executable, "-c", "from elsinore.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "elsinore"]
 
 
 def call(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
