@@ -40,14 +40,20 @@ def events() -> pa.Table:
     return table.filter(pa.array(kept))
 
 
-@pytest.fixture(scope="module")
-def results(events: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> dict[str, pa.Table]:
+@pytest.fixture(scope="module", params=["local", "spark"])
+def results(
+    request: pytest.FixtureRequest, events: pa.Table, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, pa.Table]:
     """Return what `elsinore run` writes."""
+    if request.param == "spark":
+        request.getfixturevalue("spark")
     folder = tmp_path_factory.mktemp("ridesharing")
     write_table(events, folder / "trips.parquet", "parquet")
     command = ["run", str(WORKLOAD), "--events", str(folder / "trips.parquet")]
-    done = CliRunner().invoke(app, [*command, "--engine", "local", "--out", str(folder / "out")])
-    assert (done.exit_code, done.stderr) == (0, "")
+    done = CliRunner().invoke(
+        app, [*command, "--engine", request.param, "--out", str(folder / "out")]
+    )
+    assert done.exit_code == 0, done.output
     return {name: pq.read_table(folder / "out" / f"{name}.parquet") for name in QUERIES}
 
 
