@@ -27,7 +27,7 @@ from elsinore.trends.reference import ReferenceEvent
 from support.trends import Feature, table_of, trend_cases
 
 WORKLOADS = 6
-DRAWN = 100  # from which those are chosen
+DRAWN = 120  # from which those are chosen
 MOST_QUERIES = 2  # each is a shuffle or two
 FEWEST_EVENTS = 2
 Case = tuple[Workload, list[ReferenceEvent]]
@@ -45,7 +45,11 @@ def cases() -> list[Case]:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(trend_cases(exact=None, features=tuple(Feature)))
+    @given(
+        trend_cases(exact=None)
+        | trend_cases(exact=None, features=(Feature.ADJACENT,))
+        | trend_cases(exact=None, features=tuple(Feature))
+    )
     def draw(case: Case) -> None:
         workload, events = case
         assume(len(workload) <= MOST_QUERIES and len(events) >= FEWEST_EVENTS)
@@ -58,10 +62,12 @@ def cases() -> list[Case]:
         if all(result.num_rows for result in results.values()):
             strategies = frozenset(query.strategy for query in workload)
             paths = frozenset(unit.path for unit in ready.units)
-            found.setdefault((len(workload), strategies, paths), case)
+            found.setdefault((paths, len(workload), strategies), case)
 
     draw()
-    return list(found.values())[:WORKLOADS]
+    other_paths = {paths: case for (paths, *_), case in reversed(found.items())}
+    rest = [case for case in found.values() if case not in other_paths.values()]
+    return [*other_paths.values(), *rest][:WORKLOADS]
 
 
 def as_text(frame: DataFrame, *tags: Column) -> DataFrame:
