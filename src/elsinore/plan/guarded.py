@@ -117,6 +117,14 @@ class GuardedTemplate:
         return frozenset(end.source for end in self.ends)
 
     @property
+    def negatives_at_any_depth(self) -> list[GuardedTemplate]:
+        """The templates under NOT, and those under NOT in them."""
+        found = list(self.negatives)
+        for negative in self.negatives:
+            found += negative.negatives_at_any_depth
+        return found
+
+    @property
     def predicates(self) -> dict[str, frozenset[Expression]]:
         """The local predicates that tell events apart, by type, those of negatives included."""
         found: dict[str, frozenset[Expression]] = {}

@@ -80,9 +80,9 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
         return Routed(Path.SETS, why, guarded)
     if (guarded.ambiguous and guarded.anchors) or len(guarded.anchors) > 1:
         return Routed(Path.SETS, "one by one: its events can be anchored in several ways", guarded)
-    if max(len(one.states) for one in (guarded, *_negatives(guarded))) > STATE_LIMIT:
+    if max(len(one.states) for one in (guarded, *guarded.negatives_at_any_depth)) > STATE_LIMIT:
         return Routed(Path.SETS, f"one by one: it has more than {STATE_LIMIT} states", guarded)
-    if any(negative.anchors for negative in _negatives(guarded)):
+    if any(negative.anchors for negative in guarded.negatives_at_any_depth):
         return Routed(Path.SETS, "one by one: events under NOT are anchored", guarded)
     return Routed(Path.GRAPH, f"its own graph of events: {guard}", guarded)
 
@@ -144,11 +144,3 @@ def _comparison_of(condition: Expression) -> Adjacent | None:
             if (one, other) == (PREVIOUS, CURRENT):
                 return Adjacent(right, _TURNED[operator], left)
     return None
-
-
-def _negatives(guarded: GuardedTemplate) -> list[GuardedTemplate]:
-    """Return the templates under NOT at any depth."""
-    found = list(guarded.negatives)
-    for negative in guarded.negatives:
-        found += _negatives(negative)
-    return found

@@ -34,12 +34,10 @@ def _wanted(unit: Unit) -> dict[str, dict[frozenset[Expression], None]]:
     for node in unit.merged.nodes:
         for edge in node.edges:
             found.setdefault(edge.type, {})[edge.needs] = None
-    pending = list(unit.guarded)
-    while pending:
-        one = pending.pop()
-        pending += one.negatives
-        for state in one.states:
-            found.setdefault(state.type, {})[state.needs] = None
+    for one in unit.guarded:
+        for template in (one, *one.negatives_at_any_depth):
+            for state in template.states:
+                found.setdefault(state.type, {})[state.needs] = None
     return found
 
 
