@@ -28,6 +28,7 @@ from elsinore.plan import (
     plan,
 )
 from elsinore.plan.explain.text import query_warnings
+from elsinore.plan.modes import SKEW_EVENTS
 
 if TYPE_CHECKING:
     from elsinore.runtime.results import Results
@@ -126,7 +127,7 @@ class Workload:
         sharing: SharingName = "dynamic",
         granularity: GranularityName = "auto",
         record: bool = False,
-        skew_events: int = 1_000_000,
+        skew_events: int = SKEW_EVENTS,
     ) -> Results[Any]:
         """Run the queries over the events in `data`; return a result per query.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from elsinore.cli.console import ArgumentError
+from elsinore.plan.modes import SKEW_EVENTS
 from elsinore.workload import GranularityName, SharingName, Workload
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Job:
     granularity: GranularityName = "auto"
     stats: bool = False
     record: bool = False
-    skew_events: int = 1_000_000
+    skew_events: int = SKEW_EVENTS
 
     def run(self, data: Any) -> Results[Any]:
         """Run the workload over events in this process, or over a Spark data frame of them."""

@@ -28,6 +28,7 @@ from elsinore.cli.arguments import (
 )
 from elsinore.cli.console import ArgumentError, reported, warn
 from elsinore.cli.job import Job
+from elsinore.plan.modes import SKEW_EVENTS
 
 
 @reported
@@ -72,7 +73,7 @@ def run(
             min=0,
             help="On Spark, cut keys of N or more events by panes where that pays; 0: never.",
         ),
-    ] = 1_000_000,
+    ] = SKEW_EVENTS,
     debug: Debug = False,  # noqa: ARG001 - read by `reported`
 ) -> None:
     """Run the queries of a workload over events.

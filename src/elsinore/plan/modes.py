@@ -1,8 +1,10 @@
-"""How the trend engine is to work: what it may share, and how finely it keeps events."""
+"""How the trend engine is to work: what it may share, how finely it keeps events, what is cut."""
 
 from __future__ import annotations
 
 from enum import Enum
+
+SKEW_EVENTS = 1_000_000  # on Spark, a key of so many events may be cut by panes
 
 
 class Sharing(Enum):

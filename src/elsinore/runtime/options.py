@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from elsinore.plan import Sharing
+from elsinore.plan.modes import SKEW_EVENTS
 from elsinore.runtime.times import TimeUnit
 
 
@@ -27,4 +28,4 @@ class RunOptions:
     allow_rejects: bool = False
     sharing: Sharing = Sharing.DYNAMIC
     record: bool = False
-    skew_events: int = 1_000_000
+    skew_events: int = SKEW_EVENTS
