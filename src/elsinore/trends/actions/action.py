@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from elsinore.plan import Unit
 from elsinore.plan.merged import ancestors, field_index
+from elsinore.plan.panes import pane_length
 from elsinore.trends.actions.kernels import Sources, Steps, act
 from elsinore.trends.columns import matrix
 from elsinore.trends.kernels import FOREVER
@@ -25,12 +26,11 @@ def pane_of(unit: Unit, span: int) -> tuple[int, int]:
 
     Every bound of a window is one of a pane. `span` is the length for queries without windows.
     """
-    windows = [window for window in unit.merged.windows if window is not None]
-    if not windows:
+    length = pane_length(unit.merged.windows)
+    if length is None:
         return span, 0
-    origin = windows[0].origin
-    lengths = [length for window in windows for length in (window.within, window.step)]
-    return math.gcd(*lengths, *(window.origin - origin for window in windows)), origin
+    first, *others = (window.origin for window in unit.merged.windows if window is not None)
+    return math.gcd(length, *(origin - first for origin in others)), first
 
 
 @dataclass(frozen=True)
