@@ -73,7 +73,7 @@ class BufferedTrends:
         taken = pc.greater_equal(batch.column("class"), 0)
         wanted = pc.greater_equal(batch.column("key"), 0) if self.unit.keeps_all else taken
         self.statistics.matched += int(pc.sum(taken).as_py() or 0)
-        codes = np.unique(batch.column("class").to_numpy())
+        codes = pc.unique(batch.column("class")).to_numpy()
         self._classes = np.union1d(self._classes, codes[codes >= 0])
         self.statistics.classes = len(self._classes)
         batch = batch.filter(wanted)

@@ -91,13 +91,13 @@ def from_ranks(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.Da
     if pa.types.is_floating(kind):
         bits = ranks ^ ((ranks >> _SIGN) & _MAGNITUDE)
         return pa.array(bits.view(np.float64), mask=missing).cast(kind)
+    if pa.types.is_decimal(kind):
+        return _scaled(ranks, missing, kind)
+    if kind == pa.uint64():
+        return pa.array(ranks.view(np.uint64) ^ _TOP, mask=missing)
     integers = pa.array(np.where(missing, 0, ranks), mask=missing)
     if pa.types.is_boolean(kind):
         return integers.cast(pa.int8()).cast(kind)
     if pa.types.is_date32(kind):
         return integers.cast(pa.int32()).cast(kind)
-    if pa.types.is_decimal(kind):
-        return _scaled(np.where(missing, 0, ranks), missing, kind)
-    if kind == pa.uint64():
-        return pa.array(ranks.view(np.uint64) ^ _TOP, mask=missing)
     return integers.cast(kind)

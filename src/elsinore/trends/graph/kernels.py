@@ -141,8 +141,8 @@ def evaluate_runs(
             graph = _with_room(program, stream, stretch, graph)
             count_trends(program, conditions, stream, stretch, graph)
             _copy(totals, number, graph.sums)
-    held = graph.lists.nbytes + graph.events.nbytes + graph.sliding.nbytes + graph.seeds.nbytes
-    return held + _bytes(graph.sums) + graph.counts.nbytes + begins.nbytes + latest.nbytes
+    size = graph.lists.nbytes + graph.events.nbytes + graph.sliding.nbytes + graph.seeds.nbytes
+    return size + _bytes(graph.sums) + graph.counts.nbytes + begins.nbytes + latest.nbytes
 
 
 @njit(cache=True, nogil=True)
@@ -171,8 +171,8 @@ def evaluate_masks(
                 room *= 4
                 sets = new_sets(program, room)
             _copy(totals, number, sets.sums)
-    held = sets.table.nbytes + sets.masks.nbytes + sets.numbers.nbytes + sets.events.nbytes
-    return held + sets.after.nbytes + _bytes(sets.sums) + begins.nbytes + latest.nbytes
+    size = sets.table.nbytes + sets.masks.nbytes + sets.numbers.nbytes + sets.events.nbytes
+    return size + sets.after.nbytes + _bytes(sets.sums) + begins.nbytes + latest.nbytes
 
 
 @njit(cache=True, nogil=True)
