@@ -216,7 +216,7 @@ def test_a_report_of_queries_that_share_nothing_does_not_advise_what_would_not_h
     write_table(EVENTS.append_column("v", EVENTS["time"]), "events.parquet", "parquet")
     Path("w.cep").write_text(
         "QUERY up RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b[i].v > b[i-1].v;"
-        "QUERY without RETURN COUNT(*) PATTERN SEQ(A, NOT C, B+);"
+        "QUERY without RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(C, B b), B+);"
         "QUERY any RETURN COUNT(*) PATTERN SEQ(A, B+);"
     )
     done = call("report", "--out", "pictures", "--granularity", granularity)

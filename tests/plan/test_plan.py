@@ -94,7 +94,7 @@ def test_queries_that_return_matches_are_refused_by_the_name_of_their_clause() -
 def test_queries_of_one_partition_are_told_apart_by_their_paths() -> None:
     planned = of("""
         QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+);
-        QUERY two RETURN COUNT(*) PATTERN SEQ(A, NOT C, B+);
+        QUERY two RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(C, D), B+);
         QUERY three RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B[i].v > B[i-1].v;
         QUERY four RETURN COUNT(*) PATTERN A+ AND B+;
     """)
@@ -105,7 +105,7 @@ def test_queries_of_one_partition_are_told_apart_by_their_paths() -> None:
     assert (len(coarse.templates), len(coarse.guarded)) == (1, 0)
     assert (len(graph.templates), len(graph.guarded)) == (0, 2)
     assert (coarse.compared, graph.compared, shared.compared) == ((), (), ("v",))
-    assert graph.types == ("A", "B", "C")  # what stands under NOT is looked at too
+    assert graph.types == ("A", "B", "C", "D")  # what stands under NOT is looked at too
 
 
 def test_two_result_columns_of_one_name_are_refused() -> None:

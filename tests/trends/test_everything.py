@@ -55,6 +55,10 @@ often = settings(
 ALL = tuple(Feature)
 Case = tuple[Workload, list[ReferenceEvent]]
 SHARED = (Feature.ADJACENT,)
+# whatever a query may have; and NOT on its own, which needs no graph of events then
+CASES = trend_cases(exact=None, features=ALL) | trend_cases(
+    exact=None, features=(Feature.NEGATION,)
+)
 
 
 def settled(query: Query) -> bool:
@@ -82,7 +86,7 @@ def planned(workload: Workload, granularity: Granularity = Granularity.AUTO) -> 
 
 @often
 @given(
-    trend_cases(exact=None, features=ALL),
+    CASES,
     st.sampled_from(Sharing),
     st.sampled_from(Granularity),
 )
@@ -109,7 +113,7 @@ def test_predicates_between_neighbours_are_right_in_every_mode(
 
 
 @often
-@given(trend_cases(exact=None, features=ALL), st.data())
+@given(CASES, st.data())
 def test_a_tie_breaking_column_puts_simultaneous_events_in_order(
     case: Case, data: st.DataObject
 ) -> None:
@@ -123,7 +127,7 @@ def test_a_tie_breaking_column_puts_simultaneous_events_in_order(
 
 
 @often
-@given(trend_cases(exact=None, features=ALL), st.data())
+@given(CASES, st.data())
 def test_input_may_come_in_any_pieces_and_runs_may_stop_between_them(
     case: Case, data: st.DataObject
 ) -> None:
@@ -168,7 +172,7 @@ def few_places(pattern: Pattern) -> bool:
 
 
 @often
-@given(trend_cases(exact=None, features=ALL) | cases_of_branches(), st.data())
+@given(CASES | cases_of_branches(), st.data())
 def test_the_branches_of_or_may_be_written_in_any_order(case: Case, data: st.DataObject) -> None:
     workload, events = case
     assume(all(settled(query) for query in workload))
@@ -227,7 +231,7 @@ def assert_same_rows(one: pa.Table, other: pa.Table, groups: Mapping[str, str]) 
 
 
 @often
-@given(trend_cases(exact=None, features=ALL), st.data())
+@given(CASES, st.data())
 def test_only_the_order_within_a_key_matters(case: Case, data: st.DataObject) -> None:
     workload, events = case
     ready = planned(workload)
@@ -246,7 +250,7 @@ def test_only_the_order_within_a_key_matters(case: Case, data: st.DataObject) ->
 
 
 @often
-@given(trend_cases(exact=None, features=ALL), st.data())
+@given(CASES, st.data())
 def test_keys_may_be_taken_one_after_another(case: Case, data: st.DataObject) -> None:
     workload, events = case
     ready = planned(workload)

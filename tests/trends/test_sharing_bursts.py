@@ -97,6 +97,57 @@ def test_bursts_longer_than_doubles_are_wide_give_what_single_events_give(
     assert sum(one.shared_graphlets for one in operator.statistics.sharing) > 0
 
 
+GUARDED = (
+    "SEQ(A x, B b+, NOT N)",
+    "SEQ(C x, B b+, NOT N, E e)",
+    "SEQ(A x, NOT N, B b+, F e)",
+    "SEQ(NOT N, B b+, NOT (M OR F), E e)",
+    "(SEQ(B b, NOT N))+",
+    "(SEQ(NOT M, B b))+",
+    "SEQ(D x, B b+, E e)",
+)
+
+
+@pytest.mark.parametrize("sharing", [Sharing.ALWAYS, Sharing.DYNAMIC])
+@pytest.mark.parametrize("window", ["", "WITHIN 300 seconds", "WITHIN 90 seconds SLIDE 20 seconds"])
+@pytest.mark.parametrize("pieces", [1, 5])
+def test_queries_with_not_share_long_bursts_with_those_without(
+    sharing: Sharing, window: str, pieces: int
+) -> None:
+    random.seed(6)
+    text = "\n".join(
+        f"QUERY q{n} RETURN {RETURNS} PATTERN {pattern} {window};"
+        for n, pattern in enumerate(GUARDED)
+    )
+    lengths = (3, 900, 40, 1, 2000, 0, 60, 5, 5, 700)
+    bursts = [random.choice("ACDNMEF") + "B" * length for length in lengths]
+    unit = given(text, "".join(bursts) + "AEBBFCEBBB")
+    expected, _ = run(unit, Sharing.NEVER)
+    assert sum(map(bool, expected.values())) >= 5
+    found, operator = run(unit, sharing, pieces)
+    assert_alike(found, expected)
+    (shared,) = operator.statistics.sharing
+    assert shared.queries == tuple(f"q{n}" for n in range(len(GUARDED)))
+    assert shared.shared_graphlets > 0
+
+
+def test_what_not_forbids_undoes_what_ended_before_it() -> None:
+    text = """
+        QUERY until RETURN COUNT(*), MIN(b.v), SUM(b.w) PATTERN SEQ(A x, B b+, NOT N);
+        QUERY plain RETURN COUNT(*) PATTERN SEQ(A x, B b+);
+    """
+    # after N: trends that end in the two last B's, of which 2**3 and 2**4 there are
+    unit = given(text, "ABBBNBB", [0.0, -5.0, 7.0, 7.0, 0.0, 3.0, 4.0])
+    for sharing in Sharing:
+        found, _ = run(unit, sharing)
+        assert found["plain"][0]["count(*)"] == 31.0
+        (row,) = found["until"]
+        assert row["count(*)"] == 24.0
+        assert row["min(b.v)"] == -5
+        # the three before N are in half of them; the first after it in 8 and half of 16
+        assert row["sum(b.w)"] == 9.0 * 12 + 3.0 * 16 + 4.0 * 16
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_extremes_of_ever_more_or_ever_less(order: int) -> None:
     length = 5 * DEPTH

@@ -16,6 +16,7 @@ from elsinore.model import (
     Expression,
     Kleene,
     Literal,
+    Negation,
     Operator,
     Pattern,
     Query,
@@ -37,9 +38,14 @@ MODES = list(Sharing)
 # Workloads in which queries share B+
 
 
-def _pattern(shape: str, first: str, end: str) -> Pattern:
-    """Return a pattern in which B loops."""
+SHAPES = ("begun", "ended", "alone", "nested", "either", "both", "optional", "twice")
+GUARDED = ("after", "until", "between", "unless", "rounds", "gone", "around")
+
+
+def _pattern(shape: str, first: str, end: str, forbidden: str = "C") -> Pattern:
+    """Return a pattern in which B loops; those of GUARDED forbid events of a type somewhere."""
     one, many, last = Event(first, "x"), Kleene(Event("B", "b"), 1, None), Event(end, "z")
+    never = Negation(Event(forbidden, "n"))
     match shape:
         case "begun":
             return Sequence((one, many))
@@ -55,6 +61,21 @@ def _pattern(shape: str, first: str, end: str) -> Pattern:
             return Sequence((Kleene(one, 1, None), many))
         case "optional":
             return Sequence((Kleene(one, 0, 1), many, Kleene(last, 0, None)))
+        case "after":
+            return Sequence((one, never, many))
+        case "until":
+            return Sequence((one, many, never))
+        case "between":
+            return Sequence((one, many, never, last))
+        case "unless":
+            return Sequence((never, many))
+        case "rounds":
+            return Kleene(Sequence((one, never, many)), 1, None)
+        case "gone":
+            return Kleene(Sequence((Event("B", "b"), never)), 1, None)
+        case "around":
+            either = Disjunction((Event(forbidden, "n"), Event("D", "m")))
+            return Sequence((Negation(Event("A", "l")), one, many, Negation(either)))
         case _:
             return Sequence((one, Kleene(Event("B", "b"), 2, None)))
 
@@ -67,7 +88,10 @@ def sharing_workloads(draw: st.DrawFn) -> Workload:
             (
                 ("begun",),
                 ("begun", "ended"),
-                ("begun", "ended", "alone", "nested", "either", "both", "optional", "twice"),
+                SHAPES,
+                GUARDED,
+                ("begun", "after", "until", "between"),
+                SHAPES + GUARDED,
             )
         )
     )
@@ -91,6 +115,8 @@ def sharing_workloads(draw: st.DrawFn) -> Workload:
         if draw(st.integers(0, 2)) < predicates:
             compare = draw(st.sampled_from((Operator.GE, Operator.LT)))
             where = (Binary(compare, Attribute("b", "v"), Literal(draw(st.integers(0, 1)))),)
+        if shape in GUARDED and draw(st.booleans()):
+            where += (Binary(Operator.GE, Attribute("n", "v"), Literal(0)),)
         calls: list[Expression] = [
             Call("COUNT", ()),
             Call("COUNT", (Attribute("b", None),)),
@@ -98,7 +124,7 @@ def sharing_workloads(draw: st.DrawFn) -> Workload:
                 Call(function, (Attribute(name, attribute),))
                 for function in ("SUM", "AVG", "MIN", "MAX")
                 for name, attribute in (("b", "v"), ("b", "w"), ("x", "v"))
-                if shape != "alone" or name == "b"
+                if shape not in {"alone", "unless", "gone"} or name == "b"
             ),
         ]
         found = draw(st.lists(st.sampled_from(calls), min_size=1, max_size=3, unique=True))
@@ -106,7 +132,12 @@ def sharing_workloads(draw: st.DrawFn) -> Workload:
             Query(
                 name=f"q{number}",
                 returns=tuple(ReturnItem(call) for call in found),
-                pattern=_pattern(shape, draw(st.sampled_from("ACD")), draw(st.sampled_from("AC"))),
+                pattern=_pattern(
+                    shape,
+                    draw(st.sampled_from("ACD")),
+                    draw(st.sampled_from("AC")),
+                    draw(st.sampled_from("CCDAB")),
+                ),
                 where=where,
                 group_by=group_by,
                 window=draw(st.sampled_from(windows)),

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from elsinore.model.expression import Expression
 from elsinore.model.window import Window
 from elsinore.plan.aggregates import Field, FieldKind
-from elsinore.plan.template import START, Template, contributes
+from elsinore.plan.template import START, Reset, Template, contributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,18 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A state of the merged template; the first linear signature is the number of trends."""
+    """A state of the merged template; the first linear signature is the number of trends.
+
+    `resets` empty it. A `seed` is no state's events': in it one empty trend ends from the start of
+    a window.
+    """
 
     window: Window | None
     edges: tuple[Edge, ...]
     linear: tuple[Signature, ...]
     extremes: tuple[Signature, ...]
+    resets: tuple[Reset, ...] = ()
+    seed: bool = False
 
 
 Place = tuple[int, int]  # a node and the number of one of its signatures
@@ -106,6 +112,8 @@ def merge_templates(templates: Sequence[Template]) -> MergedTemplate:
             edges=edges[node],
             linear=tuple(s for s in held[node] if not _is_extreme(s)),
             extremes=tuple(s for s in held[node] if _is_extreme(s)),
+            resets=templates[members[number][0]].reset_by(members[number][1]),
+            seed=members[number][1] in templates[members[number][0]].seeds,
         )
         for node, number in enumerate(order)
     )
@@ -167,8 +175,9 @@ def _refined(
 ) -> dict[tuple[int, int], int]:
     """Give states one number if and only if the same trends end in them and `apart` says the same.
 
-    Partition refinement: states differ where their windows do or where the multisets of their
-    incoming (number of source, label) do. Multisets, because every way in adds its trends.
+    Partition refinement: states differ where their windows do, or what empties them, or where the
+    multisets of their incoming (number of source, label) do. Multisets, because every way in adds
+    its trends.
     """
     incoming: dict[tuple[int, int], list[tuple[int, object]]] = {}
     for q, template in enumerate(templates):
@@ -176,6 +185,15 @@ def _refined(
         for move in template.transitions:
             label = (move.type, move.needs, move.lacks)
             incoming[q, move.target].append((move.source, label))
+    kinds = {
+        (q, state): (
+            templates[q].query.window,
+            templates[q].reset_by(state),
+            state in templates[q].seeds,
+            apart.get((q, state)),
+        )
+        for q, state in incoming
+    }
     numbers = dict.fromkeys(incoming, 0)
     count = 0
     while True:
@@ -185,8 +203,7 @@ def _refined(
             sources = Counter(
                 (START if source == START else numbers[q, source], label) for source, label in ways
             )
-            window = templates[q].query.window
-            told = (numbers[q, state], window, apart.get((q, state)), frozenset(sources.items()))
+            told = (numbers[q, state], kinds[q, state], frozenset(sources.items()))
             refined[q, state] = seen.setdefault(told, len(seen))
         numbers = refined
         if len(seen) == count:

@@ -1,6 +1,7 @@
 """Which way a query is run, by what it asks for: the cheapest that is right for it (DESIGN 5).
 
-- COARSE: sums per state of the template; no predicate, NOT or strategy asks for single events.
+- COARSE: sums per state of the template; no predicate or strategy asks for single events, nor does
+  NOT ask for more than that none of some has come since.
 - SHARED: the HAMLET graph, for predicates that compare an event with the one before it in a loop.
 - GRAPH: every event with its predecessors, whatever the guards; quadratic in a window's events.
 - SETS: the same with integers of any size, and for what no faster way covers.
@@ -16,6 +17,7 @@ from elsinore.model import pattern as pt
 from elsinore.model.expression import Attribute, Binary, Expression, Operator
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
+from elsinore.plan.accumulators import accumulated
 from elsinore.plan.between import CURRENT, PREVIOUS, Reading, is_local, readings
 from elsinore.plan.guarded import GuardedTemplate, guarded_template
 from elsinore.plan.modes import Granularity
@@ -58,7 +60,8 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     """
     guard = _guard(query)
     between = [predicate for predicate in query.where if not is_local(predicate)]
-    if guard is None and not between and (exact or granularity is Granularity.AUTO):
+    summed = not between and (exact or granularity is Granularity.AUTO)
+    if guard is None and summed:
         why = "sums per state: no predicate asks for single predecessors"
         return Routed(Path.COARSE, why, template(query))
     if guard is None and not exact:
@@ -75,6 +78,12 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
         else:
             guard = shared
     guarded = guarded_template(query)
+    if guarded.negatives and summed and _only_not(query) and not exact:
+        kept = accumulated(guarded)
+        if isinstance(kept, Template):
+            why = "sums per state, emptied by the events that NOT forbids: it looks at no other"
+            return Routed(Path.COARSE, why, kept)
+        guard = kept
     if exact:
         why = f"one by one in exact integers: {guard or 'predicates compare events'}"
         return Routed(Path.SETS, why, guarded)
@@ -85,6 +94,12 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     if any(negative.anchors for negative in guarded.negatives_at_any_depth):
         return Routed(Path.SETS, "one by one: events under NOT are anchored", guarded)
     return Routed(Path.GRAPH, f"its own graph of events: {guard}", guarded)
+
+
+def _only_not(query: Query) -> bool:
+    """Return whether NOT is all that asks for a graph."""
+    joined = any(isinstance(node, pt.Conjunction) for node in pt.walk(query.pattern))
+    return query.strategy is Strategy.ANY and not joined
 
 
 def _guard(query: Query) -> str | None:

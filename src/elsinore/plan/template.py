@@ -61,8 +61,29 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True)
+class Reset:
+    """An event of `type` that satisfies the predicates in `needs`: with it no trend ends there."""
+
+    type: str
+    needs: frozenset[Expression]
+
+    @property
+    def lacks(self) -> frozenset[Expression]:
+        """The predicates that must not hold: none."""
+        return frozenset()
+
+    def takes(self, type_name: str, true: frozenset[Expression]) -> bool:
+        """Return whether an event of this type and truth of predicates is one."""
+        return self.type == type_name and self.needs <= true
+
+
+@dataclass(frozen=True, slots=True)
 class Template:
-    """The automaton of one trend query; states are 0, 1, ..."""
+    """The automaton of one trend query; states are 0, 1, ...
+
+    Trends in a state with `resets` are those since the latest such event of an earlier time. A
+    state in `seeds` holds one empty trend from a window's start: what may follow it begins trends.
+    """
 
     query: Query
     states: int
@@ -72,6 +93,8 @@ class Template:
     aggregation: Aggregation
     determinized: bool
     warnings: tuple[str, ...] = ()
+    resets: tuple[tuple[Reset, ...], ...] = ()  # [state], or nothing where no state has any
+    seeds: frozenset[int] = frozenset()
 
     @property
     def predicates(self) -> dict[str, frozenset[Expression]]:
@@ -80,7 +103,13 @@ class Template:
         for transition in self.transitions:
             known = found.get(transition.type, frozenset())
             found[transition.type] = known | transition.needs | transition.lacks
+        for reset in (reset for resets in self.resets for reset in resets):
+            found[reset.type] = found.get(reset.type, frozenset()) | reset.needs
         return found
+
+    def reset_by(self, state: int) -> tuple[Reset, ...]:
+        """Return the events that empty a state."""
+        return self.resets[state] if self.resets else ()
 
     def moves(self, type_name: str, true: frozenset[Expression]) -> tuple[Transition, ...]:
         """Return the transitions that an event of this type and truth of predicates makes."""
@@ -88,7 +117,7 @@ class Template:
 
     def neighbours(self) -> frozenset[tuple[str | None, str]]:
         """Return the pairs of types that may be neighbours; None before those that begin."""
-        types: dict[int, set[str | None]] = {START: {None}}
+        types: dict[int, set[str | None]] = {state: {None} for state in (START, *self.seeds)}
         for move in self.transitions:
             types.setdefault(move.target, set()).add(move.type)
         return frozenset(
@@ -99,7 +128,11 @@ class Template:
 
     def start_types(self) -> frozenset[str]:
         """Return the types that begin trends: start(q) in the paper."""
-        return frozenset(move.type for move in self.transitions if move.source == START)
+        return frozenset(move.type for move in self.transitions if self.begins(move))
+
+    def begins(self, move: Transition) -> bool:
+        """Return whether an event that makes the transition is a trend's first."""
+        return move.source == START or move.source in self.seeds
 
     def end_types(self) -> frozenset[str]:
         """Return the types that end trends: end(q) in the paper."""

@@ -34,6 +34,8 @@ def _wanted(unit: Unit) -> dict[str, dict[frozenset[Expression], None]]:
     for node in unit.merged.nodes:
         for edge in node.edges:
             found.setdefault(edge.type, {})[edge.needs] = None
+        for reset in node.resets:
+            found.setdefault(reset.type, {})[reset.needs] = None
     for one in unit.guarded:
         for template in (one, *one.negatives_at_any_depth):
             for state in template.states:

@@ -33,6 +33,9 @@ class Program(NamedTuple):
     of update u.
     """
 
+    resets: Ints  # [class + 1] -> resets
+    emptied: Codes  # [reset] -> the node it empties
+    late: Flags  # [reset] -> whether it is emptied only after the updates, which read it
     words: Words  # updates as `_act` reads them
     acts: Ints  # [class + 1] -> words
     updates: Ints  # [class + 1] -> updates
@@ -62,6 +65,8 @@ class Program(NamedTuple):
     openings: Ints  # [window kind] -> first entry in `State.opened`
     kind_cell: Ints  # [window kind + 1] -> cells
     kind_extreme: Ints  # [window kind + 1] -> extremes
+    seeds: Ints  # [window kind + 1] -> seeds
+    seed_cell: Ints  # [seed] -> first cell of its number of trends
     queries: Ints  # [window kind + 1] -> queries
     query_sums: Ints  # [query + 1] -> its linear fields, the number of trends first
     end: Ints  # [field + 1] -> ends
@@ -82,6 +87,9 @@ class State(NamedTuple):
     )
     powers_before: Codes
     extremes_before: Ints
+    cells_added: Doubles  # the same, what that moment added; [0, 0] unless nodes are emptied
+    powers_added: Codes
+    extremes_added: Ints
     stamp: Ints  # [slot, node] -> the moment it last changed
     opened: Doubles  # [slot, opening] -> 1 where the window is open
     first: Ints  # [slot, window kind] -> first open window

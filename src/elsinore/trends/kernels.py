@@ -179,6 +179,18 @@ def _close_window(
         state.extremes[slot, cell] = FOREVER
 
 
+@njit(cache=True, nogil=True, _nrt=False)
+def _end_exponents(state: State, slot: int) -> None:
+    """Let the numbers of an emptied slot be plain doubles again."""
+    if state.big[slot] == 0:
+        return
+    state.big[slot] = 0
+    if state.powers_before.shape[0] != 0:
+        state.powers_before[slot] = 0
+    if state.powers_added.shape[0] != 0:
+        state.powers_added[slot] = 0
+
+
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def advance(program: Program, state: State, totals: Totals, slot: int, time: int) -> None:
     """Close a key's windows that end at or before `time`; open those that hold `time`."""
@@ -207,11 +219,13 @@ def advance(program: Program, state: State, totals: Totals, slot: int, time: int
                 alive = True
         for window in range(max(first, state.last[slot, kind] + 1), last + 1):
             state.opened[slot, program.openings[kind] + window % m] = 1.0
+            for seed in range(program.seeds[kind], program.seeds[kind + 1]):
+                state.cells[slot, program.seed_cell[seed] + window % m] = 1.0
         state.first[slot, kind] = first
         state.last[slot, kind] = last
     state.edge[slot] = edge
     if not alive:
-        state.big[slot] = 0
+        _end_exponents(state, slot)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -234,7 +248,7 @@ def clear(state: State, slot: int) -> None:
     state.edge[slot] = NEVER
     state.time[slot] = NEVER
     state.key[slot] = -1
-    state.big[slot] = 0
+    _end_exponents(state, slot)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -383,6 +397,30 @@ def _keep_before(program: Program, state: State, slot: int, node: int, moment: i
             state.powers_before[slot, cell] = state.powers[slot, cell]
     for cell in range(program.node_extreme[node], program.node_extreme[node + 1]):
         state.extremes_before[slot, cell] = state.extremes[slot, cell]
+    if state.cells_added.shape[0] != 0:
+        for cell in range(program.node_cell[node], program.node_cell[node + 1]):
+            state.cells_added[slot, cell] = 0.0
+        if state.big[slot] != 0:
+            for cell in range(program.node_cell[node], program.node_cell[node + 1]):
+                state.powers_added[slot, cell] = 0
+        for cell in range(program.node_extreme[node], program.node_extreme[node + 1]):
+            state.extremes_added[slot, cell] = FOREVER
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _empty(
+    program: Program, state: State, slot: int, node: int, moment: int, remember: bool
+) -> None:
+    """Leave in a node what the present moment adds to it, and nothing else."""
+    if remember:
+        _keep_before(program, state, slot, node, moment)
+    for cell in range(program.node_cell[node], program.node_cell[node + 1]):
+        state.cells[slot, cell] = state.cells_added[slot, cell] if remember else 0.0
+    if state.big[slot] != 0:
+        for cell in range(program.node_cell[node], program.node_cell[node + 1]):
+            state.powers[slot, cell] = state.powers_added[slot, cell] if remember else 0
+    for cell in range(program.node_extreme[node], program.node_extreme[node + 1]):
+        state.extremes[slot, cell] = state.extremes_added[slot, cell] if remember else FOREVER
 
 
 @njit(cache=True, nogil=True, _nrt=False, inline="always")
@@ -401,6 +439,7 @@ def _update(
     cells = state.cells
     first = program.sums[update]
     last = program.sums[update + 1]
+    apart = remember and state.cells_added.shape[0] != 0
     passed = False
     for lane in range(program.lanes[update]):
         trends = 0.0
@@ -430,9 +469,15 @@ def _update(
             value = cells[slot, program.target[number] + lane] + added
             cells[slot, program.target[number] + lane] = value
             passed |= abs(value) >= THRESHOLD
+            if apart:
+                value = state.cells_added[slot, program.target[number] + lane] + added
+                state.cells_added[slot, program.target[number] + lane] = value
+                passed |= abs(value) >= THRESHOLD
         value = cells[slot, program.target[first] + lane] + trends
         cells[slot, program.target[first] + lane] = value
         passed |= value >= THRESHOLD
+        if apart:
+            state.cells_added[slot, program.target[first] + lane] += trends
     return passed
 
 
@@ -453,6 +498,16 @@ def _sum_big(
     return total, total_power
 
 
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
+def _add_to(
+    cells: Doubles, powers: Codes, slot: int, cell: int, added: float, added_power: int
+) -> None:
+    """Add an extended-range number to a cell."""
+    value, power = add(cells[slot, cell], powers[slot, cell], added, added_power)
+    cells[slot, cell] = value
+    powers[slot, cell] = power
+
+
 @njit(cache=True, nogil=True, _nrt=False)
 def _update_big(
     program: Program,
@@ -467,6 +522,7 @@ def _update_big(
 ) -> None:
     """Let an event act on one node, in numbers with exponents; the same sums as `_update`."""
     first = program.sums[update]
+    apart = remember and state.cells_added.shape[0] != 0
     for lane in range(program.lanes[update]):
         trends, trends_power = _sum_big(program, state, slot, first, lane, moment, remember)
         if program.start[update] != 0:
@@ -488,13 +544,13 @@ def _update_big(
                 own, own_power = scale(trends, trends_power, factor)
                 added, power = add(added, power, own, own_power)
             cell = program.target[number] + lane
-            value, power = add(state.cells[slot, cell], state.powers[slot, cell], added, power)
-            state.cells[slot, cell] = value
-            state.powers[slot, cell] = power
+            _add_to(state.cells, state.powers, slot, cell, added, power)
+            if apart:
+                _add_to(state.cells_added, state.powers_added, slot, cell, added, power)
         cell = program.target[first] + lane
-        value, power = add(state.cells[slot, cell], state.powers[slot, cell], trends, trends_power)
-        state.cells[slot, cell] = value
-        state.powers[slot, cell] = power
+        _add_to(state.cells, state.powers, slot, cell, trends, trends_power)
+        if apart:
+            _add_to(state.cells_added, state.powers_added, slot, cell, trends, trends_power)
 
 
 @njit(cache=True, nogil=True, _nrt=False, inline="always")
@@ -542,6 +598,8 @@ def _update_extremes(
             if reached:
                 place = program.extreme_target[number] + lane
                 state.extremes[slot, place] = min(state.extremes[slot, place], best)
+                if remember and state.extremes_added.shape[0] != 0:
+                    state.extremes_added[slot, place] = min(state.extremes_added[slot, place], best)
 
 
 @njit(cache=True, nogil=True)
@@ -655,6 +713,9 @@ def _run(
     # fields are taken out of their tuples once: in the loop each would be counted as a reference
     updates = program.updates
     acts = program.acts
+    resets = program.resets
+    emptied = program.emptied
+    late = program.late
     slot_key = state.key
     edges = state.edge
     slot_time = state.time
@@ -697,7 +758,8 @@ def _run(
             continue
         low = updates[kind]
         high = updates[kind + 1]
-        if low == high:
+        first_reset, last_reset = resets[kind], resets[kind + 1]
+        if low == high and first_reset == last_reset:
             continue
         key = keys[event]
         slot = 0 if one_slot else key
@@ -764,6 +826,9 @@ def _run(
             section = kind + first_tick
             high = section_updates[section + 1]
             last_word = section_acts[section + 1]
+        for reset in range(first_reset, last_reset):
+            if late[reset] == 0:
+                _empty(program, state, slot, emptied[reset], moment, remember)
         alone = low == high and not wild  # whether clocks are all that moves
         passed = False
         tick = first_tick
@@ -817,6 +882,9 @@ def _run(
             low, high = section_updates[section], section_updates[section + 1]
             first_word, last_word = section_acts[section], section_acts[section + 1]
             tick += 1
+        for reset in range(first_reset, last_reset):
+            if late[reset] != 0:
+                _empty(program, state, slot, emptied[reset], moment, remember)
         if passed:
             big[slot] = 1
             if powers.shape[0] == 0:

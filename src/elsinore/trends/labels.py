@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from elsinore.model.expression import Expression
 from elsinore.plan.classes import Bit, Classes, Digit, TypeClasses
 from elsinore.plan.merged import Edge
+from elsinore.plan.template import Reset
 
 RADIX_LIMIT = 64  # digits with more values are compared by their predicates instead
 
@@ -36,25 +37,25 @@ def _apart(one: Part, other: Part) -> bool:
 
 
 class Labels:
-    """The labels of edges, each worked out once."""
+    """The labels of edges and resets, each worked out once."""
 
     def __init__(self, classes: Classes) -> None:
         self._types = {one.type: one for one in classes.types}
         self._known: dict[tuple[str, frozenset[Expression], frozenset[Expression]], Label] = {}
 
-    def of(self, edge: Edge) -> Label:
-        """Return the classes that an edge takes."""
+    def of(self, edge: Edge | Reset) -> Label:
+        """Return the classes that an edge takes, or whose events empty a node."""
         key = (edge.type, edge.needs, edge.lacks)
         if key not in self._known:
             self._known[key] = Label(edge.type, _parts(self._types[edge.type], edge))
         return self._known[key]
 
 
-def _parts(classes: TypeClasses, edge: Edge) -> tuple[Part, ...]:
+def _parts(classes: TypeClasses, edge: Edge | Reset) -> tuple[Part, ...]:
     return tuple(_part(digit, edge) for digit in classes.digits)
 
 
-def _part(digit: Digit, edge: Edge) -> Part:
+def _part(digit: Digit, edge: Edge | Reset) -> Part:
     told = frozenset((digit.predicate,) if isinstance(digit, Bit) else digit.predicates)
     needs, lacks = edge.needs & told, edge.lacks & told
     if digit.radix > RADIX_LIMIT:

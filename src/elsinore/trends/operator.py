@@ -329,13 +329,14 @@ class TrendOperator:
             classes = self._types[bisect.bisect_right(self._offsets, code) - 1]
             type_name, true = classes.type, classes.true(code)
             updates = self._layout.updates(type_name, true)
+            resets = self._layout.resets(type_name, true)
             self._known[place] = -1
-            if not updates:
+            if not updates and not resets:
                 continue
             self._known[place] = len(self._sections)
-            self._sections.append(self._shared.sections(updates, type_name, true))
+            self._sections.append(self._shared.sections(updates, resets, type_name, true))
             self._compiled.append(code_of[place])
-            if not self._remember and tangled(updates):
+            if not self._remember and tangled(updates, resets):
                 self._remember_moments()
         self.statistics.classes += len(places)
         self._assemble()
@@ -413,7 +414,12 @@ class TrendOperator:
         self.statistics.sharing = [one for one in self.statistics.sharing if one.bursts]
         self._shared = GroupLayout(self._layout, share=False)
         self._sections = [
-            self._shared.sections([u for part in sections.parts for u in part], "", frozenset())
+            self._shared.sections(
+                [update for part in sections.parts for update in part],
+                [node for node, _ in sections.resets],
+                "",
+                frozenset(),
+            )
             for sections in self._sections
         ]
         self._assemble()

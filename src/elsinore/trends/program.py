@@ -19,7 +19,7 @@ from elsinore.model.window import Window
 from elsinore.plan import MergedTemplate, Unit
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.merged import Edge, Signature, ancestors, field_index
-from elsinore.plan.template import START
+from elsinore.plan.template import START, Reset
 from elsinore.trends.arrays import FOREVER, NOTHING, ONE, VALUE, Program
 from elsinore.trends.labels import Labels
 
@@ -58,6 +58,7 @@ class Sections:
     """
 
     parts: tuple[tuple[Update, ...], ...]
+    resets: tuple[tuple[int, bool], ...]  # nodes it empties, and whether only after the updates
     ticks: tuple[int, ...]
     settled: tuple[tuple[int, tuple[int, ...]], ...]  # groups, and which of their holders are read
     breaks: tuple[int, ...]  # groups whose burst such an event ends
@@ -104,6 +105,11 @@ class Layout:
         for number, node in enumerate(self.merged.nodes):
             for edge in node.edges:
                 self._entering.setdefault(edge.type, []).append((number, edge))
+        self._emptying: dict[str, list[tuple[int, Reset]]] = {}
+        for number, node in enumerate(self.merged.nodes):
+            for reset in node.resets:
+                self._emptying.setdefault(reset.type, []).append((number, reset))
+        self.has_resets = bool(self._emptying)
         self._first_cells: list[int] = self.cell.tolist()
         self._first_extremes: list[int] = self.extreme.tolist()
 
@@ -135,6 +141,11 @@ class Layout:
             if edge.takes(type_name, true):
                 taken.setdefault(node, []).append(edge)
         return _readers_first({node: self.update(node, edges) for node, edges in taken.items()})
+
+    def resets(self, type_name: str, true: frozenset[Expression]) -> list[int]:
+        """Return the nodes that an event of a type empties, given which predicates are true."""
+        entries = self._emptying.get(type_name, ())
+        return list(dict.fromkeys(node for node, one in entries if one.takes(type_name, true)))
 
     def update(self, node: int, edges: Sequence[Edge]) -> Update:
         """Return what an event does to a node that it enters by some edges, all of one type."""
@@ -181,15 +192,19 @@ class Layout:
         return field_index(self.merged.nodes[node], signature, self.before[node])
 
 
-def tangled(updates: Sequence[Update]) -> bool:
+def tangled(updates: Sequence[Update], resets: Sequence[int]) -> bool:
     """Return whether some node is changed before it is read, in whichever order."""
     changed: set[int] = set()
     for update in updates:
-        sources = {source for source, _ in update.sums[0].sources}
-        if sources & changed:
+        if read_by(update) & changed:
             return True
         changed.add(update.node)
-    return False
+    return any(read_by(update) & changed.intersection(resets) for update in updates)
+
+
+def read_by(update: Update) -> set[int]:
+    """Return the nodes that an update reads."""
+    return {source for source, _ in update.sums[0].sources}
 
 
 def _readers_first(found: dict[int, Update]) -> list[Update]:
@@ -220,6 +235,8 @@ def fixed_arrays(layout: Layout) -> dict[str, NDArray[Any]]:
     extreme_ends = [places for ends in queries for places in ends.extremes]
     kinds = range(len(layout.windows))
     first_nodes = starts([layout.kind_of.count(kind) for kind in kinds])
+    seeds = [n for n, node in enumerate(layout.merged.nodes) if node.seed]
+    seed_kinds = [layout.kind_of[node] for node in seeds]
     return {
         "node_cell": ints(layout.cell),
         "node_extreme": ints(layout.extreme),
@@ -232,6 +249,8 @@ def fixed_arrays(layout: Layout) -> dict[str, NDArray[Any]]:
         "openings": ints(layout.opening),
         "kind_cell": layout.cell[first_nodes],
         "kind_extreme": layout.extreme[first_nodes],
+        "seeds": starts([seed_kinds.count(kind) for kind in kinds]),
+        "seed_cell": ints([layout.cell_of(node, 0) for node in seeds]),
         "queries": starts([layout.window_of.count(kind) for kind in kinds]),
         "query_sums": starts([len(ends.linear) for ends in queries]),
         "end": starts([len(places) for places in linear_ends]),
@@ -260,8 +279,12 @@ def assemble(
     words = [_words(layout, part) for part in parts]
     lengths = [len(part) for part in words]
     whole = starts([len(sections.parts) for sections in classes])
+    resets = [reset for sections in classes for reset in sections.resets]
     program = Program(
         **fixed,
+        resets=starts([len(sections.resets) for sections in classes]),
+        emptied=_codes([node for node, _ in resets]),
+        late=np.array([late for _, late in resets], dtype=np.uint8),
         words=np.array([word for part in words for word in part], dtype=np.uint32),
         acts=starts(lengths)[whole],
         updates=starts([len(part) for part in parts])[whole],

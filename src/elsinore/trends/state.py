@@ -16,7 +16,7 @@ from elsinore.trends.moments.arrays import Held
 from elsinore.trends.program import Layout
 
 MAGIC = b"ELSI"
-VERSION = 3
+VERSION = 4
 _HEADER = struct.Struct("<4sB16s")
 
 Rows = TypeVar("Rows", State, Totals, Clocks, Held)
@@ -30,6 +30,7 @@ def new_state(layout: Layout, slots: int, *, exponents: bool, moments: bool) -> 
     """
     kinds = len(layout.windows)
     before = slots if moments else 0
+    added = before if layout.has_resets else 0
     powers = slots if exponents else 0
     return State(
         cells=np.zeros((slots, layout.cells)),
@@ -38,6 +39,9 @@ def new_state(layout: Layout, slots: int, *, exponents: bool, moments: bool) -> 
         cells_before=np.zeros((before, layout.cells)),
         powers_before=np.zeros((min(powers, before), layout.cells), dtype=np.int32),
         extremes_before=np.full((before, layout.extremes), FOREVER),
+        cells_added=np.zeros((added, layout.cells)),
+        powers_added=np.zeros((min(powers, added), layout.cells), dtype=np.int32),
+        extremes_added=np.full((added, layout.extremes), FOREVER),
         stamp=np.full((slots, len(layout.merged.nodes)), NEVER),
         opened=np.zeros((slots, layout.open_lanes)),
         first=np.zeros((slots, kinds), dtype=np.int64),

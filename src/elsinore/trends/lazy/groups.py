@@ -5,6 +5,9 @@ of some classes, and of which the same events enter it from its other predecesso
 none of those, and no other node reads the holder at these events, what N of them make of its sums
 is known from N and sums over the events alone (`elsinore.trends.lazy.kernels`). Nodes whose loops
 take the same classes of events are one *group*: their bursts are worked on once.
+
+A *twin* of a holder is an accumulator beside it (`elsinore.plan.accumulators`): whatever leads into
+the one leads into the other, so the same is added to both.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elsinore.plan import Unit
-from elsinore.plan.merged import Edge
+from elsinore.plan.merged import Edge, Node
 from elsinore.plan.template import START
 from elsinore.trends.labels import Label, Labels
 
@@ -25,6 +28,7 @@ class Group:
     label: Label
     loop: Edge  # one that takes the label's events
     nodes: tuple[int, ...]
+    twins: tuple[tuple[int, ...], ...]  # of each node
     queries: tuple[int, ...]  # the unit's queries whose trends pass through them
     heard: tuple[int, ...]  # all nodes that trends of these queries pass through
 
@@ -36,18 +40,22 @@ def groups_of(unit: Unit, labels: Labels, lanes: Sequence[int]) -> list[Group]:
     """
     nodes = unit.merged.nodes
     entering = [[(edge.source, labels.of(edge)) for edge in node.edges] for node in nodes]
+    resetting = [[labels.of(reset) for reset in node.resets] for node in nodes]
     leaving: list[list[tuple[int, Label]]] = [[] for _ in nodes]
     for node, edges in enumerate(entering):
         for source, label in edges:
             if source not in {START, node}:
                 leaving[source].append((node, label))
+    twins = _twins(nodes)
     found: dict[Label, list[int]] = {}
     loops: dict[Label, Edge] = {}
     for node in range(len(nodes)):
         own = [edge for edge in nodes[node].edges if edge.source == node]
         told = [labels.of(edge) for edge in own]
         for edge, label in zip(own, told, strict=True):
-            if told.count(label) == 1 and _composes(node, label, entering, leaving[node]):
+            if told.count(label) == 1 and _composes(
+                node, label, twins.get(node, ()), entering, leaving, resetting
+            ):
                 found.setdefault(label, []).append(node)
                 loops.setdefault(label, edge)
                 break
@@ -63,24 +71,44 @@ def groups_of(unit: Unit, labels: Labels, lanes: Sequence[int]) -> list[Group]:
     for label, held in found.items():
         queries = sorted(set().union(*(passing[node] for node in held)))
         heard = sorted({node for query in queries for node in nodes_of[query]})
-        groups.append(Group(label, loops[label], tuple(held), tuple(queries), tuple(heard)))
+        beside = tuple(twins.get(node, ()) for node in held)
+        groups.append(Group(label, loops[label], tuple(held), beside, tuple(queries), tuple(heard)))
     return groups
+
+
+def _twins(nodes: Sequence[Node]) -> dict[int, tuple[int, ...]]:
+    """Return the twins of the nodes that have any; a twin does not loop itself."""
+    alike: dict[object, list[int]] = {}
+    for number, node in enumerate(nodes):
+        alike.setdefault((node.window, frozenset(node.edges), len(node.edges)), []).append(number)
+    found: dict[int, tuple[int, ...]] = {}
+    for several in alike.values():
+        looping = [n for n in several if any(edge.source == n for edge in nodes[n].edges)]
+        if len(looping) == 1 and len(several) > 1:
+            found[looping[0]] = tuple(n for n in several if n != looping[0])
+    return found
 
 
 def _composes(
     node: int,
     label: Label,
+    twins: Sequence[int],
     entering: Sequence[Sequence[tuple[int, Label]]],
-    leaving: Sequence[tuple[int, Label]],
+    leaving: Sequence[Sequence[tuple[int, Label]]],
+    resetting: Sequence[Sequence[Label]],
 ) -> bool:
     """Return whether what events of a label do to a node is told by their number and sums."""
     taken = [(source, other) for source, other in entering[node] if other.meets(label)]
     if any(other != label for _, other in taken):
         return False
-    if any(other.meets(label) for _, other in leaving):
+    if any(other.meets(label) for target, other in leaving[node] if target not in twins):
         return False
-    sources = {source for source, _ in taken} - {START, node}
-    return not any(other.meets(label) for source in sources for _, other in entering[source])
+    if any(other.meets(label) for twin in twins for _, other in leaving[twin]):
+        return False
+    read = {source for source, _ in taken} - {START}
+    if any(other.meets(label) for one in (*read, *twins) for other in resetting[one]):
+        return False
+    return not any(other.meets(label) for source in read - {node} for _, other in entering[source])
 
 
 def _queries(unit: Unit, entering: Sequence[Sequence[tuple[int, Label]]]) -> list[set[int]]:

@@ -157,6 +157,13 @@ def _settle_extremes(
                     best = min(best, extremes[words[p] + lane])
             extremes[target + lane] = min(extremes[target + lane], best)
         at += 2 * compared
+        twins = words[at]
+        for t in range(at + 1, at + 1 + twins):
+            for lane in range(lanes):
+                if reached[lane] != 0.0:
+                    twin = words[t] + lane
+                    extremes[twin] = min(extremes[twin], extremes[target + lane])
+        at += 1 + twins
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -183,7 +190,8 @@ def _settle_big(
         for t in range(place, place + terms):
             cell = words[t] + lane
             others, others_power = add(others, others_power, cells[cell], powers[0, cell])
-        place += terms
+        beside = place + terms
+        place = beside + 1 + words[beside]
         trends, trends_power = add(others, others_power, cells[count], powers[0, count])
         reached[lane] = trends
         if trends == 0.0:
@@ -196,8 +204,8 @@ def _settle_big(
                 cell = words[t] + lane
                 before, before_power = add(before, before_power, cells[cell], powers[0, cell])
             place += terms
-            value, power = add(before, before_power, cells[target], powers[0, target])
-            value, power = _shifted(value, power, events)
+            before, before_power = add(before, before_power, cells[target], powers[0, target])
+            value, power = _shifted(before, before_power, events)
             value, power = add(value, power, -before, before_power)
             if entry >= 0:
                 weight = clock[entry] - mark[entry]
@@ -206,12 +214,30 @@ def _settle_big(
                 own, own_power = scale(trends, trends_power, weight)
                 own, own_power = _shifted(own, own_power, events - 1.0)
                 value, power = add(value, power, own, own_power)
-            cells[target] = value
-            powers[0, target] = power
+            place = _add_beside(words, place, target, lane, value, power, cells, powers)
         value, power = _shifted(trends, trends_power, events)
-        value, power = add(value, power, -others, others_power)
-        cells[count] = value
-        powers[0, count] = power
+        value, power = add(value, power, -trends, trends_power)
+        _add_beside(words, beside, count, lane, value, power, cells, powers)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _add_beside(
+    words: Ints,
+    place: int,
+    target: int,
+    lane: int,
+    value: float,
+    power: int,
+    cells: Doubles,
+    powers: Codes,  # [1, cell]
+) -> int:
+    """Add a number to a cell, and to those of twins told from `place` on; return where they end."""
+    cells[target], powers[0, target] = add(cells[target], powers[0, target], value, power)
+    end = place + 1 + words[place]
+    for t in range(place + 1, end):
+        twin = words[t] + lane
+        cells[twin], powers[0, twin] = add(cells[twin], powers[0, twin], value, power)
+    return end
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
@@ -229,6 +255,7 @@ def _settle_plain(
     lanes, opening, sums = words[at + 3], words[at + 4], words[at + 5]
     others, trends, before = rows[0], rows[1], rows[2]
     factor = math.ldexp(1.0, int(events))
+    gain = factor - 1.0
     passed = False
     place = at + HEAD
     count, terms = words[place], words[place + 2]
@@ -243,7 +270,8 @@ def _settle_plain(
         source = words[t]
         for lane in range(lanes):
             others[lane] += cells[source + lane]
-    place += terms
+    beside = place + terms
+    place = beside + 1 + words[beside]
     for lane in range(lanes):
         trends[lane] = others[lane] + cells[count + lane]
     for _ in range(1, sums):
@@ -263,14 +291,26 @@ def _settle_plain(
                 before[lane] += cells[source + lane]
         place += terms
         for lane in range(lanes):
-            value = factor * (cells[target + lane] + before[lane]) - before[lane]
-            value += weight * trends[lane]
+            before[lane] = gain * (cells[target + lane] + before[lane]) + weight * trends[lane]
+            value = cells[target + lane] + before[lane]
             cells[target + lane] = value
             passed |= abs(value) >= THRESHOLD
+        twins = words[place]
+        for t in range(place + 1, place + 1 + twins):
+            for lane in range(lanes):
+                value = cells[words[t] + lane] + before[lane]
+                cells[words[t] + lane] = value
+                passed |= abs(value) >= THRESHOLD
+        place += 1 + twins
     for lane in range(lanes):
-        value = factor * trends[lane] - others[lane]
+        value = cells[count + lane] + gain * trends[lane]
         cells[count + lane] = value
         passed |= value >= THRESHOLD
+    for t in range(beside + 1, beside + 1 + words[beside]):
+        for lane in range(lanes):
+            value = cells[words[t] + lane] + gain * trends[lane]
+            cells[words[t] + lane] = value
+            passed |= value >= THRESHOLD
     return passed
 
 
@@ -297,8 +337,9 @@ def _settle(
 
     A holder is the words (first entry of its clock, of its mark, their width, windows side by side,
     first entry of its windows in `State.opened` or -1, sums, extremes, first word of those); then
-    for each sum (target, entry of the clock that tells its addend or -1, terms) and its terms, and
-    for each extreme (target, its stack or -1, compared) and what it is compared with.
+    for each sum (target, entry of the clock that tells its addend or -1, terms), its terms, and the
+    number of its twins' sums and these; and for each extreme (target, its stack or -1, compared),
+    what it is compared with, and its twins' likewise.
     """
     behind = 0
     passed = False

@@ -10,20 +10,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.model.expression import Expression
-from elsinore.plan.merged import Edge
 from elsinore.trends.arrays import NOTHING, ONE, VALUE
 from elsinore.trends.lazy.arrays import ADDEND_WIDTH, EVENTS, HEAD, PRESENT, SUM, Groups
 from elsinore.trends.lazy.cost import CoarseCost
 from elsinore.trends.lazy.groups import Group, groups_of
-from elsinore.trends.program import Layout, Sections, Update, ints, starts
+from elsinore.trends.program import Layout, Sections, Update, ints, read_by, starts
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A node in a group, and what each of the group's events does to it."""
+    """A node in a group, and what each of the group's events does to it and to its twins."""
 
     group: int
     update: Update
+    twins: tuple[Update, ...]
+
+    def beside(self, number: int) -> list[tuple[int, int]]:
+        """Return the sums of twins, as (node, sum), to which the same is added as to a sum."""
+        mine = (self.update.node, number)
+        return [
+            (twin.node, place)
+            for twin in self.twins
+            for place, part in enumerate(twin.sums)
+            if mine in part.sources
+        ]
+
+    def extremes_beside(self, number: int) -> list[tuple[int, int]]:
+        """Return the extremes of twins that are compared with the same as an extreme is."""
+        mine = (self.update.node, number)
+        return [
+            (twin.node, place)
+            for twin in self.twins
+            for place, part in enumerate(twin.extremes)
+            if mine in part.sources
+        ]
 
 
 class GroupLayout:
@@ -36,12 +56,21 @@ class GroupLayout:
             groups_of(layout.unit, layout.labels, layout.lanes) if share else []
         )
         group_of = {node: g for g, group in enumerate(self.groups) for node in group.nodes}
-        self._group_of = group_of
         self._holder_of = {node: h for h, node in enumerate(sorted(group_of))}
+        twins = {
+            node: beside
+            for group in self.groups
+            for node, beside in zip(group.nodes, group.twins, strict=True)
+        }
+        self._group_of = group_of | {
+            twin: group_of[node] for node, beside in twins.items() for twin in beside
+        }
         self._holders = [
-            Holder(group_of[node], layout.update(node, self._edges(node)))
+            Holder(group_of[node], self._update(node), tuple(map(self._update, twins[node])))
             for node in self._holder_of
         ]
+        for node, beside in twins.items():
+            self._holder_of |= dict.fromkeys(beside, self._holder_of[node])
         self._readers: dict[int, list[int]] = {}
         for holder in self._holders:
             for source, _ in holder.update.sums[0].sources:
@@ -54,9 +83,16 @@ class GroupLayout:
         self._fixed = self._fixed_arrays()
 
     def sections(
-        self, updates: Sequence[Update], type_name: str, true: frozenset[Expression]
+        self,
+        updates: Sequence[Update],
+        resets: Sequence[int],
+        type_name: str,
+        true: frozenset[Expression],
     ) -> Sections:
-        """Split what a class of events does: what is of no group, and each group's part."""
+        """Split what a class of events does: what is of no group, and each group's part.
+
+        A node that is emptied and changed is emptied first; one that is read, last.
+        """
         ticking: dict[int, list[Update]] = {}
         rest: list[Update] = []
         for update in updates:
@@ -66,15 +102,17 @@ class GroupLayout:
             else:
                 rest.append(update)
         touched: dict[int, set[int]] = {}
-        for update in updates:
-            read = [source for source, _ in update.sums[0].sources]
-            for node in (*read, update.node, *self._readers.get(update.node, ())):
-                group = self._group_of.get(node)
-                if group is not None and group not in ticking:
-                    touched.setdefault(group, set()).add(self._holder_of[node])
-        heard = {g for update in updates for g in self._heard.get(update.node, ())}
+        read = set().union(*(read_by(update) for update in updates))
+        changed = [*(update.node for update in updates), *resets]
+        readers = [reader for node in changed for reader in self._readers.get(node, ())]
+        for node in (*read, *changed, *readers):
+            group = self._group_of.get(node)
+            if group is not None and group not in ticking:
+                touched.setdefault(group, set()).add(self._holder_of[node])
+        heard = {g for node in changed for g in self._heard.get(node, ())}
         return Sections(
             parts=(tuple(rest), *(tuple(part) for part in ticking.values())),
+            resets=tuple((node, node in read) for node in resets),
             ticks=tuple(ticking),
             settled=tuple((group, tuple(sorted(held))) for group, held in touched.items()),
             breaks=tuple(sorted(g for g in heard if self.groups[g].label.type != type_name)),
@@ -97,11 +135,12 @@ class GroupLayout:
             broken=ints([group for sections in classes for group in sections.breaks]),
         )
 
-    def _edges(self, node: int) -> list[Edge]:
-        """Return the edges by which a group's events enter one of its nodes."""
+    def _update(self, node: int) -> Update:
+        """Return what a group's events do to one of its nodes, or to a twin."""
         group = self.groups[self._group_of[node]]
         entering = self._layout.merged.nodes[node].edges
-        return [edge for edge in entering if self._layout.labels.of(edge) == group.label]
+        edges = [edge for edge in entering if self._layout.labels.of(edge) == group.label]
+        return self._layout.update(node, edges)
 
     def _fixed_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what does not depend on the classes that have occurred."""
@@ -133,12 +172,15 @@ class GroupLayout:
         clocks, marks = starts(widths), starts([widths[group] for group in group_of])
         words: list[list[int]] = []
         place = 0
-        for update, group, mark in zip(held, group_of, marks.tolist(), strict=False):
+        for holder, mark in zip(self._holders, marks.tolist(), strict=False):
+            update, group = holder.update, holder.group
             sums: list[int] = []
             for number, part in enumerate(update.sums):
                 others = [source for source in part.sources if source[0] != update.node]
+                beside = holder.beside(number)
                 sums += [layout.cell_of(update.node, number), weight(update, number), len(others)]
                 sums += [layout.cell_of(*source) for source in others]
+                sums += [len(beside), *(layout.cell_of(*twin) for twin in beside)]
             extremes: list[int] = []
             for number, extreme in enumerate(update.extremes):
                 compared = [source for source in extreme.sources if source[0] != update.node]
@@ -149,7 +191,8 @@ class GroupLayout:
                 ]
                 for source in compared:
                     told += [layout.extreme_of(*source), layout.cell_of(source[0], 0)]
-                extremes += told
+                twins = holder.extremes_beside(number)
+                extremes += [*told, len(twins), *(layout.extreme_of(*twin) for twin in twins)]
             kind = layout.kind_of[update.node]
             opening = layout.opening[kind] if update.start else -1
             head = [int(clocks[group]), mark, widths[group], layout.overlaps[kind], opening]
@@ -157,7 +200,13 @@ class GroupLayout:
             words.append([*head, *sums, *extremes])
             place += len(words[-1])
         cells = [
-            [layout.lanes[held[h].node] * (len(held[h].sums) + len(held[h].extremes)) for h in one]
+            [
+                sum(
+                    layout.lanes[update.node] * (len(update.sums) + len(update.extremes))
+                    for update in (self._holders[h].update, *self._holders[h].twins)
+                )
+                for h in one
+            ]
             for one in members
         ]
         kinds = [layout.kind_of[update.node] for update in held]
