@@ -108,7 +108,8 @@ def test_fine_granularity_keeps_every_event(text: str, path: Path, why: str) -> 
     [
         ("SEQ(A, B+)", Path.COARSE),
         ("SEQ(A, B+) WHERE B[i].v < B[i-1].v", Path.SETS),
-        ("SEQ(A, NOT N, B)", Path.SETS),
+        ("SEQ(A, NOT N, B)", Path.COARSE),
+        ("SEQ(A, NOT SEQ(M, N), B)", Path.SETS),
         ("A AND B", Path.SETS),
         ("SEQ(A, B) STRATEGY CONTIGUOUS", Path.SETS),
     ],

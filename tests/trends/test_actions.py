@@ -13,7 +13,7 @@ from elsinore.plan import plan
 from elsinore.plan.panes import can_be_cut
 from elsinore.trends.actions import Fold, PaneActions, pane_of
 from elsinore.trends.reference import ReferenceEvent
-from support.trends import event_streams, trend_workloads
+from support.trends import Feature, event_streams, trend_workloads
 from support.units import UnitInput
 from trends.test_against_reference import check_units
 
@@ -49,7 +49,7 @@ def folded(given_unit: UnitInput) -> list[pa.RecordBatch]:
 
 
 @often
-@given(trend_workloads(), event_streams())
+@given(trend_workloads() | trend_workloads(features=(Feature.NEGATION,)), event_streams())
 def test_folded_panes_give_what_every_trend_built_gives(
     workload: Workload, events: list[ReferenceEvent]
 ) -> None:

@@ -17,7 +17,7 @@ SHARED = RISING.format("q1", "A", "") + RISING.format("q2", "C", " AND b.v < 0.5
 PATHS = {
     Path.SHARED: SHARED,
     Path.GRAPH: "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, NOT SEQ(C c, A d), B+ b);",
-    Path.SETS: "EXACT; QUERY q RETURN COUNT(*) PATTERN SEQ(A a, NOT C c, B+ b);",
+    Path.SETS: "EXACT; QUERY q RETURN COUNT(*) PATTERN SEQ(A a, NOT SEQ(C c, A d), B+ b);",
 }
 
 

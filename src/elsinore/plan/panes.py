@@ -42,8 +42,6 @@ def can_be_cut(unit: Unit) -> str | None:
         return "its events are kept one by one, and trends reach over panes by single events"
     if unit.exact:
         return "it computes with integers of any size"
-    if any(node.resets for node in unit.merged.nodes):
-        return "what NOT forbids in one pane undoes what came in another"
     if len(unit.merged.nodes) > NODE_LIMIT:
         return f"its template has more than {NODE_LIMIT} states"
     return None

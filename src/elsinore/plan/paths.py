@@ -78,7 +78,7 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
         else:
             guard = shared
     guarded = guarded_template(query)
-    if guarded.negatives and summed and _only_not(query) and not exact:
+    if guarded.negatives and summed and _only_not(query):
         kept = accumulated(guarded)
         if isinstance(kept, Template):
             why = "sums per state, emptied by the events that NOT forbids: it looks at no other"

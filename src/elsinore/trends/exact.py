@@ -39,13 +39,15 @@ class OpenWindow:
 class KeyState:
     """What is known of one key.
 
-    Windows are found by kind and index; `pending` are the additions of the present moment.
+    Windows are found by kind and index; `pending` are the additions of the present moment, and
+    `emptied` the nodes that it empties before.
     """
 
     group: int
     time: int
     windows: dict[tuple[int, int], OpenWindow] = field(default_factory=dict)
     pending: list[tuple[tuple[int, int], OpenWindow]] = field(default_factory=list)
+    emptied: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -69,7 +71,14 @@ class ExactTrends:
         self._one_slot = one_slot
         self._ordered = ordered
         self._layout = Layout(unit)
-        self._updates: dict[int, list[Update]] = {}
+        nodes = unit.merged.nodes
+        self._seeds = {
+            kind: [
+                n for n, node in enumerate(nodes) if node.seed and self._layout.kind_of[n] == kind
+            ]
+            for kind in range(len(self._layout.windows))
+        }
+        self._effects: dict[int, tuple[list[Update], list[int]]] = {}
         self._keys: dict[int, KeyState] = {}
         self._totals: dict[tuple[int, int, int], Total] = {}
 
@@ -89,8 +98,8 @@ class ExactTrends:
         self.statistics.events += batch.num_rows
         group = -1
         for row, (key, group, time, code) in enumerate(zip(*columns, strict=True)):
-            updates = self._updates_of(code) if code >= 0 else []
-            if not updates:
+            updates, resets = self._effects_of(code) if code >= 0 else ([], [])
+            if not updates and not resets:
                 continue
             self.statistics.matched += 1
             state = self._keys.get(key)
@@ -109,6 +118,10 @@ class ExactTrends:
                 state.time = time
             values = [_number(column[row]) for column in summed]
             ranks = [column[row] for column in ranked]
+            for node in resets:
+                if self.unit.merged.nodes[node].seed:
+                    self._open(state, self._layout.kind_of[node], time)
+            state.emptied.update(resets)
             for update in updates:
                 self._apply(state, update, time, values, ranks)
         if self._one_slot:
@@ -137,6 +150,7 @@ class ExactTrends:
                     state.time,
                     [_told(found, window) for found, window in state.windows.items()],
                     [_told(found, added) for found, added in state.pending],
+                    sorted(state.emptied),
                 ]
                 for key, state in self._keys.items()
             ],
@@ -162,9 +176,9 @@ class ExactTrends:
         operator = cls(unit, one_slot=one_slot, ordered=ordered)
         for name, value in zip(_STATISTICS, told["statistics"], strict=True):
             setattr(operator.statistics, name, value)
-        for key, group, time, windows, pending in told["keys"]:
+        for key, group, time, windows, pending, emptied in told["keys"]:
             operator._keys[key] = KeyState(
-                group, time, dict(map(_heard, windows)), list(map(_heard, pending))
+                group, time, dict(map(_heard, windows)), list(map(_heard, pending)), set(emptied)
             )
         for query, group, index, cells, extremes in told["totals"]:
             operator._totals[query, group, index] = Total(
@@ -172,12 +186,26 @@ class ExactTrends:
             )
         return operator
 
-    def _updates_of(self, code: int) -> list[Update]:
-        if code not in self._updates:
-            type_name, true = self.unit.classes.decode(code)
-            self._updates[code] = self._layout.updates(type_name, true)
+    def _effects_of(self, code: int) -> tuple[list[Update], list[int]]:
+        """Return what a class of events does to nodes, and which nodes it empties."""
+        if code not in self._effects:
+            told = self.unit.classes.decode(code)
+            self._effects[code] = self._layout.updates(*told), self._layout.resets(*told)
             self.statistics.classes += 1
-        return self._updates[code]
+        return self._effects[code]
+
+    def _windows(self, kind: int, time: int) -> range:
+        """Return the indices of all windows of a kind that hold a time."""
+        window = self._layout.windows[kind]
+        first, last = (0, 0) if window is None else (window.first(time), window.last(time))
+        return range(first, last + 1)
+
+    def _open(self, state: KeyState, kind: int, time: int) -> None:
+        """Open all windows of a kind that hold a time."""
+        for index in self._windows(kind, time):
+            if (kind, index) not in state.windows:
+                cells: dict[Place, Number] = {(seed, 0): 1 for seed in self._seeds[kind]}
+                state.windows[kind, index] = OpenWindow(cells)
 
     def _apply(
         self,
@@ -189,14 +217,11 @@ class ExactTrends:
     ) -> None:
         """Work out what an event adds to one node, in each window open at `time`."""
         kind = self._layout.kind_of[update.node]
-        window = self._layout.windows[kind]
-        first, last = (0, 0) if window is None else (window.first(time), window.last(time))
-        for index in range(first, last + 1):
-            if update.start:
-                place = state.windows.setdefault((kind, index), OpenWindow())
-            elif (kind, index) in state.windows:
-                place = state.windows[kind, index]
-            else:
+        if update.start or self._seeds[kind]:
+            self._open(state, kind, time)
+        for index in self._windows(kind, time):
+            place = state.windows.get((kind, index))
+            if place is None:
                 continue
             trends = int(update.start) + _add_up(place, update.sums[0].sources)
             if not trends:
@@ -304,6 +329,12 @@ def _heard(told: list[Any]) -> tuple[tuple[int, int], OpenWindow]:
 
 def _settle(state: KeyState) -> None:
     """Let the additions of a moment that is over take effect."""
+    if state.emptied:
+        for window in state.windows.values():
+            for numbers in (window.cells, window.extremes):
+                for place in [place for place in numbers if place[0] in state.emptied]:
+                    del numbers[place]
+        state.emptied.clear()
     for found, added in state.pending:
         window = state.windows[found]
         for place, number in added.cells.items():

@@ -99,8 +99,14 @@ class ActionShape:
         powers = np.zeros(cells.shape, dtype=np.int32)
         return cells, powers, np.full((panes, self.rows, self.extremes), FOREVER)
 
-    def steps(self, classes: Sequence[Sequence[Update]]) -> Steps:
-        """Return what classes of events do, as the kernel reads it."""
+    @property
+    def seeds(self) -> NDArray[np.int64]:
+        """The cells that hold one empty trend when a window begins."""
+        nodes = self.unit.merged.nodes
+        return self.first_cell[[number for number, node in enumerate(nodes) if node.seed]]
+
+    def steps(self, classes: Sequence[Sequence[Update]], resets: Sequence[Sequence[int]]) -> Steps:
+        """Return what classes of events do, as the kernel reads it; resets: nodes they empty."""
         flat = [update for updates in classes for update in updates]
         sums = [(update, number) for update in flat for number in range(len(update.sums))]
         terms = [source for update, number in sums for source in update.sums[number].sources]
@@ -108,6 +114,10 @@ class ActionShape:
         compared = [source for u, number in extremes for source in u.extremes[number].sources]
         cell, extreme = self.first_cell, self.first_extreme
         return Steps(
+            resets=_starts([len(emptied) for emptied in resets]),
+            emptied=_codes([node for emptied in resets for node in emptied]),
+            first_cell=self.first_cell,
+            first_extreme=self.first_extreme,
             updates=_starts([len(updates) for updates in classes]),
             start=np.array([update.start for update in flat], dtype=np.uint8),
             node=_codes([update.node for update in flat]),
@@ -152,11 +162,11 @@ class PaneActions:
         codes = batch.column("class").to_numpy()
         kinds, places = np.unique(codes, return_inverse=True)
         classes = places.astype(np.int32)
-        updates: list[Sequence[Update]] = [
-            self._layout.updates(*unit.classes.decode(code)) if code >= 0 else ()
-            for code in kinds.tolist()
-        ]
-        steps = self.shape.steps(updates)
+        told = [unit.classes.decode(code) if code >= 0 else None for code in kinds.tolist()]
+        steps = self.shape.steps(
+            [() if one is None else self._layout.updates(*one) for one in told],
+            [() if one is None else self._layout.resets(*one) for one in told],
+        )
         values, present = matrix(batch, "sum:", unit.summed, np.float64)
         orders, ordered = matrix(batch, "rank:", unit.ranked, np.int64)
         times = np.ascontiguousarray(batch.column("time").to_numpy(), dtype=np.int64)

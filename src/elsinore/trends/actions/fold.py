@@ -38,6 +38,7 @@ class Fold:
         for window in self.shape.unit.merged.windows:
             indices, first, last = _windows(window, panes)
             states = np.zeros((len(indices), self.shape.cells))
+            states[:, self.shape.seeds] = 1.0
             state_powers = np.zeros(states.shape, dtype=np.int32)
             least = np.full((len(indices), self.shape.extremes), FOREVER)
             fold(

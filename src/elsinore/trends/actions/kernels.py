@@ -30,6 +30,10 @@ Flags = NDArray[np.uint8]
 class Steps(NamedTuple):
     """What each class of events does; runs are given by where they begin, as in `Program`."""
 
+    resets: Ints  # [class + 1] -> resets
+    emptied: Codes  # [reset] -> the node it empties
+    first_cell: Ints  # [node + 1] -> cells
+    first_extreme: Ints  # [node + 1] -> extremes
     updates: Ints  # [class + 1] -> updates
     start: Flags  # [update] -> whether a trend may start there
     node: Codes  # [update] -> the node
@@ -74,7 +78,8 @@ def act(
 ) -> None:
     """Make a pane's action of the identity: `cells`, `powers`, `extremes`, by row.
 
-    Events of one moment read what was there before it: what they add waits until the moment ends.
+    Events of one moment read what was there before it: what they add waits until the moment ends,
+    and so do resets, which come before.
     """
     rows = cells.shape[0]
     added = np.zeros_like(cells)
@@ -134,6 +139,15 @@ def act(
                     least[row, target] = min(least[row, target], best)
         if event + 1 < end and by_time and times[event + 1] == times[event]:
             continue
+        for later in range(first, event + 1):
+            kind = classes[later]
+            for reset in range(steps.resets[kind], steps.resets[kind + 1]):
+                node = steps.emptied[reset]
+                one, after = steps.first_cell[node], steps.first_cell[node + 1]
+                cells[:, one:after] = 0.0
+                powers[:, one:after] = 0
+                one, after = steps.first_extreme[node], steps.first_extreme[node + 1]
+                extremes[:, one:after] = FOREVER
         for later in range(first, event + 1):
             kind = classes[later]
             for update in range(steps.updates[kind], steps.updates[kind + 1]):
