@@ -51,7 +51,7 @@ CASES = [
     ),
     ("SEQ(A a+, A b+) WHERE a[i].v < a[i-1].v", Path.GRAPH, "ambiguous"),
     ("SEQ(A a, A b+) WHERE b[i].v < b[i-1].v", Path.GRAPH, "A events follow A events"),
-    ("SEQ(A, NOT N, B)", Path.COARSE, "emptied by the events that NOT forbids"),
+    ("SEQ(A, NOT N, B)", Path.COARSE, "emptied by what NOT forbids"),
     ("SEQ(NOT N, A+, NOT (M OR N n)) WHERE M.v > 3", Path.COARSE, "emptied"),
     ("SEQ(A, NOT SEQ(M, N), B)", Path.GRAPH, "NOT is about more than single events"),
     ("SEQ(A, NOT SEQ(NOT M, N), B)", Path.GRAPH, "NOT is about more than single events"),

@@ -48,6 +48,7 @@ def cases() -> list[Case]:
     @given(
         trend_cases(exact=None)
         | trend_cases(exact=None, features=(Feature.ADJACENT,))
+        | trend_cases(exact=None, features=(Feature.NEGATION,))
         | trend_cases(exact=None, features=tuple(Feature))
     )
     def draw(case: Case) -> None:

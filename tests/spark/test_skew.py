@@ -25,6 +25,8 @@ from elsinore.spark.skew import Cut, cores_of, find_cut, is_cut, pays
 WINDOWED = """QUERY q RETURN g, COUNT(*), SUM(B.v), AVG(B.w), MIN(A.v), MAX(B.w), LOG2(COUNT(*))
     PATTERN SEQ(A, B+, C) WHERE A.v != 1 GROUP BY g WITHIN 20 seconds SLIDE 5 seconds;
     QUERY long RETURN g, COUNT(*), COUNT(B) PATTERN (SEQ(A, B+))+ GROUP BY g WITHIN 1 minute;"""
+GUARDED = """QUERY q RETURN g, COUNT(*), SUM(B.v), MIN(B.w) PATTERN SEQ(NOT C c, A, B+, NOT C n)
+    WHERE c.v > 2 AND n.v > 1 GROUP BY g WITHIN 20 seconds SLIDE 5 seconds;"""
 ENDLESS = "QUERY q RETURN COUNT(*), MAX(B.w) PATTERN SEQ(A, B+) GROUP BY g;"
 KEYED = "QUERY q RETURN g, COUNT(*), SUM(B.v) PATTERN SEQ(A, B+) WHERE [k] GROUP BY g WITHIN 9;"
 ODD = "QUERY q RETURN g, COUNT(*), MIN(B.v) PATTERN SEQ(A, B+) GROUP BY g WITHIN 97 seconds;"
@@ -54,7 +56,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("always")
-@pytest.mark.parametrize("text", [WINDOWED, ENDLESS, KEYED, ODD, ONE])
+@pytest.mark.parametrize("text", [WINDOWED, GUARDED, ENDLESS, KEYED, ODD, ONE])
 @pytest.mark.parametrize("order", [(), ("v",)], ids=["moments", "ordered"])
 def test_cut_keys_give_the_same_results(
     spark: SparkSession, text: str, order: tuple[str, ...]

@@ -81,7 +81,7 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     if guarded.negatives and summed and _only_not(query):
         kept = accumulated(guarded)
         if isinstance(kept, Template):
-            why = "sums per state, emptied by the events that NOT forbids: it looks at no other"
+            why = "sums per state, emptied by what NOT forbids: it is about single events"
             return Routed(Path.COARSE, why, kept)
         guard = kept
     if exact:
