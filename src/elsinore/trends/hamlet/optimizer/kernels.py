@@ -201,7 +201,6 @@ def decide(
     words = program.sets[number + 1].words - program.sets[number].words
     groups = program.sets[number + 1].groups - program.sets[number].groups
     weight = work.weight[program.sets[number].groups : program.sets[number + 1].groups]
-    graph = graph_of(program, graphs, number)
     ones = ~np.uint64(0)
     size = high - low
     b = np.float64(size)
@@ -211,6 +210,7 @@ def decide(
     standing = 0
     if not plain:
         depth *= 1.0 + math.log2(max(n, 2.0))
+        graph = graph_of(program, graphs, number)
         for j in range(graph.info[COLUMNS]):
             if graph.holder[j] == SNAPSHOT:
                 standing += 1
