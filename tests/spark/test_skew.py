@@ -135,7 +135,10 @@ def test_a_small_key_is_not_cut_whatever_its_share(spark: SparkSession) -> None:
     assert find_cut(unit, prepare(unit, Events(frame, options)), options.skew_events) is None
 
 
-def test_a_key_is_not_cut_into_more_panes_than_pay(spark: SparkSession) -> None:
+def test_a_key_is_not_cut_into_more_panes_than_pay(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(skew, "cores_of", lambda _: 4)
     options = RunOptions(skew_events=100)
     unit = plan(parse_workload(ONE)).units[0]
 
@@ -145,6 +148,19 @@ def test_a_key_is_not_cut_into_more_panes_than_pay(spark: SparkSession) -> None:
 
     assert found(600) is None
     assert found(12_000) is not None
+
+
+def test_keys_are_not_counted_where_cutting_them_could_not_pay(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+    monkeypatch.setattr(skew, "_largest", lambda *given: looked.append(given[-1]) or (0, []))
+    frame = spark.createDataFrame(events().to_pandas())
+    unit = plan(parse_workload(ONE)).units[0]
+    for cores, counted in ((2, []), (8, [100])):
+        monkeypatch.setattr(skew, "cores_of", lambda _, cores=cores: cores)
+        assert find_cut(unit, prepare(unit, Events(frame, RunOptions())), 100) is None
+        assert looked == counted
 
 
 def test_what_pays_depends_on_events_per_pane_and_on_the_size_of_an_action() -> None:

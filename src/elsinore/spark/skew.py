@@ -34,10 +34,15 @@ MOST_KEYS = 64  # keys that are cut; where more are as large, they fill the core
 SAMPLE = 0.02  # the share of events that are counted
 SURELY = 100  # counted events from which a share is trusted
 PANES_PER_CORE = 8
+MANY = 10**9  # events, if all were of one key, with which it must pay for keys to be counted
 MOST_CORES = 1 << 16  # rows from whose partitions cores are counted
 
-# What work costs one core, in microseconds; measured, and rough: only their ratios decide.
-EVENT = 1.5  # an event's way through the shuffle and the sort into Python
+# What work costs, in microseconds; measured, and rough: only their ratios decide. A task's way into
+# Python keeps more than one core busy, so an event of a whole key costs less time than work.
+EVENT = 1.8  # time for an event of a whole key, through the shuffle and the sort into Python
+SPREAD = 2.2  # work for an event where all cores are busy with others
+COUNTING = 0.5  # work to look for large keys, for each event
+SCANNING = 0.65  # work to read an event once more: those that are cut apart from the others
 UPDATE = 0.1  # an event's part in the sums of one window, or of one row of an action
 ACTION = 40.0  # beginning a pane's action and handing it on
 READING = 10.0  # reading an action again
@@ -70,12 +75,12 @@ def find_cut(unit: Unit, frame: DataFrame, least: int) -> Cut | None:
 
     `frame` is what travels to the operator. A key is cut where it holds at least `least` events
     (0: none is), more than a core's fair share of all, and where that is expected to pay
-    (`pays`). Costs a count of a sample of the keys.
+    (`pays`). Costs a count of a sample of the keys, if it could pay at all.
     """
     if least < 1 or can_be_cut(unit) is not None:
         return None
     cores = cores_of(frame.sparkSession)
-    if cores < 2:
+    if cores < 2 or not pays(unit, MANY, MANY, cores, cores):
         return None
     share = SAMPLE if least * SAMPLE >= SURELY else 1.0
     total, rows = _largest(unit, frame, share, least)
@@ -99,26 +104,28 @@ def find_cut(unit: Unit, frame: DataFrame, least: int) -> Cut | None:
 def pays(unit: Unit, events: float, total: float, panes: int, cores: int) -> bool:
     """Return whether a key with `events` of `total` events is done sooner in so many panes.
 
-    A key that is whole keeps one core busy. Cut, it is spread over all cores with the others; but
-    an event then acts on a row of the pane's action per node in place of the windows that are open,
-    each action costs something however few its events, and one core must read a key's actions and
-    let each act on every window that holds the pane. Where few events come within a pane, that is
-    far more work than the events are. So, with R rows, W open windows, S sums and N nodes,
+    A key that is whole is one task's work. Cut, it is spread over all cores with the others; but
+    large keys must be found first, what is cut is read apart from what is not, and an event then
+    acts on a row of the pane's action per node in place of the windows that are open; each action
+    costs something however few its events, and one core must read a key's actions and let each act
+    on every window that holds the pane. Where few events come within a pane, that is far more work
+    than the events are. So, with R rows, W open windows, S sums and N nodes,
 
         whole = events*(EVENT + W*UPDATE)
-        cut   = ((total - events)*(EVENT + W*UPDATE) + events*(EVENT + R*UPDATE) + panes*ACTION)
-                / cores + panes*(READING + W*(APPLYING + S*N*TERM))
+        cut   = (total*(COUNTING + SCANNING + SPREAD) + (total - events)*W*UPDATE
+                 + events*R*UPDATE + panes*ACTION) / cores
+                + panes*(READING + W*(APPLYING + S*N*TERM))
     """
     shape = ActionShape(unit)
     open_windows = sum(1 if w is None else w.overlap for w in unit.merged.windows)
     sums = shape.cells + shape.extremes
     panes = min(panes, math.ceil(events))
-    an_event = EVENT + open_windows * UPDATE
-    spread = (total - events) * an_event + panes * ACTION
-    spread += events * (EVENT + shape.rows * UPDATE)
+    spread = total * (COUNTING + SCANNING + SPREAD) + panes * ACTION
+    spread += ((total - events) * open_windows + events * shape.rows) * UPDATE
     applying = APPLYING + sums * len(unit.merged.nodes) * TERM
     folding = panes * (READING + open_windows * applying)
-    return WORTH * (spread / cores + folding) < events * an_event
+    whole = events * (EVENT + open_windows * UPDATE)
+    return WORTH * (spread / cores + folding) < whole
 
 
 def _largest(unit: Unit, frame: DataFrame, share: float, least: int) -> tuple[int, list[Row]]:
