@@ -26,6 +26,7 @@ from elsinore.plan.template import Adjacent, Template, Transition, template
 
 STATE_LIMIT = 62  # states of a guarded template that fit a word of bits
 
+_NEGATION = "NOT looks at what lies between events"
 _TURNED = {
     Operator.LT: Operator.GT,
     Operator.LE: Operator.GE,
@@ -58,7 +59,8 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
 
     Raises QuerySemanticError where `template` or `guarded_template` does.
     """
-    guard = _guard(query)
+    guards = _guards(query)
+    guard = guards[0] if guards else None
     between = [predicate for predicate in query.where if not is_local(predicate)]
     summed = not between and (exact or granularity is Granularity.AUTO)
     if guard is None and summed:
@@ -78,7 +80,7 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
         else:
             guard = shared
     guarded = guarded_template(query)
-    if guarded.negatives and summed and _only_not(query):
+    if guards == [_NEGATION] and summed:
         kept = accumulated(guarded)
         if isinstance(kept, Template):
             why = "sums per state, emptied by what NOT forbids: it is about single events"
@@ -96,22 +98,17 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     return Routed(Path.GRAPH, f"its own graph of events: {guard}", guarded)
 
 
-def _only_not(query: Query) -> bool:
-    """Return whether NOT is all that asks for a graph."""
-    joined = any(isinstance(node, pt.Conjunction) for node in pt.walk(query.pattern))
-    return query.strategy is Strategy.ANY and not joined
-
-
-def _guard(query: Query) -> str | None:
-    """Return what in a query's clauses asks for a graph of its own, if anything does."""
+def _guards(query: Query) -> list[str]:
+    """Return what in a query's clauses asks for a graph of its own."""
+    found: dict[str, None] = {}
     for node in pt.walk(query.pattern):
         if isinstance(node, pt.Negation):
-            return "NOT looks at what lies between events"
+            found[_NEGATION] = None
         if isinstance(node, pt.Conjunction):
-            return "AND counts pairs of trends"
+            found["AND counts pairs of trends"] = None
     if query.strategy is not Strategy.ANY:
-        return f"{query.strategy.value} looks at what is skipped"
-    return None
+        found[f"{query.strategy.value} looks at what is skipped"] = None
+    return list(found)
 
 
 def _with_adjacent(query: Query, between: list[Expression]) -> Template | str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 from elsinore.errors import QueryError, Span, UnsupportedError, raise_errors
@@ -13,6 +12,7 @@ from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query, Workload
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.classes import Classes, classes_of
+from elsinore.plan.fingerprint import fingerprint
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import MergedTemplate, merge_templates
 from elsinore.plan.modes import Granularity
@@ -99,8 +99,7 @@ class Unit:
     @property
     def fingerprint(self) -> str:
         """A digest that two units share only if their states mean the same."""
-        told = repr((self.members, self.group_by, self.equivalence, self.required))
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        return fingerprint((self.members, self.group_by, self.equivalence, self.required))
 
 
 @dataclass(frozen=True, slots=True)

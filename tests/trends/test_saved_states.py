@@ -1,0 +1,71 @@
+"""A state saved in one process is one in every other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from elsinore.language import parse_workload
+from elsinore.plan import Unit, plan
+from elsinore.trends.operators import load_operator, operator_of
+from support.units import unit_inputs
+
+WORKLOADS = {
+    "sums per state": "SEQ(A a, NOT A n, B b+) WHERE b.v > 1 AND b.w < 9 AND a.v > 0 AND n.v < 1",
+    "shared graph": "SEQ(A a, B b+) WHERE b[i].v >= b[i-1].w AND b.v > 1 AND b.w < 9 AND a.v > 0",
+    "own graph": "SEQ(A a, B b+) WHERE b[i].v != b[i-1].w AND a.v < b[i].w AND b.v > 1 AND b.w < 9",
+}
+EVENTS = pa.table(
+    {
+        "type": list("ABBABB") * 3,
+        "time": range(18),
+        "v": [1, 2, 3, 5, 4, 3] * 3,
+        "w": [3, 1, 2, 2, 1, 5] * 3,
+    }
+)
+HALF = len(EVENTS) // 2
+
+
+def batch_of(pattern: str) -> tuple[Unit, pa.RecordBatch]:
+    ready = plan(parse_workload(f"QUERY q RETURN COUNT(*), SUM(b.v) PATTERN {pattern};"))
+    (given,) = unit_inputs(ready, EVENTS, exact=False)
+    return given.unit, given.batch
+
+
+def save_halves(folder: str) -> None:
+    """Work on the first half of the events by each workload, and save the operators."""
+    for name, pattern in WORKLOADS.items():
+        unit, batch = batch_of(pattern)
+        operator = operator_of(unit)
+        operator.process(batch.slice(0, HALF))
+        Path(folder, name).write_bytes(operator.save())
+
+
+@pytest.fixture(scope="module", params=["1", "2"])
+def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of states that another process saved, in which sets have another order."""
+    folder = tmp_path_factory.mktemp("saved")
+    call = f"from trends.test_saved_states import save_halves; save_halves({str(folder)!r})"
+    environment = os.environ | {
+        "PYTHONHASHSEED": request.param,
+        "PYTHONPATH": os.pathsep.join(["tests", "src"]),
+    }
+    subprocess.run([sys.executable, "-c", call], env=environment, check=True)
+    return folder
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_run_may_go_on_in_another_process(name: str, saved: Path) -> None:
+    unit, batch = batch_of(WORKLOADS[name])
+    whole = operator_of(unit)
+    whole.process(batch)
+    expected = whole.close().to_pydict()
+    assert expected["query"]
+    operator = load_operator(unit, (saved / name).read_bytes())
+    operator.process(batch.slice(HALF))
+    assert operator.close().to_pydict() == expected
