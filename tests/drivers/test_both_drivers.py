@@ -195,6 +195,28 @@ def test_local_predicates_of_all_kinds_select_events(run: Run) -> None:
         assert [row["count(*)"] for row in rows] == [float(trends)], predicate
 
 
+def test_constants_may_be_of_any_size(run: Run) -> None:
+    table = stream("AAA", v=[1, 2**63 - 1, -(2**63)], w=[1.0, 1e19, -1e19])
+    huge, beyond = 10**20, "1" + "0" * 400
+    counts = {
+        f"a.v < {huge}": 7,
+        f"a.v < {beyond} AND a.w > -{beyond}": 7,
+        f"a.v >= {2**63 - 1} AND a.v < {2**63}": 1,
+        f"a.v < -{2**63 - 1}": 1,
+        f"a.v IN (1, {huge})": 1,
+        f"a.v NOT IN ({huge}, {beyond})": 7,
+        f"a.v + {huge} > {huge}": 3,
+        f"a.w > {2**63} AND a.w < {huge}": 1,
+        "a.v > 0.5": 3,
+        "a.v / 2 > 1 OR a.v % 1.5 = 1": 3,
+    }
+    for predicate, trends in counts.items():
+        rows = run(f"RETURN COUNT(*) PATTERN A a+ WHERE {predicate}", table)
+        assert [row["count(*)"] for row in rows] == [float(trends)], predicate
+    rows = run(f"RETURN COUNT(*) PATTERN A a+ WHERE a[i].v > a[i-1].v + {huge}", table)
+    assert [row["count(*)"] for row in rows] == [3.0]
+
+
 def test_an_ambiguous_pattern_counts_each_trend_once(run: Run) -> None:
     rows = run("RETURN COUNT(*), SUM(A.v) PATTERN SEQ(A a+, A b+)", stream("AAA", v=[1, 2, 3]))
     assert [(row["count(*)"], row["sum(A.v)"]) for row in rows] == [(4.0, 18.0)]

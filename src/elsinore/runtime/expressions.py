@@ -23,6 +23,7 @@ from elsinore.model.expression import (
     Not,
     Operator,
 )
+from elsinore.numeric.constants import held
 
 Columns = Mapping[str, pa.Array]
 
@@ -62,7 +63,7 @@ def evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
 def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
     match expression:
         case Literal(value):
-            return pa.scalar(value)
+            return pa.scalar(held(value))
         case Attribute(_, str(name)):
             return values(columns[name])
         case Not(operand):
@@ -113,7 +114,10 @@ def _truth(value: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
 def _alike(
     one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
 ) -> tuple[pa.Array | pa.Scalar, pa.Array | pa.Scalar]:
-    """Read a text constant as a time where it meets a time; give untyped nulls a type."""
+    """Read a text constant as a time where it meets a time; give untyped nulls a type.
+
+    A whole number that meets a double is taken as the nearest one.
+    """
     if pa.types.is_null(one.type):
         one = one.cast(other.type)
     if pa.types.is_null(other.type):
@@ -122,7 +126,16 @@ def _alike(
         one = one.cast(other.type)
     elif _is_text(other) and pa.types.is_temporal(one.type):
         other = other.cast(one.type)
+    if pa.types.is_integer(one.type) and pa.types.is_floating(other.type):
+        one = _nearest(one)
+    elif pa.types.is_floating(one.type) and pa.types.is_integer(other.type):
+        other = _nearest(other)
     return one, other
+
+
+def _nearest(value: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
+    """Return numbers as the doubles nearest to them."""
+    return pc.cast(value, pa.float64(), safe=False)
 
 
 def _is_text(value: pa.Array | pa.Scalar) -> bool:
@@ -135,7 +148,7 @@ def _divide(
     """Return quotient (of doubles) or remainder (with the dividend's sign); null for /0."""
     whole = pa.types.is_integer(one.type) and pa.types.is_integer(other.type)
     if operator is Operator.DIV or not whole:
-        one, other = one.cast(pa.float64()), other.cast(pa.float64())
+        one, other = _nearest(one), _nearest(other)
     other = pc.if_else(pc.equal(other, 0), pa.scalar(None, other.type), other)
     quotient = pc.divide(one, other)
     if operator is Operator.DIV:
@@ -151,7 +164,7 @@ def _in_list(
     known = [choice for choice in choices if choice is not None]
     found: pa.Array | pa.Scalar = pa.scalar(False)
     for choice in known:
-        one, other = _alike(value, pa.scalar(choice))
+        one, other = _alike(value, pa.scalar(held(choice)))
         found = pc.or_kleene(found, pc.equal(one, other))
     if len(known) < len(choices):
         found = pc.or_kleene(found, pa.scalar(None, pa.bool_()))

@@ -22,6 +22,7 @@ from elsinore.model.expression import (
     Not,
     Operator,
 )
+from elsinore.numeric.constants import held
 
 
 class Columns:
@@ -44,7 +45,7 @@ class Columns:
         """Return an expression over one event as a column."""
         match expression:
             case Literal(value):
-                return F.lit(value)
+                return F.lit(held(value))
             case Attribute(_, str(name)):
                 return self.value(name)
             case Not(operand):
@@ -66,7 +67,7 @@ class Columns:
         value = self.evaluate(operand)
         found: Column = F.lit(False)
         for choice in choices:
-            found = found | (value == F.lit(choice.value))
+            found = found | (value == F.lit(held(choice.value)))
         return found
 
 
