@@ -148,6 +148,33 @@ def test_what_not_forbids_undoes_what_ended_before_it() -> None:
         assert row["sum(b.w)"] == 9.0 * 12 + 3.0 * 16 + 4.0 * 16
 
 
+def test_a_state_to_whose_sums_other_events_add_is_brought_up_to_date_by_itself() -> None:
+    returns = "COUNT(*), COUNT(b), SUM(b.w), MIN(b.v), COUNT(y), SUM(y.w), MAX(y.v)"
+    text = f"""
+        QUERY one RETURN {returns} PATTERN SEQ(A x, B b*, B y) WITHIN 10 seconds SLIDE 5 seconds;
+        QUERY two RETURN {returns} PATTERN SEQ(A x, B b*, B y, NOT N) WITHIN 20 seconds;
+        QUERY three RETURN COUNT(*) PATTERN SEQ(A x, B b+) WITHIN 20 seconds;
+    """
+    unit = given(text, "ABBNBBBABBB", [0.0, -5.0, 7.0, 7.0, 0.0, 3.0, 4.0, 9.0, 1.0, 2.0, 6.0])
+    expected, _ = run(unit, Sharing.NEVER)
+    assert expected["one"][1]["count(b)"] != expected["one"][1]["count(y)"]
+    for sharing in (Sharing.ALWAYS, Sharing.DYNAMIC):
+        assert_alike(run(unit, sharing)[0], expected)
+
+
+@pytest.mark.parametrize("sharing", list(Sharing))
+def test_a_number_that_a_burst_makes_huge_may_grow_a_little_more(sharing: Sharing) -> None:
+    text = """
+        QUERY p RETURN LOG2(COUNT(*)) AS log PATTERN SEQ(A x, B b+, E e);
+        QUERY q RETURN LOG2(COUNT(*)) AS log PATTERN SEQ(A x, B b+);
+        QUERY r RETURN LOG2(COUNT(*)) AS log PATTERN SEQ(A x, B b+, NOT N);
+    """
+    unit = given(text, "A" + "B" * 300 + "E" + "B" * 400 + "E" + "B" + "E")
+    found, _ = run(unit, sharing)
+    assert found["p"][0]["log"] == pytest.approx(math.log2(2.0**-401 + 1 / 2 + 1) + 701)
+    assert found["q"][0]["log"] == found["r"][0]["log"] == 701.0
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_extremes_of_ever_more_or_ever_less(order: int) -> None:
     length = 5 * DEPTH

@@ -38,8 +38,8 @@ MODES = list(Sharing)
 # Workloads in which queries share B+
 
 
-SHAPES = ("begun", "ended", "alone", "nested", "either", "both", "optional", "twice")
-GUARDED = ("after", "until", "between", "unless", "rounds", "gone", "around")
+SHAPES = ("begun", "ended", "alone", "nested", "either", "both", "optional", "twice", "told")
+GUARDED = ("after", "until", "between", "unless", "rounds", "gone", "around", "told until")
 
 
 def _pattern(shape: str, first: str, end: str, forbidden: str = "C") -> Pattern:
@@ -73,6 +73,10 @@ def _pattern(shape: str, first: str, end: str, forbidden: str = "C") -> Pattern:
             return Kleene(Sequence((one, never, many)), 1, None)
         case "gone":
             return Kleene(Sequence((Event("B", "b"), never)), 1, None)
+        case "told":
+            return Sequence((one, Kleene(Event("B", "b"), 0, None), Event("B", "y")))
+        case "told until":
+            return Sequence((one, Kleene(Event("B", "b"), 0, None), Event("B", "y"), never))
         case "around":
             either = Disjunction((Event(forbidden, "n"), Event("D", "m")))
             return Sequence((Negation(Event("A", "l")), one, many, Negation(either)))

@@ -73,10 +73,7 @@ def accumulated(guarded: GuardedTemplate) -> Template | str:
         aggregation=guarded.aggregation,
         determinized=False,
         warnings=guarded.warnings,
-        resets=tuple(
-            tuple(dict.fromkeys(reset for n in sorted(way) for reset in resets[n]))
-            for _, way in order
-        ),
+        resets=tuple(frozenset(reset for n in way for reset in resets[n]) for _, way in order),
         seeds=frozenset(place for place, (state, _) in enumerate(order) if state == START),
     )
 

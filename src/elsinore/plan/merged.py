@@ -60,7 +60,7 @@ class Node:
     edges: tuple[Edge, ...]
     linear: tuple[Signature, ...]
     extremes: tuple[Signature, ...]
-    resets: tuple[Reset, ...] = ()
+    resets: frozenset[Reset] = frozenset()
     seed: bool = False
 
 
@@ -82,6 +82,16 @@ class MergedTemplate:
     nodes: tuple[Node, ...]
     ends: tuple[QueryEnds, ...]
     windows: tuple[Window | None, ...]  # those of the queries, each once; nodes are sorted by them
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The nodes that are seeds."""
+        return tuple(number for number, node in enumerate(self.nodes) if node.seed)
+
+    @property
+    def has_resets(self) -> bool:
+        """Whether some events empty nodes."""
+        return any(node.resets for node in self.nodes)
 
 
 def merge_templates(templates: Sequence[Template]) -> MergedTemplate:

@@ -62,7 +62,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """An event of `type` that satisfies the predicates in `needs`: with it no trend ends there."""
+    """An event of `type` that satisfies the predicates in `needs`: it empties a state."""
 
     type: str
     needs: frozenset[Expression]
@@ -93,7 +93,7 @@ class Template:
     aggregation: Aggregation
     determinized: bool
     warnings: tuple[str, ...] = ()
-    resets: tuple[tuple[Reset, ...], ...] = ()  # [state], or nothing where no state has any
+    resets: tuple[frozenset[Reset], ...] = ()  # [state], or nothing where no state has any
     seeds: frozenset[int] = frozenset()
 
     @property
@@ -107,9 +107,9 @@ class Template:
             found[reset.type] = found.get(reset.type, frozenset()) | reset.needs
         return found
 
-    def reset_by(self, state: int) -> tuple[Reset, ...]:
+    def reset_by(self, state: int) -> frozenset[Reset]:
         """Return the events that empty a state."""
-        return self.resets[state] if self.resets else ()
+        return self.resets[state] if self.resets else frozenset()
 
     def moves(self, type_name: str, true: frozenset[Expression]) -> tuple[Transition, ...]:
         """Return the transitions that an event of this type and truth of predicates makes."""

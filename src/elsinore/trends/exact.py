@@ -71,13 +71,10 @@ class ExactTrends:
         self._one_slot = one_slot
         self._ordered = ordered
         self._layout = Layout(unit)
-        nodes = unit.merged.nodes
-        self._seeds = {
-            kind: [
-                n for n, node in enumerate(nodes) if node.seed and self._layout.kind_of[n] == kind
-            ]
-            for kind in range(len(self._layout.windows))
-        }
+        kinds = self._layout.kind_of
+        self._seeds: dict[int, list[int]] = {kind: [] for kind in kinds}
+        for seed in unit.merged.seeds:
+            self._seeds[kinds[seed]].append(seed)
         self._effects: dict[int, tuple[list[Update], list[int]]] = {}
         self._keys: dict[int, KeyState] = {}
         self._totals: dict[tuple[int, int, int], Total] = {}

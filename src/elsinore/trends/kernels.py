@@ -46,6 +46,7 @@ from elsinore.trends.arrays import (
     Totals,
     Words,
 )
+from elsinore.trends.exponents.kernels import begin_exponents, end_exponents
 from elsinore.trends.lazy.arrays import SPAN, Bursts, Clocks, Groups
 from elsinore.trends.lazy.kernels import (
     arrive,
@@ -179,18 +180,6 @@ def _close_window(
         state.extremes[slot, cell] = FOREVER
 
 
-@njit(cache=True, nogil=True, _nrt=False)
-def _end_exponents(state: State, slot: int) -> None:
-    """Let the numbers of an emptied slot be plain doubles again."""
-    if state.big[slot] == 0:
-        return
-    state.big[slot] = 0
-    if state.powers_before.shape[0] != 0:
-        state.powers_before[slot] = 0
-    if state.powers_added.shape[0] != 0:
-        state.powers_added[slot] = 0
-
-
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def advance(program: Program, state: State, totals: Totals, slot: int, time: int) -> None:
     """Close a key's windows that end at or before `time`; open those that hold `time`."""
@@ -225,7 +214,7 @@ def advance(program: Program, state: State, totals: Totals, slot: int, time: int
         state.last[slot, kind] = last
     state.edge[slot] = edge
     if not alive:
-        _end_exponents(state, slot)
+        end_exponents(state, slot)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -248,7 +237,7 @@ def clear(state: State, slot: int) -> None:
     state.edge[slot] = NEVER
     state.time[slot] = NEVER
     state.key[slot] = -1
-    _end_exponents(state, slot)
+    end_exponents(state, slot)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -742,7 +731,6 @@ def _run(
     rank = clocks.rank
     count = totals.count
     room = totals.query
-    powers = state.powers
     bare = addend.shape[0] == 0 and ranked.shape[0] == 0  # clocks have nothing but events
     parts[ONE] = 1.0
     event = begin - 1
@@ -770,7 +758,9 @@ def _run(
             if slot_key[slot] != key:
                 if slot_key[slot] >= 0:
                     if sharing:
-                        settle_all(groups, clocks, bursts, state, rows, slot)
+                        passed = settle_all(groups, clocks, bursts, state, rows, slot)
+                        if passed and not begin_exponents(state, slot):
+                            return EXPONENTS, event
                         end_bursts(clocks, bursts, slot)
                         clear_clocks(clocks, slot)
                     close_all(program, state, totals, slot)
@@ -782,10 +772,9 @@ def _run(
                 sharing
                 and asleep[slot] == 0
                 and settle_edge(groups, clocks, bursts, program, state, rows, slot, time)
+                and not begin_exponents(state, slot)
             ):
-                big[slot] = 1
-                if powers.shape[0] == 0:
-                    return EXPONENTS, event
+                return EXPONENTS, event
             advance(program, state, totals, slot, time)
         if time < slot_time[slot]:
             return DISORDER, event
@@ -810,10 +799,8 @@ def _run(
                     or is_full(first_entry, clock, base, stacks, sizes, slot, group, big[slot] != 0)
                 ):
                     passed |= settle_group(groups, clocks, bursts, state, rows, slot, group)
-            if passed:
-                big[slot] = 1
-                if powers.shape[0] == 0:
-                    return EXPONENTS, event
+            if passed and not begin_exponents(state, slot):
+                return EXPONENTS, event
         slot_time[slot] = time
         counters[0] += 1
         moment = time if by_time else counters[0]
@@ -885,10 +872,8 @@ def _run(
         for reset in range(first_reset, last_reset):
             if late[reset] != 0:
                 _empty(program, state, slot, emptied[reset], moment, remember)
-        if passed:
-            big[slot] = 1
-            if powers.shape[0] == 0:
-                return EXPONENTS, event + 1
+        if passed and not begin_exponents(state, slot):
+            return EXPONENTS, event + 1
         if alone and first_tick != last_tick:
             # the rest of the burst, as far as nothing else happens to the key meanwhile
             before = event

@@ -13,6 +13,7 @@ from elsinore.errors import InputError
 from elsinore.plan import Sharing, Unit
 from elsinore.trends import kernels
 from elsinore.trends.columns import matrix
+from elsinore.trends.exponents.kernels import normalise_cells
 from elsinore.trends.kernels import FOREVER, UNKNOWN, Program, State, Totals
 from elsinore.trends.lazy.arrays import Bursts, Clocks, Groups, new_bursts, new_clocks
 from elsinore.trends.lazy.kernels import settle_until
@@ -117,8 +118,9 @@ class TrendOperator:
         """Return how much memory each key takes, but with `one_slot`."""
         width = {window: 1 if window is None else window.overlap for window in unit.merged.windows}
         entries = sum(width.values())
+        times = 3 if unit.merged.has_resets else 2
         for node in unit.merged.nodes:
-            entries += 2 * width[node.window] * (len(node.linear) + len(node.extremes))
+            entries += times * width[node.window] * (len(node.linear) + len(node.extremes))
             entries += 2 + len(node.linear)  # its stamp, and its mark where it is in a group
         return 8 * entries
 
@@ -396,6 +398,7 @@ class TrendOperator:
     def _give_exponents(self) -> None:
         """Make room for exponents: a number has passed 2**384."""
         self._move_state(len(self._state.key), exponents=True)
+        normalise_cells(self._state)
 
     def _remember_moments(self) -> None:
         """Keep what states were before the present moment from now on; nothing is shared then."""

@@ -109,7 +109,6 @@ class Layout:
         for number, node in enumerate(self.merged.nodes):
             for reset in node.resets:
                 self._emptying.setdefault(reset.type, []).append((number, reset))
-        self.has_resets = bool(self._emptying)
         self._first_cells: list[int] = self.cell.tolist()
         self._first_extremes: list[int] = self.extreme.tolist()
 
@@ -235,7 +234,7 @@ def fixed_arrays(layout: Layout) -> dict[str, NDArray[Any]]:
     extreme_ends = [places for ends in queries for places in ends.extremes]
     kinds = range(len(layout.windows))
     first_nodes = starts([layout.kind_of.count(kind) for kind in kinds])
-    seeds = [n for n, node in enumerate(layout.merged.nodes) if node.seed]
+    seeds = layout.merged.seeds
     seed_kinds = [layout.kind_of[node] for node in seeds]
     return {
         "node_cell": ints(layout.cell),

@@ -30,7 +30,7 @@ def new_state(layout: Layout, slots: int, *, exponents: bool, moments: bool) -> 
     """
     kinds = len(layout.windows)
     before = slots if moments else 0
-    added = before if layout.has_resets else 0
+    added = before if layout.merged.has_resets else 0
     powers = slots if exponents else 0
     return State(
         cells=np.zeros((slots, layout.cells)),

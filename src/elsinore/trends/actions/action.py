@@ -102,8 +102,7 @@ class ActionShape:
     @property
     def seeds(self) -> NDArray[np.int64]:
         """The cells that hold one empty trend when a window begins."""
-        nodes = self.unit.merged.nodes
-        return self.first_cell[[number for number, node in enumerate(nodes) if node.seed]]
+        return self.first_cell[list(self.unit.merged.seeds)]
 
     def steps(self, classes: Sequence[Sequence[Update]], resets: Sequence[Sequence[int]]) -> Steps:
         """Return what classes of events do, as the kernel reads it; resets: nodes they empty."""

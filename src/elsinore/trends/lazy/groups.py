@@ -2,12 +2,13 @@
 
 A *holder* is a node of the merged template, of whichever queries and window, that loops by events
 of some classes, and of which the same events enter it from its other predecessors. If they change
-none of those, and no other node reads the holder at these events, what N of them make of its sums
+none of those, and no node but its twins reads the holder at these events, what N make of its sums
 is known from N and sums over the events alone (`elsinore.trends.lazy.kernels`). Nodes whose loops
 take the same classes of events are one *group*: their bursts are worked on once.
 
-A *twin* of a holder is an accumulator beside it (`elsinore.plan.accumulators`): whatever leads into
-the one leads into the other, so the same is added to both.
+A *twin* of a holder does not loop, but the same events enter it from the same nodes and add to its
+sums alike: a state beside its accumulator, or the reverse (`elsinore.plan.accumulators`). So the
+same is added to both.
 """
 
 from __future__ import annotations
@@ -77,16 +78,29 @@ def groups_of(unit: Unit, labels: Labels, lanes: Sequence[int]) -> list[Group]:
 
 
 def _twins(nodes: Sequence[Node]) -> dict[int, tuple[int, ...]]:
-    """Return the twins of the nodes that have any; a twin does not loop itself."""
+    """Return the twins of the nodes that have any."""
     alike: dict[object, list[int]] = {}
     for number, node in enumerate(nodes):
         alike.setdefault((node.window, frozenset(node.edges), len(node.edges)), []).append(number)
     found: dict[int, tuple[int, ...]] = {}
     for several in alike.values():
         looping = [n for n in several if any(edge.source == n for edge in nodes[n].edges)]
-        if len(looping) == 1 and len(several) > 1:
-            found[looping[0]] = tuple(n for n in several if n != looping[0])
+        if len(looping) == 1:
+            holder = looping[0]
+            found[holder] = tuple(
+                n for n in several if n != holder and _add_alike(nodes, holder, n)
+            )
     return found
+
+
+def _add_alike(nodes: Sequence[Node], holder: int, twin: int) -> bool:
+    """Return whether the same events add to the sums of a node and to those of another."""
+    return all(
+        ((twin, edge.type) in signature.contributors)
+        == ((holder, edge.type) in signature.contributors)
+        for signature in nodes[twin].linear + nodes[twin].extremes
+        for edge in nodes[twin].edges
+    )
 
 
 def _composes(

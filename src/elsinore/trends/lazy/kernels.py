@@ -24,6 +24,7 @@ from numba import njit
 
 from elsinore.numeric.kernels import LIMB_BITS, THRESHOLD, add, normalise, scale
 from elsinore.trends.arrays import FOREVER, Codes, Doubles, Flags, Ints, Program, State
+from elsinore.trends.exponents.kernels import begin_exponents
 from elsinore.trends.lazy.arrays import (
     ADDEND_WIDTH,
     BURSTS,
@@ -731,7 +732,9 @@ def settle_until(
         if state.key[slot] < 0:
             continue
         if time == FOREVER:
-            settle_all(groups, clocks, bursts, state, rows, slot)
+            if settle_all(groups, clocks, bursts, state, rows, slot):
+                begin_exponents(state, slot)
+                passed = True
             end_bursts(clocks, bursts, slot)
             clear_clocks(clocks, slot)
         elif (
@@ -739,7 +742,7 @@ def settle_until(
             and clocks.asleep[slot] == 0
             and settle_edge(groups, clocks, bursts, program, state, rows, slot, time)
         ):
-            state.big[slot] = 1
+            begin_exponents(state, slot)
             passed = True
     return passed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from numba import njit
 
 from elsinore.trends.arrays import COMPILE, DONE, NEVER, UNKNOWN, Codes, Doubles, Ints, State
+from elsinore.trends.exponents.kernels import begin_exponents
 from elsinore.trends.lazy.arrays import Bursts, Clocks, Groups
 from elsinore.trends.lazy.kernels import end_bursts, settle_all
 
@@ -111,6 +112,6 @@ def settle_keys(
             continue
         end_bursts(clocks, bursts, slot)
         if settle_all(groups, clocks, bursts, state, rows, slot):
-            state.big[slot] = 1
+            begin_exponents(state, slot)
             any_passed = True
     return any_passed

@@ -1,0 +1,1 @@
+"""When a key's numbers get exponents: from the first one on that has passed 2**384."""
