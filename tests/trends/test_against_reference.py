@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from elsinore.errors import QuerySemanticError
+from elsinore.errors import InputError, QuerySemanticError
 from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.model import Call, Event, Kleene, Query, ReturnItem, Workload
@@ -32,6 +33,7 @@ often = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 streams = event_streams()
+MOST_TRENDS = 20_000  # of what the reference engine builds, readings of a trend counted apart
 
 
 def check(
@@ -52,7 +54,12 @@ def check(
         place = (tuple(row[names[name]] for name in query.group_by), bounds)
         assert place not in found, f"two rows for {place}"
         found[place] = row
-    expected = reference(query, events, ordered=ordered)
+    try:
+        with mock.patch("elsinore.trends.reference.LIMIT", MOST_TRENDS):
+            expected = reference(query, events, ordered=ordered)
+    except InputError as error:
+        assume("one by one" not in str(error))  # it would take minutes
+        raise
     assert set(found) == {(row.group, row.window) for row in expected}
     for row in expected:
         for name, value in row.values.items():

@@ -149,6 +149,8 @@ class _Part:
         self._known: dict[tuple[int, int | None], frozenset[Assignment]] = {}
         self._negative: dict[int, dict[tuple[int, ...], list[Assignment]]] = {}
         self._begun: dict[int, dict[tuple[Step, ...], set[Assignment]]] = {}
+        self._bound: dict[str, frozenset[str]] = {}
+        self._backward: dict[tuple[int, str, str], bool] = {}
         self._local = [predicate for predicate in query.where if _is_local(predicate)]
         self._between = [predicate for predicate in query.where if not _is_local(predicate)]
 
@@ -301,7 +303,7 @@ class _Part:
             for place, one in enumerate(steps):
                 reach = None if one.variable not in kleene else place + 2
                 for other in steps[place + 1 : reach]:
-                    if _goes_back(whole, one.variable, other.variable):
+                    if self._goes_back(whole, one.variable, other.variable):
                         continue
                     for before, after in (names, names[::-1]):
                         if one.variable in self._variables(before) and (
@@ -318,7 +320,15 @@ class _Part:
         return {a: self.events[one.event if a in earlier else other.event] for a in read}
 
     def _variables(self, name: str) -> frozenset[str]:
-        return frozenset(variables_named(self.query.pattern, name))
+        if name not in self._bound:
+            self._bound[name] = frozenset(variables_named(self.query.pattern, name))
+        return self._bound[name]
+
+    def _goes_back(self, whole: Pattern, one: str, other: str) -> bool:
+        place = (id(whole), one, other)
+        if place not in self._backward:
+            self._backward[place] = _goes_back(whole, one, other)
+        return self._backward[place]
 
     def _selected(self, pattern: Pattern, steps: Sequence[Step], strategy: Strategy) -> bool:
         """Return whether the strategy lets the events between two neighbours be skipped."""
