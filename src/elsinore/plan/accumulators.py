@@ -10,7 +10,7 @@ empty trend from the start of the window (HAMLET, Section 5; GRETA's negative su
 from __future__ import annotations
 
 from elsinore.plan.guarded import GuardedTemplate
-from elsinore.plan.template import START, Reset, Template, Transition
+from elsinore.plan.template import START, Reset, Template, Transition, label
 
 # A state, or START, and the negatives of which no match has ended since: an accumulator where there
 # are any, else the state itself.
@@ -38,10 +38,10 @@ def accumulated(guarded: GuardedTemplate) -> Template | str:
         return "events may be neighbours in several ways, each with a NOT of its own"
     resets = []
     for negative in guarded.negatives:
-        if negative.moves or negative.negatives or any(end.ways - {_FREE} for end in negative.ends):
+        if negative.moves or negative.negatives:
             return "NOT is about more than single events"
         resets.append([Reset(state.type, state.needs) for state in negative.states])
-    begin: Kept = (START, _FREE)
+    begin: Kept = (START, frozenset())
     needed = set(ends)
     pending = list(ends)
     while pending:
@@ -78,16 +78,12 @@ def accumulated(guarded: GuardedTemplate) -> Template | str:
     )
 
 
-_FREE: frozenset[int] = frozenset()
-
-
 def _label(guarded: GuardedTemplate, kept: Kept) -> str:
     """Return what ends in a state, and what has not come since."""
     number, way = kept
     text = "start"
     if number != START:
         state = guarded.states[number]
-        same = state.type == state.variable
-        text = state.type if same else f"{state.type} {state.variable}"
+        text = label(state.type, state.variable)
     names = sorted({state.type for n in way for state in guarded.negatives[n].states})
     return f"{text}, no {' or '.join(names)} since" if names else text

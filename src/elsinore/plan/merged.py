@@ -118,14 +118,14 @@ def merge_templates(templates: Sequence[Template]) -> MergedTemplate:
                 held[node][seen] = None
     nodes = tuple(
         Node(
-            window=templates[members[number][0]].query.window,
+            window=templates[q].query.window,
             edges=edges[node],
             linear=tuple(s for s in held[node] if not _is_extreme(s)),
             extremes=tuple(s for s in held[node] if _is_extreme(s)),
-            resets=templates[members[number][0]].reset_by(members[number][1]),
-            seed=members[number][1] in templates[members[number][0]].seeds,
+            resets=templates[q].reset_by(state),
+            seed=state in templates[q].seeds,
         )
-        for node, number in enumerate(order)
+        for node, (q, state) in enumerate(members[number] for number in order)
     )
     ends = tuple(
         _ends(q, template, asked[q], nodes, before, place) for q, template in enumerate(templates)

@@ -17,7 +17,6 @@ from elsinore.automata import (
     glushkov,
     minimize,
 )
-from elsinore.model import pattern as pt
 from elsinore.model.expression import Expression, Operator
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation, Field, FieldKind, aggregation
@@ -175,6 +174,7 @@ def _from_positions(
 ) -> Template:
     """Take the useful states of the position automaton as they are: each trend has one run."""
     number = {state: place for place, state in enumerate(sorted(useful - {0}))}
+    events = [positions.events[state - 1] for state in number]
     transitions = tuple(
         Transition(
             START if move.source == 0 else number[move.source],
@@ -190,7 +190,7 @@ def _from_positions(
     return Template(
         query=query,
         states=len(number),
-        labels=tuple(_label(positions.events[state - 1]) for state in number),
+        labels=tuple(label(event.type, event.variable) for event in events),
         transitions=transitions,
         accepting=frozenset(number[state] for state in positions.nfa.accepting & useful),
         aggregation=fields,
@@ -231,5 +231,6 @@ def _from_letters(query: Query, positions: Positions, fields: Aggregation) -> Te
     )
 
 
-def _label(event: pt.Event) -> str:
-    return event.type if event.variable == event.type else f"{event.type} {event.variable}"
+def label(type_name: str, variable: str) -> str:
+    """Return what events are called that end in a state: `Travel T`, or `Travel` for both."""
+    return type_name if variable == type_name else f"{type_name} {variable}"

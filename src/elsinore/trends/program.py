@@ -208,10 +208,7 @@ def read_by(update: Update) -> set[int]:
 
 def _readers_first(found: dict[int, Update]) -> list[Update]:
     """Order updates so that each comes before those of the nodes it reads, but for itself."""
-    waiting = {
-        node: {source for source, _ in update.sums[0].sources if source != node}
-        for node, update in found.items()
-    }
+    waiting = {node: read_by(update) - {node} for node, update in found.items()}
     ordered: list[Update] = []
     while waiting:
         read = set().union(*waiting.values())

@@ -115,8 +115,8 @@ class ActionShape:
         return Steps(
             resets=_starts([len(emptied) for emptied in resets]),
             emptied=_codes([node for emptied in resets for node in emptied]),
-            first_cell=self.first_cell,
-            first_extreme=self.first_extreme,
+            first_cell=cell,
+            first_extreme=extreme,
             updates=_starts([len(updates) for updates in classes]),
             start=np.array([update.start for update in flat], dtype=np.uint8),
             node=_codes([update.node for update in flat]),

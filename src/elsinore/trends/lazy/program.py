@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,16 @@ from elsinore.trends.arrays import NOTHING, ONE, VALUE
 from elsinore.trends.lazy.arrays import ADDEND_WIDTH, EVENTS, HEAD, PRESENT, SUM, Groups
 from elsinore.trends.lazy.cost import CoarseCost
 from elsinore.trends.lazy.groups import Group, groups_of
-from elsinore.trends.program import Layout, Sections, Update, ints, read_by, starts
+from elsinore.trends.program import (
+    Extreme,
+    Layout,
+    Sections,
+    Sum,
+    Update,
+    ints,
+    read_by,
+    starts,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +34,18 @@ class Holder:
     update: Update
     twins: tuple[Update, ...]
 
-    def beside(self, number: int) -> list[tuple[int, int]]:
-        """Return the sums of twins, as (node, sum), to which the same is added as to a sum."""
-        mine = (self.update.node, number)
-        return [
-            (twin.node, place)
-            for twin in self.twins
-            for place, part in enumerate(twin.sums)
-            if mine in part.sources
-        ]
+    def beside(
+        self, number: int, parts_of: Callable[[Update], Sequence[Sum | Extreme]]
+    ) -> list[tuple[int, int]]:
+        """Return the sums or extremes of twins, as (node, number), that go with one of the node's.
 
-    def extremes_beside(self, number: int) -> list[tuple[int, int]]:
-        """Return the extremes of twins that are compared with the same as an extreme is."""
+        parts_of: gives an update's sums, or its extremes.
+        """
         mine = (self.update.node, number)
         return [
             (twin.node, place)
             for twin in self.twins
-            for place, part in enumerate(twin.extremes)
+            for place, part in enumerate(parts_of(twin))
             if mine in part.sources
         ]
 
@@ -73,9 +77,8 @@ class GroupLayout:
             self._holder_of |= dict.fromkeys(beside, self._holder_of[node])
         self._readers: dict[int, list[int]] = {}
         for holder in self._holders:
-            for source, _ in holder.update.sums[0].sources:
-                if source != holder.update.node:
-                    self._readers.setdefault(source, []).append(holder.update.node)
+            for source in read_by(holder.update) - {holder.update.node}:
+                self._readers.setdefault(source, []).append(holder.update.node)
         self._heard: dict[int, list[int]] = {}
         for g, group in enumerate(self.groups):
             for node in group.heard:
@@ -177,7 +180,7 @@ class GroupLayout:
             sums: list[int] = []
             for number, part in enumerate(update.sums):
                 others = [source for source in part.sources if source[0] != update.node]
-                beside = holder.beside(number)
+                beside = holder.beside(number, lambda twin: twin.sums)
                 sums += [layout.cell_of(update.node, number), weight(update, number), len(others)]
                 sums += [layout.cell_of(*source) for source in others]
                 sums += [len(beside), *(layout.cell_of(*twin) for twin in beside)]
@@ -191,7 +194,7 @@ class GroupLayout:
                 ]
                 for source in compared:
                     told += [layout.extreme_of(*source), layout.cell_of(source[0], 0)]
-                twins = holder.extremes_beside(number)
+                twins = holder.beside(number, lambda twin: twin.extremes)
                 extremes += [*told, len(twins), *(layout.extreme_of(*twin) for twin in twins)]
             kind = layout.kind_of[update.node]
             opening = layout.opening[kind] if update.start else -1
