@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from elsinore.kernels import kernel
 
 LIMB_BITS = 256  # one unit of the exponent
 THRESHOLD = 2.0**384  # the magnitude from which a mantissa hands a limb to the exponent
@@ -11,7 +11,7 @@ _DOWN = 2.0**-256
 _UP = 2.0**256
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def normalise(mantissa: float, exponent: int) -> tuple[float, int]:
     """Bring a mantissa into [2**128, 2**384) where the exponent allows; infinities stay.
 
@@ -31,7 +31,7 @@ def normalise(mantissa: float, exponent: int) -> tuple[float, int]:
     return mantissa, exponent
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add(mantissa: float, exponent: int, other: float, power: int) -> tuple[float, int]:
     """Return the sum of two normal numbers, normal.
 
@@ -53,7 +53,7 @@ def add(mantissa: float, exponent: int, other: float, power: int) -> tuple[float
     return other, power
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scale(mantissa: float, exponent: int, factor: float) -> tuple[float, int]:
     """Return a normal number times a finite double, normal."""
     while abs(factor) >= _UP and abs(factor) < float("inf"):

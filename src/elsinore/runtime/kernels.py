@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from elsinore.kernels import kernel
 
-@njit(cache=True, nogil=True)
+
+@kernel
 def rows_by_type(
     numbers: NDArray[np.int32], types: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -31,7 +32,7 @@ def rows_by_type(
     return order, starts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_sorted(times: NDArray[np.int64]) -> bool:
     """Return whether times never fall."""
     for row in range(1, len(times)):  # noqa: SIM110  (compiled as it stands)
@@ -40,7 +41,7 @@ def is_sorted(times: NDArray[np.int64]) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def has_simultaneous(times: NDArray[np.int64], keys: NDArray[np.int32], count: int) -> bool:
     """Return whether a key (0 to count - 1; below 0: none) has two events of one time.
 
@@ -56,7 +57,7 @@ def has_simultaneous(times: NDArray[np.int64], keys: NDArray[np.int32], count: i
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def name_numbers(
     starts: NDArray[np.int32],
     text: NDArray[np.uint8],
@@ -98,7 +99,7 @@ def name_numbers(
         out[row] = found
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline=True)
 def _hash_text(text: NDArray[np.uint8], begin: int, end: int) -> int:
     """Hash text[begin:end] (FNV-1a)."""
     mixed = np.uint64(0xCBF29CE484222325)

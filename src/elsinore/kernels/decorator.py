@@ -1,0 +1,71 @@
+"""The one decorator that compiles: what the compiler is told stands here and nowhere else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeGuard, TypeVar, overload
+
+from numba import njit
+from numba.extending import is_jitted
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+COMPILE_VARIABLE = "ELSINORE_COMPILE"  # "0": kernels run as plain Python, for debugging, coverage
+
+
+@overload
+def kernel(function: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def kernel(*, inline: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def kernel(
+    function: Callable[P, R] | None = None, /, *, inline: bool = False
+) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
+    """Compile a function on its first call for each signature; what was compiled is kept.
+
+    A kernel takes numbers, arrays, records and tuples of them, calls kernels, and lets other
+    threads run meanwhile. Kernels it calls are named by themselves (`from ... import add`, not
+    `module.add`), for `uncompiled` to find. Where numbers are Python's for the type checker and the
+    machine's for the compiler, a file of kernels begins with the line
+    `# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"`.
+
+    inline: copy the body into its callers before types are worked out, as the compiler's
+    back end may do by itself for small functions. It makes every caller dearer to compile: ask for
+    it where a measurement does.
+
+    With ELSINORE_COMPILE=0 in the environment nothing is compiled.
+
+    >>> import numpy as np
+    >>> @kernel
+    ... def total(numbers):
+    ...     result = 0
+    ...     for number in numbers:
+    ...         result += number
+    ...     return result
+    >>> total(np.arange(5))
+    10
+    """
+
+    def compiled(body: Callable[P, R]) -> Callable[P, R]:
+        if os.environ.get(COMPILE_VARIABLE) == "0":
+            return body
+        options: dict[str, Any] = {"inline": "always"} if inline else {}
+        dispatcher: Callable[P, R] = njit(nogil=True, cache=_has_file(body), **options)(body)
+        return dispatcher
+
+    return compiled if function is None else compiled(function)
+
+
+def is_kernel(value: object) -> TypeGuard[Callable[..., Any]]:
+    """Return whether a value is a compiled function.
+
+    >>> is_kernel(kernel(lambda number: number + 1)), is_kernel(len)
+    (True, False)
+    """
+    return bool(is_jitted(value))
+
+
+def _has_file(body: Callable[..., Any]) -> bool:
+    """Return whether a function was read from a file: what is typed at a prompt is not kept."""
+    return os.path.exists(body.__code__.co_filename)

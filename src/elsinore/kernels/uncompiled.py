@@ -1,0 +1,68 @@
+"""The same source as plain Python: a kernel and all it calls, over any numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import CellType, CodeType, FunctionType
+from typing import Any, ParamSpec, TypeVar
+
+from elsinore.kernels.decorator import is_kernel
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def uncompiled(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a kernel as plain Python, with every kernel it calls as plain Python too.
+
+    Over arrays of dtype object the numbers are Python's own: whole numbers of any size, fractions.
+    What is no kernel is returned as it is. Kernels are found among the global names a kernel reads
+    and the names of the functions around it.
+
+    >>> import numpy as np
+    >>> from elsinore.kernels import kernel
+    >>> @kernel
+    ... def double(number):
+    ...     return number + number
+    >>> @kernel
+    ... def doubled(numbers, times):
+    ...     for row in range(len(numbers)):
+    ...         for _ in range(times):
+    ...             numbers[row] = double(numbers[row])
+    >>> numbers = np.array([1, 3], dtype=object)
+    >>> uncompiled(doubled)(numbers, 100)
+    >>> numbers[1] == 3 * 2**100
+    True
+    """
+    python: Callable[P, R] = _as_python(function, {})
+    return python
+
+
+def _as_python(value: Any, copies: dict[int, FunctionType]) -> Any:
+    """Return what stands for a value in plain Python; copies: id of a kernel -> its copy.
+
+    A copy is entered before the names it reads are looked up: kernels may call themselves.
+    """
+    if not is_kernel(value):
+        return value
+    if id(value) not in copies:
+        source: FunctionType = value.py_func  # type: ignore[attr-defined]
+        names: dict[str, Any] = {"__builtins__": source.__globals__["__builtins__"]}
+        cells = tuple(CellType() for _ in source.__closure__ or ())
+        copy = FunctionType(
+            source.__code__, names, source.__name__, source.__defaults__, cells or None
+        )
+        copy.__kwdefaults__ = source.__kwdefaults__
+        copy.__module__, copy.__doc__ = source.__module__, source.__doc__
+        copies[id(value)] = copy
+        for name in names_read(source.__code__) & source.__globals__.keys():
+            names[name] = _as_python(source.__globals__[name], copies)
+        for cell, around in zip(cells, source.__closure__ or (), strict=True):
+            cell.cell_contents = _as_python(around.cell_contents, copies)
+    return copies[id(value)]
+
+
+def names_read(code: CodeType) -> set[str]:
+    """Return the global names (and attributes) that code reads, with the code inside it."""
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*(names_read(constant) for constant in inner))

@@ -1,0 +1,87 @@
+"""Kernels compile, and run as plain Python."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from elsinore.kernels import COMPILE_VARIABLE, is_kernel, kernel, uncompiled
+
+
+@kernel
+def collatz(number: int) -> int:
+    """Return how many steps lead to 1, by a kernel that calls itself."""
+    if number == 1:
+        return 0
+    return 1 + collatz(number // 2 if number % 2 == 0 else 3 * number + 1)
+
+
+@kernel(inline=True)
+def square(number: int) -> int:
+    return number * number
+
+
+@kernel
+def squares(numbers: np.ndarray, times: int = 2) -> None:
+    for row in range(len(numbers)):
+        for _ in range(times):
+            numbers[row] = square(numbers[row])
+
+
+def test_a_kernel_is_compiled_and_so_is_one_that_is_inlined() -> None:
+    assert is_kernel(squares)
+    assert is_kernel(square)
+    numbers = np.array([3, 5])
+    squares(numbers)
+    assert numbers.tolist() == [81, 625]
+
+
+def test_compiled_whole_numbers_wrap_and_uncompiled_ones_do_not() -> None:
+    assert not is_kernel(uncompiled(squares))
+    compiled, python = np.array([3]), np.array([3], dtype=object)
+    squares(compiled, 10)
+    uncompiled(squares)(python, 10)
+    assert python[0] == 3**1024
+    assert int(compiled[0]) == (3**1024) % 2**64 - (2**64 if (3**1024) % 2**64 >= 2**63 else 0)
+
+
+def test_a_kernel_that_calls_itself_runs_uncompiled() -> None:
+    python = uncompiled(collatz)
+    assert python(27) == collatz(27) == 111
+    assert not is_kernel(python.__globals__["collatz"])  # type: ignore[attr-defined]
+
+
+def test_kernels_in_the_functions_around_one_run_uncompiled_too() -> None:
+    step = kernel(lambda number: number * 3)
+
+    @kernel
+    def twice(number: int) -> int:
+        return step(step(number))
+
+    python = uncompiled(twice)
+    assert python(2**80) == 9 * 2**80
+    assert python.__closure__ is not None  # type: ignore[attr-defined]
+    assert not is_kernel(python.__closure__[0].cell_contents)  # type: ignore[attr-defined]
+
+
+def test_what_is_no_kernel_stays_as_it_is() -> None:
+    assert uncompiled(len) is len
+
+
+@pytest.mark.parametrize(("value", "compiled"), [("0", "False"), ("1", "True"), (None, "True")])
+def test_the_environment_turns_compilation_off(value: str | None, compiled: str) -> None:
+    environment = {name: text for name, text in os.environ.items() if name != COMPILE_VARIABLE}
+    if value is not None:
+        environment[COMPILE_VARIABLE] = value
+    program = (
+        "from elsinore.runtime.kernels import is_sorted\n"
+        "from elsinore.kernels import is_kernel\n"
+        "import numpy as np\n"
+        "print(is_kernel(is_sorted), is_sorted(np.array([1, 3, 2])))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [compiled, "False"]
