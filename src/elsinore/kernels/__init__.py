@@ -1,10 +1,27 @@
 """How compiled passes over columns are written.
 
 A *kernel* is a function over arrays and numbers that is compiled: `@kernel` carries the compiler's
-options for all of them. `uncompiled` gives the same source as plain Python, callees included.
+options for all of them, and `uncompiled` gives the same source as plain Python, callees included.
+A *store* is the memory that kernels work on: fields declared in a layout, laid into one header
+record and a few arenas, so that a kernel takes few arguments, whatever it keeps.
 """
 
 from elsinore.kernels.decorator import COMPILE_VARIABLE, is_kernel, kernel
+from elsinore.kernels.layout import Field, Layout
+from elsinore.kernels.slots import NONE_FREE, count_free, give_back, take
+from elsinore.kernels.store import Store
 from elsinore.kernels.uncompiled import uncompiled
 
-__all__ = ["COMPILE_VARIABLE", "is_kernel", "kernel", "uncompiled"]
+__all__ = [
+    "COMPILE_VARIABLE",
+    "NONE_FREE",
+    "Field",
+    "Layout",
+    "Store",
+    "count_free",
+    "give_back",
+    "is_kernel",
+    "kernel",
+    "take",
+    "uncompiled",
+]

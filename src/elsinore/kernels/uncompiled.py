@@ -17,7 +17,7 @@ def uncompiled(function: Callable[P, R]) -> Callable[P, R]:
 
     Over arrays of dtype object the numbers are Python's own: whole numbers of any size, fractions.
     What is no kernel is returned as it is. Kernels are found among the global names a kernel reads
-    and the names of the functions around it.
+    and the names of the functions around it. Each call makes the copy anew: keep it.
 
     >>> import numpy as np
     >>> from elsinore.kernels import kernel
