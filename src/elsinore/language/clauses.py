@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from typing import Any
 
 from lark import Lark, Token, UnexpectedToken
 from lark.common import LexerConf
-from lark.exceptions import VisitError
 from lark.lexer import Lexer
 
-from elsinore.errors import QuerySyntaxError
 from elsinore.language.keywords import CLAUSES
+from elsinore.language.recipe import Recipe, recipe_of
 from elsinore.language.transform import ToNodes
 
 PATTERN = "alternation"
 EXPRESSION = "condition"
+TO_NODES = ToNodes()
+MOST_FORMS = 4096  # forms of clauses that are kept, each a few kB
 
 
 class UnexpectedInput(Exception):  # noqa: N818 - it is data for an error, not one that users see
@@ -69,15 +70,19 @@ def parse_clause(kind: str, body: list[Token]) -> Any:
 
 def parse_tokens(start: str, tokens: list[Token]) -> Any:
     """Return what `ToNodes` makes of tokens under one of the grammar's start rules."""
+    recipe = _recipe(start, tuple(token.type for token in tokens))
+    return recipe.follow(tokens, partial(getattr, TO_NODES))
+
+
+@lru_cache(MOST_FORMS)
+def _recipe(start: str, types: tuple[str, ...]) -> Recipe:
+    """Return how tokens of some types are read.
+
+    Raises UnexpectedInput where they are not in the grammar.
+    """
+    tokens = [Token(kind, "", start_pos=n, end_pos=n + 1) for n, kind in enumerate(types)]
     try:
-        tree = _grammar().parse(tokens, start)
+        return recipe_of(_grammar().parse(tokens, start))
     except UnexpectedToken as problem:
-        at = problem.token.start_pos if problem.token.type != "$END" else None
-        index = next((n for n, token in enumerate(tokens) if token.start_pos == at), None)
+        index = problem.token.start_pos if problem.token.type != "$END" else None
         raise UnexpectedInput(index, _expected(start, tokens[:index])) from None
-    try:
-        return ToNodes().transform(tree)
-    except VisitError as problem:
-        if isinstance(problem.orig_exc, QuerySyntaxError | RecursionError):
-            raise problem.orig_exc from None
-        raise

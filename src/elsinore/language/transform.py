@@ -11,9 +11,8 @@ from collections.abc import Sequence as Items
 from dataclasses import replace
 from typing import Any, cast
 
-from lark import Token, v_args
+from lark import Token
 from lark.tree import Meta
-from lark.visitors import Transformer_NonRecursive
 
 from elsinore.errors import QuerySyntaxError, Span, did_you_mean
 from elsinore.language.durations import parse_origin, whole
@@ -85,9 +84,8 @@ OPERATORS = {  # token type -> operator
 QUANTIFIERS = {"PLUS": (1, None), "STAR": (0, None), "QMARK": (0, 1)}
 
 
-@v_args(meta=True)
-class ToNodes(Transformer_NonRecursive[Token, Any]):
-    """Turns the tree of a clause, a pattern or an expression into nodes."""
+class ToNodes:
+    """Turns a clause, a pattern or an expression into nodes: a method for each rule."""
 
     # --- names and numbers ----------------------------------------------------------------------
 

@@ -67,20 +67,21 @@ Pattern = Event | Sequence | Kleene | Disjunction | Conjunction | Negation
 
 def children(pattern: Pattern) -> tuple[Pattern, ...]:
     """Return the parts of a pattern, in text order."""
-    match pattern:
-        case Sequence(parts) | Disjunction(parts) | Conjunction(parts):
-            return parts
-        case Kleene(inner, _, _) | Negation(inner):
-            return (inner,)
-        case _:
-            return ()
+    if isinstance(pattern, Sequence | Disjunction | Conjunction):
+        return pattern.parts
+    if isinstance(pattern, Kleene | Negation):
+        return (pattern.pattern,)
+    return ()
 
 
 def walk(pattern: Pattern) -> Iterator[Pattern]:
     """Yield a pattern and all below it, each before its parts."""
-    yield pattern
-    for child in children(pattern):
-        yield from walk(child)
+    pending = [pattern]
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, Event):
+            pending.extend(reversed(children(node)))
 
 
 def members(sequence: Sequence) -> tuple[Pattern, ...]:
