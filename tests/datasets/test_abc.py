@@ -64,8 +64,7 @@ def test_streams_are_generated_by_name(name):
 
 
 def test_an_unknown_stream_is_refused_with_the_nearest_name():
-    message = r"called 'ride'. Streams: abc, ridesharing.|Did you mean 'ridesharing'\?"
-    with pytest.raises(InputError, match=message):
-        generate("ride", 10)
-    with pytest.raises(InputError, match=r"Streams: abc, ridesharing\."):
+    with pytest.raises(InputError, match=r"called 'ridesharin'\..* Did you mean 'ridesharing'\?"):
+        generate("ridesharin", 10)
+    with pytest.raises(InputError, match=rf"Streams: {', '.join(GENERATORS)}\."):
         generate("taxi", 10)

@@ -14,7 +14,12 @@ from elsinore.errors import did_you_mean
 
 @reported
 def generate(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The stream: abc or ridesharing.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="The stream: abc, ads, auctions, cluster, patients or ridesharing."
+        ),
+    ],
     events: Annotated[int, typer.Option("--events", min=0, help="How many events.")],
     out: Annotated[
         Path,

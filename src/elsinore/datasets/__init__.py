@@ -9,15 +9,39 @@ from typing import Any
 import pyarrow as pa
 
 from elsinore.datasets.abc import abc
+from elsinore.datasets.ads import ads
+from elsinore.datasets.auctions import auctions
+from elsinore.datasets.cluster import cluster
 from elsinore.datasets.flights import flights, write_flights
+from elsinore.datasets.patients import patients
 from elsinore.datasets.ridesharing import ridesharing
 from elsinore.errors import InputError, did_you_mean
 
-__all__ = ["GENERATORS", "abc", "flights", "generate", "ridesharing", "write_flights"]
+__all__ = [
+    "GENERATORS",
+    "abc",
+    "ads",
+    "auctions",
+    "cluster",
+    "flights",
+    "generate",
+    "patients",
+    "ridesharing",
+    "write_flights",
+]
 
 Generator = Callable[..., pa.Table]
 
-GENERATORS: Mapping[str, Generator] = MappingProxyType({"abc": abc, "ridesharing": ridesharing})
+GENERATORS: Mapping[str, Generator] = MappingProxyType(
+    {
+        "abc": abc,
+        "ads": ads,
+        "auctions": auctions,
+        "cluster": cluster,
+        "patients": patients,
+        "ridesharing": ridesharing,
+    }
+)
 
 
 def generate(name: str, events: int, seed: int = 0, **options: Any) -> pa.Table:
@@ -30,7 +54,7 @@ def generate(name: str, events: int, seed: int = 0, **options: Any) -> pa.Table:
     >>> generate("ridesharin", 5)
     Traceback (most recent call last):
         ...
-    elsinore.errors.InputError: ... Streams: abc, ridesharing. Did you mean 'ridesharing'?
+    elsinore.errors.InputError: There is no generator ... Did you mean 'ridesharing'?
     """
     if name not in GENERATORS:
         raise InputError(

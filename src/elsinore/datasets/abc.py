@@ -7,11 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from elsinore.datasets.columns import check_size, named_codes
+from elsinore.datasets.columns import check_size, named_codes, times_at_rate
 from elsinore.errors import InputError
-
-START = 1_704_067_200_000_000  # 2024-01-01T00:00:00
-MICROSECONDS_PER_MINUTE = 60_000_000
 
 
 def abc(
@@ -39,13 +36,10 @@ def abc(
     check_size("keys", keys, least=1)
     check_size("burst", burst, least=1)
     check_size("types", len(types), least=1)
-    if not rate > 0:
-        raise InputError(f"'rate' is above 0 events per minute, not {rate}.")
     if len(set(types)) < len(types):
         raise InputError(f"'types' names a type twice: {', '.join(types)}.")
     rng = np.random.default_rng(seed)
-    gaps = rng.standard_exponential(events) * (MICROSECONDS_PER_MINUTE / rate)
-    time = START + np.cumsum(np.maximum(gaps.astype(np.int64), 1))
+    time = times_at_rate(rng, events, rate)
     key = rng.integers(0, keys, events)
     return pa.table(
         {

@@ -1,0 +1,108 @@
+"""The streams of the papers' evaluations keep the regular structure that their queries rely on."""
+
+import re
+from collections import defaultdict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elsinore.datasets import ads, auctions, cluster, patients
+from elsinore.errors import InputError
+
+
+@pytest.mark.parametrize("generator", [ads, auctions, cluster, patients])
+@settings(max_examples=15, deadline=None)
+@given(events=st.integers(0, 1500), seed=st.integers(0, 2**32))
+def test_a_stream_is_as_long_as_asked_ordered_and_the_same_each_time(generator, events, seed):
+    table = generator(events, seed)
+    assert table.num_rows == events
+    assert table.equals(generator(events, seed))
+    times = table["time"].to_pylist()
+    assert times == sorted(times)
+
+
+@pytest.mark.parametrize(
+    ("generator", "options"),
+    [
+        (ads, {"campaigns": 0}),
+        (ads, {"hot": 1.5}),
+        (ads, {"rate": 0}),
+        (auctions, {"open_items": 1}),
+        (auctions, {"hot": -0.1}),
+        (cluster, {"nodes": 0}),
+        (cluster, {"skew": 2}),
+        (patients, {"patients": 0}),
+        (patients, {"episodes": -1}),
+    ],
+)
+def test_impossible_options_are_refused(generator, options):
+    (name,) = options
+    with pytest.raises(InputError, match=f"'{name}'"):
+        generator(10, **options)
+
+
+def letters_by(table, key, letters):
+    """Return each key's events as a word."""
+    words = defaultdict(str)
+    for row in table.to_pylist():
+        if row[key] is not None:
+            words[row[key]] += letters[row["type"]]
+    return words
+
+
+def test_a_click_or_purchase_is_of_an_ad_that_its_user_has_viewed():
+    viewed = set()
+    for row in ads(5000, seed=4, users=300).to_pylist():
+        if row["type"] == "view":
+            viewed.add((row["user"], row["ad"]))
+        assert (row["user"], row["ad"]) in viewed
+        assert row["campaign"] == row["ad"] // 10
+
+
+def test_every_item_is_put_up_bid_for_and_closed_in_this_order():
+    table = auctions(20_000, seed=5)
+    words = letters_by(table, "item", {"Item": "I", "Bid": "b", "Close": "C"})
+    assert all(re.fullmatch("Ib*C?", word) for word in words.values())
+    assert sum(word.endswith("C") for word in words.values()) > len(words) / 2
+    kinds = table["type"].to_pylist()
+    assert kinds.count("Bid") / kinds.count("Person") == pytest.approx(46, rel=0.05)
+    assert kinds.count("Item") / kinds.count("Person") == pytest.approx(3, rel=0.05)
+
+
+def test_the_duration_of_an_item_is_until_its_close():
+    rows = auctions(10_000, seed=6).to_pylist()
+    begun = {row["item"]: row for row in rows if row["type"] == "Item"}
+    closed = [row for row in rows if row["type"] == "Close"]
+    assert closed
+    for row in closed:
+        item = begun[row["item"]]
+        seconds = (row["time"] - item["time"]).total_seconds()
+        assert item["duration"] == pytest.approx(seconds)
+
+
+def test_a_patient_has_whole_episodes_within_days():
+    table = patients(4000, seed=7, patients=5)
+    words = defaultdict(str)
+    for row in table.to_pylist():
+        for patient in range(5) if row["type"] == "D" else [row["patient"]]:
+            words[patient] += row["type"]
+    complete = [word[: word.rindex("D") + 1] for word in words.values()]
+    assert all(re.fullmatch("((BM*E)*D)*", word) for word in complete)
+
+
+def test_metrics_alone_have_uncertain_times():
+    for row in cluster(3000, seed=8).to_pylist():
+        seconds = (row["time_hi"] - row["time_lo"]).total_seconds()
+        assert seconds == (15 if row["type"] in {"LoadStd", "Balance", "Imbalance"} else 0)
+        assert row["time"] == row["time_hi"]
+
+
+def test_a_job_begins_with_its_start_and_ends_with_its_end():
+    words = letters_by(cluster(40_000, seed=9), "job_id", {
+        "JobStart": "S", "JobEnd": "E", "Mapper": "m", "Reducer": "r", "ReducerStart": "<",
+        "ReducerEnd": ">", "DataPull": "p", "DataIO": "w", "LoadStd": "", "Balance": "",
+        "Imbalance": "",
+    })  # fmt: skip
+    assert all(re.fullmatch("S[^SE]*E?", word) for word in words.values())
+    assert sum(word.endswith("E") for word in words.values()) > len(words) / 2
