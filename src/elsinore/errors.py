@@ -5,7 +5,7 @@ ElsinoreError
 │   ├── QuerySyntaxError
 │   ├── QuerySemanticError
 │   └── UnsupportedError    legal, but no engine here runs it
-├── InvalidWorkloadError             several of them, all reported at once
+├── InvalidWorkloadError    several of them, all reported at once
 ├── InputError              events that cannot be read or used
 ├── StateError              a saved state that does not fit
 └── SetupError              the machine lacks something (Java, a package)
@@ -14,8 +14,16 @@ ElsinoreError
 from __future__ import annotations
 
 import difflib
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+
+SHOWN_LINE = 120  # characters of a line of query text that are shown around a place in it
+SHOWN_WORD = 200  # characters without a space that a message shows
+SHOWN_ERRORS = 20  # errors of one text that are told in full
+SHOWN_CHOICES = 30  # names that a message lists
+_CUT = "..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +63,31 @@ class Source:
     def underline(self, span: Span) -> str:
         r"""Return the line `span` starts on with its part of the line underlined.
 
+        A long line is cut before and after the place, and characters that would not be seen are
+        written as Python writes them.
+
         >>> print(Source("WHERE T.sped < 10").underline(Span(6, 12)))
         WHERE T.sped < 10
               ^^^^^^
+        >>> print(Source("WHERE T.x <\x07 10").underline(Span(11, 12)))
+        WHERE T.x <\x07 10
+                   ^^^^
         """
         start = min(span.start, len(self.text))
         begin = self.text.rfind("\n", 0, start) + 1
         end = self.text.find("\n", start)
         end = len(self.text) if end < 0 else end
-        line = self.text[begin:end].replace("\t", " ").rstrip("\r")
-        width = max(1, min(span.stop, end) - start)
-        return f"{line}\n{' ' * (start - begin)}{'^' * width}"
+        stop = max(start, min(span.stop, end))
+        before = printable(self.text[begin:start].replace("\t", " "))
+        marked = printable(self.text[start:stop].replace("\t", " "))
+        after = printable(self.text[stop:end].replace("\t", " ").rstrip("\r"))
+        if len(before) + len(marked) + len(after) > SHOWN_LINE:
+            marked = _cut_end(marked, SHOWN_LINE // 2)
+            room = (SHOWN_LINE - len(marked)) // 2
+            if len(before) > room:
+                before = _CUT + before[len(_CUT) - room :]
+            after = _cut_end(after, SHOWN_LINE - len(before) - len(marked))
+        return f"{before}{marked}{after}\n{' ' * len(before)}{'^' * max(1, len(marked))}"
 
 
 class ElsinoreError(Exception):
@@ -122,9 +144,10 @@ class QueryError(ElsinoreError):
         if self.span is not None and self.source is not None:
             line, column = self.source.position(self.span.start)
             shown = "\n".join(f"  {text}" for text in self.source.underline(self.span).split("\n"))
-            return f"{self.source.name}:{line}:{column}: {name}\n{shown}\n{self.message}"
+            where = printable(f"{self.source.name}:{line}:{column}")
+            return f"{where}: {name}\n{shown}\n{printable(self.message)}"
         place = f"query {self.query}: " if self.query else ""
-        return f"{place}{name}: {self.message}"
+        return printable(f"{place}{name}: {self.message}")
 
 
 class QuerySyntaxError(QueryError):
@@ -140,14 +163,21 @@ class UnsupportedError(QueryError):
 
 
 class InvalidWorkloadError(ElsinoreError):
-    """Several errors of one text, all found in one go; `errors` holds them in text order."""
+    """Several errors of one text, all found in one go; `errors` holds them in text order.
+
+    As text they are the first 20 of them, and how many more there are.
+    """
 
     def __init__(self, errors: Iterable[QueryError]) -> None:
         self.errors = tuple(errors)
         super().__init__(f"{len(self.errors)} errors")
 
     def __str__(self) -> str:
-        return "\n\n".join(str(error) for error in self.errors)
+        told = [str(error) for error in self.errors[:SHOWN_ERRORS]]
+        more = len(self.errors) - len(told)
+        if more:
+            told.append(f"... and {more:,} more errors: {len(self.errors):,} in all.")
+        return "\n\n".join(told)
 
 
 class InputError(ElsinoreError):
@@ -168,6 +198,59 @@ def raise_errors(errors: Sequence[QueryError]) -> None:
         raise errors[0]
     if errors:
         raise InvalidWorkloadError(errors)
+
+
+def kind_of_value(value: object) -> str:
+    """Return a value of Python and its type as a message names them.
+
+    >>> kind_of_value(3), kind_of_value(None)
+    ('3 (int)', 'None')
+    """
+    if value is None:
+        return "None"
+    shown = _cut_end(printable(repr(value)), SHOWN_WORD // 4)
+    return f"{shown} ({type(value).__name__})"
+
+
+def printable(text: str) -> str:
+    r"""Return a text as a message shows it: nothing unseen in it, no word without end.
+
+    Characters that a terminal would not show, or obey, are written as Python writes them; spaces
+    and ends of lines stay.
+
+    >>> print(printable("a\x1b[31mb\u202ec"))
+    a\x1b[31mb\u202ec
+    >>> len(printable("x" * 10_000))
+    200
+    """
+    seen = "".join(
+        repr(character)[1:-1] if _is_unseen(character) else character for character in text
+    )
+    return re.sub(rf"\S{{{SHOWN_WORD + 1},}}", lambda word: _cut_end(word[0], SHOWN_WORD), seen)
+
+
+def _is_unseen(character: str) -> bool:
+    return character not in "\n\t" and (
+        unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    )
+
+
+def _cut_end(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: max(0, most - len(_CUT))] + _CUT
+
+
+def choices_text(choices: Sequence[str]) -> str:
+    """Return names as a message lists them: the first of them, and how many more there are.
+
+    >>> choices_text(["a", "b"]), choices_text([])
+    ('a, b', 'none')
+    >>> choices_text([f"c{n}" for n in range(1000)])[-20:]
+    ', c29 and 970 others'
+    """
+    if len(choices) <= SHOWN_CHOICES + 1:
+        return ", ".join(choices) or "none"
+    shown = ", ".join(choices[:SHOWN_CHOICES])
+    return f"{shown} and {len(choices) - SHOWN_CHOICES:,} others"
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str:

@@ -19,6 +19,7 @@ from elsinore.model import (
     Expression,
     InList,
     IsNull,
+    Like,
     Literal,
     Negative,
     Not,
@@ -64,6 +65,7 @@ tests = st.one_of(
         st.builds(Literal, st.one_of(st.booleans(), st.none())),
     ),
     st.just(attribute("b")),
+    st.builds(Like, texts, st.sampled_from(["", "%", "a", "_", "a%", "%b", "\\%"])),
     st.builds(IsNull, st.one_of(numbers, texts, st.just(attribute("b")))),
     st.builds(
         InList,

@@ -30,6 +30,8 @@ PREDICATES = (
     "NOT B.b", "B.b = TRUE", "B.b != FALSE", "B.b AND B.v > 0", "B.b OR B.v > 0",
     "NOT (B.b AND B.v > 0)", "(B.b OR B.v > 0) IS NULL", "B.v = NULL", "NULL IS NULL", "TRUE",
     "B.v > 1 AND NULL = 1", "B.f > 0.1", "B.f = 0.5", "B.i > 2", "B.i * 2 = 4", "B.i / 2 = 0.5",
+    "B.s LIKE 'p%'", "B.s LIKE '_'", "B.s NOT LIKE '%'", "B.s LIKE ''", "B.s LIKE '\\%'",
+    "NULL LIKE 'a'",    "LOG2(B.v) >= 1", "LOG2(B.w) < 0", "LOG2(B.i) IS NULL",
 )  # fmt: skip
 CUTS = """
     QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+)

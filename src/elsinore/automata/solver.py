@@ -26,6 +26,7 @@ from elsinore.model.expression import (
     Expression,
     InList,
     IsNull,
+    Like,
     Literal,
     Operator,
 )
@@ -164,6 +165,9 @@ class _Translation:
                 for choice in choices:
                     found = self._either(found, self.of(Binary(Operator.EQ, operand, choice)))
                 return found
+            case Like(operand, _):
+                matches = self._some(Call("LIKE", (expression,)), bool)
+                return _Term(matches.value, self.of(operand).known, bool)
             case Binary(Operator.AND, left, right):
                 return self._both(self.truth(left), self.truth(right))
             case Binary(Operator.OR, left, right):
@@ -296,6 +300,8 @@ class _Translation:
                     self._note(operand, _sort(choice))
             case IsNull(operand):
                 self._note(operand, None)
+            case Like(operand, _):
+                self._note(operand, str)
             case Binary(operator, left, right) if operator.is_comparison:
                 self._note(left, _sort(right))
                 self._note(right, _sort(left))
@@ -342,7 +348,7 @@ def _sort(expression: Expression) -> type | None:
     match expression:
         case Literal(None) | Attribute() | Column():
             return None
-        case Literal(bool()) | ex.Not() | IsNull() | InList():
+        case Literal(bool()) | ex.Not() | IsNull() | InList() | Like():
             return bool
         case Literal(str()):
             return str

@@ -30,6 +30,7 @@ OPERATOR_WORDS = {  # upper-case word -> token type
     "AS": "_AS",
     "IS": "_IS",
     "IN": "_IN",
+    "LIKE": "_LIKE",
     "BETWEEN": "_BETWEEN",
     "NULL": "NULL",
     "TRUE": "TRUE",

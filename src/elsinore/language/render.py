@@ -21,6 +21,7 @@ from elsinore.model import (
     IsNull,
     Kind,
     Kleene,
+    Like,
     Literal,
     Negation,
     Negative,
@@ -221,6 +222,12 @@ def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]
             return Level.COMPARISON, _in(operand, "NOT IN", choices, case)
         case InList(operand, choices):
             return Level.COMPARISON, _in(operand, "IN", choices, case)
+        case Not(Like(operand, pattern)):
+            text = _expression(operand, Level.SUM, case)
+            return Level.COMPARISON, f"{text} NOT LIKE {_literal(pattern)}"
+        case Like(operand, pattern):
+            text = _expression(operand, Level.SUM, case)
+            return Level.COMPARISON, f"{text} LIKE {_literal(pattern)}"
         case Not(operand):
             return Level.NOT, f"NOT {_expression(operand, Level.NOT, case)}"
         case Binary(operator, left, right):

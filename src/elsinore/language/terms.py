@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from elsinore.errors import QuerySemanticError, kind_of_value
 from elsinore.model import (
     Attribute,
     Binary,
@@ -12,6 +13,7 @@ from elsinore.model import (
     Expression,
     InList,
     IsNull,
+    Like,
     Literal,
     Negative,
     Not,
@@ -19,6 +21,7 @@ from elsinore.model import (
     Reference,
     ReturnItem,
 )
+from elsinore.model.expression import like_regex
 
 Value = bool | int | float | str | None
 
@@ -87,6 +90,25 @@ class Term:
     def is_in(self, choices: Iterable[Value]) -> Term:
         """Return whether the value is one of these."""
         return Term(InList(self.node, tuple(_literal(choice) for choice in choices)))
+
+    def like(self, pattern: str) -> Term:
+        r"""Return whether a text is like a pattern: `%` is any text, `_` any one character.
+
+        A backslash before `%`, `_` or a backslash takes it as it is. QuerySemanticError where one
+        stands before anything else.
+
+        >>> from elsinore.language import render
+        >>> from elsinore.language.builder import event
+        >>> render(event("View", "V").page.like("/shop/%").node)
+        "V.page LIKE '/shop/%'"
+        """
+        if not isinstance(pattern, str):
+            raise TypeError(f"A LIKE pattern is text, not {kind_of_value(pattern)}.")
+        try:
+            like_regex(pattern)
+        except ValueError as error:
+            raise QuerySemanticError(str(error)) from None
+        return Term(Like(self.node, pattern))
 
     def between(self, least: object, most: object) -> Term:
         """Return whether the value lies between two others, or is one of them."""
@@ -210,6 +232,6 @@ def _literal(value: object) -> Literal:
     if value is None or isinstance(value, bool | int | float | str):
         return Literal(value)
     raise TypeError(
-        f"A condition compares attributes, numbers, strings, True, False and None; not {value!r} "
-        f"({type(value).__name__})."
+        "A condition compares attributes, numbers, strings, True, False and None; not "
+        f"{kind_of_value(value)}."
     )

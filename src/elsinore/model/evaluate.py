@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -19,10 +20,12 @@ from elsinore.model.expression import (
     Expression,
     InList,
     IsNull,
+    Like,
     Literal,
     Negative,
     Not,
     Operator,
+    like_regex,
 )
 
 Value = bool | int | float | str
@@ -100,6 +103,11 @@ def _evaluate(expression: Expression, lookup: Lookup) -> Value | None:
             value = evaluate(operand, lookup)
             found = [_compare(Operator.EQ, value, evaluate(one, lookup)) for one in choices]
             return True if True in found else None if None in found else False
+        case Like(operand, pattern):
+            text = evaluate(operand, lookup)
+            if not isinstance(text, str):
+                return None
+            return re.fullmatch(like_regex(pattern), text, re.DOTALL) is not None
         case Call("ABS", (operand,)):
             number = _number(evaluate(operand, lookup))
             return None if number is None else abs(number)

@@ -7,6 +7,7 @@ last event of a Kleene variable, or all or the earlier ones as the argument of a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -92,10 +93,14 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """An attribute that all events of a trend or match share, as after GROUP BY district."""
+    """An attribute that all events of a trend or match share, as after GROUP BY district.
+
+    `quoted` says that it was written in double quotes, which may have been meant as text.
+    """
 
     name: str
     span: Span | None = field(default=None, compare=False, repr=False)
+    quoted: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +147,18 @@ class InList:
 
 
 @dataclass(frozen=True, slots=True)
+class Like:
+    r"""`operand LIKE 'pattern'`: `%` stands for any text, `_` for one character.
+
+    A backslash before `%`, `_` or a backslash takes it as it is.
+    """
+
+    operand: Expression
+    pattern: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A scalar function or an aggregate over a variable's events: `ABS(x)`, `AVG(b[].val)`.
 
@@ -153,16 +170,42 @@ class Call:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Expression = Literal | Attribute | Column | Not | Negative | Binary | IsNull | InList | Call
+Expression = Literal | Attribute | Column | Not | Negative | Binary | IsNull | InList | Like | Call
 
 AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
 SCALARS = frozenset({"ABS", "LOG2"})
 
 
+def like_regex(pattern: str) -> str:
+    r"""Return the regular expression that a text matches wholly if it is LIKE a pattern.
+
+    Raises ValueError where a backslash stands before anything but `%`, `_` and a backslash.
+
+    >>> print(like_regex("a.c"), like_regex("/shop/%_"))
+    a\.c /shop/.*.
+    """
+    pieces: list[str] = []
+    characters = iter(pattern)
+    for character in characters:
+        if character == "\\":
+            escaped = next(characters, "")
+            if escaped not in ("%", "_", "\\"):
+                raise ValueError(
+                    "In a LIKE pattern a backslash stands before %, _ or another backslash; "
+                    "a backslash itself is written as two."
+                )
+            pieces.append(re.escape(escaped))
+        else:
+            pieces.append({"%": ".*", "_": "."}.get(character) or re.escape(character))
+    return "".join(pieces)
+
+
 def children(expression: Expression) -> tuple[Expression, ...]:
     """Return the operands of an expression, left to right."""
     match expression:
-        case Not(operand) | Negative(operand) | IsNull(operand) | InList(operand, _):
+        case Not(operand) | Negative(operand) | IsNull(operand):
+            return (operand,)
+        case InList(operand, _) | Like(operand, _):
             return (operand,)
         case Binary(_, left, right):
             return (left, right)
@@ -200,6 +243,8 @@ def with_attributes(expression: Expression, put: Callable[[Attribute], Expressio
             return replace(expression, operand=with_attributes(operand, put), span=None)
         case InList(operand, choices):
             return InList(with_attributes(operand, put), choices)
+        case Like(operand, pattern):
+            return Like(with_attributes(operand, put), pattern)
         case Binary(operator, left, right):
             return Binary(operator, with_attributes(left, put), with_attributes(right, put))
         case Call(name, arguments):

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Collection
 
 from elsinore.automata import contradictory
-from elsinore.errors import QuerySemanticError, Span
+from elsinore.errors import QuerySemanticError, Span, UnsupportedError
 from elsinore.language import render
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
@@ -82,10 +82,11 @@ def binds(query: Query, predicate: Expression, name: str) -> bool:
 
 
 def refuse_unreadable(query: Query) -> None:
-    """Refuse predicates between events that are not of the shapes of SEMANTICS 3.
+    """Refuse predicates between events that are not of the shapes that can be summed up.
 
-    Raises QuerySemanticError for another shape, and for events that are never in one trend: those
-    of a pattern and of one under NOT in it, or of two patterns that AND joins.
+    Raises UnsupportedError for LIKE in them, QuerySemanticError for another shape, and for events
+    that are never in one trend: those of a pattern and of one under NOT in it, or of two patterns
+    that AND joins.
     """
     wholes = [
         frozenset(event.variable for event in pt.positive_events(whole))
@@ -94,6 +95,14 @@ def refuse_unreadable(query: Query) -> None:
     for predicate in query.where:
         if is_local(predicate):
             continue
+        for node in ex.walk(predicate):
+            if isinstance(node, ex.Like):
+                raise UnsupportedError(
+                    "WHERE: LIKE in a condition between events is not supported yet. Write it as a "
+                    "condition of its own, joined to the others by AND.",
+                    span=node.span or place_of(predicate),
+                    query=query.name,
+                )
         if readings(query, query.pattern, predicate) is None:
             first = _of_the_first(query, predicate)
             if first is not None:

@@ -18,6 +18,7 @@ from elsinore.model.expression import (
     Expression,
     InList,
     IsNull,
+    Like,
     Literal,
     Negative,
     Not,
@@ -74,8 +75,14 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
             return pc.is_null(_evaluate(operand, columns))
         case InList(operand, choices):
             return _in_list(_evaluate(operand, columns), [choice.value for choice in choices])
+        case Like(operand, pattern):
+            return pc.match_like(_text(_evaluate(operand, columns)), pattern)
         case Call("ABS", (operand,)):
             return pc.abs_checked(_evaluate(operand, columns))
+        case Call("LOG2", (operand,)):
+            number = _nearest(_evaluate(operand, columns))
+            positive = pc.greater(number, 0)
+            return pc.log2(pc.if_else(positive, number, pa.scalar(None, pa.float64())))
         case Binary(Operator.AND, left, right):
             return pc.and_kleene(
                 _truth(_evaluate(left, columns)), _truth(_evaluate(right, columns))
@@ -109,6 +116,11 @@ def values(column: pa.Array) -> pa.Array:
 def _truth(value: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
     """Give an untyped null the type of truth values."""
     return value.cast(pa.bool_()) if pa.types.is_null(value.type) else value
+
+
+def _text(value: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
+    """Give an untyped null the type of texts."""
+    return value.cast(pa.string()) if pa.types.is_null(value.type) else value
 
 
 def _alike(

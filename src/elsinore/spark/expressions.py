@@ -17,6 +17,7 @@ from elsinore.model.expression import (
     Expression,
     InList,
     IsNull,
+    Like,
     Literal,
     Negative,
     Not,
@@ -56,8 +57,13 @@ class Columns:
                 return self.evaluate(operand).isNull()
             case InList(operand, choices):
                 return self._in_list(operand, choices)
+            case Like(operand, pattern):
+                return self.evaluate(operand).like(pattern)
             case Call("ABS", (operand,)):
                 return F.abs(self.evaluate(operand))
+            case Call("LOG2", (operand,)):
+                number = self.evaluate(operand)
+                return F.when(number > 0, F.log2(number))
             case Binary(operator, left, right):
                 return _combine(operator, self.evaluate(left), self.evaluate(right))
             case _:
