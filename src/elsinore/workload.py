@@ -12,8 +12,10 @@ from elsinore.errors import (
     QueryError,
     Source,
     did_you_mean,
+    kind_of_value,
 )
 from elsinore.language import parse_workload, render
+from elsinore.language.builder import QueryBuilder
 from elsinore.model import Query
 from elsinore.model import Workload as Queries
 from elsinore.plan import (
@@ -63,6 +65,9 @@ class Workload:
     __slots__ = ("_plans", "_queries", "_source")
 
     def __init__(self, *queries: Query, exact: bool = False) -> None:
+        for query in queries:
+            if not isinstance(query, Query):
+                raise TypeError(_no_query(query))
         self._queries = Queries(tuple(queries), exact=exact)
         self._plans: dict[Granularity, Plan] = {}
         self._source: Source | None = None
@@ -223,6 +228,18 @@ class Workload:
 
     def __repr__(self) -> str:
         return f"Workload({', '.join(query.name for query in self)})"
+
+
+def _no_query(given: object) -> str:
+    """Say what is wrong with what is no query."""
+    told = f"A workload is made of queries, and this is {kind_of_value(given)}."
+    if isinstance(given, str):
+        return f"{told} Text is read by Workload.parse(text)."
+    if isinstance(given, QueryBuilder):
+        return f"{told} A query is done when select(...) is called."
+    if isinstance(given, list | tuple):
+        return f"{told} Hand them over one by one: Workload(*queries)."
+    return told
 
 
 def _member(modes: type[Mode], name: str, what: str) -> Mode:

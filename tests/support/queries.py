@@ -23,6 +23,7 @@ from elsinore.model import (
     InList,
     IsNull,
     Kleene,
+    Like,
     Literal,
     Negation,
     Negative,
@@ -38,6 +39,7 @@ from elsinore.model import (
     Workload,
 )
 from elsinore.model import pattern as pt
+from elsinore.model.window import MOST_WINDOWS
 
 DAY = 86_400_000_000
 NASTY = (
@@ -47,6 +49,9 @@ NASTY = (
 )  # fmt: skip
 REPETITIONS = ((1, None), (0, None), (0, 1), (2, 2), (2, 5), (3, None), (0, 4), (1, 1))
 VALUE_OPERATORS = tuple(Operator)
+ARITHMETIC_OPERATORS = [operator for operator in Operator if operator.is_arithmetic]
+COMPARISON_OPERATORS = [operator for operator in Operator if operator.is_comparison]
+LIKE_PATTERNS = ("", "%", "_", "a%", "it's", "50\\%", "\\\\", "\n_", "速%")
 PREFIX = (Reference.ALL, Reference.EARLIER, Reference.LAST)
 
 names = st.one_of(
@@ -118,9 +123,50 @@ def _grown(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expressio
             st.builds(Negative, inner),
             st.builds(IsNull, inner),
             st.builds(InList, inner, st.lists(literals, min_size=1, max_size=3).map(tuple)),
+            st.builds(Like, inner, st.sampled_from(LIKE_PATTERNS)),
             st.builds(lambda name, of: Call(name, (of,)), st.sampled_from(["ABS", "LOG2"]), inner),
         ),
         max_leaves=6,
+    )
+
+
+def _is_number(literal: Literal) -> bool:
+    return isinstance(literal.value, int | float) and not isinstance(literal.value, bool)
+
+
+def _true_or_false(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    """Join attributes and constants to conditions: what stands in them is of the wanted kind."""
+    numbers = st.recursive(
+        leaves | literals.filter(_is_number),
+        lambda inner: st.one_of(
+            st.builds(Binary, st.sampled_from(ARITHMETIC_OPERATORS), inner, inner),
+            st.builds(Negative, inner),
+            st.builds(lambda name, of: Call(name, (of,)), st.sampled_from(["ABS", "LOG2"]), inner),
+        ),
+        max_leaves=3,
+    )
+    value = numbers | literals
+    plain = st.one_of(
+        leaves.filter(lambda leaf: isinstance(leaf, Attribute)),
+        st.sampled_from([Literal(None), Literal(value=True), Literal(value=False)]),
+        st.builds(Binary, st.sampled_from(COMPARISON_OPERATORS), value, value),
+        st.builds(IsNull, value),
+        st.builds(InList, value, st.lists(literals, min_size=1, max_size=3).map(tuple)),
+        st.builds(
+            Like,
+            leaves.filter(lambda leaf: isinstance(leaf, Attribute)) | st.just(Literal("it's")),
+            st.sampled_from(LIKE_PATTERNS),
+        ),
+    )
+    return st.recursive(
+        plain,
+        lambda inner: st.one_of(
+            st.builds(Binary, st.sampled_from([Operator.AND, Operator.OR]), inner, inner),
+            st.builds(Binary, st.sampled_from(COMPARISON_OPERATORS), inner, inner),
+            st.builds(Not, inner),
+            st.builds(IsNull, inner),
+        ),
+        max_leaves=4,
     )
 
 
@@ -164,13 +210,19 @@ def expressions(draw: Any) -> Expression:
 def _conditions(draw: Any, pattern: Pattern, *, matches: bool) -> tuple[Expression, ...]:
     variables = [event.variable for event in pt.events(pattern)]
     kleene = sorted(pt.kleene_variables(pattern))
-    leaves: list[st.SearchStrategy[Any]] = [literals, _attributes(variables, (Reference.PLAIN,))]
+    leaves: list[st.SearchStrategy[Any]] = [_attributes(variables, (Reference.PLAIN,))]
     if kleene:
         leaves.append(_attributes(kleene, (Reference.CURRENT, Reference.PREVIOUS, Reference.FIRST)))
         if matches:
             leaves += [_attributes(kleene, PREFIX), _aggregates(kleene)]
-    found: list[Expression] = draw(st.lists(_grown(st.one_of(leaves)), max_size=3))
+    found: list[Expression] = draw(st.lists(_true_or_false(st.one_of(leaves)), max_size=3))
     return tuple(found)
+
+
+def _window(within: int, slide: int | None, origin: int) -> Window:
+    """Return a window of which no moment lies in more than there may be."""
+    least = -(-within // MOST_WINDOWS)
+    return Window(within, None if slide is None else max(slide, least), origin)
 
 
 def _shared(draw: Any) -> dict[str, Any]:
@@ -179,7 +231,7 @@ def _shared(draw: Any) -> dict[str, Any]:
         st.sampled_from([1_000, 1_000_000, 60_000_000, 3_600_000_000, DAY, 7 * DAY]),
     )
     origins = st.one_of(st.just(0), st.integers(-(10**18), 10**18))
-    windows = st.one_of(st.none(), st.builds(Window, length, st.none() | length, origins))
+    windows = st.none() | st.builds(_window, length, st.none() | length, origins)
     return {
         "name": draw(names),
         "equivalence": tuple(draw(st.lists(names, max_size=2, unique=True))),

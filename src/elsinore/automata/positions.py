@@ -16,7 +16,7 @@ from elsinore.automata.symbols import Symbol
 from elsinore.errors import QuerySemanticError
 from elsinore.model import pattern as pt
 
-POSITION_LIMIT = 4096  # places of events, {n,m} written out
+POSITION_LIMIT = 400  # places of events, {n,m} written out; planning takes n^2 steps
 FOLLOW_LIMIT = 250_000  # pairs of places that may be neighbours: n^2 for n optional parts
 
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from math import isfinite
 
-from elsinore.errors import QuerySemanticError, did_you_mean
+from elsinore.errors import QuerySemanticError, did_you_mean, kind_of_value
 from elsinore.language.durations import EPOCH, parse_duration, parse_origin, whole
 from elsinore.language.keywords import STRATEGIES, strategy_of
 from elsinore.language.patterns import EventTerm, PatternTerm, as_pattern
@@ -51,11 +52,19 @@ def event(type: str, variable: str | None = None) -> EventTerm:  # noqa: A002 - 
     >>> event("Travel", "T").node
     Event(type='Travel', variable='T')
     """
+    name_given(type, "event", "the name of a type")
+    if variable is not None:
+        name_given(variable, "event", "the name of a variable")
     return EventTerm(Event(type, type if variable is None else variable))
 
 
 def seq(*parts: PatternTerm | Pattern) -> PatternTerm:
-    """Return the patterns one after another: `SEQ(...)`."""
+    """Return the patterns one after another: `SEQ(...)`.
+
+    Raises QuerySemanticError where there are none.
+    """
+    if not parts:
+        raise QuerySemanticError('seq needs at least one pattern, such as seq(event("A")).')
     return PatternTerm(Sequence(tuple(as_pattern(part) for part in parts)))
 
 
@@ -66,11 +75,14 @@ def no(pattern: PatternTerm | Pattern) -> PatternTerm:
 
 def same(*attributes: str) -> Same:
     """Return the condition that all events have one value of each attribute."""
+    for attribute in attributes:
+        name_given(attribute, "same", "names of attributes")
     return Same(attributes)
 
 
 def column(name: str) -> Term:
     """Return an attribute that the query groups by, for `select`; a string does as well."""
+    name_given(name, "column", "the name of an attribute")
     return Term(Column(name))
 
 
@@ -83,6 +95,8 @@ def count(of: EventTerm | EventReference | Term | None = None) -> Term:
     """
     if of is None:
         return Term(Call("COUNT", ()))
+    if not isinstance(of, EventTerm | EventReference | Term):
+        raise TypeError(f"count takes an event, such as T, or nothing; not {kind_of_value(of)}.")
     return of.count()
 
 
@@ -104,6 +118,7 @@ def query(name: str) -> QueryBuilder:
     >>> found.name, found.window.within
     ('q', 600000000)
     """
+    name_given(name, "query", "a name")
     return QueryBuilder(name)
 
 
@@ -129,13 +144,15 @@ class QueryBuilder:
         equal = tuple(
             name for part in conditions if isinstance(part, Same) for name in part.attributes
         )
-        others = tuple(as_expression(part) for part in conditions if not isinstance(part, Same))
+        others = tuple(_condition(part) for part in conditions if not isinstance(part, Same))
         return replace(
             self, equivalence=self.equivalence + equal, conditions=self.conditions + others
         )
 
     def group_by(self, *attributes: str) -> QueryBuilder:
         """Add attributes to group by."""
+        for attribute in attributes:
+            name_given(attribute, "group_by", "names of attributes")
         return replace(self, grouping=self.grouping + attributes)
 
     def within(
@@ -211,8 +228,25 @@ class QueryBuilder:
         )
 
 
+def name_given(name: object, function: str, what: str) -> None:
+    """Raise TypeError for what is no text, QuerySemanticError for an empty one."""
+    if not isinstance(name, str):
+        raise TypeError(f"{function} takes {what}, not {kind_of_value(name)}.")
+    if not name:
+        raise QuerySemanticError(f"{function} takes {what}, and this one is empty.")
+
+
 def _int_or_none(value: float | None) -> int | None:
     return None if value is None else int(value)
+
+
+def _condition(item: object) -> Expression:
+    if isinstance(item, str):
+        raise TypeError(
+            "where takes conditions, such as T.speed < 10 or same('driver'); for text such as "
+            f"{kind_of_value(item)} there is Workload.parse."
+        )
+    return as_expression(item)
 
 
 def _item(item: Term | ReturnItem | str) -> ReturnItem:
@@ -226,6 +260,11 @@ def _microseconds(length: Duration) -> int:
         return parse_duration(length)
     if isinstance(length, timedelta):
         return length // timedelta(microseconds=1)
+    if isinstance(length, bool) or not isinstance(length, int | float) or not isfinite(length):
+        raise TypeError(
+            'A length of time is text such as "30 minutes", a timedelta or a number of seconds; '
+            f"not {kind_of_value(length)}."
+        )
     return whole(Fraction(repr(length)) * SECOND)  # as it is written: 0.1 is a tenth
 
 

@@ -12,7 +12,7 @@ from elsinore.language.durations import UNIT_CHOICES
 from elsinore.language.keywords import CLAUSES, OPERATOR_WORDS, RESERVED, nearest
 
 VALUES = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NULL"}
-COMPARISONS = {"EQ", "NE", "LT", "LE", "GT", "GE", "_IS", "_IN", "_BETWEEN"}
+COMPARISONS = {"EQ", "NE", "LT", "LE", "GT", "GE", "_IS", "_IN", "_LIKE", "_BETWEEN"}
 ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
 REPETITIONS = {"PLUS", "STAR", "QMARK", "_LBRACE"}
 NAMES = {"NAME", "QUOTED"}
@@ -26,11 +26,11 @@ GROUPS: tuple[tuple[AbstractSet[str], AbstractSet[str], str], ...] = (
     (VALUES | {"NAME"}, NAMES | {"_LPAR", "_LSQB", "MINUS"}, "a value"),
     (VALUES, {"MINUS"}, "a number or a text"),
     ({"DOTS", "NAME"}, NAMES | {"INT", "MINUS", "_DOT", "DOTS"}, "i, i-1, 1, LEN or 1..i-1"),
-    (REPETITIONS, {"_LSQB"}, "a repetition such as +"),
+    (REPETITIONS, {"_LSQB"}, "a repetition (+, *, ?, {2,5})"),
     (NAMES, set(), "a name"),
     ({"INT", "FLOAT"}, set(), "a number"),
     ({"INT"}, set(), "a whole number"),
-    (COMPARISONS - {"_IS", "_IN", "_BETWEEN"}, COMPARISONS | {"_NOT"}, "a comparison"),
+    (COMPARISONS - {"_IS", "_IN", "_LIKE", "_BETWEEN"}, COMPARISONS | {"_NOT"}, "a comparison"),
     (ARITHMETIC, set(), "an arithmetic operator"),
 )
 SINGLE = {
@@ -68,12 +68,17 @@ SINGLE = {
     "_AS": "AS",
     "_IS": "IS",
     "_IN": "IN",
+    "_LIKE": "LIKE",
     "_BETWEEN": "BETWEEN",
     "NULL": "NULL",
     "TRUE": "TRUE",
     "FALSE": "FALSE",
 }
 TURNED = {("EQ", "GT"): ">=", ("EQ", "LT"): "<=", ("GT", "EQ"): ">=", ("LT", "EQ"): "<="}
+CURLY = frozenset(
+    "\u201c\u201d\u201e\u2018\u2019\u201a\u00ab\u00bb\u00b4"
+)  # quotes of word processors
+LENGTHS = {"WITHIN", "SLIDE"}
 END = "$END"
 COLUMN = "a column such as COUNT(*) or T.speed"
 
@@ -122,11 +127,12 @@ def unexpected(
     follows: str,
     within: str | None = None,
     before: Token | None = None,
+    after: Token | None = None,
 ) -> QuerySyntaxError:
     """Make the error for a token where only `expected` token types may stand.
 
     `clauses` are the clauses that may still follow and `follows` is what ends the query (";");
-    `within` is the clause that the token was read for, `before` the token before it.
+    `within` is the clause that the token was read for, `before` and `after` the tokens beside it.
     """
     words = describe(expected)
     if within == "RETURN":
@@ -143,16 +149,28 @@ def unexpected(
             before, ["SEQ"], near_enough=0.6
         )  # in a pattern only SEQ stands before a parenthesis
     hint = f" Did you mean '{near}'?" if near else ""
-    if token.type == "BAD" and text[0] in "\"'`":
+    if token.type == "BAD" and text in CURLY:
+        message = (
+            f"Text goes in single quotes, 'like this', and names in double ones, not in {text}."
+        )
+    elif token.type == "NAME" and within in LENGTHS and "UNIT" in expected:
+        message = f"'{_short(text)}' is no unit of time.{hint} Units: {', '.join(UNIT_CHOICES)}."
+    elif token.type == "BAD" and text[0] in "\"'`":
         message = f"This quote is never closed: end it with {text[0]}."
     elif token.type == "BAD" and text.startswith("/*"):
         message = "This comment is never closed: end it with */."
     else:
         found = "the end of the text" if token.type == "END" else f"'{_short(text)}'"
         message = f"Expected {listed(words)}, found {found}.{hint}"
+        if token.type == "_DOT" and _are_names(before, after):
+            message += f' A name with a dot in it goes in double quotes: "{before}.{after}".'
         if token.type not in CLAUSES and text.upper() in RESERVED and "NAME" in expected:
             message += keyword_hint(token)
     return QuerySyntaxError(message, span=span, choices=(near,) if near else tuple(words))
+
+
+def _are_names(*tokens: Token | None) -> bool:
+    return all(token is not None and token.type in {"NAME", "UNIT"} for token in tokens)
 
 
 def keyword_hint(token: Token) -> str:

@@ -10,6 +10,7 @@ from elsinore.errors import (
     QuerySyntaxError,
     Source,
     Span,
+    kind_of_value,
     raise_errors,
 )
 from elsinore.language.clauses import EXPRESSION, PATTERN, UnexpectedInput, parse_tokens
@@ -27,6 +28,7 @@ from elsinore.language.parts import (
 from elsinore.language.statements import Clauses, Statement, read_clauses, split_statements
 from elsinore.language.tokens import end_token, name_of, tokenize
 from elsinore.model import Expression, Pattern, Query, Strategy, Window, Workload
+from elsinore.model.window import LONGEST, MOST_WINDOWS
 
 UNNAMED = "query"  # the name of a text's only query where it gives none
 
@@ -41,6 +43,8 @@ def parse_workload(text: str, name: str = "<query>") -> Workload:
     >>> workload["q"].window.within
     600000000
     """
+    if not isinstance(text, str):
+        raise TypeError(_no_text(text))
     source = Source(text, name)
     errors: list[QueryError] = []
     queries: list[Query] = []
@@ -77,6 +81,16 @@ def parse_workload(text: str, name: str = "<query>") -> Workload:
     errors = [error.located(source) for error in errors]
     raise_errors(sorted(errors, key=_place))
     return cast("Workload", workload)  # without an error there is one
+
+
+def _no_text(given: object) -> str:
+    """Say what is wrong with what is no text."""
+    remedy = ""
+    if hasattr(given, "read_text"):
+        remedy = " Read the file first: Workload.parse(path.read_text(), str(path))."
+    elif isinstance(given, bytes):
+        remedy = " Decode it first: text.decode('utf-8')."
+    return f"Queries are parsed from text, and this is {kind_of_value(given)}.{remedy}"
 
 
 def parse_query(text: str, name: str = "<query>") -> Query:
@@ -135,6 +149,7 @@ def _parse(start: str, text: str, name: str) -> Any:
             clauses=[],
             follows="the end of the text",
             before=tokens[at - 1] if at else None,
+            after=tokens[at + 1] if at + 1 < len(tokens) else None,
         )
         raise error.located(source) from None
     except RecursionError:
@@ -200,6 +215,15 @@ def _span(statement: Statement) -> Span:
     return span_of(first)
 
 
+def _faulty(within: Length, slide: Length | None, origin: Length | None) -> Length:
+    """Return the length of a window that is at fault if one is: it is what an error points at."""
+    if within.value <= 0 or within.value > LONGEST:
+        return within
+    if slide is not None and (slide.value > LONGEST or within.value > MOST_WINDOWS * slide.value):
+        return slide
+    return within if origin is None else origin
+
+
 def _build(clauses: Clauses, span: Span) -> Query:
     values = clauses.values
     condition = values.get("WHERE") or Condition((), ())
@@ -213,7 +237,7 @@ def _build(clauses: Clauses, span: Span) -> Query:
             within=within.value,
             slide=slide.value if slide else None,
             origin=origin.value if origin else 0,
-            span=(slide if slide and slide.value <= 0 else within).span,
+            span=_faulty(within, slide, origin).span,
         )
     places = {CLAUSES[kind]: place for kind, place in clauses.spans.items()}
     if condition.span is not None:

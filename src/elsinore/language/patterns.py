@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from elsinore.errors import kind_of_value
 from elsinore.language.terms import EventReference, Term
 from elsinore.model import Attribute, Call, Conjunction, Disjunction, Event, Kleene, Pattern
 from elsinore.model import Reference as At
@@ -37,6 +38,12 @@ class PatternTerm:
         >>> event("A").times(2).node.most, event("A").times(2, None).node.most
         (2, None)
         """
+        counts = (least,) if most in (-1, None) else (least, most)
+        for count in counts:
+            if isinstance(count, bool) or not isinstance(count, int):
+                raise TypeError(
+                    f"A pattern is repeated a whole number of times, not {kind_of_value(count)}."
+                )
         return PatternTerm(Kleene(self.node, least, least if most == -1 else most))
 
     def __or__(self, other: PatternTerm | Pattern) -> PatternTerm:
@@ -112,9 +119,16 @@ class EventTerm(PatternTerm):
         return Term(Call("COUNT", (Attribute(self._variable, None),)))
 
 
-def as_pattern(item: PatternTerm | Pattern) -> Pattern:
-    """Return the node of a pattern."""
-    return item.node if isinstance(item, PatternTerm) else item
+def as_pattern(item: object) -> Pattern:
+    """Return the node of a pattern; TypeError for what is none."""
+    if isinstance(item, PatternTerm):
+        return item.node
+    if isinstance(item, Pattern):
+        return item
+    example = f"event({item!r})" if isinstance(item, str) and item else 'event("A")'
+    raise TypeError(
+        f"A pattern is made of events, such as {example}; this is {kind_of_value(item)}."
+    )
 
 
 def _parts(term: PatternTerm, kind: type[Disjunction | Conjunction]) -> tuple[Pattern, ...]:

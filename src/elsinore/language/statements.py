@@ -109,6 +109,7 @@ def read_clauses(statement: Statement) -> Clauses:
                         follows="the end of the text" if end.type == "END" else "';'",
                         within=word.type,
                         before=body[at - 1] if at else None,
+                        after=body[at + 1] if at + 1 < len(body) else None,
                     )
                 )
             else:

@@ -46,6 +46,7 @@ from elsinore.model import (
     InList,
     IsNull,
     Kleene,
+    Like,
     Literal,
     Negation,
     Negative,
@@ -57,7 +58,7 @@ from elsinore.model import (
     Sequence,
     Strategy,
 )
-from elsinore.model.expression import AGGREGATES, conjuncts
+from elsinore.model.expression import AGGREGATES, conjuncts, like_regex
 
 INDEXES = {
     "": Reference.ALL,
@@ -252,6 +253,12 @@ class ToNodes:
     def not_in_list(self, meta: Meta, items: Items[Any]) -> Not:
         return Not(self.in_list(meta, items), span_of(meta))
 
+    def like(self, meta: Meta, items: Items[Any]) -> Like:
+        return Like(expression_of(items[0]), _like_pattern(items[1]), span_of(meta))
+
+    def not_like(self, meta: Meta, items: Items[Any]) -> Not:
+        return Not(self.like(meta, items), span_of(meta))
+
     def between(self, meta: Meta, items: Items[Any]) -> Binary:
         value, least, most = (expression_of(item) for item in items)
         span = span_of(meta)
@@ -284,7 +291,8 @@ class ToNodes:
         return tuple(cast("Literal", expression_of(item)) for item in items)
 
     def column(self, meta: Meta, items: Items[Named]) -> Column:
-        return Column(items[0].text, span_of(meta))
+        quoted = items[0].token.type == "QUOTED"
+        return Column(items[0].text, span_of(meta), quoted=quoted)
 
     def attribute(self, meta: Meta, items: Items[Named]) -> Attribute:
         return Attribute(items[0].text, items[1].text, span=span_of(meta))
@@ -314,6 +322,13 @@ class ToNodes:
         name = called.text if called.token.type == "QUOTED" else called.text.upper()
         given = [item for item in items[1:] if not isinstance(item, Token)]  # a token is the *
         if len(given) < len(items) - 1 and name != "COUNT":
+            if name not in AGGREGATES:
+                raise QuerySyntaxError(
+                    f"There is no function '{name}' of *.{did_you_mean(name, ['COUNT'])} "
+                    "COUNT(*) is the number of trends.",
+                    span=span_of(meta),
+                    choices=("COUNT",),
+                )
             raise QuerySyntaxError(
                 f"Only COUNT takes a *: name what {name} is computed of, as in {name}(T.speed).",
                 span=span_of(meta),
@@ -335,6 +350,16 @@ class ToNodes:
 
 def _string(token: Token) -> str:
     return token[1:-1].replace("''", "'")
+
+
+def _like_pattern(token: Token) -> str:
+    """Return the pattern of a LIKE; QuerySyntaxError where a backslash stands before a letter."""
+    pattern = _string(token)
+    try:
+        like_regex(pattern)
+    except ValueError as error:
+        raise QuerySyntaxError(str(error), span=span_of(token)) from None
+    return pattern
 
 
 def _repeated(pattern: Pattern, quantifiers: Items[Quantifier], span: Span) -> Pattern:

@@ -1,4 +1,4 @@
-"""The rules that every query keeps, whichever way it was made (SEMANTICS 2 to 5).
+"""The rules that every query keeps, whichever way it was made.
 
 Each rule is one function from a query to the errors it finds; `RULES` lists them.
 """
@@ -9,11 +9,12 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from elsinore.errors import QueryError, QuerySemanticError, Span, did_you_mean
+from elsinore.errors import QueryError, QuerySemanticError, Span, choices_text, did_you_mean
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.expression import AGGREGATES, SCALARS, Attribute, Call, Column, Reference
 from elsinore.model.kinds import Kind
+from elsinore.model.wanted import misplaced, places, plain_kind
 
 if TYPE_CHECKING:
     from elsinore.model.query import Query, ReturnItem
@@ -28,7 +29,7 @@ def check_query(query: Query) -> list[QueryError]:
 
 
 def query_kind(query: Query) -> Kind:
-    """Return the engine a query asks for: trends unless it returns matches (DESIGN 3)."""
+    """Return the engine a query asks for: trends unless it returns matches."""
     wants = {kind for item in query.returns for kind in _item_kinds(item)}
     return Kind.MATCHES if Kind.MATCHES in wants else Kind.TRENDS
 
@@ -96,7 +97,7 @@ def _has_unknown(item: ReturnItem) -> bool:
 
 
 def pattern_is_not_empty(query: Query) -> Iterator[QueryError]:
-    """A pattern matches at least one event, and so does one under NOT (SEMANTICS 2)."""
+    """A pattern matches at least one event, and so does one under NOT."""
     parts = query.pattern.parts if isinstance(query.pattern, pt.Conjunction) else (query.pattern,)
     for part in parts:
         if not any(_misplaced_nots(part)) and pt.nullable(part):
@@ -247,7 +248,7 @@ def _known(query: Query, node: Attribute) -> Iterator[QueryError]:
         yield _error(
             query,
             f"The pattern has no variable '{node.variable}'."
-            f"{did_you_mean(node.variable, names)} Variables: {', '.join(names)}.",
+            f"{did_you_mean(node.variable, names)} Variables: {choices_text(names)}.",
             node.span,
             *names,
         )
@@ -275,7 +276,7 @@ def _functions_known(query: Query, expression: ex.Expression) -> Iterator[QueryE
 
 
 def returns_are_of_one_kind(query: Query) -> Iterator[QueryError]:
-    """RETURN asks for trends or for matches, never for both (DESIGN 3)."""
+    """RETURN asks for trends or for matches, never for both."""
     if not query.returns:
         yield _error(query, "RETURN needs at least one column.", query.span)
     kinds: dict[Kind, ReturnItem] = {}
@@ -362,7 +363,7 @@ def whole_events_are_counted_or_listed(query: Query) -> Iterator[QueryError]:
 
 
 def trend_returns_are_aggregates(query: Query) -> Iterator[QueryError]:
-    """A trend query returns group attributes and the aggregates of SEMANTICS 3."""
+    """A trend query returns group attributes and the aggregates over trends."""
     if query.kind is not Kind.TRENDS:
         return
     for item in query.returns:
@@ -379,7 +380,7 @@ def trend_returns_are_aggregates(query: Query) -> Iterator[QueryError]:
 
 
 def pairs_of_trends_are_counted(query: Query) -> Iterator[QueryError]:
-    """AND returns the number of pairs of trends and no other aggregate (SEMANTICS 3)."""
+    """AND returns the number of pairs of trends and no other aggregate."""
     if query.kind is not Kind.TRENDS or not isinstance(query.pattern, pt.Conjunction):
         return
     for item in query.returns:
@@ -425,6 +426,14 @@ def predicates_make_sense(query: Query) -> Iterator[QueryError]:
                     )
             elif isinstance(node, Column):
                 variables = [event.variable for event in pt.events(query.pattern)]
+                if node.quoted:
+                    yield _error(
+                        query,
+                        f"Text goes in single quotes: '{node.name}'. Double quotes are for names, "
+                        f'and an attribute has an event before it: {variables[0]}."{node.name}".',
+                        node.span,
+                    )
+                    continue
                 yield _error(
                     query,
                     f"Whose '{node.name}'? Write {variables[0]}.{node.name}, or [{node.name}] "
@@ -450,8 +459,18 @@ def predicates_make_sense(query: Query) -> Iterator[QueryError]:
                     )
 
 
+def conditions_are_true_or_false(query: Query) -> Iterator[QueryError]:
+    """A number or a text is no condition, and neither a text nor a condition is a number."""
+    for predicate in query.where:
+        for node, wanted in places(predicate):
+            kind = plain_kind(node)
+            message = None if kind is None else misplaced(node, kind, wanted)
+            if message is not None:
+                yield _error(query, message, node.span)
+
+
 def trend_predicates_can_be_aggregated(query: Query) -> Iterator[QueryError]:
-    """A trend query's predicates look at one event or at two neighbours (SEMANTICS 3)."""
+    """A trend query's predicates look at one event or at two neighbours."""
     if query.kind is not Kind.TRENDS:
         return
     for predicate in query.where:
@@ -504,6 +523,7 @@ RULES: tuple[Callable[[Query], Iterator[QueryError]], ...] = (
     trend_returns_are_aggregates,
     pairs_of_trends_are_counted,
     predicates_make_sense,
+    conditions_are_true_or_false,
     trend_predicates_can_be_aggregated,
     clauses_fit_the_kind,
     attributes_are_named_once,

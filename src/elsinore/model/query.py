@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from elsinore.errors import QueryError, QuerySemanticError, Span, did_you_mean, raise_errors
+from elsinore.errors import (
+    QueryError,
+    QuerySemanticError,
+    Span,
+    choices_text,
+    did_you_mean,
+    raise_errors,
+)
 from elsinore.model.check import check_query, query_kind
 from elsinore.model.expression import Expression, conjuncts
 from elsinore.model.kinds import Kind, Strategy
@@ -51,7 +58,7 @@ class Query:
 
     @property
     def kind(self) -> Kind:
-        """The engine that answers the query, told by what it returns (DESIGN 3)."""
+        """The engine that answers the query, told by what it returns."""
         return query_kind(self)
 
 
@@ -59,7 +66,7 @@ class Query:
 class Workload:
     """Queries that run together over one stream; names are unique.
 
-    `exact` computes with integers of any size (SEMANTICS 3, Numbers).
+    `exact` computes with integers of any size.
     """
 
     queries: tuple[Query, ...]
@@ -95,4 +102,6 @@ class Workload:
             if query.name == name:
                 return query
         names = [query.name for query in self.queries]
-        raise KeyError(f"No query '{name}'.{did_you_mean(name, names)} Queries: {', '.join(names)}")
+        raise KeyError(
+            f"No query '{name}'.{did_you_mean(name, names)} Queries: {choices_text(names)}"
+        )

@@ -1,4 +1,4 @@
-"""Windows: the stretches of time a query counts in (SEMANTICS 3 and 4)."""
+"""Windows: the stretches of time a query counts in."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from elsinore.errors import QuerySemanticError, Span
 
 SECOND = 1_000_000
+LONGEST = 2**61  # microseconds; sums of two of them fit into 64 bits
+MOST_WINDOWS = 100_000  # windows that one moment lies in: each is kept apart, for every key
 UNITS = {
     "microsecond": 1,
     "millisecond": 1_000,
@@ -24,7 +26,8 @@ class Window:
     """The windows `[origin + k*slide, origin + k*slide + within)` for every integer k.
 
     All in microseconds. `slide` None is a window that tumbles (trends) or is relative to the match
-    (matches). Raises QuerySemanticError where a length is not positive.
+    (matches). Raises QuerySemanticError where a length is not positive or beyond `LONGEST`, and
+    where one moment lies in more than `MOST_WINDOWS`.
     """
 
     within: int
@@ -40,6 +43,18 @@ class Window:
         if self.slide is not None and self.slide <= 0:
             raise QuerySemanticError(
                 "SLIDE must be longer than 0: windows would never move on.", span=self.span
+            )
+        if max(self.within, self.step, abs(self.origin)) > LONGEST:
+            raise QuerySemanticError(
+                f"WITHIN, SLIDE and ORIGIN go up to {LONGEST // (366 * UNITS['day']):,} years, "
+                "which is what times of 64 bits can tell.",
+                span=self.span,
+            )
+        if self.overlap > MOST_WINDOWS:
+            raise QuerySemanticError(
+                f"Each event would lie in {self.overlap:,} windows; up to {MOST_WINDOWS:,} can be "
+                "kept. Make SLIDE longer or WITHIN shorter.",
+                span=self.span,
             )
 
     @property

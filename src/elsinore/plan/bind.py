@@ -5,11 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from elsinore.errors import QueryError, QuerySemanticError, Span, did_you_mean, raise_errors
+from elsinore.errors import (
+    QueryError,
+    QuerySemanticError,
+    Span,
+    choices_text,
+    did_you_mean,
+    raise_errors,
+)
 from elsinore.model import expression as ex
-from elsinore.model.expression import Attribute, Binary, Call, InList, Literal, Negative
+from elsinore.model.expression import Attribute, Binary, Call, InList, Literal
 from elsinore.model.query import Query, Workload
 from elsinore.model.schema import AttributeKind, Schema
+from elsinore.model.wanted import kind_text, misplaced, places, plain_kind
 
 _ADDED_UP = {"SUM", "AVG"}
 _ORDERED = {
@@ -59,6 +67,8 @@ def _query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
                 yield _unknown(query, found.name, found.variable, found.span, schema)
         if known:
             yield from _misuses(query, expression, schema)
+            if expression in query.where:
+                yield from _misplaced(query, expression, schema)
 
 
 def _unknown(
@@ -67,11 +77,22 @@ def _unknown(
     owner = "The events have" if variable is None else f"{variable} has"
     return QuerySemanticError(
         f"{owner} no attribute '{name}'.{did_you_mean(name, schema.names)} "
-        f"Attributes: {', '.join(schema.names)}.",
+        f"Attributes: {choices_text(schema.names)}.",
         span=span,
         query=query.name,
         choices=schema.names,
     )
+
+
+def _misplaced(query: Query, condition: ex.Expression, schema: Schema) -> Iterator[QueryError]:
+    """Yield the attributes that stand where another kind of value is wanted, each once."""
+    seen: set[tuple[ex.Expression, AttributeKind]] = set()
+    for node, wanted in places(condition):
+        kind = schema.kind(node.name) if isinstance(node, Attribute) and node.name else None
+        message = None if kind is None else misplaced(node, kind, wanted)
+        if message is not None and (node, wanted) not in seen:
+            seen.add((node, wanted))
+            yield QuerySemanticError(message, span=node.span, query=query.name)
 
 
 def _misuses(query: Query, expression: ex.Expression, schema: Schema) -> Iterator[QueryError]:
@@ -83,20 +104,18 @@ def _misuses(query: Query, expression: ex.Expression, schema: Schema) -> Iterato
             kind = schema.kind(argument.name)
             if node.name in _ADDED_UP and kind is not None and not kind.is_numeric:
                 yield QuerySemanticError(
-                    f"{node.name} needs a number; '{argument.name}' is {_article(kind)}.",
+                    f"{node.name} needs a number; '{argument.name}' is {kind_text(kind)}.",
                     span=argument.span,
                     query=query.name,
                 )
             if node.name in {"MIN", "MAX"} and kind is not None and kind not in _ORDERED:
                 yield QuerySemanticError(
                     f"{node.name} is for numbers, times and truth values; '{argument.name}' is "
-                    f"{_article(kind)}.",
+                    f"{kind_text(kind)}.",
                     span=argument.span,
                     query=query.name,
                 )
-        elif isinstance(node, Binary) and (
-            node.operator.is_comparison or node.operator.is_arithmetic
-        ):
+        elif isinstance(node, Binary) and node.operator.is_comparison:
             yield from _mismatch(query, node, node.left, node.right, schema)
         elif isinstance(node, InList):
             misfits = (
@@ -121,31 +140,14 @@ def _mismatch(
     spans = [part.span for part in (left, right) if part.span is not None]
     span = spans[0].until(spans[-1]) if spans else node.span
     yield QuerySemanticError(
-        f"This puts {_article(one)} beside {_article(other)}: they cannot be compared or computed "
-        "with.",
+        f"This puts {kind_text(one)} beside {kind_text(other)}: they cannot be compared.",
         span=span,
         query=query.name,
     )
 
 
-def _article(kind: AttributeKind) -> str:
-    return _FAMILY.get(kind, "of a type that cannot be computed with")
-
-
 def _kind(expression: ex.Expression, schema: Schema) -> AttributeKind | None:
     """Return what an expression gives, None where it is not known or null."""
-    match expression:
-        case Attribute(_, str(name)):
-            return schema.kind(name)
-        case Literal(bool()) | ex.Not() | ex.IsNull() | InList():
-            return AttributeKind.BOOLEAN
-        case Literal(str()):
-            return AttributeKind.STRING
-        case Literal(int() | float()) | Negative():
-            return AttributeKind.NUMBER
-        case Binary(operator, _, _):
-            return AttributeKind.NUMBER if operator.is_arithmetic else AttributeKind.BOOLEAN
-        case Call("ABS" | "COUNT" | "SUM" | "AVG"):
-            return AttributeKind.NUMBER
-        case _:
-            return None
+    if isinstance(expression, Attribute):
+        return None if expression.name is None else schema.kind(expression.name)
+    return plain_kind(expression)

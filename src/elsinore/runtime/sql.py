@@ -16,7 +16,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from elsinore.errors import InputError, did_you_mean
+from elsinore.errors import InputError, choices_text, did_you_mean
 
 Value: TypeAlias = pa.Array | pa.Scalar
 
@@ -153,7 +153,7 @@ def _column(name: str, table: pa.Table, what: str) -> pa.Array:
         option = f" Name the column that holds the {what} with --{what}." if name == what else ""
         raise InputError(
             f"The events have no column '{name}', read for the {what}.{hint} "
-            f"Columns: {', '.join(names)}.{option}"
+            f"Columns: {choices_text(names)}.{option}"
         )
     column = whole(table.column(found[0]))
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
