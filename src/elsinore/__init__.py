@@ -9,9 +9,11 @@ results = workload.run(events, time="ts")   # a Spark DataFrame, or a table in t
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # what `typing` calls it; `typing` takes long to load
 if TYPE_CHECKING:
+    from typing import Any
+
     from elsinore.errors import (
         ElsinoreError,
         InputError,

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import elsinore
-from elsinore.cli import app
+from elsinore.cli.app import app
 from elsinore.runtime.files import read_events
 from elsinore.runtime.outputs import write_table
 
@@ -313,9 +313,19 @@ def test_what_nobody_expected_is_told_in_a_line(
         raise RuntimeError("the sky is falling")
 
     monkeypatch.setattr("elsinore.cli.run_local.read_events", broken)
-    short, long = run(), run("--debug")
+    monkeypatch.delenv("ELSINORE_DEBUG", raising=False)
+    short = run()
+    monkeypatch.setenv("ELSINORE_DEBUG", "1")
+    long = run()
     assert (short.exit_code, long.exit_code) == (1, 1)
-    assert "RuntimeError: the sky is falling" in short.stderr
-    assert "--debug" in short.stderr
+    assert "Something unexpected went wrong: the sky is falling." in short.stderr
+    assert "report it" in short.stderr
+    assert "ELSINORE_DEBUG=1" in short.stderr
+    assert "Error" not in short.stderr
     assert "Traceback" not in short.stderr
     assert "Traceback" in long.stderr
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["check"], ["explain"], ["report"], ["generate"]])
+def test_h_is_short_for_help(command: list[str]) -> None:
+    assert call(*command, "-h").stdout == call(*command, "--help").stdout

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner, Result
 
-from elsinore.cli import app
+from elsinore.cli.app import app
 from elsinore.cli.statistics import sharing_rows
 from elsinore.runtime.files import read_events
 from elsinore.runtime.outputs import write_table

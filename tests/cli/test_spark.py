@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import elsinore as el
-from elsinore.cli import app
+from elsinore.cli.app import app
 from elsinore.cli.demo import TYPE, demo_text, run_demo
 from elsinore.datasets import flights
 from elsinore.runtime.files import read_events

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import elsinore as el
-from elsinore.cli import app
+from elsinore.cli.app import app
 from elsinore.datasets import ridesharing
 from elsinore.runtime.outputs import write_table
 from elsinore.trends.reference import ReferenceEvent, reference

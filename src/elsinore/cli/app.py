@@ -17,7 +17,7 @@ from elsinore.cli.run import run
 app = typer.Typer(
     help="Complex event processing for PySpark: pattern queries with Kleene closure.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -39,8 +39,3 @@ def _app(
     ] = False,
 ) -> None:
     """Complex event processing for PySpark: pattern queries with Kleene closure."""
-
-
-def main() -> None:
-    """Run the command line and leave with its exit status."""
-    app()

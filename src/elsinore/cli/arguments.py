@@ -64,7 +64,11 @@ def one_of(choices: type[Choice]) -> dict[str, Any]:
             )
         return choices(text)
 
-    return {"parser": parse, "metavar": f"<{'|'.join(names)}>"}
+    return {
+        "parser": parse,
+        "metavar": f"<{'|'.join(names)}>",
+        "autocompletion": lambda: names,
+    }
 
 
 WorkloadFile = Annotated[
@@ -109,9 +113,6 @@ GranularityOption = Annotated[
         help="Keep sums wherever they do (auto), or every event (fine). Results are the same.",
         **one_of(GranularityMode),
     ),
-]
-Debug = Annotated[
-    bool, typer.Option("--debug", help="Show the traceback of an unexpected failure.")
 ]
 
 

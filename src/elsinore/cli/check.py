@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from elsinore.cli.arguments import Debug, OptionalEvents, WorkloadFile, read_workload
+from elsinore.cli.arguments import OptionalEvents, WorkloadFile, read_workload
 from elsinore.cli.console import reported, warn
 from elsinore.cli.events import schema_of_events
 
@@ -13,7 +13,6 @@ from elsinore.cli.events import schema_of_events
 def check(
     workload: WorkloadFile,
     events: OptionalEvents = None,
-    debug: Debug = False,  # noqa: ARG001 - read by `reported`
 ) -> None:
     """Say for each query whether it can be run; with --events, over those.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -14,11 +16,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from elsinore.errors import ElsinoreError, InvalidWorkloadError, QueryError
+from elsinore.errors import ElsinoreError, InvalidWorkloadError, QueryError, printable
 
 RUN_FAILED = 1
 WRONG_ARGUMENTS = 2
 SHOWN_ROWS = 20
+DEBUG_VARIABLE = "ELSINORE_DEBUG"
+MOST_TOLD = 300  # characters of what an unexpected failure says of itself
+CLASS_NAME = r"<class '[^']*'>|\b(?:[a-z_][\w$]*\.){2,}[\w$]+:?|\b\w*(?:Error|Exception)\b:?"
 PIPE_WIDTH = 200  # columns of a table that goes into a file or a pipe
 
 Parameters = ParamSpec("Parameters")
@@ -31,8 +36,8 @@ class ArgumentError(ElsinoreError):
 def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
     """Turn what a command raises into a message on the standard error and an exit status.
 
-    A query or an argument that is wrong gives 2, any other failure 1. A keyword argument `debug`
-    of the command lets the traceback of what nobody expected be seen.
+    A query or an argument that is wrong gives 2, any other failure 1. The traceback of what nobody
+    expected is shown only where the environment variable `DEBUG_VARIABLE` is set.
     """
 
     @functools.wraps(command)
@@ -43,21 +48,31 @@ def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
             _fail(str(error), WRONG_ARGUMENTS)
         except ElsinoreError as error:
             _fail(str(error), RUN_FAILED)
-        except KeyboardInterrupt:
-            _fail("Interrupted.", RUN_FAILED)
         except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
             raise
         except Exception as error:
-            if kwargs.get("debug"):
+            if os.environ.get(DEBUG_VARIABLE):
                 traceback.print_exc()
-            first = (str(error).strip().splitlines() or [""])[0]
-            _fail(
-                f"Something unexpected went wrong: {type(error).__name__}: {first}\n"
-                "Run it again with --debug to see where.",
-                RUN_FAILED,
-            )
+            _fail(unexpected(error), RUN_FAILED)
 
     return run
+
+
+def unexpected(error: Exception) -> str:
+    """Say that something failed that nobody expected, and how to report it.
+
+    Names of classes and packages are left out of what the failure says of itself.
+
+    >>> print(unexpected(ValueError("java.lang.IllegalStateException: bad state")).splitlines()[0])
+    Something unexpected went wrong: bad state.
+    """
+    first = (str(error).strip().splitlines() or [""])[0]
+    told = re.sub(CLASS_NAME, "", first).strip(" .:")[:MOST_TOLD]
+    return (
+        f"Something unexpected went wrong{': ' + told if told else ''}.\n"
+        "This is a defect of Elsinore. Please report it with the command, the queries and what the "
+        f"same command prints with {DEBUG_VARIABLE}=1 set before it."
+    )
 
 
 def _fail(message: str, status: int) -> None:
@@ -66,8 +81,8 @@ def _fail(message: str, status: int) -> None:
 
 
 def say(message: str) -> None:
-    """Print a line to the standard error."""
-    typer.echo(message, err=True)
+    """Print a line to the standard error, what a terminal would hide or obey escaped."""
+    typer.echo(printable(message), err=True)
 
 
 def warn(message: str) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elsinore.cli.arguments import Debug
 from elsinore.cli.console import reported, steps, warn
 from elsinore.cli.job import Job
 from elsinore.workload import Workload
@@ -36,7 +35,6 @@ def demo(
     master: Annotated[
         str, typer.Option("--master", metavar="URL", help="Spark's master.")
     ] = "local[*]",
-    debug: Debug = False,  # noqa: ARG001 - read by `reported`
 ) -> None:
     """Run trend queries over the 336,776 flights that left New York City in 2013, on Spark."""
     from elsinore.datasets import flights  # noqa: PLC0415 - loads Arrow

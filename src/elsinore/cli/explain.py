@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from elsinore.cli.arguments import (
-    Debug,
     GranularityMode,
     GranularityOption,
     OptionalEvents,
@@ -63,7 +62,6 @@ def explain(
     order_by: OrderByOption = None,
     sharing: SharingOption = SharingMode.dynamic,
     granularity: GranularityOption = GranularityMode.auto,
-    debug: Debug = False,  # noqa: ARG001 - read by `reported`
 ) -> None:
     """Tell how the queries will be run, in words, as JSON, or as a picture.
 

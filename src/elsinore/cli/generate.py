@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from elsinore.cli.arguments import Debug
 from elsinore.cli.console import ArgumentError, reported, steps
 from elsinore.errors import did_you_mean
 
@@ -26,7 +25,6 @@ def generate(
         typer.Option("--out", metavar="PATH", help="The file: .parquet, .csv or .json(l)."),
     ],
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same events.")] = 0,
-    debug: Debug = False,  # noqa: ARG001 - read by `reported`
 ) -> None:
     """Write events of a generated stream to a file."""
     from elsinore import datasets  # noqa: PLC0415 - loads Arrow

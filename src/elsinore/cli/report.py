@@ -9,7 +9,6 @@ import pyarrow as pa
 import typer
 
 from elsinore.cli.arguments import (
-    Debug,
     Events,
     GranularityMode,
     GranularityOption,
@@ -45,7 +44,6 @@ def report(
     order_by: OrderByOption = None,
     sharing: SharingOption = SharingMode.dynamic,
     granularity: GranularityOption = GranularityMode.auto,
-    debug: Debug = False,  # noqa: ARG001 - read by `reported`
 ) -> None:
     """Draw which bursts of events queries shared, and what was expected of it.
 

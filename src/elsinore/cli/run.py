@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from elsinore.cli.arguments import (
-    Debug,
     Engine,
     Events,
     GranularityMode,
@@ -74,7 +73,6 @@ def run(
             help="On Spark, cut keys of N or more events by panes where that pays; 0: never.",
         ),
     ] = SKEW_EVENTS,
-    debug: Debug = False,  # noqa: ARG001 - read by `reported`
 ) -> None:
     """Run the queries of a workload over events.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+from elsinore.cli import interrupt
 from elsinore.cli.console import (
     SHOWN_ROWS,
     ArgumentError,
@@ -151,10 +152,12 @@ def session(master: str, config: Mapping[str, str] | None = None) -> Iterator[Sp
         yield running
         return
     spark = local_session(master, config=config)
+    interrupt.install()  # Spark puts its own handler in place as it starts
     try:
         yield spark
     finally:
-        spark.stop()
+        if not interrupt.happened():
+            spark.stop()
 
 
 def read_frame(spark: SparkSession, path: Path) -> DataFrame:

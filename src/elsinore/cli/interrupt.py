@@ -1,0 +1,142 @@
+"""Ctrl-C: one line, exit status 130, and no process left behind, whatever was going on.
+
+The signal raises `Interrupted`, which no library knows and so none takes for its own. What is open
+is closed on the way out, but for Spark: a call to its JVM that was cut off cannot be followed by
+another, so its processes are ended instead. A second Ctrl-C on the way out does so at once.
+
+Little is imported here: whatever is loaded before `guarded` is called can be interrupted without
+this line.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+TYPE_CHECKING = False  # what `typing` calls it; `typing` takes long to load
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from types import FrameType
+
+STATUS = 130  # what a shell reports of a command that Ctrl-C ended
+PATIENCE = 5.0  # seconds that a process is given to end by itself
+_PROC = "/proc"
+
+
+class Interrupted(BaseException):
+    """Ctrl-C was pressed."""
+
+
+class _Progress:
+    """How far the one interruption of this process has come."""
+
+    happened = False
+    told = False
+
+
+def install() -> None:
+    """Let Ctrl-C raise `Interrupted`; call it again after a library put its own handler in place.
+
+    Does nothing outside of the main thread, where signals cannot be handled, and where Ctrl-C is
+    ignored, as by a shell's background jobs.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        return
+    try:
+        signal.signal(signal.SIGINT, _first)
+    except ValueError:  # not the main thread
+        return
+
+
+def happened() -> bool:
+    """Return whether Ctrl-C was pressed."""
+    return _Progress.happened
+
+
+def guarded(command: Callable[[], None]) -> None:
+    """Call what may be interrupted; on Ctrl-C say so, end what it started, exit with 130."""
+    install()
+    try:
+        command()
+    except (Interrupted, KeyboardInterrupt):
+        _Progress.happened = True
+        signal.signal(signal.SIGINT, _second)
+        _tell()
+        end_children()
+        raise SystemExit(STATUS) from None
+
+
+def end_children() -> None:
+    """End all processes below this one: ask them to, and after a while force them."""
+    below = _below(os.getpid(), _running())
+    for ending in (signal.SIGTERM, signal.SIGKILL):
+        for child in below:
+            try:
+                os.kill(child, ending)
+            except (ProcessLookupError, PermissionError):
+                continue
+        deadline = time.monotonic() + PATIENCE
+        while below and time.monotonic() < deadline:
+            time.sleep(0.05)
+            below &= _running().keys()
+
+
+def _first(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - what a handler takes
+    _Progress.happened = True
+    signal.signal(signal.SIGINT, _second)
+    raise Interrupted
+
+
+def _second(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _tell()
+    end_children()
+    os._exit(STATUS)
+
+
+def _tell() -> None:
+    if _Progress.told:
+        return
+    _Progress.told = True
+    try:
+        sys.stderr.write("Interrupted.\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):  # nobody listens any more
+        return
+
+
+def _below(root: int, parents: Mapping[int, int]) -> set[int]:
+    """Return the processes that `root` started, those that they started, and so on."""
+    found = {root}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {root}
+
+
+def _running() -> dict[int, int]:
+    """Return the processes of the machine that have not ended, each with its parent."""
+    lines = _from_proc() if os.path.exists(f"{_PROC}/self/stat") else _from_ps()
+    return {int(child): int(parent) for child, parent, state in lines if "Z" not in state}
+
+
+def _from_proc() -> Iterator[list[str]]:
+    """Yield process, parent and state, as Linux tells them."""
+    for name in os.listdir(_PROC):
+        if name.isdigit():
+            try:
+                with open(f"{_PROC}/{name}/stat", encoding="utf-8", errors="replace") as stat:
+                    state, parent = stat.read().rpartition(")")[2].split()[:2]
+            except OSError:  # it has ended since
+                continue
+            yield [name, parent, state]
+
+
+def _from_ps() -> Iterator[list[str]]:
+    """Yield process, parent and state, as other systems tell them."""
+    import subprocess  # noqa: PLC0415 - takes long to load
+
+    told = ["ps", "-A", "-o", "pid=,ppid=,stat="]
+    listing = subprocess.run(told, capture_output=True, text=True, check=False)
+    yield from (line.split() for line in listing.stdout.splitlines())

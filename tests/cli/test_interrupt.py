@@ -1,0 +1,134 @@
+"""Ctrl-C at several moments: one line, status 130, no process left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from elsinore.cli import interrupt
+
+QUERY = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 seconds;"
+PATIENCE = 120  # seconds until a moment that never comes fails the test
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals and /proc or ps")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "w.cep").write_text(QUERY)
+    rows = "".join(f"{n},{'AB'[n % 2]}\n" for n in range(1000))
+    (tmp_path / "e.csv").write_text("time,type\n" + rows)
+    return tmp_path
+
+
+@contextmanager
+def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Start the command in a group of its own, as a terminal does, and see that it ends."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "elsinore", *arguments],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def wait_for(moment: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not moment():
+        assert time.monotonic() < deadline, "the moment never came"
+        time.sleep(0.01)
+
+
+def commands_below(process: subprocess.Popen[str]) -> dict[int, str]:
+    below = interrupt._below(process.pid, interrupt._running())
+    shown = subprocess.run(
+        ["ps", "-o", "pid=,args=", "-p", ",".join(map(str, [*below, process.pid]))],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = (line.split(None, 1) for line in shown.stdout.splitlines())
+    return {int(pid): args for pid, args in found if int(pid) in below}
+
+
+def interrupted(process: subprocess.Popen[str]) -> None:
+    """Send Ctrl-C to the whole group; check what is said, and that nothing is left."""
+    below = set(commands_below(process))
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (130, "", "Interrupted.\n")
+    wait_for(lambda: not below & interrupt._running().keys())
+    assert [pid for pid, parent in interrupt._running().items() if parent == process.pid] == []
+
+
+def test_while_a_workload_is_read(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.cep")
+    with started(folder, "check", "pipe.cep") as process:
+        writer: list[int] = []
+
+        def is_read() -> bool:
+            try:
+                writer.append(os.open(folder / "pipe.cep", os.O_WRONLY | os.O_NONBLOCK))
+            except OSError:  # nobody reads yet
+                return False
+            return True
+
+        wait_for(is_read)
+        interrupted(process)
+        os.close(writer[0])
+
+
+def test_while_java_starts(folder: Path) -> None:
+    pytest.importorskip("pyspark")
+    with started(folder, "run", "w.cep", "--events", "e.csv") as process:
+        wait_for(lambda: bool(commands_below(process)))
+        interrupted(process)
+
+
+def test_while_spark_works(folder: Path) -> None:
+    pytest.importorskip("pyspark")
+    with started(folder, "run", "w.cep", "--events", "e.csv") as process:
+        wait_for(lambda: any("pyspark.daemon" in args for args in commands_below(process).values()))
+        interrupted(process)
+
+
+def test_a_process_that_will_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupt, "PATIENCE", 0.2)
+    ignoring = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{ignoring} print(1, flush=True); input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "1\n"
+        monkeypatch.setattr(interrupt, "_below", lambda *_: {process.pid})
+        interrupt.end_children()
+        assert process.wait(timeout=PATIENCE) == -signal.SIGKILL
+
+
+def test_outside_of_the_main_thread_nothing_is_installed() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=interrupt.install)
+    thread.start()
+    thread.join()
+    assert signal.getsignal(signal.SIGINT) is before
