@@ -12,7 +12,7 @@ help:  ## say what can be made
 		| while IFS='|' read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
 
 demo: $(STAMP)  ## run the demonstration
-	@$(BIN)/elsinore demo
+	@$(BIN)/elsinore demo --overwrite
 
 test: $(STAMP)  ## run every test, those of the documents included
 	@$(BIN)/python -m pytest

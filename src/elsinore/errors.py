@@ -7,6 +7,7 @@ ElsinoreError
 │   └── UnsupportedError    legal, but no engine here runs it
 ├── InvalidWorkloadError    several of them, all reported at once
 ├── InputError              events that cannot be read or used
+├── OutputError             a place that may not or cannot be written
 ├── StateError              a saved state that does not fit
 └── SetupError              the machine lacks something (Java, a package)
 """
@@ -182,6 +183,10 @@ class InvalidWorkloadError(ElsinoreError):
 
 class InputError(ElsinoreError):
     """Events that cannot be found, read or used."""
+
+
+class OutputError(ElsinoreError):
+    """A place that results may not or cannot be written to."""
 
 
 class StateError(ElsinoreError):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from elsinore.errors import InputError
+from elsinore.errors import OutputError
 from elsinore.report import draw, panels, records_table
 from elsinore.report.picture import MOST_PANELS
 from elsinore.runtime.times import TimeKind
@@ -55,7 +55,7 @@ def test_a_picture_has_so_many_panels_and_no_more(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="file/sharing"):
+    with pytest.raises(OutputError, match="file/sharing"):
         draw(panels(statistics(3)), SECONDS, tmp_path / "file" / "sharing")
 
 

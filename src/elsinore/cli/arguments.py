@@ -114,6 +114,9 @@ GranularityOption = Annotated[
         **one_of(GranularityMode),
     ),
 ]
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what exists; inputs are never written.")
+]
 
 
 def read_workload(path: Path, *, exact: bool = False) -> Workload:

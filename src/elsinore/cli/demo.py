@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elsinore.cli.arguments import OverwriteOption
 from elsinore.cli.console import reported, steps, warn
-from elsinore.cli.job import Job
+from elsinore.cli.job import Job, check_places
 from elsinore.workload import Workload
 
 if TYPE_CHECKING:
@@ -35,25 +36,30 @@ def demo(
     master: Annotated[
         str, typer.Option("--master", metavar="URL", help="Spark's master.")
     ] = "local[*]",
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Run trend queries over the 336,776 flights that left New York City in 2013, on Spark."""
     from elsinore.datasets import flights  # noqa: PLC0415 - loads Arrow
 
-    run_demo(flights(), out, master)
+    run_demo(flights(), out, master, overwrite=overwrite)
 
 
-def run_demo(table: pa.Table, out: Path, master: str) -> None:
+def run_demo(table: pa.Table, out: Path, master: str, *, overwrite: bool = False) -> None:
     """Write the flights in `table` below `out`, run the queries over them, and tell the results."""
     from elsinore.cli.run_spark import run_steps, session  # noqa: PLC0415 - loads Spark
+    from elsinore.runtime.drafts import draft  # noqa: PLC0415
     from elsinore.runtime.outputs import write_table  # noqa: PLC0415
 
     text = demo_text()
     workload = Workload.parse(text, QUERIES)
-    job = Job(workload=workload, events=out / EVENTS, type=TYPE, out=out)
+    job = Job(workload=workload, events=out / EVENTS, type=TYPE, out=out, overwrite=overwrite)
+    written = [job.events, out / QUERIES, *(job.place(query.name) for query in workload)]
+    check_places([(place, "--out") for place in written], [], overwrite=overwrite)
     with steps(3 + len(workload)) as bar:
         bar.begin(f"Writing {table.num_rows:,} flights")
-        write_table(table, job.events, "parquet")
-        (out / QUERIES).write_text(text, encoding="utf-8")
+        write_table(table, job.events, "parquet", overwrite=overwrite)
+        with draft(out / QUERIES, overwrite=overwrite) as place:
+            place.write_text(text, encoding="utf-8")
         bar.done()
         bar.begin("Starting Spark")
         with session(master, SHORT_RUN) as spark:

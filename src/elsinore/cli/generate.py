@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from elsinore.cli.arguments import OverwriteOption
 from elsinore.cli.console import ArgumentError, reported, steps
+from elsinore.cli.job import check_places
 from elsinore.errors import did_you_mean
 
 
@@ -25,6 +27,7 @@ def generate(
         typer.Option("--out", metavar="PATH", help="The file: .parquet, .csv or .json(l)."),
     ],
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same events.")] = 0,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Write events of a generated stream to a file."""
     from elsinore import datasets  # noqa: PLC0415 - loads Arrow
@@ -41,9 +44,10 @@ def generate(
         raise ArgumentError(
             f"Cannot tell the format of '{out}' from its name. Name it .parquet, .csv or .jsonl."
         )
+    check_places([(out, "--out")], [], overwrite=overwrite)
     with steps(1) as bar:
         bar.begin(f"Generating {events:,} events")
         table = datasets.generate(name, events, seed)
-        write_table(table, out, file_format)
+        write_table(table, out, file_format, overwrite=overwrite)
         bar.done()
     typer.echo(f"{table.num_rows:,} events written to {out}")

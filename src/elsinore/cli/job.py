@@ -1,13 +1,15 @@
-"""One run that was asked for on the command line."""
+"""One run that was asked for on the command line, and the places it may write."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from elsinore.cli.console import ArgumentError
+from elsinore.errors import OutputError
 from elsinore.plan.modes import SKEW_EVENTS
 from elsinore.workload import GranularityName, SharingName, Workload
 
@@ -31,6 +33,7 @@ class Job:
     out: Path | None = None
     form: OutputFormat = "parquet"
     rejects: Path | None = None
+    overwrite: bool = False
     sharing: SharingName = "dynamic"
     granularity: GranularityName = "auto"
     stats: bool = False
@@ -70,7 +73,36 @@ class Job:
             )
         return found
 
+    def check_places(self, workload: Path) -> None:
+        """Raise ArgumentError where a result or --rejects may not be written.
+
+        `workload` is the file of the queries, an input too.
+        """
+        places = []
+        if self.out is not None:
+            places += [(self.place(query.name), "--out") for query in self.workload]
+        if self.rejects is not None:
+            places.append((self.rejects, "--rejects"))
+        check_places(places, [self.events, workload], overwrite=self.overwrite)
+
     def place(self, query: str) -> Path:
         """Return where a query's result is written under --out."""
         assert self.out is not None
         return self.out / f"{quote(query, safe=' ')}.{self.form}"
+
+
+def check_places(
+    places: Sequence[tuple[Path, str]], inputs: Sequence[Path], *, overwrite: bool
+) -> None:
+    """Raise ArgumentError where one of the places, each with its option, may not be written."""
+    from elsinore.runtime.destinations import (  # noqa: PLC0415 - loads Arrow
+        Destination,
+        check_destinations,
+    )
+
+    try:
+        check_destinations(
+            [Destination(path, option) for path, option in places], inputs, overwrite=overwrite
+        )
+    except OutputError as error:
+        raise ArgumentError(str(error)) from error

@@ -13,6 +13,7 @@ from elsinore.cli.arguments import (
     GranularityMode,
     GranularityOption,
     OrderByOption,
+    OverwriteOption,
     SharingMode,
     SharingOption,
     TimeOption,
@@ -24,11 +25,13 @@ from elsinore.cli.arguments import (
     read_workload,
 )
 from elsinore.cli.console import ArgumentError, reported, steps, warn
-from elsinore.cli.job import Job
+from elsinore.cli.job import Job, check_places
 from elsinore.errors import InputError
 from elsinore.plan.explain.sharing import may_share, sharing_text
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, to_microseconds
+
+WRITTEN = ("bursts.csv", "sharing.png", "sharing.svg")
 
 
 @reported
@@ -44,6 +47,7 @@ def report(
     order_by: OrderByOption = None,
     sharing: SharingOption = SharingMode.dynamic,
     granularity: GranularityOption = GranularityMode.auto,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Draw which bursts of events queries shared, and what was expected of it.
 
@@ -62,10 +66,13 @@ def report(
         time_unit=time_unit.value,
         order_by=tuple(order_by or ()),
         out=out,
+        overwrite=overwrite,
         sharing=sharing.value,
         granularity=granularity.value,
         record=True,
     )
+    places = [(out / name, "--out") for name in WRITTEN]
+    check_places(places, [job.events, workload], overwrite=overwrite)
     run_report(job, out)
 
 
@@ -95,8 +102,8 @@ def run_report(job: Job, out: Path) -> None:
             raise InputError(_nothing(job))
         kind = _time_kind(job, table)
         records = records_table(results.statistics, kind)
-        write_table(records, out / "bursts.csv", "csv")
-        written = draw(shown, kind, out / "sharing")
+        write_table(records, out / "bursts.csv", "csv", overwrite=job.overwrite)
+        written = draw(shown, kind, out / "sharing", overwrite=job.overwrite)
         bar.done()
     for warning in results.warnings:
         warn(warning)

@@ -13,6 +13,7 @@ from elsinore.cli.arguments import (
     GranularityMode,
     GranularityOption,
     OrderByOption,
+    OverwriteOption,
     SharingMode,
     SharingOption,
     TableFormat,
@@ -61,6 +62,7 @@ def run(
         Path | None,
         typer.Option("--rejects", metavar="PATH", help="Where events go that cannot be used."),
     ] = None,
+    overwrite: OverwriteOption = False,
     stats: Annotated[
         bool, typer.Option("--stats", help="Print what the operators counted, and what was shared.")
     ] = False,
@@ -93,11 +95,13 @@ def run(
         out=out,
         form=form.value,
         rejects=rejects,
+        overwrite=overwrite,
         sharing=sharing.value,
         granularity=granularity.value,
         stats=stats,
         skew_events=skew_events,
     )
+    job.check_places(workload)
     if engine is Engine.local:
         from elsinore.cli.run_local import run_local  # noqa: PLC0415 - loads Numba
 

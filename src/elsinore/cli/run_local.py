@@ -39,7 +39,7 @@ def run_local(job: Job) -> None:
         warn(warning)
     if job.rejects is not None and reject_format is not None:
         rejected = results.rejected if results.rejected is not None else table.slice(0, 0)
-        write_table(rejected, job.rejects, reject_format)
+        write_table(rejected, job.rejects, reject_format, overwrite=job.overwrite)
         if rejected.num_rows:
             say(f"{events_text(rejected.num_rows)} cannot be used; written to {job.rejects}")
     for name, found in results.items():
@@ -47,7 +47,7 @@ def run_local(job: Job) -> None:
             print_result(name, found)
         else:
             place = job.place(name)
-            write_table(found, place, job.form)
+            write_table(found, place, job.form, overwrite=job.overwrite)
             typer.echo(f"{name}: {found.num_rows:,} rows written to {place}")
     if job.stats:
         print_statistics(results.statistics, seconds)

@@ -25,6 +25,7 @@ from elsinore.cli.console import (
 from elsinore.cli.job import Job
 from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError, SetupError
+from elsinore.runtime.drafts import draft
 from elsinore.runtime.files import FileFormat, format_of
 from elsinore.runtime.options import RunOptions
 from elsinore.trends import OperatorStatistics
@@ -78,7 +79,7 @@ def run_spark(job: Job, master: str) -> None:
             if job.rejects is not None and reject_format is not None:
                 bad = job.run(frame).rejected
                 if bad is not None:
-                    write_frame(bad, job.rejects, reject_format)
+                    write_frame(bad, job.rejects, reject_format, overwrite=job.overwrite)
                     rejected = bad.count()
     for warning in warnings:
         warn(warning)
@@ -131,7 +132,7 @@ def answer_of(job: Job, name: str, found: DataFrame) -> Answer:
     try:
         if job.out is not None:
             place = job.place(name)
-            write_frame(kept, place, job.form)
+            write_frame(kept, place, job.form, overwrite=job.overwrite)
         rows = kept.count()
         first = tuple(tuple(row) for row in kept.limit(SHOWN_ROWS).collect())
     finally:
@@ -175,26 +176,27 @@ def read_frame(spark: SparkSession, path: Path) -> DataFrame:
         raise ArgumentError(
             f"Cannot tell the format of '{path}' from its name. Name it .parquet, .csv or .jsonl."
         )
-    place = str(path)
+    place = str(path.absolute())  # Java may stand in another folder
     if found == "csv":
         return spark.read.csv(place, header=True, inferSchema=True)
     return spark.read.json(place) if found == "json" else spark.read.parquet(place)
 
 
-def write_frame(frame: DataFrame, path: Path, file_format: FileFormat) -> None:
-    """Write a data frame as a folder of files, in place of what is there."""
-    if path.is_file():
-        raise InputError(
-            f"Cannot write '{path}': Spark writes a folder, and a file of that name is there. "
-            "Delete it or name another place."
-        )
-    writer = frame.write.mode("overwrite")
-    if file_format == "csv":
-        writer.csv(str(path), header=True, timestampFormat="yyyy-MM-dd'T'HH:mm:ss.SSSSSSX")
-    elif file_format == "json":
-        writer.json(str(path), ignoreNullFields=False)
-    else:
-        writer.parquet(str(path))
+def write_frame(
+    frame: DataFrame, path: Path, file_format: FileFormat, *, overwrite: bool = False
+) -> None:
+    """Write a data frame as a folder of files, which appears whole or not at all.
+
+    Raises OutputError where something is there already and is not to be overwritten.
+    """
+    with draft(path.absolute(), overwrite=overwrite) as place:
+        writer = frame.write
+        if file_format == "csv":
+            writer.csv(str(place), header=True, timestampFormat="yyyy-MM-dd'T'HH:mm:ss.SSSSSSX")
+        elif file_format == "json":
+            writer.json(str(place), ignoreNullFields=False)
+        else:
+            writer.parquet(str(place))
 
 
 def options_of(job: Job) -> RunOptions:

@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.errors import InputError, SetupError
+from elsinore.errors import SetupError
 from elsinore.report.bursts import Bursts, Panel
+from elsinore.runtime.drafts import draft
 from elsinore.runtime.times import MICROSECONDS, TimeKind
 
 try:
@@ -33,12 +34,15 @@ DOTS = 110  # to the inch
 MOST_PANELS = 16  # a picture of more is too large to be looked at
 
 
-def draw(panels: Sequence[Panel], kind: TimeKind, path: Path) -> tuple[Path, ...]:
+def draw(
+    panels: Sequence[Panel], kind: TimeKind, path: Path, *, overwrite: bool = True
+) -> tuple[Path, ...]:
     """Draw panels below one another; return the files, `path` with .png and .svg.
 
     Left, bars of the events in each burst, coloured by whether it was shared; right, the benefit
     that was expected of sharing it. Of more than `MOST_PANELS` the first ones are drawn. The same
-    panels give the same files. Raises InputError where they cannot be written.
+    panels give the same files. Raises OutputError where they cannot be written, or exist and
+    are not to be overwritten.
     """
     drawn = panels[:MOST_PANELS]
     figure = Figure(figsize=(WIDTH, HEIGHT * len(drawn) + 0.6), layout="constrained")
@@ -54,7 +58,7 @@ def draw(panels: Sequence[Panel], kind: TimeKind, path: Path) -> tuple[Path, ...
             _time_axis(axes, kind)
     handles = [Patch(color=SHARED, label="shared"), Patch(color=SINGLE, label="not shared")]
     figure.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False, fontsize=9)
-    return _save(figure, path)
+    return _save(figure, path, overwrite=overwrite)
 
 
 def _bars(axes: Axes, bursts: Bursts, kind: TimeKind) -> None:
@@ -113,13 +117,13 @@ def _time_axis(axes: Axes, kind: TimeKind) -> None:
     axes.xaxis.set_major_formatter(formatter)
 
 
-def _save(figure: Figure, path: Path) -> tuple[Path, ...]:
+def _save(figure: Figure, path: Path, *, overwrite: bool) -> tuple[Path, ...]:
     places = (path.with_suffix(".png"), path.with_suffix(".svg"))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(places[0], dpi=DOTS)
-        with mpl.rc_context({"svg.hashsalt": "elsinore"}):
-            figure.savefig(places[1], metadata={"Date": None})
-    except OSError as error:
-        raise InputError(f"Cannot write '{path}': {error}.") from error
+    with draft(places[0], overwrite=overwrite) as file:
+        figure.savefig(file, dpi=DOTS, format="png")
+    with (
+        mpl.rc_context({"svg.hashsalt": "elsinore"}),
+        draft(places[1], overwrite=overwrite) as file,
+    ):
+        figure.savefig(file, metadata={"Date": None}, format="svg")
     return places

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterator
 from json.encoder import encode_basestring
 from pathlib import Path
@@ -16,21 +15,25 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from elsinore.errors import InputError, did_you_mean
+from elsinore.runtime.drafts import draft
 
 OutputFormat = Literal["parquet", "csv", "json"]
 
 ROWS_AT_A_TIME = 65_536
 
 
-def write_table(table: pa.Table, path: str | Path, file_format: OutputFormat) -> None:
-    r"""Write `table` to the file `path`, replacing what was there; make its folder if need be.
+def write_table(
+    table: pa.Table, path: str | Path, file_format: OutputFormat, *, overwrite: bool = True
+) -> None:
+    r"""Write `table` to the file `path`; make its folder if need be.
 
     In CSV and JSON, timestamps are ISO 8601 (in UTC and with a Z where they have a zone), decimals
     are their digits, and doubles that are not finite are Infinity, -Infinity and NaN: in JSON as
     strings, since it has no numbers for them. JSON is one object per line, nulls included. Lists
     and structs in a CSV cell are JSON. The file appears whole or not at all.
 
-    Raise InputError for an unknown format and where the file cannot be written.
+    Raise InputError for an unknown format, and OutputError where the file cannot be written, or
+    something is there already and is not to be overwritten.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "q1.json"
@@ -38,25 +41,13 @@ def write_table(table: pa.Table, path: str | Path, file_format: OutputFormat) ->
     >>> path.read_text()
     '{"district": "Harbor", "count(*)": "Infinity"}\n'
     """
-    path = Path(path)
     writers = {"parquet": pq.write_table, "csv": _write_csv, "json": _write_json}
     if file_format not in writers:
         formats = get_args(OutputFormat)
         hint = did_you_mean(file_format, formats)
         raise InputError(f"Unknown format '{file_format}'. Formats: {', '.join(formats)}.{hint}")
-    if path.is_dir():
-        raise InputError(f"Cannot write '{path}': a folder of that name is there already.")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with part.open("wb") as file:
-                writers[file_format](table, file)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"Cannot write '{path}': {error}.") from error
+    with draft(Path(path), overwrite=overwrite) as place, place.open("wb") as file:
+        writers[file_format](table, file)
 
 
 def _write_csv(table: pa.Table, file: BinaryIO) -> None:

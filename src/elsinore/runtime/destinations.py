@@ -1,0 +1,171 @@
+"""Whether a run may write where it was told to: decided before anything is read.
+
+Two rules. What exists is not replaced unless that was asked for. And what a run reads it never
+writes: a destination that is an input, lies inside one or contains one is refused whatever was
+asked for. Files and folders are told by their identity (device and inode), so that links of both
+kinds, `..` and other spellings of a path are seen through.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from elsinore.errors import OutputError
+
+Identity: TypeAlias = tuple[int, int]
+
+# What a data set of several files consists of, ours and Spark's: nothing else is deleted with it.
+PART_PREFIXES = ("part-", "_", ".")
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A place that a run is to write, and the option that named it.
+
+    >>> str(Destination(Path("out/q1.csv"), "--out"))
+    "--out 'out/q1.csv'"
+    """
+
+    path: Path
+    option: str
+
+    def __str__(self) -> str:
+        return f"{self.option} '{self.path}'"
+
+
+def check_destinations(
+    destinations: Sequence[Destination], inputs: Sequence[Path], *, overwrite: bool = False
+) -> None:
+    """Raise OutputError unless every destination may be written by a run that reads `inputs`.
+
+    Refused are destinations that are, lie inside or contain an input or one another; those that
+    exist, without `overwrite`; with it, folders that hold anything but the parts of a data set;
+    and those below something that is no folder.
+
+    >>> check_destinations([Destination(Path("no-such/q.csv"), "--out")], [Path("trips.csv")])
+    """
+    read = _Read.of(inputs)
+    for destination in destinations:
+        _refuse_input(destination, read)
+    _refuse_one_another(destinations)
+    for destination in destinations:
+        _refuse_no_folder(destination)
+    existing = [one for one in destinations if os.path.lexists(one.path)]
+    if existing and not overwrite:
+        raise OutputError(_exists(existing))
+    for destination in existing:
+        refuse_foreign_folder(destination.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a run reads: files and folders by identity, and the folders that these lie in."""
+
+    within: Mapping[Identity, Path]
+    above: Mapping[Identity, Path]
+
+    @classmethod
+    def of(cls, inputs: Sequence[Path]) -> _Read:
+        """Look through the inputs, and through links in them."""
+        within: dict[Identity, Path] = {}
+        above: dict[Identity, Path] = {}
+        looked_at: set[Path] = set()
+        for path in inputs:
+            for inner in _walk(path, within):
+                parent = Path(os.path.realpath(inner)).parent
+                if parent not in looked_at:
+                    looked_at.add(parent)
+                    for folder in (parent, *parent.parents):
+                        above.setdefault(_identity(folder) or (-1, -1), inner)
+        return cls(within, above)
+
+
+def _walk(path: Path, within: dict[Identity, Path]) -> Iterator[Path]:
+    """Yield `path` and what is below it, each thing once, noting who is who in `within`."""
+    identity = _identity(path)
+    if identity is None or identity in within:
+        return
+    within[identity] = path
+    yield path
+    if path.is_dir():
+        try:
+            children = sorted(path.iterdir())
+        except OSError:  # what cannot be listed is told of when it is read
+            return
+        for child in children:
+            yield from _walk(child, within)
+
+
+def _identity(path: Path) -> Identity | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _refuse_input(destination: Destination, read: _Read) -> None:
+    remedy = "Name another place: what a run reads is never written, with --overwrite neither."
+    real = Path(os.path.realpath(destination.path))
+    # Where the destination is a link, both the link's own place and its target's are looked at.
+    place = Path(os.path.realpath(destination.path.parent)) / destination.path.name
+    own = _identity(real)
+    if own is not None and own in read.within:
+        raise OutputError(f"{destination} is '{read.within[own]}', which this run reads. {remedy}")
+    if own is not None and own in read.above:
+        raise OutputError(
+            f"{destination} contains '{read.above[own]}', which this run reads. {remedy}"
+        )
+    for folder in (*real.parents, *place.parents):
+        identity = _identity(folder)
+        if identity is not None and identity in read.within:
+            raise OutputError(
+                f"{destination} lies inside '{read.within[identity]}', which this run reads. "
+                f"{remedy}"
+            )
+
+
+def _refuse_one_another(destinations: Sequence[Destination]) -> None:
+    by_path: dict[Path, Destination] = {}
+    for destination in destinations:
+        real = Path(os.path.realpath(destination.path))
+        if real in by_path:
+            raise OutputError(f"{destination} and {by_path[real]} are one place. Name two.")
+        by_path[real] = destination
+    for real, destination in by_path.items():
+        for folder in real.parents:
+            if folder in by_path:
+                raise OutputError(f"{destination} lies inside {by_path[folder]}. Name two places.")
+
+
+def _refuse_no_folder(destination: Destination) -> None:
+    for folder in destination.path.absolute().parents:
+        if folder.is_dir():
+            return
+        if os.path.lexists(folder):
+            raise OutputError(f"{destination} cannot be written: '{folder}' is no folder.")
+
+
+def _exists(existing: Sequence[Destination]) -> str:
+    more = len(existing) - 1
+    verb = f"and {more} more exist" if more else "exists"
+    what = "them" if more else "it"
+    return (
+        f"{existing[0]} {verb} already. Add --overwrite to replace {what}, or name another place."
+    )
+
+
+def refuse_foreign_folder(path: Path) -> None:
+    """Raise OutputError where `path` is a folder that holds more than the parts of a data set."""
+    if path.is_symlink() or not path.is_dir():
+        return
+    for child in sorted(path.iterdir()):
+        if not child.name.startswith(PART_PREFIXES) or (child.is_dir() and not child.is_symlink()):
+            raise OutputError(
+                f"'{path}' is a folder that holds '{child.name}', which is no part of a result. "
+                "Move it away yourself, or name another place."
+            )

@@ -1,0 +1,87 @@
+"""Writing beside a place and renaming: what bears a result's name is complete, or is not there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from elsinore.errors import OutputError
+from elsinore.runtime.destinations import refuse_foreign_folder
+
+
+@contextmanager
+def draft(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """Lend a place beside `path` for a file or a folder; it is given that name when the block ends.
+
+    The folder of `path` is made if need be. Where the block raises, what it wrote is removed and
+    `path` stays what it was. With `overwrite` what is at `path` is replaced; a link is replaced,
+    not what it points to.
+
+    Raises OutputError where `path` exists without `overwrite`, where it is a folder that holds
+    anything but parts of a data set, and where the place cannot be written.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "q.csv"
+    >>> with draft(path) as place:
+    ...     _ = place.write_text("trends")
+    >>> path.read_text()
+    'trends'
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        place = path.with_name(f".{path.name}.{os.getpid()}.part")
+        _remove(place)
+        try:
+            yield place
+            _put_in_place(place, path, overwrite=overwrite)
+        finally:
+            _remove(place)
+    except OSError as error:
+        raise OutputError(f"Cannot write '{path}': {error.strerror or error}.") from error
+
+
+def _put_in_place(place: Path, path: Path, *, overwrite: bool) -> None:
+    if not overwrite:
+        _rename_to_nothing(place, path)
+        return
+    refuse_foreign_folder(path)
+    folders = [one.is_dir() and not one.is_symlink() for one in (place, path)]
+    if not any(folders) or not os.path.lexists(path):
+        os.replace(place, path)
+        return
+    # A folder cannot be replaced in one step: it stands aside until the new one has its name.
+    aside = path.with_name(f".{path.name}.{os.getpid()}.old")
+    os.rename(path, aside)
+    try:
+        os.rename(place, path)
+    except OSError:
+        os.rename(aside, path)
+        raise
+    _remove(aside)
+
+
+def _rename_to_nothing(place: Path, path: Path) -> None:
+    """Give a draft its name, where nothing has that name."""
+    exists = OutputError(f"'{path}' exists already: it was made while this run went on.")
+    if place.is_file():
+        try:
+            os.link(place, path)  # unlike renaming, this never replaces anything
+        except FileExistsError:
+            raise exists from None
+        except OSError:  # a file system without hard links
+            pass
+        else:
+            return
+    if os.path.lexists(path):
+        raise exists
+    os.rename(place, path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
