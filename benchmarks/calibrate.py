@@ -22,12 +22,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.language import parse_workload
-from elsinore.plan import Granularity, Sharing, Unit, plan
+from elsinore.operators import plan
+from elsinore.plan import Granularity, Sharing, TrendUnit
 from elsinore.runtime.classify import classify
 from elsinore.trends.graph import ComparedColumns
 from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.keyed import KeyedEvents
+from elsinore.trends.kind import spec_of
 
 FIGURES = Path(__file__).parent / "figures"
 COEFFICIENTS = Path(__file__).parents[1] / "src/elsinore/trends/hamlet/coefficients.json"
@@ -53,7 +55,7 @@ class Point:
         return 1.0 + math.log2(self.window) if self.window else 1.0
 
 
-def workload_unit(point: Point) -> Unit:
+def workload_unit(point: Point) -> TrendUnit:
     order = ["b[i].v >= b[i-1].v"] if point.window else []
     texts = []
     for number in range(point.k):
@@ -65,10 +67,10 @@ def workload_unit(point: Point) -> Unit:
             f"{f'WHERE {where}' if where else ''} {within};"
         )
     (unit,) = plan(parse_workload("\n".join(texts)), granularity=Granularity.FINE).units
-    return unit
+    return spec_of(unit)
 
 
-def stream(point: Point, unit: Unit, events: int) -> tuple[KeyedEvents, ComparedColumns]:
+def stream(point: Point, unit: TrendUnit, events: int) -> tuple[KeyedEvents, ComparedColumns]:
     """Return bursts of `b` events, each after an event that starts trends of all queries."""
     length = point.b + 1
     count = max(1, events // length) * length
@@ -92,7 +94,7 @@ def stream(point: Point, unit: Unit, events: int) -> tuple[KeyedEvents, Compared
 
 
 def nanoseconds(
-    unit: Unit, events: tuple[KeyedEvents, ComparedColumns], sharing: Sharing
+    unit: TrendUnit, events: tuple[KeyedEvents, ComparedColumns], sharing: Sharing
 ) -> tuple[float, float]:
     """Return the time per burst, at best, and the snapshots propagated on average."""
     best, propagated = math.inf, 1.0

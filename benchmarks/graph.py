@@ -15,7 +15,8 @@ import pyarrow as pa
 from benchmarks.measure import Row, assert_same, in_turn
 from elsinore.language import parse_workload
 from elsinore.local import run
-from elsinore.plan import Plan, Sharing, plan
+from elsinore.operators import plan
+from elsinore.plan import Plan, Sharing
 from elsinore.runtime.options import RunOptions
 
 SIZES = (10_000, 30_000, 100_000, 300_000)

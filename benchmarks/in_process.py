@@ -11,7 +11,7 @@ import pyarrow as pa
 from benchmarks.measure import Row, in_turn, ratio, seconds
 from elsinore.language import parse_workload
 from elsinore.local import run
-from elsinore.plan import plan
+from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
 
 EVENTS = 10_000_000

@@ -60,7 +60,7 @@ def _row(granularity: str, sizes: tuple[int, int]) -> Row:
 def measure(granularity: str, size: int) -> float:
     """Run one group of `size` events through Spark; return the workers' peak memory in MB."""
     from elsinore.language import parse_workload  # noqa: PLC0415
-    from elsinore.plan import plan  # noqa: PLC0415
+    from elsinore.operators import plan  # noqa: PLC0415
     from elsinore.runtime.options import RunOptions  # noqa: PLC0415
     from elsinore.spark.driver import run  # noqa: PLC0415
     from elsinore.spark.session import local_session  # noqa: PLC0415

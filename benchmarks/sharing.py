@@ -14,7 +14,8 @@ import pyarrow as pa
 from benchmarks.measure import Row, assert_same, in_turn, ratio
 from elsinore.language import parse_workload
 from elsinore.local import run
-from elsinore.plan import Plan, Sharing, plan
+from elsinore.operators import plan
+from elsinore.plan import Plan, Sharing
 from elsinore.runtime.options import RunOptions
 
 EVENTS = 5_000_000

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.measure import Row, in_turn, ratio
 from elsinore.language import parse_workload
-from elsinore.plan import plan
+from elsinore.operators import kind_for, plan
 from elsinore.runtime.options import RunOptions
 
 EVENTS = 10_000_000
@@ -62,7 +62,8 @@ def main(quick: bool) -> list[Row]:
             return found
 
         cut, whole = count // 10, NEVER
-        chosen = skew.pays(ready.units[0], 0.8 * count, count, CORES * skew.PANES_PER_CORE, CORES)
+        size = kind_for(ready.units[0]).panes(ready.units[0]).size
+        chosen = skew.pays(size, 0.8 * count, count, CORES * skew.PANES_PER_CORE, CORES)
         with mock.patch.object(skew, "pays", return_value=True):
             taken = in_turn({"cut": lambda: rows(cut), "whole": lambda: rows(whole)}, RUNS)
             _check(rows(cut), rows(whole))

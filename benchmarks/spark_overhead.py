@@ -20,7 +20,7 @@ from benchmarks.in_process import EVENTS, events, workload
 from benchmarks.measure import Row
 from benchmarks.processes import cpu_seconds
 from elsinore.language import parse_workload
-from elsinore.plan import plan
+from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
 from elsinore.spark.driver import Events, prepare, run
 from elsinore.spark.session import local_session
@@ -47,13 +47,13 @@ def main(quick: bool) -> list[Row]:
                 spark.catalog.clearCache()
 
             def identity() -> None:
-                ready = prepare(planned.units[0], Events(frame, options))
+                ready = prepare(planned.units, Events(frame, options))
                 ready.mapInArrow(_hand_back, ready.schema).write.format("noop").mode(
                     "overwrite"
                 ).save()
 
             def take() -> None:
-                ready = prepare(planned.units[0], Events(frame, options))
+                ready = prepare(planned.units, Events(frame, options))
                 ready.mapInArrow(_take, "rows bigint").write.format("noop").mode("overwrite").save()
 
             taken = _in_turn({"whole": whole, "identity": identity, "take": take})

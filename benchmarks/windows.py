@@ -8,7 +8,7 @@ from benchmarks.in_process import events
 from benchmarks.measure import Row, in_turn, ratio
 from elsinore.language import parse_workload
 from elsinore.local import run
-from elsinore.plan import plan
+from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
 
 EVENTS = 5_000_000

@@ -18,18 +18,9 @@ from elsinore.language import parse_workload, render
 from elsinore.language.builder import QueryBuilder
 from elsinore.model import Query
 from elsinore.model import Workload as Queries
-from elsinore.plan import (
-    Granularity,
-    Plan,
-    Sharing,
-    bind,
-    explain_json,
-    explain_mermaid,
-    explain_svg,
-    explain_text,
-    plan,
-)
-from elsinore.plan.explain.text import query_warnings
+from elsinore.operators import bind, kind_for, plan
+from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
+from elsinore.plan import Granularity, Plan, Sharing
 from elsinore.plan.modes import SKEW_EVENTS
 
 if TYPE_CHECKING:
@@ -110,15 +101,11 @@ class Workload:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may be a mistake in queries that can be run, such as gaps between windows."""
-        found = []
-        for template in (one for unit in self.plan.units for one in unit.members):
-            told = [*query_warnings(template.query), *template.warnings]
-            if not template.accepting and template.warnings:
-                told[-len(template.warnings)] = f"no events can match, for {template.warnings[0]}"
-            elif not template.accepting:
-                told.append("no events can match: its conditions contradict each other.")
-            found += [f"query {template.query.name}: {text}" for text in told]
-        return tuple(found)
+        return tuple(
+            f"query {unit.names[place]}: {text}"
+            for unit in self.plan.units
+            for place, text in kind_for(unit).warnings(unit)
+        )
 
     def run(
         self,

@@ -11,11 +11,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from elsinore.cli.app import app
-from elsinore.cli.statistics import sharing_rows
 from elsinore.runtime.files import read_events
 from elsinore.runtime.outputs import write_table
 from elsinore.runtime.results import Results
-from elsinore.trends import BurstRecord, OperatorStatistics, SharingStatistics
+from elsinore.trends import BurstRecord, SharingStatistics, TrendStatistics
 from elsinore.workload import Workload
 
 QUERIES = """
@@ -60,7 +59,7 @@ def asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[pa.Table,
 
     def run(workload: Workload, data: pa.Table, **options: Any) -> Results[pa.Table]:
         calls.append((data, options))
-        found = OperatorStatistics(state_bytes=4096, sharing=[SHARED])
+        found = TrendStatistics(state_bytes=4096, sharing=[SHARED])
         tables = {query.name: pa.table({"count(*)": [1.0]}) for query in workload}
         return Results(tables, find_statistics=lambda: (found,))
 
@@ -112,8 +111,8 @@ def test_each_sharing_set_has_a_table(asked: list[tuple[pa.Table, dict[str, Any]
 
 
 def test_deciding_is_told_in_time_and_as_a_part_of_the_run() -> None:
-    assert dict(sharing_rows(SHARED, 0, 4.0))["deciding"] == "500.0 ms, 12.5% of the run"
-    assert dict(sharing_rows(SHARED, 0, 0.0))["deciding"] == "500.0 ms"
+    assert dict(SHARED.rows(0, 4.0))["deciding"] == "500.0 ms, 12.5% of the run"
+    assert dict(SHARED.rows(0, 0.0))["deciding"] == "500.0 ms"
 
 
 def test_explain_tells_what_a_sample_shared(

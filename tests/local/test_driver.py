@@ -15,7 +15,7 @@ from elsinore.errors import InputError, InvalidWorkloadError, QuerySemanticError
 from elsinore.language import parse_workload
 from elsinore.local import driver, run
 from elsinore.model import Workload
-from elsinore.plan import plan
+from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.results import Results
 from support.trends import event_streams, table_of, trend_workloads

@@ -7,7 +7,7 @@ import pytest
 from elsinore.errors import InvalidWorkloadError, QuerySemanticError
 from elsinore.language import parse_workload
 from elsinore.model import AttributeKind, Schema
-from elsinore.plan import bind
+from elsinore.operators import bind
 
 SCHEMA = Schema(
     (

@@ -9,7 +9,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from elsinore.language import parse_workload
-from elsinore.plan import Plan, explain_json, explain_mermaid, explain_svg, explain_text, plan
+from elsinore.operators import plan
+from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
+from elsinore.plan import Plan
 
 WORKLOAD = """
     QUERY one RETURN COUNT(*) PATTERN SEQ(Request, Travel+) WHERE [driver] AND Travel.speed < 10

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from elsinore.language import parse_workload
-from elsinore.plan import Granularity, Path, Plan, explain_text, plan
-from elsinore.plan.explain.sharing import Sample, alone, apart, may_share, sharing_text
+from elsinore.operators import plan
+from elsinore.operators.explain import explain_text
+from elsinore.plan import Granularity, Path, Plan
+from elsinore.plan.explain.sharing import SharedSample, Units, alone, apart, may_share, sharing_text
 from elsinore.plan.explain.words import count, listed
+from elsinore.trends.kind import trend_units
 
 RISING = "QUERY {name} RETURN COUNT(*) PATTERN SEQ({first}, B b+) WHERE {key}b[i].v > b[i-1].v;"
 
@@ -16,13 +19,17 @@ def planned(*queries: str, granularity: Granularity = Granularity.AUTO) -> Plan:
     return plan(parse_workload("\n".join(queries)), granularity=granularity)
 
 
+def units_of(*queries: str, granularity: Granularity = Granularity.AUTO) -> Units:
+    return trend_units(planned(*queries, granularity=granularity))
+
+
 def rising(name: str, first: str = "A", key: str = "") -> str:
     return RISING.format(name=name, first=first, key=key)
 
 
 def test_queries_that_keep_no_shared_graph_stand_alone_by_their_reasons() -> None:
     found = alone(
-        planned(
+        units_of(
             "QUERY q1 RETURN COUNT(*) PATTERN SEQ(A, B+);",
             "QUERY q2 RETURN COUNT(*) PATTERN SEQ(C, B+);",
             "QUERY q3 RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(X, Y), B+);",
@@ -37,11 +44,11 @@ def test_queries_that_keep_no_shared_graph_stand_alone_by_their_reasons() -> Non
 
 
 def test_queries_on_the_shared_graph_with_one_sub_pattern_are_not_apart() -> None:
-    assert apart(planned(rising("q1"), rising("q2", "C"))) == ()
+    assert apart(units_of(rising("q1"), rising("q2", "C"))) == ()
 
 
 def test_queries_that_are_keyed_otherwise_are_apart() -> None:
-    (found,) = apart(planned(rising("q1"), rising("q2", key="[k] AND ")))
+    (found,) = apart(units_of(rising("q1"), rising("q2", key="[k] AND ")))
     assert found.pairs == (("q1", "q2"),)
     assert "partitioned" in found.why
 
@@ -59,14 +66,14 @@ def test_queries_that_are_keyed_otherwise_are_apart() -> None:
     ],
 )
 def test_queries_that_work_otherwise_on_a_burst_are_apart(other: str, why: str) -> None:
-    (found,) = apart(planned(rising("q1"), f"QUERY q2 RETURN {other};"))
+    (found,) = apart(units_of(rising("q1"), f"QUERY q2 RETURN {other};"))
     assert found.pairs == (("q1", "q2"),)
     assert why in found.why
 
 
 def test_fine_granularity_leaves_no_sums_per_state() -> None:
     coarse = [f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ({t}, B+);" for n, t in enumerate("AC")]
-    assert alone(planned(*coarse, granularity=Granularity.FINE)) == ()
+    assert alone(units_of(*coarse, granularity=Granularity.FINE)) == ()
 
 
 @pytest.mark.parametrize(
@@ -78,11 +85,11 @@ def test_fine_granularity_leaves_no_sums_per_state() -> None:
         (("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B);",), "it has no Kleene sub-pattern"),
     ],
 )
-@pytest.mark.parametrize("sample", [None, Sample(5, 5, ())])
+@pytest.mark.parametrize("sample", [None, SharedSample(5, 5, ())])
 def test_a_query_of_the_shared_graph_that_shares_with_nobody_is_told_with_the_reason(
-    queries: tuple[str, ...], why: str | None, sample: Sample | None
+    queries: tuple[str, ...], why: str | None, sample: SharedSample | None
 ) -> None:
-    found = planned(*queries, granularity=Granularity.FINE)
+    found = units_of(*queries, granularity=Granularity.FINE)
     told = [one.why for one in alone(found) if "q" in one.queries]
     lines = "\n".join(sharing_text(found, sample))
     if why is None:
@@ -110,11 +117,11 @@ def test_a_query_of_the_shared_graph_that_shares_with_nobody_is_told_with_the_re
 def test_bursts_can_be_shared_where_several_queries_are_in_a_sharing_set(
     queries: tuple[str, ...], expected: bool
 ) -> None:
-    assert may_share(planned(*queries, granularity=Granularity.FINE)) is expected
+    assert may_share(units_of(*queries, granularity=Granularity.FINE)) is expected
 
 
 def test_a_plan_of_sums_alone_has_nothing_to_tell_without_a_sample() -> None:
-    assert sharing_text(planned("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);"), None) == []
+    assert sharing_text(units_of("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);"), None) == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ import pytest
 from elsinore.errors import InvalidWorkloadError, QuerySemanticError, UnsupportedError
 from elsinore.language import parse_workload
 from elsinore.model import Workload
-from elsinore.plan import Path, Plan, plan
+from elsinore.operators import plan
+from elsinore.plan import Path, Plan
+from elsinore.trends.kind import spec_of
 
 
 def of(text: str) -> Plan:
@@ -51,8 +53,8 @@ def test_a_unit_reads_each_attribute_once() -> None:
         QUERY one RETURN SUM(A.v), MIN(A.w) PATTERN A+ WHERE [k] AND A.v < 3 GROUP BY g;
         QUERY two RETURN AVG(A.v), MAX(A.v) PATTERN A+ WHERE [k] AND A.s = 'x' GROUP BY g;
     """).units
-    assert unit.summed == ("v",)
-    assert unit.ranked == ("w", "v")
+    assert spec_of(unit).summed == ("v",)
+    assert spec_of(unit).ranked == ("w", "v")
     assert unit.attributes == ("g", "k", "s", "v", "w")
 
 
@@ -65,9 +67,9 @@ def test_a_fingerprint_tells_units_apart_by_what_their_states_mean() -> None:
         base.replace("5 min", "6 min"),
         base.replace("COUNT(*)", "SUM(B.v)"),
     ]
-    prints = [of(text).units[0].fingerprint for text in (base, *others)]
+    prints = [spec_of(of(text).units[0]).fingerprint for text in (base, *others)]
     assert len(set(prints)) == len(prints)
-    assert of(base.replace("WHERE", "  WHERE")).units[0].fingerprint == prints[0]
+    assert spec_of(of(base.replace("WHERE", "  WHERE")).units[0]).fingerprint == prints[0]
 
 
 def test_the_errors_of_several_queries_are_told_at_once_in_text_order() -> None:
@@ -98,14 +100,14 @@ def test_queries_of_one_partition_are_told_apart_by_their_paths() -> None:
         QUERY three RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B[i].v > B[i-1].v;
         QUERY four RETURN COUNT(*) PATTERN A+ AND B+;
     """)
-    assert [(unit.path, unit.queries) for unit in planned.units] == [
+    assert [(spec_of(unit).path, unit.queries) for unit in planned.units] == [
         (Path.COARSE, (0,)), (Path.GRAPH, (1, 3)), (Path.SHARED, (2,)),
     ]  # fmt: skip
-    coarse, graph, shared = planned.units
+    coarse, graph, shared = (spec_of(unit) for unit in planned.units)
     assert (len(coarse.templates), len(coarse.guarded)) == (1, 0)
     assert (len(graph.templates), len(graph.guarded)) == (0, 2)
     assert (coarse.compared, graph.compared, shared.compared) == ((), (), ("v",))
-    assert graph.types == ("A", "B", "C", "D")  # what stands under NOT is looked at too
+    assert planned.units[1].types == ("A", "B", "C", "D")  # what stands under NOT is looked at too
 
 
 def test_two_result_columns_of_one_name_are_refused() -> None:
@@ -117,7 +119,7 @@ def test_only_contiguous_queries_keep_events_that_no_state_takes() -> None:
     text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) STRATEGY"
     for strategy, kept in (("SKIP TILL NEXT MATCH", False), ("CONTIGUOUS", True)):
         (unit,) = of(f"{text} {strategy}").units
-        assert (unit.path, unit.keeps_all) == (Path.GRAPH, kept)
+        assert (spec_of(unit).path, unit.keeps_all) == (Path.GRAPH, kept)
 
 
 def test_a_thousand_queries_are_planned_into_few_nodes() -> None:
@@ -127,5 +129,5 @@ def test_a_thousand_queries_are_planned_into_few_nodes() -> None:
     planned = of(";\n".join(several))
     (unit,) = planned.units
     assert isinstance(planned.workload, Workload)
-    assert len(unit.merged.nodes) == 20
+    assert len(spec_of(unit).merged.nodes) == 20
     assert unit.classes.size == 22 + 1

@@ -6,7 +6,7 @@ import pytest
 
 from elsinore.report import panels
 from elsinore.report.bursts import bursts_of
-from elsinore.trends import BurstRecord, OperatorStatistics, SharingStatistics
+from elsinore.trends import BurstRecord, SharingStatistics, TrendStatistics
 
 
 def record(time: int, events: int = 4, *, shared: int = 2, benefit: float = 1.0) -> BurstRecord:
@@ -60,13 +60,13 @@ def test_bursts_of_one_moment_fall_into_one_bin() -> None:
 def test_a_panel_says_what_it_shows_and_sets_that_share_nothing_have_none() -> None:
     single = SharingStatistics("A+", ("q1",), records=[record(1)])
     several = travel(record(1), record(2, shared=0))
-    statistics = [OperatorStatistics(sharing=[travel(), single, several])]
+    statistics = [TrendStatistics(sharing=[travel(), single, several])]
     (panel,) = panels(statistics)
     assert panel.title == "Travel+ of q1, q2 (pass 1): 50% of 2 bursts shared"
 
 
 def test_the_title_of_many_queries_is_cut() -> None:
     many = SharingStatistics("B+", tuple(f"query{n}" for n in range(50)), records=[record(1)])
-    (panel,) = panels([OperatorStatistics(sharing=[many])])
+    (panel,) = panels([TrendStatistics(sharing=[many])])
     assert panel.title.startswith("B+ of 50 queries, query0, query1, ")
     assert "… (pass 1)" in panel.title

@@ -13,18 +13,18 @@ from elsinore.errors import OutputError
 from elsinore.report import draw, panels, records_table
 from elsinore.report.picture import MOST_PANELS
 from elsinore.runtime.times import TimeKind
-from elsinore.trends import BurstRecord, OperatorStatistics, SharingStatistics
+from elsinore.trends import BurstRecord, SharingStatistics, TrendStatistics
 
 SECONDS = TimeKind(form="float", unit="s")
 STAMPS = TimeKind(form="timestamp", unit="us", zone="Europe/Berlin")
 
 
-def statistics(bursts: int, sets: int = 1) -> list[OperatorStatistics]:
+def statistics(bursts: int, sets: int = 1) -> list[TrendStatistics]:
     records = [
         BurstRecord(10**6 * n, n % 7 + 1, 2, 2 * (n % 2), float(n % 5 - 2)) for n in range(bursts)
     ]
     return [
-        OperatorStatistics(
+        TrendStatistics(
             sharing=[
                 SharingStatistics(f"B{n}+", ("q<1>", "q & 2"), records=records) for n in range(sets)
             ]

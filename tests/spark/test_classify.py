@@ -19,6 +19,7 @@ from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import evaluate
 from elsinore.spark.classify import class_column
 from elsinore.spark.expressions import Columns
+from elsinore.trends.kind import spec_of
 from elsinore.workload import Workload
 
 PREDICATES = (
@@ -93,7 +94,7 @@ def test_classes_are_the_same_and_events_that_no_state_takes_have_none(
     expected = classify(unit.classes, type_numbers(arrays["type"], names), names, arrays).tolist()
     column = class_column(unit, F.col("type"), Columns(frame)).alias("class")
     found = frame.select(column).toArrow().column("class").to_pylist()
-    edges = [edge for node in unit.merged.nodes for edge in node.edges]
+    edges = [edge for node in spec_of(unit).merged.nodes for edge in node.edges]
     seen = set()
     for code, wanted in zip(found, expected, strict=True):
         taken = wanted >= 0 and any(edge.takes(*unit.classes.decode(wanted)) for edge in edges)

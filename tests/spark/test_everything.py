@@ -20,9 +20,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from elsinore.errors import InvalidWorkloadError, QueryError
 from elsinore.local import run as run_in_process
 from elsinore.model import Workload
-from elsinore.plan import plan
+from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
 from elsinore.spark.driver import run
+from elsinore.trends.kind import spec_of
 from elsinore.trends.reference import ReferenceEvent
 from support.trends import Feature, table_of, trend_cases
 
@@ -62,7 +63,7 @@ def cases() -> list[Case]:
         results = run_in_process(ready, table_of(events), RunOptions())
         if all(result.num_rows for result in results.values()):
             strategies = frozenset(query.strategy for query in workload)
-            paths = frozenset(unit.path for unit in ready.units)
+            paths = frozenset(spec_of(unit).path for unit in ready.units)
             found.setdefault((paths, len(workload), strategies), case)
 
     draw()
@@ -103,7 +104,7 @@ def test_workloads_drawn_at_random_give_the_same_results(spark: SparkSession) ->
     frames, expected, paths = [], {}, set()
     for number, (workload, events) in enumerate(drawn):
         ready = plan(workload)
-        paths |= {unit.path for unit in ready.units}
+        paths |= {spec_of(unit).path for unit in ready.units}
         table = table_of(events)
         for name, result in run_in_process(ready, table, RunOptions()).items():
             expected[number, name] = result.to_pylist()

@@ -7,8 +7,9 @@ import pytest
 
 from elsinore.language import parse_workload
 from elsinore.model.window import SECOND
-from elsinore.plan import Sharing, plan
-from elsinore.spark.partition import Aggregate, Numbering
+from elsinore.operators import OperatorOptions, plan
+from elsinore.plan import Sharing
+from elsinore.spark.partition import Numbering, RunOperators
 from elsinore.trends.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import unit_inputs
@@ -32,11 +33,11 @@ def test_values_of_a_group_that_goes_on_are_kept() -> None:
     numbers.number(batch(["a", "b", "c"], [0.0] * 3))
     numbers.forget(1)
     numbers.number(batch(["c", "d"], [0.0] * 2))
-    totals = pa.record_batch({"group": pa.array([1, 3, 2], pa.int32())})
-    assert numbers.named(totals).to_pydict() == {"g": ["b", "d", "c"]}
+    assert numbers.values(pa.array([1, 3, 2], pa.int32()))["g"].to_pylist() == ["b", "d", "c"]
+    assert numbers.earliest([3, 1, 7]) == 1
     numbers.forget()
-    totals = pa.record_batch({"group": pa.array([3], pa.int32())})
-    assert numbers.named(totals).to_pydict() == {"g": ["d"]}
+    assert numbers.values(pa.array([3], pa.int32()))["g"].to_pylist() == ["d"]
+    assert numbers.earliest([1]) == -1
 
 
 WORKLOAD = """
@@ -62,15 +63,16 @@ def test_batches_may_be_cut_anywhere_with_simultaneous_events_and_without(tie: i
             "g0": unit.groups[0].take(rows.column("group")),
             "k0": rows.column("key"),
             "time": rows.column("time"),
-            "class": rows.column("class"),
-            "s0": rows.column("sum:w"),
-            "r0": pa.array([event.attributes["v"] for event in events]),
+            "class0": rows.column("class"),
+            "c0": rows.column("sum:w"),
+            "c1": pa.array([event.attributes["v"] for event in events]),
         }
     )
     found = []
     for size in (72, 1, 5, 6, 7, 12, 24):
         batches = [batch.slice(start, size) for start in range(0, 72, size)]
-        totals = Aggregate(unit.unit, ordered=False, sharing=Sharing.ALWAYS)(batches)
+        options = OperatorOptions(one_slot=True, sharing=Sharing.ALWAYS)
+        totals = RunOperators((unit.planned,), options, (None,))(batches)
         rows_out = [tuple(row.values()) for one in totals for row in one.to_pylist()]
         found.append(sorted(rows_out, key=repr))
     assert len(found[0]) == 6

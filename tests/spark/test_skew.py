@@ -16,7 +16,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from elsinore.language import parse_workload
 from elsinore.local import run as run_in_process
-from elsinore.plan import plan
+from elsinore.operators import kind_for, plan
+from elsinore.operators.panes import ActionSize
+from elsinore.plan import Unit
 from elsinore.runtime.options import RunOptions
 from elsinore.spark import skew
 from elsinore.spark.driver import Events, prepare, run
@@ -65,7 +67,7 @@ def test_cut_keys_give_the_same_results(
     frame = spark.createDataFrame(table.to_pandas())
     ready = plan(parse_workload(text))
     options = RunOptions(order_by=order, skew_events=100)
-    found = find_cut(ready.units[0], prepare(ready.units[0], Events(frame, options)), 100)
+    found = find_cut(ready.units[0], prepare((ready.units[0],), Events(frame, options)), 100)
     assert found is not None
     assert len(found.keys) == 1
     results = run(ready, frame, options)
@@ -90,7 +92,7 @@ def test_times_are_keys_that_can_be_cut_in_any_time_zone(spark: SparkSession, ki
         spark.conf.set(zone, "Asia/Kathmandu")  # Python's is another
         timed = frame.withColumn("g", hot.cast(kind))
         options = RunOptions(skew_events=100)
-        selected = prepare(ready.units[0], Events(timed, options))
+        selected = prepare((ready.units[0],), Events(timed, options))
         found = find_cut(ready.units[0], selected, 100)
         assert found is not None
         cut = selected.filter(is_cut(ready.units[0], selected, found)).count()
@@ -125,14 +127,14 @@ def test_a_key_with_no_more_than_its_share_is_not_cut(spark: SparkSession) -> No
     frame = spark.createDataFrame(even.to_pandas())
     unit = plan(parse_workload(WINDOWED)).units[0]
     options = RunOptions(skew_events=10)
-    assert find_cut(unit, prepare(unit, Events(frame, options)), 10) is None
+    assert find_cut(unit, prepare((unit,), Events(frame, options)), 10) is None
 
 
 def test_a_small_key_is_not_cut_whatever_its_share(spark: SparkSession) -> None:
     frame = spark.createDataFrame(events().to_pandas())
     unit = plan(parse_workload(WINDOWED)).units[0]
     options = RunOptions()
-    assert find_cut(unit, prepare(unit, Events(frame, options)), options.skew_events) is None
+    assert find_cut(unit, prepare((unit,), Events(frame, options)), options.skew_events) is None
 
 
 def test_a_key_is_not_cut_into_more_panes_than_pay(
@@ -144,7 +146,7 @@ def test_a_key_is_not_cut_into_more_panes_than_pay(
 
     def found(count: int) -> Cut | None:
         frame = spark.createDataFrame(events(count).to_pandas())
-        return find_cut(unit, prepare(unit, Events(frame, options)), options.skew_events)
+        return find_cut(unit, prepare((unit,), Events(frame, options)), options.skew_events)
 
     assert found(600) is None
     assert found(12_000) is not None
@@ -159,14 +161,20 @@ def test_keys_are_not_counted_where_cutting_them_could_not_pay(
     unit = plan(parse_workload(ONE)).units[0]
     for cores, counted in ((2, []), (8, [100])):
         monkeypatch.setattr(skew, "cores_of", lambda _, cores=cores: cores)
-        assert find_cut(unit, prepare(unit, Events(frame, RunOptions())), 100) is None
+        assert find_cut(unit, prepare((unit,), Events(frame, RunOptions())), 100) is None
         assert looked == counted
+
+
+def size_of(unit: Unit) -> ActionSize:
+    panes = kind_for(unit).panes(unit)
+    assert not isinstance(panes, str)
+    return panes.size
 
 
 def test_what_pays_depends_on_events_per_pane_and_on_the_size_of_an_action() -> None:
     sliding = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 61 SLIDE 7;"
-    small = plan(parse_workload(sliding)).units[0]
-    large = plan(parse_workload(sliding.replace("A, B+", "A{1,9}, B{1,9}, C+"))).units[0]
+    small = size_of(plan(parse_workload(sliding)).units[0])
+    large = size_of(plan(parse_workload(sliding.replace("A, B+", "A{1,9}, B{1,9}, C+"))).units[0])
     million = 1_000_000
     assert not pays(small, million, million, panes=million, cores=8)
     assert pays(small, million, million, panes=million // 20, cores=8)

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from elsinore.model import Workload
-from elsinore.plan import Granularity, Path, Sharing, plan
-from elsinore.runtime.finish import result_tables
+from elsinore.operators import plan
+from elsinore.plan import Granularity, Path, Sharing
 from elsinore.trends.graph import ComparedColumns
 from elsinore.trends.hamlet import CostModel, HamletEvaluator
 from elsinore.trends.kernels import FOREVER, NEVER
@@ -105,7 +105,7 @@ def run_unit(
         columns[f"extreme{x}"] = np.ascontiguousarray(found.extremes[:, x])
     schema = totals_fields(given.unit, exact=False)
     totals = pa.table({name: columns[name] for name in schema.names}, schema=schema)
-    return result_tables(given.unit, merge(totals), given.groups, given.types), evaluator
+    return given.results(merge(totals).to_batches()), evaluator
 
 
 def check_against_reference(

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from elsinore.model import Conjunction, Negation, Query, Strategy, Workload
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
-from elsinore.plan import plan
+from elsinore.operators import plan
 from elsinore.trends.reference import ReferenceEvent, reference
 from support.trends import NO_FEATURES, Feature, table_of, trend_cases
 

@@ -53,7 +53,7 @@ from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named
 from elsinore.model.evaluate import is_true
 from elsinore.model.window import SECOND
-from elsinore.plan import plan
+from elsinore.operators import plan
 from elsinore.plan.aggregates import item_name
 from elsinore.trends.reference import ReferenceEvent
 

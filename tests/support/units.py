@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.plan import Plan, Sharing, Unit
+from elsinore.operators import kind_in
+from elsinore.operators.partials import by_query
+from elsinore.operators.ranks import to_ranks
+from elsinore.plan import Plan, Sharing, TrendUnit, Unit
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import values
-from elsinore.runtime.finish import result_tables
 from elsinore.runtime.keys import encode_keys
 from elsinore.runtime.sql import whole
-from elsinore.trends import TrendsOperator, load_operator, operator_of, to_ranks
+from elsinore.trends import TrendsOperator, load_operator, operator_of
+from elsinore.trends.kind import spec_of
 
 SECOND = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class UnitInput:
-    """What a unit's operator reads, row by row as in a table, and what makes results of totals."""
+    """What a unit's operator reads, row by row as in a table, and what makes results of totals.
 
-    unit: Unit
+    `planned` is the unit as drivers see it, `unit` what the engine reads of it.
+    """
+
+    planned: Unit
+    unit: TrendUnit
     batch: pa.RecordBatch
     groups: tuple[pa.Array, ...]
     types: dict[str, pa.DataType]
@@ -58,9 +65,22 @@ class UnitInput:
 
     def results(self, totals: Iterable[pa.RecordBatch]) -> dict[str, pa.Table]:
         """Return the result tables, windows in microseconds."""
-        return result_tables(
-            self.unit, pa.Table.from_batches(list(totals)), self.groups, self.types
-        )
+        return result_tables(self.planned, totals, self.groups, self.types)
+
+
+def result_tables(
+    unit: Unit,
+    totals: Iterable[pa.RecordBatch],
+    groups: Sequence[pa.Array],
+    types: dict[str, pa.DataType],
+) -> dict[str, pa.Table]:
+    """Return the results of a unit's queries by name, windows in microseconds."""
+    kind = kind_in(unit.kind)
+    parts = by_query(kind.partials(unit), totals)
+    return {
+        name: kind.finish(unit, place, part, groups, types)
+        for place, (name, part) in enumerate(zip(unit.names, parts, strict=True))
+    }
 
 
 def unit_inputs(plan: Plan, table: pa.Table, *, exact: bool) -> list[UnitInput]:
@@ -79,6 +99,7 @@ def _unit_input(
     def addend(name: str) -> pa.Array:
         return column(name) if exact else values(column(name)).cast(pa.float64())
 
+    spec = spec_of(unit)
     groups = tuple(column(name) for name in unit.group_by)
     keys = encode_keys(
         groups,
@@ -95,13 +116,14 @@ def _unit_input(
             "time": pa.array(column("time").to_numpy() * SECOND),
             "class": pa.array(codes),
         }
-        | {f"sum:{name}": addend(name) for name in unit.summed}
-        | {f"rank:{name}": to_ranks(column(name)) for name in unit.ranked}
-        | {f"pair:{name}": column(name) for name in unit.compared}
+        | {f"sum:{name}": addend(name) for name in spec.summed}
+        | {f"rank:{name}": to_ranks(column(name)) for name in spec.ranked}
+        | {f"pair:{name}": column(name) for name in spec.compared}
     )
     return UnitInput(
         unit,
+        spec,
         batch,
         tuple(keys.of_groups(values) for values in groups),
-        {name: table.schema.field(name).type for name in unit.summed + unit.ranked},
+        {name: table.schema.field(name).type for name in unit.carried},
     )

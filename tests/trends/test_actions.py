@@ -9,9 +9,10 @@ import pyarrow as pa
 from hypothesis import HealthCheck, assume, given, settings
 
 from elsinore.model import Workload
-from elsinore.plan import plan
+from elsinore.operators import plan
 from elsinore.plan.panes import can_be_cut
 from elsinore.trends.actions import Fold, PaneActions, pane_of
+from elsinore.trends.kind import spec_of
 from elsinore.trends.reference import ReferenceEvent
 from support.trends import Feature, event_streams, trend_workloads
 from support.units import UnitInput
@@ -62,6 +63,6 @@ def test_a_template_of_many_states_is_not_cut() -> None:
     text = "".join(
         f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(A{n}, B+) WITHIN 10 seconds;" for n in range(40)
     )
-    reason = can_be_cut(plan(parse_workload(text)).units[0])
+    reason = can_be_cut(spec_of(plan(parse_workload(text)).units[0]))
     assert reason is not None
     assert "states" in reason

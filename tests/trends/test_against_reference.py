@@ -21,7 +21,7 @@ from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.model import Call, Event, Kleene, Query, ReturnItem, Workload
 from elsinore.model.window import SECOND
-from elsinore.plan import plan
+from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.reference import ReferenceEvent, reference
 from support.trends import column_names, event_streams, table_of, trend_cases, trend_workloads

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.model.window import SECOND
-from elsinore.plan import plan
+from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.reference import ReferenceEvent, reference
 from support.units import unit_inputs

@@ -31,7 +31,8 @@ from elsinore.model import (
     Workload,
 )
 from elsinore.model import pattern as pt
-from elsinore.plan import Granularity, Plan, Sharing, plan
+from elsinore.operators import plan
+from elsinore.plan import Granularity, Plan, Sharing
 from elsinore.plan.guards import guarded_positions
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.reference import ReferenceEvent

@@ -16,7 +16,8 @@ from elsinore.errors import InputError
 from elsinore.language import parse_workload
 from elsinore.model import Workload
 from elsinore.model.window import SECOND
-from elsinore.plan import Sharing, plan
+from elsinore.operators import plan
+from elsinore.plan import Sharing
 from elsinore.trends import TrendOperator
 from elsinore.trends.reference import ReferenceEvent
 from support.trends import table_of, trend_workloads

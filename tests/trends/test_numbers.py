@@ -19,7 +19,7 @@ from elsinore.model import (
     Sequence,
     Workload,
 )
-from elsinore.plan import plan
+from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
 
 MANY = 20_000

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from elsinore.language import parse_workload
-from elsinore.plan import Unit, plan
+from elsinore.operators import plan
+from elsinore.plan import TrendUnit
 from elsinore.trends.operators import load_operator, operator_of
 from support.units import unit_inputs
 
@@ -31,7 +32,7 @@ EVENTS = pa.table(
 HALF = len(EVENTS) // 2
 
 
-def batch_of(pattern: str) -> tuple[Unit, pa.RecordBatch]:
+def batch_of(pattern: str) -> tuple[TrendUnit, pa.RecordBatch]:
     ready = plan(parse_workload(f"QUERY q RETURN COUNT(*), SUM(b.v) PATTERN {pattern};"))
     (given,) = unit_inputs(ready, EVENTS, exact=False)
     return given.unit, given.batch

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from elsinore.language import parse_workload
-from elsinore.plan import Sharing, plan
+from elsinore.operators import plan
+from elsinore.plan import Sharing
 from elsinore.trends import TrendOperator
 from elsinore.trends.lazy.arrays import DEPTH, SPAN
 from elsinore.trends.lazy.cost import CoarseCost

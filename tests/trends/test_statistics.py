@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 from elsinore.language import parse_workload
-from elsinore.plan import Path, Sharing, plan
+from elsinore.operators import plan
+from elsinore.plan import Path, Sharing
 from elsinore.plan.sharing import sharing_sets
 from elsinore.trends import operator_of
 from support.units import UnitInput, unit_inputs

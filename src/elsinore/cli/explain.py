@@ -25,7 +25,8 @@ from elsinore.cli.arguments import (
 )
 from elsinore.cli.console import reported, steps
 from elsinore.cli.job import Job
-from elsinore.plan.explain import Sample, explain_json, explain_text
+from elsinore.operators import Sample
+from elsinore.operators.explain import explain_json, explain_text
 from elsinore.workload import EXPLAINERS
 
 SAMPLE = 100_000

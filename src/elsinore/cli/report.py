@@ -30,6 +30,7 @@ from elsinore.errors import InputError
 from elsinore.plan.explain.sharing import may_share, sharing_text
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, to_microseconds
+from elsinore.trends.kind import trend_units
 
 WRITTEN = ("bursts.csv", "sharing.png", "sharing.svg")
 
@@ -116,9 +117,9 @@ def run_report(job: Job, out: Path) -> None:
 
 def _nothing(job: Job) -> str:
     """Say that there are no bursts to draw, and why."""
-    plan = job.workload.planned(job.granularity)
-    lines = ["There are no bursts to draw.", *sharing_text(plan, None)[1:]]
-    if job.granularity == "auto" and may_share(job.workload.planned("fine")):
+    units = trend_units(job.workload.planned(job.granularity))
+    lines = ["There are no bursts to draw.", *sharing_text(units, None)[1:]]
+    if job.granularity == "auto" and may_share(trend_units(job.workload.planned("fine"))):
         lines.append("--granularity fine keeps every event, and bursts of them can be shared.")
     return "\n".join(lines)
 

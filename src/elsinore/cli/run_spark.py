@@ -25,10 +25,10 @@ from elsinore.cli.console import (
 from elsinore.cli.job import Job
 from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError, SetupError
+from elsinore.operators import OperatorStatistics
 from elsinore.runtime.drafts import draft
 from elsinore.runtime.files import FileFormat, format_of
 from elsinore.runtime.options import RunOptions
-from elsinore.trends import OperatorStatistics
 
 try:
     from pyspark.errors import AnalysisException

@@ -7,14 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.cli.job import Job
-from elsinore.plan.explain import Sample, SharedBursts
+from elsinore.operators import Sample
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import to_microseconds
-from elsinore.trends import SharingStatistics
 
 
 def sampled(job: Job, table: pa.Table, most: int) -> Sample:
-    """Run a job over the first `most` events by time; return what was shared.
+    """Run a job over the first `most` events by time; return what was counted.
 
     Events that cannot be used are passed over.
     """
@@ -30,10 +29,7 @@ def sampled(job: Job, table: pa.Table, most: int) -> Sample:
         granularity=job.granularity,
         record=True,
     )
-    sets = [
-        shared for one in results.statistics for shared in one.sharing if len(shared.queries) > 1
-    ]
-    return Sample(first.num_rows, table.num_rows, tuple(map(_shared_bursts, sets)))
+    return Sample(first.num_rows, table.num_rows, results.statistics)
 
 
 def first_events(job: Job, table: pa.Table, most: int) -> pa.Table:
@@ -43,17 +39,3 @@ def first_events(job: Job, table: pa.Table, most: int) -> pa.Table:
     micros, _ = to_microseconds(evaluate_sql(job.time, table, "time"), job.time_unit)
     first = pc.sort_indices(micros).slice(0, most)  # nulls come last
     return table.take(pa.array(np.sort(first.to_numpy())))
-
-
-def _shared_bursts(found: SharingStatistics) -> SharedBursts:
-    shared = [record for record in found.records if record.shared > 1]
-    return SharedBursts(
-        pattern=found.name,
-        queries=found.queries,
-        bursts=len(found.records),
-        shared=len(shared),
-        events=sum(record.events for record in found.records),
-        shared_events=sum(record.events for record in shared),
-        graphlet_snapshots=found.graphlet_snapshots,
-        event_snapshots=found.event_snapshots,
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,20 +12,21 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.model import AttributeKind
-from elsinore.plan import Plan, Unit, bind
+from elsinore.operators import OperatorOptions, OperatorStatistics, ResultForm, bind, kind_for
+from elsinore.operators.partials import by_query
+from elsinore.operators.ranks import to_ranks
+from elsinore.plan import Carried, Plan, Travel, Unit
 from elsinore.runtime.classify import classify, type_numbers
-from elsinore.runtime.expressions import values
-from elsinore.runtime.finish import result_tables
+from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.kernels import has_simultaneous, is_sorted, rows_by_type
-from elsinore.runtime.keys import encode_keys
+from elsinore.runtime.keys import Keys, encode_keys
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import set_aside, unusable_reasons
 from elsinore.runtime.results import Results
 from elsinore.runtime.schema import kind_of, schema_of
 from elsinore.runtime.sql import evaluate_sql, whole
 from elsinore.runtime.times import TimeKind, from_microseconds, kind_of_bounds, to_microseconds
-from elsinore.trends import OperatorStatistics, bytes_per_key, operator_of, to_ranks
 
 STATE_LIMIT = 2**28  # bytes of state beyond which keys are taken one after another
 SEEN_TYPES = 12  # types listed in a warning
@@ -54,18 +56,20 @@ def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
     table = as_table(data)
     bind(plan.workload, schema_of(table.schema))
     stream, rejected = prepare(table, options)
-    tables: dict[str, pa.Table] = {}
-    statistics: list[OperatorStatistics] = []
+    tables: dict[int, pa.Table] = {}
+    statistics: dict[int, OperatorStatistics] = {}
     numbers = type_numbers(stream.types, plan.types)
-    for unit in plan.units:
-        found, counted = _run_unit(plan, unit, stream, numbers, options)
-        tables |= found
-        statistics.append(counted)
+    for together in plan.passes:
+        keys = _keys(plan.units[together[0]], stream)
+        for number in together:
+            unit = plan.units[number]
+            results, statistics[number] = _run_unit(plan, unit, stream, keys, numbers, options)
+            tables |= dict(zip(unit.queries, results, strict=True))
     warnings = tuple(_type_warnings(plan, stream.types, numbers))
     return Results(
-        {query.name: tables[query.name] for query in plan.workload},
+        {query.name: tables[number] for number, query in enumerate(plan.workload)},
         rejected=rejected,
-        find_statistics=lambda: tuple(statistics),
+        find_statistics=lambda: tuple(statistics[n] for n in range(len(plan.units))),
         find_warnings=lambda: warnings,
     )
 
@@ -108,30 +112,40 @@ def _type_warnings(plan: Plan, types: pa.Array, numbers: NDArray[np.int32]) -> I
     shown = ", ".join(str(entry["values"]) for entry in seen[:SEEN_TYPES])
     more = f" and {len(seen) - SEEN_TYPES} more" if len(seen) > SEEN_TYPES else ""
     for unit in plan.units:
-        for template in unit.members:
-            absent = sorted(missing.intersection(template.predicates))
+        for name, types_of_query in zip(unit.names, unit.types_of, strict=True):
+            absent = sorted(missing.intersection(types_of_query))
             if absent:
                 yield (
-                    f"query {template.query.name}: no event has type "
+                    f"query {name}: no event has type "
                     f"{' or '.join(absent)}. Types seen: {shown or 'none'}{more}."
                 )
 
 
-def _run_unit(
-    plan: Plan, unit: Unit, stream: Stream, numbers: NDArray[np.int32], options: RunOptions
-) -> tuple[dict[str, pa.Table], OperatorStatistics]:
-    groups = [stream.column(name) for name in unit.group_by]
-    keys = encode_keys(
-        groups,
+def _keys(unit: Unit, stream: Stream) -> Keys:
+    """Number the keys and groups of a unit, and of all others that take the stream apart alike."""
+    return encode_keys(
+        [stream.column(name) for name in unit.group_by],
         [stream.column(name) for name in unit.equivalence],
         [stream.column(name) for name in unit.required],
         len(stream.times),
     )
-    columns = {name: stream.column(name) for name in unit.classes.attributes}
-    codes = classify(unit.classes, numbers, plan.types, columns)
+
+
+def _run_unit(
+    plan: Plan,
+    unit: Unit,
+    stream: Stream,
+    keys: Keys,
+    numbers: NDArray[np.int32],
+    options: RunOptions,
+) -> tuple[list[pa.Table], OperatorStatistics]:
+    """Return the results of a unit's queries, and what its operator counted."""
+    kind = kind_for(unit)
+    codes = classify(
+        unit.classes, numbers, plan.types, {n: stream.column(n) for n in unit.classes.attributes}
+    )
     if keys.incomplete:
         codes = np.where(keys.key < 0, -1, codes)
-    exact = plan.workload.exact
     batch = pa.RecordBatch.from_pydict(
         {
             "key": pa.array(keys.key),
@@ -139,53 +153,67 @@ def _run_unit(
             "time": pa.array(stream.times),
             "class": pa.array(codes),
         }
-        | {f"sum:{name}": _addend(stream.column(name), exact=exact) for name in unit.summed}
-        | {f"rank:{name}": to_ranks(_plain(stream.column(name))) for name in unit.ranked}
-        | {f"pair:{name}": _plain(stream.column(name)) for name in unit.compared}
+        | {column.name: _carried(column, stream) for column in unit.columns}
     )
     ordered = stream.ordered or not has_simultaneous(stream.times, keys.key, keys.count)
-    one_slot = keys.count * bytes_per_key(unit) > STATE_LIMIT
+    one_slot = keys.count * kind.bytes_per_key(unit) > STATE_LIMIT
     if one_slot:
         rows, _ = rows_by_type(keys.key, keys.count)
         batch = batch.take(pa.array(rows))
-    operator = operator_of(
+    operator = kind.operator(
         unit,
-        one_slot=one_slot,
-        ordered=ordered,
-        sharing=options.sharing,
-        record=options.record,
+        OperatorOptions(
+            one_slot=one_slot, ordered=ordered, sharing=options.sharing, record=options.record
+        ),
     )
-    totals = pa.Table.from_batches([operator.process(batch), operator.close()])
-    values_of_groups = [keys.of_groups(column) for column in groups]
-    types = {name: stream.column(name).type for name in unit.summed + unit.ranked}
-    results = result_tables(unit, totals, values_of_groups, types)
-    windows = {template.query.name: template.query.window for template in unit.members}
-    return {
-        name: _presented(table, kind_of_bounds(stream.kind, windows[name]))
-        for name, table in results.items()
-    }, operator.statistics
+    partials = by_query(
+        kind.partials(unit), itertools.chain(operator.process(batch), operator.close())
+    )
+    groups = [keys.of_groups(stream.column(name)) for name in unit.group_by]
+    types = {name: stream.column(name).type for name in unit.carried}
+    group_types = [column.type for column in groups]
+    results = [
+        _presented(
+            kind.finish(unit, query, part, groups, types),
+            kind.result(unit, query, group_types, types),
+            stream.kind,
+        )
+        for query, part in enumerate(partials)
+    ]
+    return results, operator.statistics
 
 
-def _presented(table: pa.Table, kind: TimeKind) -> pa.Table:
-    """Give windows the input's kind of time; sort by group attributes and window."""
-    for name in ("window_start", "window_end"):
+def _presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:
+    """Give times the input's kind of time; sort the rows."""
+    for name, window in form.times.items():
         column = table.column(name)
+        shown_kind = kind_of_bounds(kind, window)
         if column.null_count == len(column):
-            shown = pa.nulls(len(column), kind.arrow_type)
+            shown = pa.nulls(len(column), shown_kind.arrow_type)
         else:
-            shown = from_microseconds(column, kind)
+            shown = from_microseconds(column, shown_kind)
         table = table.set_column(table.column_names.index(name), name, shown)
-    first = table.column_names[: table.column_names.index("window_start") + 1]
-    if len(first) == 1:  # without groups rows are in the order of windows already
+    if not form.order:
         return table
-    keys = pa.table({name: _plain(whole(table.column(name))) for name in first})
-    return table.take(pc.sort_indices(keys, [(name, "ascending") for name in first]))
+    keys = pa.table({name: _plain(whole(table.column(name))) for name in form.order})
+    return table.take(pc.sort_indices(keys, [(name, "ascending") for name in form.order]))
 
 
-def _addend(column: pa.Array, *, exact: bool) -> pa.Array:
-    """Return what SUM and AVG read: doubles with NaN as null; as they are for exact sums."""
-    column = _plain(column) if exact else values(column)
-    return column if exact else column.cast(pa.float64(), safe=False)
+def _carried(column: Carried, stream: Stream) -> pa.Array:
+    """Return a column as it travels to the operator."""
+    if isinstance(column.source, str):
+        source = stream.column(column.source)
+    else:
+        source = evaluate(column.source, {n: stream.column(n) for n in column.attributes})
+        if isinstance(source, pa.Scalar):
+            source = pa.repeat(source, len(stream.times))
+    match column.travel:
+        case Travel.DOUBLE:
+            return values(source).cast(pa.float64(), safe=False)
+        case Travel.RANK:
+            return to_ranks(_plain(source))
+        case Travel.RAW:
+            return _plain(source)
 
 
 def _plain(column: pa.Array) -> pa.Array:

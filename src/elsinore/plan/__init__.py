@@ -1,28 +1,28 @@
 """From queries to plans: what the engines run and `explain` tells."""
 
-from elsinore.plan.bind import bind
-from elsinore.plan.explain import explain_json, explain_mermaid, explain_svg, explain_text
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import MergedTemplate
-from elsinore.plan.modes import Granularity, Sharing
+from elsinore.plan.modes import Granularity, PlanOptions, Sharing
 from elsinore.plan.paths import Path
-from elsinore.plan.plan import Plan, Unit, plan
 from elsinore.plan.template import Template, template
+from elsinore.plan.trends import TrendUnit, plan_trends
+from elsinore.plan.unit import Carried, Partition, Plan, Travel, Unit, partition_of
 
 __all__ = [
+    "Carried",
     "Granularity",
     "GuardedTemplate",
     "MergedTemplate",
+    "Partition",
     "Path",
     "Plan",
+    "PlanOptions",
     "Sharing",
     "Template",
+    "Travel",
+    "TrendUnit",
     "Unit",
-    "bind",
-    "explain_json",
-    "explain_mermaid",
-    "explain_svg",
-    "explain_text",
-    "plan",
+    "partition_of",
+    "plan_trends",
     "template",
 ]

@@ -1,4 +1,4 @@
-"""Checking a workload against the attributes that a stream has, before any event is read."""
+"""Checking a query against the attributes that a stream has, before any event is read."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from elsinore.errors import (
     Span,
     choices_text,
     did_you_mean,
-    raise_errors,
 )
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Binary, Call, InList, Literal
-from elsinore.model.query import Query, Workload
+from elsinore.model.query import Query
 from elsinore.model.schema import AttributeKind, Schema
 from elsinore.model.wanted import kind_text, misplaced, places, plain_kind
 
@@ -36,16 +35,12 @@ _FAMILY = {
 }
 
 
-def bind(workload: Workload, schema: Schema) -> None:
-    """Check that every attribute a workload reads is there and fits its use.
+def query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
+    """Yield what is wrong with a query for events of a schema.
 
-    Raises all QuerySemanticErrors found: an unknown attribute (with the nearest name there is), a
-    sum of something that is no number, a comparison of a number with text, a key that is nested.
+    An unknown attribute (with the nearest name there is), a sum of something that is no number, a
+    comparison of a number with text, a key that is nested.
     """
-    raise_errors([error for query in workload for error in _query_errors(query, schema)])
-
-
-def _query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
     for name in dict.fromkeys(query.group_by + query.equivalence):
         where = "GROUP BY" if name in query.group_by else "[ ]"
         span = query.places.get(where, query.span)

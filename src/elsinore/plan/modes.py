@@ -1,7 +1,8 @@
-"""How the trend engine is to work: what it may share, how finely it keeps events, what is cut."""
+"""How engines are to work: what they may share, how finely they keep events, what is cut."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
 SKEW_EVENTS = 1_000_000  # on Spark, a key of so many events may be cut by panes
@@ -20,3 +21,11 @@ class Granularity(Enum):
 
     AUTO = "auto"  # sums, wherever no predicate asks for single predecessors (COGRA)
     FINE = "fine"  # every event, in a graph (GRETA); the regime of the paper's figures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions:
+    """What a user may ask of a plan; `exact`: integers of any size."""
+
+    granularity: Granularity = Granularity.AUTO
+    exact: bool = False

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from elsinore.model.window import Window
 from elsinore.plan.paths import Path
-from elsinore.plan.plan import Unit
+from elsinore.plan.trends import TrendUnit
 
 NODE_LIMIT = 48  # an action has as many rows: of more nodes it costs more than it saves
 
@@ -29,13 +29,16 @@ def pane_length(windows: Iterable[Window | None]) -> int | None:
     return found or None
 
 
-def can_be_cut(unit: Unit) -> str | None:
+def can_be_cut(unit: TrendUnit) -> str | None:
     """Return why a unit's keys cannot be cut by panes; None where they can.
 
     >>> from elsinore.language import parse_workload
-    >>> from elsinore.plan import plan
+    >>> from elsinore.plan.modes import Granularity
+    >>> from elsinore.plan.paths import route
+    >>> from elsinore.plan.trends import trend_unit
     >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 seconds;"
-    >>> can_be_cut(plan(parse_workload(text)).units[0]) is None
+    >>> query = parse_workload(text).queries[0]
+    >>> can_be_cut(trend_unit([route(query, Granularity.AUTO, exact=False)])) is None
     True
     """
     if unit.path is not Path.COARSE:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.trends import OperatorStatistics, SharingStatistics
+from elsinore.operators import OperatorStatistics
+from elsinore.trends import SharingStatistics, TrendStatistics
 
 MOST_BURSTS = 4_000  # more would be thinner than a pixel each
 BINS = 400
@@ -47,6 +48,7 @@ def panels(statistics: Sequence[OperatorStatistics]) -> tuple[Panel, ...]:
     return tuple(
         Panel(_title(shared, number), bursts_of(shared))
         for number, one in enumerate(statistics, start=1)
+        if isinstance(one, TrendStatistics)
         for shared in one.sharing
         if shared.records and len(shared.queries) > 1
     )
@@ -64,7 +66,7 @@ def _title(shared: SharingStatistics, number: int) -> str:
 def bursts_of(shared: SharingStatistics, most: int = MOST_BURSTS, bins: int = BINS) -> Bursts:
     """Return the bursts of a sharing set; in `bins` of equal length where there are over `most`.
 
-    >>> from elsinore.trends import BurstRecord
+    from elsinore.trends import BurstRecord
     >>> records = [BurstRecord(time, 4, 2, 2, 10.0) for time in range(100)]
     >>> bursts_of(SharingStatistics("T+", ("q1", "q2"), records=records), 50, 10).shared.tolist()
     [40, 40, 40, 40, 40, 40, 40, 40, 40, 40]

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from elsinore.operators import OperatorStatistics
 from elsinore.runtime.times import TimeKind, from_microseconds
-from elsinore.trends import OperatorStatistics
+from elsinore.trends import TrendStatistics
 
 
 def records_table(statistics: Sequence[OperatorStatistics], kind: TimeKind) -> pa.Table:
@@ -19,6 +20,7 @@ def records_table(statistics: Sequence[OperatorStatistics], kind: TimeKind) -> p
     rows = [
         (number, shared.name, ", ".join(shared.queries), record)
         for number, one in enumerate(statistics, start=1)
+        if isinstance(one, TrendStatistics)
         for shared in one.sharing
         for record in shared.records
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from elsinore.errors import did_you_mean
-from elsinore.trends import OperatorStatistics
+from elsinore.operators import OperatorStatistics
 
 Frame = TypeVar("Frame")
 

@@ -15,32 +15,17 @@ from elsinore.spark.expressions import Columns
 
 
 def class_column(unit: Unit, type_column: Column, columns: Columns) -> Column:
-    """Return each event's class as a bigint; null for events that no state of any query takes."""
-    wanted = _wanted(unit)
+    """Return each event's class as a bigint; null for events of no interest to any query."""
+    wanted = dict(unit.wanted)
     result: Column | None = None
     for one in unit.classes.types:
-        needs = wanted[one.type]
+        needs = wanted.get(one.type, (frozenset(),))
         code = _code(one, columns)
         if frozenset() not in needs:
             code = F.when(reduce(or_, (_all(one, columns) for one in needs)), code)
         is_type = type_column == F.lit(one.type)
         result = F.when(is_type, code) if result is None else result.when(is_type, code)
     return F.lit(None).cast("bigint") if result is None else result
-
-
-def _wanted(unit: Unit) -> dict[str, dict[frozenset[Expression], None]]:
-    """Return for each type the sets of predicates of which one must hold."""
-    found: dict[str, dict[frozenset[Expression], None]] = {}
-    for node in unit.merged.nodes:
-        for edge in node.edges:
-            found.setdefault(edge.type, {})[edge.needs] = None
-        for reset in node.resets:
-            found.setdefault(reset.type, {})[reset.needs] = None
-    for one in unit.guarded:
-        for template in (one, *one.negatives_at_any_depth):
-            for state in template.states:
-                found.setdefault(state.type, {})[state.needs] = None
-    return found
 
 
 def _all(predicates: frozenset[Expression], columns: Columns) -> Column:

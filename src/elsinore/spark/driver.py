@@ -1,12 +1,13 @@
 """Running a plan on Spark: classify, filter, shuffle, sort, then the operator over partitions.
 
-Everything up to the operator is Spark's own (whole-stage code generation); events that no state
-takes are dropped before the shuffle, and only the key, the time, the class and the attributes that
-aggregates read travel on (DESIGN 8).
+Everything up to the operator is Spark's own (whole-stage code generation); events of no interest
+are dropped before the shuffle, and only the key, the time, the classes and the columns that units
+carry travel on. Units that take the stream apart alike go through it together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,18 +22,17 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from elsinore.errors import InputError, did_you_mean
 from elsinore.model import AttributeKind, Schema
-from elsinore.plan import Plan, Unit, bind
-from elsinore.runtime.finish import empty_result, group_column
+from elsinore.operators import OperatorOptions, bind, kind_for
+from elsinore.plan import Carried, Plan, Travel, Unit
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import NULL_TIME, NULL_TYPE, REASON_COLUMN, UNPARSEABLE_TIME
 from elsinore.runtime.results import Results
 from elsinore.spark.classify import class_column
 from elsinore.spark.expressions import Columns, quoted
-from elsinore.spark.partition import Aggregate, Finish
-from elsinore.spark.skew import find_cut, is_cut, totals_by_panes
+from elsinore.spark.partition import Finish, Outputs, RunOperators, travelling
+from elsinore.spark.skew import Cut, find_cut, is_cut, partials_by_panes
 from elsinore.spark.statistics import StatisticsAccumulator, accumulator
 from elsinore.spark.times import SparkTime, microseconds
-from elsinore.trends import totals_fields
 
 SHOWN_ROWS = 5
 SEEN_TYPES = 12
@@ -113,27 +113,39 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     """
     bind(plan.workload, schema_of(frame))
     events = Events(frame, options)
-    tables: dict[str, DataFrame] = {}
+    tables: dict[int, DataFrame] = {}
     kept: list[DataFrame] = []
     statistics = [accumulator(frame) for _ in plan.units]
-    for unit, counted in zip(plan.units, statistics, strict=True):
-        totals = _totals(plan, unit, events, counted)
+    for numbers, cut in _passes(plan, events):
+        units = tuple(plan.units[n] for n in numbers)
+        partials = _partials(units, cut, events, [statistics[n] for n in numbers])
         with suppress(PySparkException):  # where Spark refuses to keep anything
-            totals = totals.persist(StorageLevel.MEMORY_AND_DISK)
-            kept.append(totals)
-        tables |= {
-            template.query.name: _finished(unit, number, totals, events, exact=plan.workload.exact)
-            for number, template in enumerate(unit.members)
-        }
+            partials = partials.persist(StorageLevel.MEMORY_AND_DISK)
+            kept.append(partials)
+        outputs = Outputs(units)
+        for unit in units:
+            for place, number in enumerate(unit.queries):
+                mine = partials.filter(F.col("query") == number).select(
+                    *(F.col(f"g{n}") for n in range(len(unit.group_by))),
+                    *(
+                        F.col(name).alias(f"f{n}")
+                        for n, name in enumerate(outputs.columns_of(number))
+                    ),
+                )
+                tables[number] = _finished(unit, place, mine, events)
     rejected = None
     if options.allow_rejects:
         rejected = frame.withColumn(REASON_COLUMN, events.reason).filter(
             F.col(REASON_COLUMN).isNotNull()
         )
     return Results(
-        {query.name: tables[query.name] for query in plan.workload},
+        {query.name: tables[number] for number, query in enumerate(plan.workload)},
         rejected=rejected,
-        find_statistics=lambda: tuple(one.value for one in statistics if one is not None),
+        find_statistics=lambda: tuple(
+            one.value or kind_for(unit).statistics()
+            for unit, one in zip(plan.units, statistics, strict=True)
+            if one is not None
+        ),
         find_warnings=lambda: type_warnings(plan, events),
         release=lambda: [one.unpersist() for one in kept],
     )
@@ -173,19 +185,19 @@ def type_warnings(plan: Plan, events: Events) -> tuple[str, ...]:
     more = f" and {len(seen) - SEEN_TYPES} more" if len(seen) > SEEN_TYPES else ""
     found = []
     for unit in plan.units:
-        for template in unit.members:
-            absent = sorted(set(template.predicates) - set(seen))
+        for name, types_of_query in zip(unit.names, unit.types_of, strict=True):
+            absent = sorted(set(types_of_query) - set(seen))
             if absent:
                 found.append(
-                    f"query {template.query.name}: no event has type {' or '.join(absent)}. "
+                    f"query {name}: no event has type {' or '.join(absent)}. "
                     f"Types seen: {shown}{more}."
                 )
     return tuple(found)
 
 
-def prepare(unit: Unit, events: Events, *, exact: bool = False) -> DataFrame:
-    """Return what a unit's operator reads: selected, classified, filtered, shuffled, sorted."""
-    return _sorted(unit, events, _selected(unit, events, exact=exact))
+def prepare(units: Sequence[Unit], events: Events) -> DataFrame:
+    """Return what a pass's operators read: selected, classified, filtered, shuffled, sorted."""
+    return _sorted(units[0], events, _selected(units, events))
 
 
 def _sorted(unit: Unit, events: Events, frame: DataFrame) -> DataFrame:
@@ -197,58 +209,88 @@ def _sorted(unit: Unit, events: Events, frame: DataFrame) -> DataFrame:
     return frame.sortWithinPartitions(*key, "time", *order).drop(*order)
 
 
-def _totals(
-    plan: Plan, unit: Unit, events: Events, statistics: StatisticsAccumulator | None
+def _passes(plan: Plan, events: Events) -> list[tuple[list[int], Cut | None]]:
+    """Return the units that go over the events together, and how keys that are too large are cut.
+
+    Units are told by their numbers. One of which keys are cut goes alone.
+    """
+    passes: list[tuple[list[int], Cut | None]] = []
+    for together in plan.passes:
+        whole = []
+        for number in together:
+            cut = _cut(plan.units[number], events)
+            if cut is None:
+                whole.append(number)
+            else:
+                passes.append(([number], cut))
+        if whole:
+            passes.append((whole, None))
+    return passes
+
+
+def _cut(unit: Unit, events: Events) -> Cut | None:
+    usable = _selected((unit,), events, strict=False)
+    return find_cut(unit, usable, events.options.skew_events)
+
+
+def _partials(
+    units: tuple[Unit, ...],
+    cut: Cut | None,
+    events: Events,
+    statistics: Sequence[StatisticsAccumulator | None],
 ) -> DataFrame:
-    """Return what a unit's operators give out, each group in one partition."""
-    exact = plan.workload.exact
-    frame = _selected(unit, events, exact=exact)
-    group = [f"g{n}" for n in range(len(unit.group_by))]
-    fields = from_arrow_schema(totals_fields(unit, exact=exact)).fields
-    schema = T.StructType(
-        [frame.schema[name] for name in group] + [f for f in fields if f.name != "group"]
+    """Return what the operators of a pass give out; groups that are added up in one partition."""
+    frame = _selected(units, events)
+    first, options = units[0], events.options
+    group = [f"g{n}" for n in range(len(first.group_by))]
+    fields = from_arrow_schema(Outputs(units).fields).fields
+    schema = T.StructType([frame.schema[name] for name in group] + fields)
+    whole = frame if cut is None else frame.filter(~is_cut(first, frame, cut))
+    run_operators = RunOperators(
+        units,
+        OperatorOptions(
+            one_slot=True,
+            ordered=bool(options.order_by),
+            sharing=options.sharing,
+            record=options.record,
+        ),
+        tuple(statistics),
     )
-    options = events.options
-    usable = _selected(unit, events, exact=exact, strict=False)
-    cut = find_cut(unit, usable, events.options.skew_events)
-    whole = frame if cut is None else frame.filter(~is_cut(unit, frame, cut))
-    aggregate = Aggregate(
-        unit,
-        ordered=bool(options.order_by),
-        sharing=options.sharing,
-        record=options.record,
-        statistics=statistics,
-    )
-    totals = _sorted(unit, events, whole).mapInArrow(aggregate, schema)
+    partials = _sorted(first, events, whole).mapInArrow(run_operators, schema)
     if cut is not None:
-        order = [f"o{n}" for n in range(len(events.options.order_by))]
-        hot = frame.filter(is_cut(unit, frame, cut))
-        totals = totals.unionByName(totals_by_panes(unit, hot, cut, order, schema))
-        totals = totals.repartition(*group) if group else totals.repartition(1)
-    elif unit.equivalence:  # a group's keys may lie in several partitions
-        totals = totals.repartition(*group) if group else totals.repartition(1)
-    return totals
+        order = [f"o{n}" for n in range(len(options.order_by))]
+        hot = frame.filter(is_cut(first, frame, cut))
+        partials = partials.unionByName(partials_by_panes(first, hot, cut, order, schema))
+    adds_up = any(kind_for(unit).adds_up(unit) for unit in units)
+    if adds_up and (cut is not None or first.equivalence):  # a group may lie in several partitions
+        partials = partials.repartition(*group) if group else partials.repartition(1)
+    return partials
 
 
-def _selected(unit: Unit, events: Events, *, exact: bool, strict: bool = True) -> DataFrame:
-    """Return what travels: key, time, class and attributes of the events that some state takes.
+def _selected(units: Sequence[Unit], events: Events, *, strict: bool = True) -> DataFrame:
+    """Return what travels: key, time, classes and columns of the events of interest to a unit.
 
     Events that cannot be used stop the job, where it is `strict` and they are not allowed for.
     """
+    first = units[0]
     columns = Columns(events.frame)
     micros, _ = events.time
-    chosen = [F.col(quoted(name)).alias(f"g{n}") for n, name in enumerate(unit.group_by)]
-    chosen += [F.col(quoted(name)).alias(f"k{n}") for n, name in enumerate(unit.equivalence)]
-    chosen += [micros.alias("time"), class_column(unit, events.type, columns).alias("class")]
+    classes = [f"class{n}" for n in range(len(units))]
+    chosen = [F.col(quoted(name)).alias(f"g{n}") for n, name in enumerate(first.group_by)]
+    chosen += [F.col(quoted(name)).alias(f"k{n}") for n, name in enumerate(first.equivalence)]
+    chosen.append(micros.alias("time"))
+    chosen += [
+        class_column(unit, events.type, columns).alias(name)
+        for unit, name in zip(units, classes, strict=True)
+    ]
     chosen += [
         events.column(text, "order").alias(f"o{n}")
         for n, text in enumerate(events.options.order_by)
     ]
-    for number, name in enumerate(unit.summed):
-        addend = F.col(quoted(name)) if exact else columns.value(name).cast("double")
-        chosen.append(addend.alias(f"s{number}"))
-    chosen += [F.col(quoted(name)).alias(f"r{number}") for number, name in enumerate(unit.ranked)]
-    chosen += [F.col(quoted(name)).alias(f"p{number}") for number, name in enumerate(unit.compared)]
+    chosen += [
+        _carried(column, columns).alias(f"c{n}")
+        for n, column in enumerate(travelling(units).values())
+    ]
     frame = events.frame
     if events.options.allow_rejects or not strict:
         frame = frame.filter(events.reason.isNull())
@@ -259,33 +301,43 @@ def _selected(unit: Unit, events: Events, *, exact: bool, strict: bool = True) -
             F.lit(". Mend the input, or let the run go on without such events (rejects)."),
         )
         frame = frame.filter(F.when(events.reason.isNull(), True).otherwise(F.raise_error(told)))
-    for name in unit.required:
+    for name in first.required:
         frame = frame.filter(columns.value(name).isNotNull())
     selected = frame.select(*chosen)
-    if unit.keeps_all:
-        return selected.fillna(-1, ["class"])
-    return selected.filter(F.col("class").isNotNull())
+    if not any(unit.keeps_all for unit in units):
+        selected = selected.filter(F.coalesce(*map(F.col, classes)).isNotNull())
+        if len(units) == 1:
+            return selected
+    return selected.fillna(-1, classes)
 
 
-def _finished(
-    unit: Unit, number: int, totals: DataFrame, events: Events, *, exact: bool
-) -> DataFrame:
-    query = unit.members[number].query
+def _carried(column: Carried, columns: Columns) -> Column:
+    """Return a column as it travels: doubles are made here, ranks in the worker."""
+    if isinstance(column.source, str):
+        if column.travel is Travel.DOUBLE:
+            return columns.value(column.source).cast("double")
+        return F.col(quoted(column.source))
+    value = columns.evaluate(column.source)
+    return value.cast("double") if column.travel is Travel.DOUBLE else value
+
+
+def _finished(unit: Unit, query: int, mine: DataFrame, events: Events) -> DataFrame:
+    """Return a query's result, made of its partial outputs."""
     _, time = events.time
-    types = {name: events.arrow_type(name) for name in unit.summed + unit.ranked}
+    types = {name: events.arrow_type(name) for name in unit.carried}
     group_types = [events.arrow_type(name) for name in unit.group_by]
-    empty = empty_result(unit, number, group_types, types, exact=exact)
-    raw = from_arrow_schema(empty.schema)
-    mine = totals.filter(F.col("query") == number)
-    found = mine.mapInArrow(Finish(unit, number, types), raw)
+    form = kind_for(unit).result(unit, query, group_types, types)
+    raw = from_arrow_schema(form.schema)
+    found = mine.mapInArrow(Finish(unit, query, types), raw)
     columns = []
     for field in raw.fields:
         column = F.col(quoted(field.name))
-        if field.name in {"window_start", "window_end"}:
-            column = time.present(column, query.window).alias(field.name)
+        if field.name in form.times:
+            column = time.present(column, form.times[field.name]).alias(field.name)
         columns.append(column)
-    order = [group_column(query, name) for name in query.group_by] + ["window_start"]
-    return found.select(*columns).orderBy(*(F.col(quoted(name)).asc_nulls_last() for name in order))
+    shown = found.select(*columns)
+    order = [F.col(quoted(name)).asc_nulls_last() for name in form.order]
+    return shown.orderBy(*order) if order else shown
 
 
 def _kind(kind: T.DataType) -> AttributeKind:

@@ -1,9 +1,9 @@
-"""Keys that hold too many of the events: cut by panes, worked on apart, and folded (DESIGN 8).
+"""Keys that hold too many of the events: cut by panes, worked on apart, and folded.
 
 One partition must hold a key's events for the operator to see them in order, so a key with most of
-the events would keep one core busy and the others waiting. What a pane's events do is a linear map
-(`elsinore.trends.actions`): stage 1 computes it for each (key, pane), wherever, and stage 2 applies
-a key's maps in the order of its panes. The result is the same.
+the events would keep one core busy and the others waiting. Where a kind of query can work on panes
+apart (`elsinore.operators.panes`), stage 1 computes what a pane's events do for each (key, pane),
+wherever, and stage 2 folds a key's actions in the order of its panes. The result is the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import math
 import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +22,11 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
+from elsinore.operators import kind_for
+from elsinore.operators.panes import Action, ActionSize, PaneActions, Panes
 from elsinore.plan import Unit
-from elsinore.plan.panes import can_be_cut
-from elsinore.spark.partition import differs
+from elsinore.spark.partition import Outputs, differs, read_columns
 from elsinore.spark.times import microseconds
-from elsinore.trends import to_ranks, totals_fields
-from elsinore.trends.actions import ActionShape, Fold, PaneActions, pane_of
 
 MOST_KEYS = 64  # keys that are cut; where more are as large, they fill the cores by themselves
 SAMPLE = 0.02  # the share of events that are counted
@@ -77,10 +75,12 @@ def find_cut(unit: Unit, frame: DataFrame, least: int) -> Cut | None:
     (0: none is), more than a core's fair share of all, and where that is expected to pay
     (`pays`). Costs a count of a sample of the keys, if it could pay at all.
     """
-    if least < 1 or can_be_cut(unit) is not None:
+    panes_of_unit = kind_for(unit).panes(unit) if least >= 1 else "none is to be cut"
+    if isinstance(panes_of_unit, str):
         return None
+    size = panes_of_unit.size
     cores = cores_of(frame.sparkSession)
-    if cores < 2 or not pays(unit, MANY, MANY, cores, cores):
+    if cores < 2 or not pays(size, MANY, MANY, cores, cores):
         return None
     share = SAMPLE if least * SAMPLE >= SURELY else 1.0
     total, rows = _largest(unit, frame, share, least)
@@ -89,19 +89,19 @@ def find_cut(unit: Unit, frame: DataFrame, least: int) -> Cut | None:
         return None
     span = max(row["hi"] for row in rows) - min(row["lo"] for row in rows) + 1
     wanted = cores * PANES_PER_CORE
-    length, origin = pane_of(unit, max(1, span // wanted))
+    length, origin = panes_of_unit.length(max(1, span // wanted))
     part = -(-length // max(1, -(-length * wanted // span)))
 
     def is_worth_it(row: Row) -> bool:
         panes = (row["hi"] - row["lo"]) // part + 1
-        return pays(unit, row["n"] / share, total / share, panes, cores)
+        return pays(size, row["n"] / share, total / share, panes, cores)
 
     names = _key_names(unit)
     keys = tuple(tuple(row[name] for name in names) for row in rows if is_worth_it(row))
     return Cut(keys, length, part, origin) if keys else None
 
 
-def pays(unit: Unit, events: float, total: float, panes: int, cores: int) -> bool:
+def pays(size: ActionSize, events: float, total: float, panes: int, cores: int) -> bool:
     """Return whether a key with `events` of `total` events is done sooner in so many panes.
 
     A key that is whole is one task's work. Cut, it is spread over all cores with the others; but
@@ -116,13 +116,11 @@ def pays(unit: Unit, events: float, total: float, panes: int, cores: int) -> boo
                  + events*R*UPDATE + panes*ACTION) / cores
                 + panes*(READING + W*(APPLYING + S*N*TERM))
     """
-    shape = ActionShape(unit)
-    open_windows = sum(1 if w is None else w.overlap for w in unit.merged.windows)
-    sums = shape.cells + shape.extremes
+    open_windows = size.open_windows
     panes = min(panes, math.ceil(events))
     spread = total * (COUNTING + SCANNING + SPREAD) + panes * ACTION
-    spread += ((total - events) * open_windows + events * shape.rows) * UPDATE
-    applying = APPLYING + sums * len(unit.merged.nodes) * TERM
+    spread += ((total - events) * open_windows + events * size.rows) * UPDATE
+    applying = APPLYING + size.sums * size.nodes * TERM
     folding = panes * (READING + open_windows * applying)
     whole = events * (EVENT + open_windows * UPDATE)
     return WORTH * (spread / cores + folding) < whole
@@ -188,10 +186,10 @@ def is_cut(unit: Unit, frame: DataFrame, cut: Cut) -> Column:
     return functools.reduce(operator.or_, keys)
 
 
-def totals_by_panes(
+def partials_by_panes(
     unit: Unit, frame: DataFrame, cut: Cut, order: list[str], schema: T.StructType
 ) -> DataFrame:
-    """Return the totals of keys that are cut, as the operator would give them.
+    """Return the partial outputs of keys that are cut, as the operator would give them.
 
     `frame` holds their events only; `order` names columns that order simultaneous ones.
     """
@@ -201,7 +199,7 @@ def totals_by_panes(
     kept = T.StructType(
         [frame.schema[name] for name in names]
         + [T.StructField("pane", T.LongType())]
-        + [T.StructField(name, T.BinaryType()) for name in ("cells", "powers", "extremes")]
+        + [T.StructField(part.name, T.BinaryType()) for part in _panes(unit).parts]
     )
     acted = panes.drop(*order).mapInArrow(Act(unit, bool(order)), kept)
     sorted_panes = acted.repartition(*names) if names else acted.repartition(1)
@@ -222,7 +220,7 @@ class Act:
         not grow with panes.
         """
         names = [*_key_names(self.unit), "pane"]
-        actions = PaneActions(self.unit, ordered=self.ordered)
+        actions = _panes(self.unit).actions(ordered=self.ordered)
         moment: pa.Table | None = None  # the rows of the moment that may go on
         current: Acted | None = None
         for batch in batches:
@@ -240,7 +238,7 @@ class Act:
             done, current = self._extended(actions, moment, current)
             yield from done
         if current is not None:
-            yield current.batch(names)
+            yield current.batch(names, self.unit)
 
     def _extended(
         self, actions: PaneActions, table: pa.Table, current: Acted | None
@@ -248,11 +246,8 @@ class Act:
         """Return the actions of the panes that are over, and that of the last one."""
         names = [*_key_names(self.unit), "pane"]
         starts = _runs(table, names)
-        columns = {"time": table.column("time"), "class": table.column("class")}
-        for number, name in enumerate(self.unit.summed):
-            columns[f"sum:{name}"] = table.column(f"s{number}")
-        for number, name in enumerate(self.unit.ranked):
-            columns[f"rank:{name}"] = to_ranks(table.column(f"r{number}").combine_chunks())
+        columns = {"time": table.column("time"), "class": table.column("class0")}
+        columns |= read_columns((self.unit,), table.combine_chunks().to_batches()[0], self.unit)
         batch = pa.table(columns).combine_chunks().to_batches()[0]
         firsts = table.take(pa.array(starts)).select(names)
         goes_on = (
@@ -262,7 +257,7 @@ class Act:
             )
             == 1
         )
-        done = [current.batch(names)] if current is not None and not goes_on else []
+        done = [current.batch(names, self.unit)] if current is not None and not goes_on else []
         parts = actions.of(
             np.append(starts, table.num_rows),
             batch,
@@ -270,64 +265,65 @@ class Act:
         )
         last = len(starts) - 1
         if last:
-            done.append(Acted(firsts.slice(0, last), tuple(p[:last] for p in parts)).batch(names))
+            done.append(
+                Acted(firsts.slice(0, last), tuple(p[:last] for p in parts)).batch(names, self.unit)
+            )
         return done, Acted(firsts.slice(last).combine_chunks(), tuple(p[last:] for p in parts))
 
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """The actions of some panes: their keys and first moments, and cells, powers, extremes."""
+    """The actions of some panes: their keys and first moments, and their arrays."""
 
     of: pa.Table
-    parts: tuple[NDArray[Any], ...]
+    parts: Action
 
-    def batch(self, names: list[str]) -> pa.RecordBatch:
+    def batch(self, names: list[str], unit: Unit) -> pa.RecordBatch:
         """Return the rows that travel to stage 2."""
         made = {name: self.of.column(name).combine_chunks() for name in names}
-        for name, part in zip(("cells", "powers", "extremes"), self.parts, strict=True):
-            made[name] = pa.array([one.tobytes() for one in part], pa.binary())
+        for part, values in zip(_panes(unit).parts, self.parts, strict=True):
+            made[part.name] = pa.array([one.tobytes() for one in values], pa.binary())
         return pa.RecordBatch.from_pydict(made)
 
 
 @dataclass(frozen=True, slots=True)
 class FoldPanes:
-    """Stage 2: a partition's actions, key after key and pane after pane, to totals."""
+    """Stage 2: a partition's actions, key after key and pane after pane, to partial outputs."""
 
     unit: Unit
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Take a partition's actions; yield totals, the group's attributes in place of its code."""
+        """Take a partition's actions; yield partial outputs with the group's attributes."""
         found = [batch for batch in batches if batch.num_rows]
         if not found:
             return
         table = pa.Table.from_batches(found).combine_chunks()
-        shape, fold = ActionShape(self.unit), Fold(self.unit)
+        panes, outputs = _panes(self.unit), Outputs((self.unit,))
         starts = _runs(table, _key_names(self.unit))
-        sizes = {
-            "cells": (np.float64, shape.cells),
-            "powers": (np.int32, shape.cells),
-            "extremes": (np.int64, shape.extremes),
-        }
         for first, last in zip(starts, [*starts[1:], table.num_rows], strict=True):
             mine = table.slice(first, last - first)
-            parts = (
+            action = tuple(
                 np.stack(
                     [
-                        np.frombuffer(blob, dtype=kind).reshape(shape.rows, width)
-                        for blob in mine.column(name).to_pylist()
+                        np.frombuffer(blob, dtype=part.dtype).reshape(part.shape)
+                        for blob in mine.column(part.name).to_pylist()
                     ]
                 )
-                for name, (kind, width) in sizes.items()
+                for part in panes.parts
             )
-            totals = fold.totals(mine.column("pane").to_numpy(), *parts)
-            columns = {}
-            for number in range(len(self.unit.group_by)):
-                value = mine.column(f"g{number}").slice(0, 1).combine_chunks()
-                columns[f"g{number}"] = value.take(pa.array(np.zeros(totals.num_rows, np.int64)))
-            for name in totals_fields(self.unit, exact=False).names:
-                if name != "group":
-                    columns[name] = totals.column(name)
-            yield from pa.table(columns).combine_chunks().to_batches()
+            partials = panes.fold(mine.column("pane").to_numpy(), action)
+            for partial in partials.combine_chunks().to_batches():
+                groups = {}
+                for number in range(len(self.unit.group_by)):
+                    value = mine.column(f"g{number}").slice(0, 1).combine_chunks()
+                    groups[f"g{number}"] = value.take(partial.column("group"))
+                yield outputs.row(self.unit, partial, groups)
+
+
+def _panes(unit: Unit) -> Panes:
+    panes = kind_for(unit).panes(unit)
+    assert not isinstance(panes, str), panes  # only units that can be cut come here
+    return panes
 
 
 def _key_names(unit: Unit) -> list[str]:

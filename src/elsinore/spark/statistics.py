@@ -8,24 +8,24 @@ from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from elsinore.runtime.statistics import added
-from elsinore.trends import OperatorStatistics
+from elsinore.operators import OperatorStatistics
 
-StatisticsAccumulator: TypeAlias = Accumulator[OperatorStatistics]
+StatisticsAccumulator: TypeAlias = Accumulator[OperatorStatistics | None]
 
 
-class Added(AccumulatorParam[OperatorStatistics]):
-    """Adds up the statistics of a unit's operators, one a task."""
+class Added(AccumulatorParam[OperatorStatistics | None]):
+    """Adds up the statistics of a unit's operators, one a task; None before the first."""
 
-    def zero(self, value: OperatorStatistics) -> OperatorStatistics:  # noqa: ARG002 - the protocol
-        """Return the statistics of an operator that has done nothing."""
-        return OperatorStatistics()
+    def zero(self, value: OperatorStatistics | None) -> None:
+        """Return that no operator has done anything."""
 
     def addInPlace(  # noqa: N802 - the protocol
-        self, value1: OperatorStatistics, value2: OperatorStatistics
-    ) -> OperatorStatistics:
+        self, value1: OperatorStatistics | None, value2: OperatorStatistics | None
+    ) -> OperatorStatistics | None:
         """Return what both did together."""
-        return added(value1, value2)
+        if value1 is None or value2 is None:
+            return value1 or value2
+        return value1.added(value2)
 
 
 def accumulator(frame: DataFrame) -> StatisticsAccumulator | None:
@@ -38,4 +38,4 @@ def accumulator(frame: DataFrame) -> StatisticsAccumulator | None:
         context = frame.sparkSession.sparkContext
     except (PySparkException, AttributeError):
         return None
-    return context.accumulator(OperatorStatistics(), Added())
+    return context.accumulator(None, Added())

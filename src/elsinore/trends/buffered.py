@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError, StateError
-from elsinore.plan import Sharing, Unit
+from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
 from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.partials import merge, totals_fields
 from elsinore.trends.state import pack, unpack
-from elsinore.trends.statistics import OperatorStatistics, sets_to_text, take_up
+from elsinore.trends.statistics import TrendStatistics, sets_to_text, take_up
 
 CHUNK = 2**16  # rows that are worth a call of the evaluator
 
@@ -35,7 +35,7 @@ class BufferedTrends:
 
     def __init__(
         self,
-        unit: Unit,
+        unit: TrendUnit,
         *,
         one_slot: bool = False,
         ordered: bool = False,
@@ -43,7 +43,7 @@ class BufferedTrends:
         record: bool = False,
     ) -> None:
         self.unit = unit
-        self.statistics = OperatorStatistics()
+        self.statistics = TrendStatistics()
         self._one_slot = one_slot
         self._ordered = ordered
         self._modes = (sharing, record)
@@ -99,6 +99,24 @@ class BufferedTrends:
         if until is None:
             return self._take(np.ones(totals.num_rows, dtype=np.bool_))
         return self._take(self._window_ends(totals) <= until)
+
+    def deadline(self) -> int | None:
+        """Return the end of the first window of which there is something to give out."""
+        totals = self._merged()
+        ends = [self._window_ends(totals)]
+        for rows in self._rows:
+            times = rows.column("time").to_numpy()
+            keys = rows.column("key").to_numpy().tolist()
+            done = np.array([self._done.get(key, NEVER) for key in keys], dtype=np.int64)
+            after = np.maximum(times, done)
+            for window in {one.query.window for one in self.unit.members}:
+                if window is None:
+                    continue
+                index = (after - window.origin - window.within) // window.step + 1
+                starts = window.origin + index * window.step
+                ends.append(starts[starts <= times] + window.within)
+        first = min((int(some.min()) for some in ends if len(some)), default=int(FOREVER))
+        return None if first == FOREVER else first
 
     def _check_order(self, batch: pa.RecordBatch) -> None:
         keys = batch.column("key").to_numpy()
@@ -260,7 +278,7 @@ class BufferedTrends:
         )
 
     @classmethod
-    def load(cls, unit: Unit, blob: bytes) -> BufferedTrends:
+    def load(cls, unit: TrendUnit, blob: bytes) -> BufferedTrends:
         """Return the operator that `save` made the bytes of.
 
         Raises StateError where the bytes are damaged or of another version or workload.

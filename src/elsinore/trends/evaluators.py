@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.numeric.exact import encode, extended
-from elsinore.plan import Path, Sharing, Unit
+from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.trends.columns import matrix
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.hamlet import HamletEvaluator
@@ -52,7 +52,7 @@ class Evaluator(Protocol):
         """Return the totals of all windows that end after `done` and at or before `until`."""
 
 
-def evaluator_of(unit: Unit, *, by_time: bool, sharing: Sharing, record: bool) -> Evaluator:
+def evaluator_of(unit: TrendUnit, *, by_time: bool, sharing: Sharing, record: bool) -> Evaluator:
     """Return the evaluator of a unit's path.
 
     `by_time`: events of one time do not precede one another; else each is its own moment.
@@ -65,7 +65,7 @@ def evaluator_of(unit: Unit, *, by_time: bool, sharing: Sharing, record: bool) -
 
 
 class _Shared:
-    def __init__(self, unit: Unit, by_time: bool, sharing: Sharing, record: bool) -> None:
+    def __init__(self, unit: TrendUnit, by_time: bool, sharing: Sharing, record: bool) -> None:
         self.unit = unit
         self._inner = HamletEvaluator(unit, sharing=sharing, by_time=by_time, record=record)
 
@@ -83,7 +83,7 @@ class _Shared:
 
 
 class _Graph:
-    def __init__(self, unit: Unit, by_time: bool) -> None:
+    def __init__(self, unit: TrendUnit, by_time: bool) -> None:
         self.unit = unit
         self.statistics: list[SharingStatistics] = []
         self._inner = GraphEvaluator(unit, by_time=by_time)
@@ -98,7 +98,7 @@ class _Graph:
 
 
 class _Sets:
-    def __init__(self, unit: Unit, by_time: bool) -> None:
+    def __init__(self, unit: TrendUnit, by_time: bool) -> None:
         self.unit = unit
         self.statistics: list[SharingStatistics] = []
         self._inner = SetsEvaluator(unit, by_time=by_time)
@@ -142,11 +142,11 @@ class _Sets:
         return pa.table(columns, schema=schema)
 
 
-def _raw(unit: Unit, table: pa.Table) -> dict[str, pa.Array]:
+def _raw(unit: TrendUnit, table: pa.Table) -> dict[str, pa.Array]:
     return {name: _whole(table.column(f"pair:{name}")) for name in unit.compared}
 
 
-def _keyed(unit: Unit, part: Part) -> KeyedEvents:
+def _keyed(unit: TrendUnit, part: Part) -> KeyedEvents:
     values, present = matrix(part.table, "sum:", unit.summed, np.float64)
     orders, ordered = matrix(part.table, "rank:", unit.ranked, np.int64)
     return KeyedEvents(
@@ -162,7 +162,7 @@ def _keyed(unit: Unit, part: Part) -> KeyedEvents:
     )
 
 
-def _totals(unit: Unit, found: WindowTotals) -> pa.Table:
+def _totals(unit: TrendUnit, found: WindowTotals) -> pa.Table:
     schema = _keyed_schema(unit, exact=False)
     columns = {"query": found.query, "key": found.key, "window": found.window}
     for f in range(found.cells.shape[1]):
@@ -173,7 +173,7 @@ def _totals(unit: Unit, found: WindowTotals) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _keyed_schema(unit: Unit, *, exact: bool) -> pa.Schema:
+def _keyed_schema(unit: TrendUnit, *, exact: bool) -> pa.Schema:
     schema = totals_fields(unit, exact=exact)
     return schema.set(schema.get_field_index("group"), pa.field("key", pa.int32()))
 

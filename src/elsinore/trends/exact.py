@@ -19,12 +19,12 @@ import pyarrow as pa
 
 from elsinore.errors import InputError, StateError
 from elsinore.numeric.exact import Number, decode, encode, simple
-from elsinore.plan import Unit
+from elsinore.plan import TrendUnit
 from elsinore.plan.merged import Place
 from elsinore.trends.kernels import FOREVER, NOTHING, ONE, VALUE
 from elsinore.trends.program import Layout, Update
 from elsinore.trends.state import pack, unpack
-from elsinore.trends.statistics import OperatorStatistics
+from elsinore.trends.statistics import TrendStatistics
 
 
 @dataclass(slots=True)
@@ -65,9 +65,9 @@ class ExactTrends:
     whole numbers, or numerator/denominator.
     """
 
-    def __init__(self, unit: Unit, *, one_slot: bool = False, ordered: bool = False) -> None:
+    def __init__(self, unit: TrendUnit, *, one_slot: bool = False, ordered: bool = False) -> None:
         self.unit = unit
-        self.statistics = OperatorStatistics()
+        self.statistics = TrendStatistics()
         self._one_slot = one_slot
         self._ordered = ordered
         self._layout = Layout(unit)
@@ -135,6 +135,16 @@ class ExactTrends:
 
         return self._take(ended)
 
+    def deadline(self) -> int | None:
+        """Return the end of the first window of which there is something to give out."""
+        open_windows = {found for state in self._keys.values() for found in state.windows}
+        found = [(self._layout.windows[kind], index) for kind, index in open_windows]
+        found += [
+            (self.unit.templates[query].query.window, index) for query, _, index in self._totals
+        ]
+        ends = (window.bounds(index)[1] for window, index in found if window is not None)
+        return min(ends, default=None)
+
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""
         told = {
@@ -160,7 +170,7 @@ class ExactTrends:
         return pack(self.unit.fingerprint, {"exact": text})
 
     @classmethod
-    def load(cls, unit: Unit, blob: bytes) -> ExactTrends:
+    def load(cls, unit: TrendUnit, blob: bytes) -> ExactTrends:
         """Return the operator that `save` made the bytes of.
 
         Raises StateError where the bytes are damaged or of another version or workload.

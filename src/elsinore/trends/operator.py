@@ -1,4 +1,4 @@
-"""The trend operator: ordered Arrow batches in, totals of closed windows out (DESIGN 4)."""
+"""The trend operator: ordered Arrow batches in, totals of closed windows out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.plan import Sharing, Unit
+from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends import kernels
 from elsinore.trends.columns import matrix
 from elsinore.trends.exponents.kernels import normalise_cells
@@ -32,7 +32,7 @@ from elsinore.trends.state import (
     size_of,
     unpack,
 )
-from elsinore.trends.statistics import OperatorStatistics, sets_from_text, sets_to_text
+from elsinore.trends.statistics import TrendStatistics, sets_from_text, sets_to_text
 
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 FIRST_ROWS = 64  # rows of totals to begin with
@@ -67,7 +67,7 @@ class TrendOperator:
 
     def __init__(
         self,
-        unit: Unit,
+        unit: TrendUnit,
         *,
         one_slot: bool = False,
         ordered: bool = False,
@@ -75,7 +75,7 @@ class TrendOperator:
         record: bool = False,
     ) -> None:
         self.unit = unit
-        self.statistics = OperatorStatistics()
+        self.statistics = TrendStatistics()
         self._one_slot = one_slot
         self._sharing = sharing
         self._record = record
@@ -114,7 +114,7 @@ class TrendOperator:
         return not self._ordered and not self._remember
 
     @staticmethod
-    def bytes_per_key(unit: Unit) -> int:
+    def bytes_per_key(unit: TrendUnit) -> int:
         """Return how much memory each key takes, but with `one_slot`."""
         width = {window: 1 if window is None else window.overlap for window in unit.merged.windows}
         entries = sum(width.values())
@@ -303,6 +303,25 @@ class TrendOperator:
         ended[ended] = starts[ended] + within[ended] <= time
         return self._take(ended)
 
+    def deadline(self) -> int | None:
+        """Return the end of the first window of which there is something to give out."""
+        state, held, ends = self._state, self._held, []
+        count = int(self._totals.count[0])
+        kinds = np.array(self._layout.window_of)[self._totals.query[:count]]
+        waiting = held.time[held.key >= 0]
+        for kind, window in enumerate(self._layout.windows):
+            if window is None:
+                continue
+            first = state.first[:, kind]
+            indices = [
+                first[(state.key >= 0) & (first <= state.last[:, kind])],
+                self._totals.window[:count][kinds == kind],
+            ]
+            if len(waiting):
+                indices.append(np.array([window.first(int(waiting.min()))]))
+            ends += [window.bounds(int(some.min()))[1] for some in indices if len(some)]
+        return min(ends, default=None)
+
     def _codes(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return codes that index the table of known classes.
 
@@ -365,7 +384,7 @@ class TrendOperator:
         return pack(self.unit.fingerprint, arrays)
 
     @classmethod
-    def load(cls, unit: Unit, blob: bytes) -> TrendOperator:
+    def load(cls, unit: TrendUnit, blob: bytes) -> TrendOperator:
         """Return the operator that `save` made the bytes of.
 
         Raises StateError where the bytes are damaged or of another version or workload.

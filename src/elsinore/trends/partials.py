@@ -2,7 +2,7 @@
 
 A row is what some of a group's keys hold in one window of one query: the extended-range numbers
 `cell<f>` and `power<f>` per linear field, and `extreme<x>` per MIN and MAX, a rank (see
-`elsinore.trends.ranks`), inverted for MAX; the greatest integer where there is no value.
+`elsinore.operators.ranks`), inverted for MAX; the greatest integer where there is no value.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 
 from elsinore.numeric import add, log2, ratio, to_double
 from elsinore.numeric.exact import Number, decode, digits, encode
-from elsinore.plan import Unit
+from elsinore.operators.ranks import from_ranks
+from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Aggregation, FieldKind, Outcome, ResultColumn
 from elsinore.trends.kernels import FOREVER, Codes, Doubles, Ints, Totals
 from elsinore.trends.program import Layout
-from elsinore.trends.ranks import from_ranks
 
 DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
 
 
-def totals_fields(unit: Unit, *, exact: bool) -> pa.Schema:
+def totals_fields(unit: TrendUnit, *, exact: bool) -> pa.Schema:
     """Return the columns of a unit's totals."""
     linear = max(len(one.aggregation.linear) for one in unit.members)
     extremes = max(len(one.aggregation.extremes) for one in unit.members)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from elsinore.model.expression import Expression
 from elsinore.model.window import Window
-from elsinore.plan import MergedTemplate, Unit
+from elsinore.plan import MergedTemplate, TrendUnit
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.merged import Edge, Signature, ancestors, field_index
 from elsinore.plan.template import START, Reset
@@ -72,7 +72,7 @@ class Layout:
     `State.opened`.
     """
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: TrendUnit) -> None:
         self.unit = unit
         self.merged: MergedTemplate = unit.merged
         self.before = ancestors(self.merged.nodes)

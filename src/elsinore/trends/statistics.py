@@ -5,6 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
+from typing import Self
+
+from elsinore.operators.statistics import Detail, OperatorStatistics
+from elsinore.plan.explain.words import listed
+
+SHOWN_QUERIES = 20  # names of queries in a title
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +46,82 @@ class SharingStatistics:
     decision_seconds: float = 0.0
     records: list[BurstRecord] = field(default_factory=list)  # kept where they were asked for
 
+    def added(self, other: SharingStatistics) -> SharingStatistics:
+        """Return what became of the set in two operators; records in the order of their times."""
+        return SharingStatistics(
+            name=self.name,
+            queries=self.queries,
+            bursts=self.bursts + other.bursts,
+            graphlets=self.graphlets + other.graphlets,
+            shared_graphlets=self.shared_graphlets + other.shared_graphlets,
+            splits=self.splits + other.splits,
+            merges=self.merges + other.merges,
+            graphlet_snapshots=self.graphlet_snapshots + other.graphlet_snapshots,
+            event_snapshots=self.event_snapshots + other.event_snapshots,
+            most_propagated=max(self.most_propagated, other.most_propagated),
+            decisions=self.decisions + other.decisions,
+            decision_seconds=self.decision_seconds + other.decision_seconds,
+            records=sorted(self.records + other.records, key=lambda record: record.time),
+        )
+
+    def rows(self, state_bytes: int, seconds: float) -> list[tuple[str, str]]:
+        """Return what there is to say of the set, in a run of so many seconds.
+
+        `state_bytes` is what its operator held in memory at most.
+
+        >>> SharingStatistics("T+", ("q1", "q2"), decision_seconds=0.02).rows(0, 0.5)[-2]
+        ('deciding', '20.0 ms, 4.0% of the run')
+        """
+        deciding = f"{self.decision_seconds * 1000:.1f} ms"
+        if seconds > 0:
+            deciding += f", {self.decision_seconds / seconds:.1%} of the run"
+        return [
+            ("bursts", f"{self.bursts:,}"),
+            ("graphlets", f"{self.graphlets:,}"),
+            ("shared graphlets", f"{self.shared_graphlets:,}"),
+            ("splits", f"{self.splits:,}"),
+            ("merges", f"{self.merges:,}"),
+            ("snapshots of graphlets", f"{self.graphlet_snapshots:,}"),
+            ("snapshots of events", f"{self.event_snapshots:,}"),
+            ("most propagated at once", f"{self.most_propagated:,}"),
+            ("decisions", f"{self.decisions:,}"),
+            ("deciding", deciding),
+            ("most memory of the pass", f"{state_bytes:,} bytes"),
+        ]
+
 
 @dataclass(slots=True)
-class OperatorStatistics:
-    """What an operator has done so far."""
+class TrendStatistics(OperatorStatistics):
+    """What a trend operator has done so far: `totals` are (query, group, window) rows given out.
 
-    events: int = 0  # events it was given
-    matched: int = 0  # events that some template state could take
-    classes: int = 0  # classes of events that occurred
-    totals: int = 0  # (query, group, window) rows given out
-    state_bytes: int = 0  # memory of its state, at most, and of what windows are evaluated with
+    `matched` are the events that some template state could take; `state_bytes` counts also what
+    windows are evaluated with.
+    """
+
     sharing: list[SharingStatistics] = field(default_factory=list)
+
+    def added(self, other: Self) -> Self:
+        """Return what two operators of one unit did together.
+
+        A sharing set is told by its sub-pattern and queries; the rest is added as for all kinds.
+        """
+        both = OperatorStatistics.added(self, other)
+        sets: dict[tuple[str, tuple[str, ...]], SharingStatistics] = {}
+        for shared in (*self.sharing, *other.sharing):
+            place = (shared.name, shared.queries)
+            sets[place] = sets[place].added(shared) if place in sets else shared
+        both.sharing = list(sets.values())
+        return both
+
+    def details(self, seconds: float) -> Sequence[Detail]:
+        """Return a table for each sharing set, in a run of so many seconds."""
+        return [
+            Detail(
+                f"{shared.name} of {listed(shared.queries, SHOWN_QUERIES)}",
+                shared.rows(self.state_bytes, seconds),
+            )
+            for shared in self.sharing
+        ]
 
 
 def sets_to_text(sets: Sequence[SharingStatistics]) -> str:

@@ -18,22 +18,26 @@ from elsinore.errors import InputError, QuerySemanticError
 from elsinore.language import parse_workload
 from elsinore.model import Query, Strategy, Workload
 from elsinore.model.window import SECOND
-from elsinore.plan import GuardedTemplate, Unit, plan
+from elsinore.operators import plan
+from elsinore.operators.ranks import to_ranks
+from elsinore.plan import GuardedTemplate, TrendUnit, Unit, partition_of
 from elsinore.plan.classes import classes_of
 from elsinore.plan.guarded import guarded_template
 from elsinore.plan.merged import merge_templates
 from elsinore.plan.paths import STATE_LIMIT, Path
+from elsinore.plan.trends import unit_of as as_unit
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import values
-from elsinore.runtime.finish import result_tables
 from elsinore.runtime.keys import encode_keys
 from elsinore.runtime.sql import whole
-from elsinore.trends import to_ranks, totals_fields
+from elsinore.trends import totals_fields
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
+from elsinore.trends.kind import spec_of
 from elsinore.trends.reference import ReferenceEvent, reference
 from support.trends import Feature, column_names, streams_for, table_of, trend_cases, trend_queries
+from support.units import result_tables
 
 ALL = frozenset(Feature)
 often = settings(
@@ -51,19 +55,15 @@ def unit_of(query: Query) -> Unit:
     """Return a unit of one query, though a faster path might do."""
     template = guarded_template(query)
     local = ((name, sorted(held, key=repr)) for name, held in sorted(template.predicates.items()))
-    group_by = tuple(sorted(query.group_by))
-    return Unit(
-        queries=(0,),
+    spec = TrendUnit(
         path=Path.GRAPH,
         why=("",),
         templates=(),
         guarded=(template,),
-        group_by=group_by,
-        equivalence=tuple(sorted(set(query.equivalence) - set(group_by))),
-        required=tuple(sorted(query.equivalence)),
         classes=classes_of(local),
         merged=merge_templates(()),
     )
+    return as_unit("elsinore.trends.kind", partition_of(query), [0], spec)
 
 
 def is_covered(query: Query) -> bool:
@@ -107,7 +107,7 @@ def keyed(
     rows = pa.array(order, pa.int64())
     numbers = type_numbers(whole(table.column("type")), unit.types)[order]
     read = {name: column(name, rows) for name in unit.classes.attributes}
-    columns = ComparedColumns.of({name: column(name, rows) for name in unit.compared})
+    columns = ComparedColumns.of({name: column(name, rows) for name in spec_of(unit).compared})
 
     def matrix(arrays: Sequence[pa.Array], kind: Any) -> tuple[Any, Any]:
         size = (len(arrays), len(order))
@@ -117,9 +117,11 @@ def keyed(
             found[place] = array.fill_null(0).to_numpy(zero_copy_only=False)
         return found, known
 
-    sums = [values(column(name, rows)).cast(pa.float64()) for name in unit.summed]
+    sums = [values(column(name, rows)).cast(pa.float64()) for name in spec_of(unit).summed]
     summed, present_values = matrix(sums, np.float64)
-    ranked, ordered = matrix([to_ranks(column(name, rows)) for name in unit.ranked], np.int64)
+    ranked, ordered = matrix(
+        [to_ranks(column(name, rows)) for name in spec_of(unit).ranked], np.int64
+    )
     events = KeyedEvents(
         starts=np.append(starts, len(order)).astype(np.int64),
         done=np.full(len(present), NEVER),
@@ -148,7 +150,7 @@ def batch_of(unit: Unit, found: WindowTotals, groups: Sequence[int]) -> pa.Table
         columns[f"cell{f}"], columns[f"power{f}"] = found.cells[:, f], found.powers[:, f]
     for x in range(found.extremes.shape[1]):
         columns[f"extreme{x}"] = found.extremes[:, x]
-    schema = totals_fields(unit, exact=False)
+    schema = totals_fields(spec_of(unit), exact=False)
     arrays = [pa.array(np.ascontiguousarray(columns[name])) for name in schema.names]
     return pa.Table.from_arrays(arrays, schema=schema)
 
@@ -163,7 +165,7 @@ def results(
     """Return the unit's results; `cuts`: times up to which windows are asked for at first."""
     table = table_of(events)
     given_events, columns, group_of, groups = keyed(unit, table)
-    evaluator = GraphEvaluator(unit, by_time=not ordered)
+    evaluator = GraphEvaluator(spec_of(unit), by_time=not ordered)
     edges = [NEVER, *sorted(cuts), FOREVER]
     totals = []
     seen: set[tuple[int, ...]] = set()
@@ -177,8 +179,8 @@ def results(
         assert not seen.intersection(places), "given out twice"
         seen.update(places)
         totals.append(batch_of(unit, found, group_of))
-    types = {name: table.schema.field(name).type for name in unit.summed + unit.ranked}
-    return result_tables(unit, pa.concat_tables(totals), groups, types)
+    types = {name: table.schema.field(name).type for name in unit.carried}
+    return result_tables(unit, pa.concat_tables(totals).to_batches(), groups, types)
 
 
 def check(
@@ -250,11 +252,11 @@ def test_queries_of_one_unit_keep_apart(case: Any) -> None:
     workload, events = case
     queries = tuple(query for query in workload if is_covered(query))
     assume(queries)
-    units = [unit for unit in plan(Workload(queries)).units if unit.path is Path.GRAPH]
+    units = [unit for unit in plan(Workload(queries)).units if spec_of(unit).path is Path.GRAPH]
     assume(units)
     for unit in units:
         tables = results(unit, events)
-        for template in unit.guarded:
+        for template in spec_of(unit).guarded:
             query = template.query
             compare(query, tables[query.name], reference(query, events))
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from numba import njit
 
 from elsinore.language import parse_workload
-from elsinore.plan import Granularity, plan
+from elsinore.operators import plan
+from elsinore.plan import Granularity
 from elsinore.trends.graph import ComparedColumns
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.benefit import (
@@ -38,6 +39,7 @@ from elsinore.trends.hamlet.pruning import (
     search_space,
 )
 from elsinore.trends.hamlet.storage.kernels import graph_of, new_graphs
+from elsinore.trends.kind import spec_of
 
 QUERIES = ("1", "2", "3", "4")
 
@@ -99,7 +101,7 @@ def program_of(returned: str, adjacent: bool) -> HamletProgram:
         for n in range(GROUPS)
     )
     (unit,) = plan(parse_workload(text), granularity=Granularity.FINE).units
-    return HamletProgram(unit)
+    return HamletProgram(spec_of(unit))
 
 
 def class_codes(program: HamletProgram) -> dict[frozenset[int], int]:

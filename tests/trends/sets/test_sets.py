@@ -20,17 +20,18 @@ from elsinore.language import parse_workload
 from elsinore.model import Conjunction, Kleene, Negation, Query, Strategy
 from elsinore.model import pattern as pt
 from elsinore.model.window import SECOND
-from elsinore.plan import Unit
+from elsinore.operators.ranks import from_ranks, to_ranks
+from elsinore.plan import TrendUnit, Unit, partition_of
 from elsinore.plan.aggregates import Outcome
 from elsinore.plan.classes import classes_of
 from elsinore.plan.guarded import guarded_template
 from elsinore.plan.merged import merge_templates
 from elsinore.plan.paths import Path
+from elsinore.plan.trends import unit_of as as_unit
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.sql import whole
-from elsinore.trends import to_ranks
 from elsinore.trends.kernels import FOREVER, NEVER
-from elsinore.trends.ranks import from_ranks
+from elsinore.trends.kind import spec_of
 from elsinore.trends.reference import ReferenceEvent, reference
 from elsinore.trends.sets import SetEvents, SetsEvaluator, SetTotal
 from support.trends import Feature, streams_for, table_of, trend_cases, trend_queries
@@ -51,18 +52,15 @@ def unit_of(query: Query) -> Unit:
     """Return a unit of one query, whichever path it would be given otherwise."""
     template = guarded_template(query)
     local = ((name, sorted(held, key=repr)) for name, held in sorted(template.predicates.items()))
-    return Unit(
-        queries=(0,),
+    spec = TrendUnit(
         path=Path.SETS,
         why=("",),
         templates=(),
         guarded=(template,),
-        group_by=query.group_by,
-        equivalence=query.equivalence,
-        required=query.equivalence,
         classes=classes_of(local),
         merged=merge_templates(()),
     )
+    return as_unit("elsinore.trends.kind", partition_of(query), [0], spec)
 
 
 def evaluated(
@@ -89,11 +87,13 @@ def evaluated(
         codes=classify(unit.classes, numbers, unit.types, read),
         rows={
             name: [None if is_nan(value) else value for value in table.column(name).to_pylist()]
-            for name in {*unit.summed, *unit.ranked, *unit.compared}
+            for name in unit.carried
         },
-        ranks={name: to_ranks(whole(table.column(name))).to_pylist() for name in unit.ranked},
+        ranks={
+            name: to_ranks(whole(table.column(name))).to_pylist() for name in spec_of(unit).ranked
+        },
     )
-    evaluator = SetsEvaluator(unit, by_time=by_time)
+    evaluator = SetsEvaluator(spec_of(unit), by_time=by_time)
     edges = [NEVER, *sorted(cuts), FOREVER]
     found: list[SetTotal] = []
     for done, until in itertools.pairwise(edges):
@@ -138,7 +138,7 @@ def results(
 def columns(
     unit: Unit, table: pa.Table, cells: Sequence[Any], extremes: Sequence[int]
 ) -> dict[str, Any]:
-    aggregation = unit.guarded[0].aggregation
+    aggregation = spec_of(unit).guarded[0].aggregation
     found: dict[str, Any] = {}
     for column in aggregation.columns:
         first = column.fields[0]

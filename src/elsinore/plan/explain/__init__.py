@@ -1,18 +1,15 @@
-"""What a plan does, told in words, as data, and as a picture of the merged template."""
+"""What there is to tell of trend queries, and pictures of merged templates."""
 
 from elsinore.plan.explain.graph import TemplateGraph, template_graph
-from elsinore.plan.explain.mermaid import explain_mermaid
-from elsinore.plan.explain.sharing import Sample, SharedBursts
-from elsinore.plan.explain.svg import explain_svg
-from elsinore.plan.explain.text import explain_json, explain_text
+from elsinore.plan.explain.mermaid import mermaid
+from elsinore.plan.explain.sharing import SharedBursts, SharedSample
+from elsinore.plan.explain.svg import svg
 
 __all__ = [
-    "Sample",
     "SharedBursts",
+    "SharedSample",
     "TemplateGraph",
-    "explain_json",
-    "explain_mermaid",
-    "explain_svg",
-    "explain_text",
+    "mermaid",
+    "svg",
     "template_graph",
 ]

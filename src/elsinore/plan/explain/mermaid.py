@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from elsinore.plan.explain.graph import template_graph
-from elsinore.plan.plan import Plan
+from collections.abc import Sequence
+
+from elsinore.plan.explain.graph import TemplateGraph
 
 MOST_NAMES = 4  # names of queries on one arrow
 
 
-def explain_mermaid(plan: Plan) -> str:
-    """Return a Mermaid flowchart with a subgraph for each unit of the plan.
+def mermaid(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
+    """Return a Mermaid flowchart with a subgraph for each graph, under its title.
 
     Doubled boxes end trends, arrows from a dot begin them, thick loops are Kleene sub-patterns that
     several queries have.
     """
     lines = ["flowchart LR"]
-    for number, unit in enumerate(plan.units):
-        graph = template_graph(unit.members)
+    for number, (title, graph) in enumerate(graphs):
         boxes = {name: f"u{number}t{place}" for place, name in enumerate(graph.types)}
-        key = ", ".join(unit.key) or "one stream"
-        lines.append(f'  subgraph u{number}["partitioned by {_safe(key)}"]')
+        lines.append(f'  subgraph u{number}["{_safe(title)}"]')
         lines.append(f"    u{number}start(( ))")
         for name, box in boxes.items():
             shape = f'[["{_safe(name)}"]]' if name in graph.ends else f'["{_safe(name)}"]'

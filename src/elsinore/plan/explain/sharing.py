@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from elsinore.plan.explain.words import count, listed
 from elsinore.plan.paths import Path
-from elsinore.plan.plan import Plan, Unit
 from elsinore.plan.sharing import loops, sharing_sets, why_not
+from elsinore.plan.trends import TrendUnit
+from elsinore.plan.unit import Partition
 
 MOST_PAIRS = 20  # pairs of queries that are told for one reason; the rest is counted
 
@@ -33,7 +34,7 @@ class SharedBursts:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SharedSample:
     """What was shared in a run over the first `events` of `total` events."""
 
     events: int
@@ -58,19 +59,22 @@ class Apart:
     why: str
 
 
-def may_share(plan: Plan) -> bool:
+Units = Sequence[tuple[Partition, TrendUnit]]  # all of a workload's
+
+
+def may_share(units: Units) -> bool:
     """Return whether some queries may share the events of a graph."""
-    return any(sharing_sets(unit.templates) for unit in plan.units if unit.path is Path.SHARED)
+    return any(sharing_sets(unit.templates) for _, unit in units if unit.path is Path.SHARED)
 
 
-def alone(plan: Plan) -> tuple[Alone, ...]:
+def alone(units: Units) -> tuple[Alone, ...]:
     """Return the queries that share no graph with any other, by their reasons.
 
     They are on a path that keeps none that could be shared, or in no sharing set.
     """
     found: dict[tuple[Path, str], list[str]] = {}
-    others = sum(len(unit.members) for unit in plan.units if unit.path is Path.SHARED) - 1
-    for unit in plan.units:
+    others = sum(len(unit.members) for _, unit in units if unit.path is Path.SHARED) - 1
+    for _, unit in units:
         reasons = unit.why if unit.path is not Path.SHARED else _unshared(unit, others)
         for template, why in zip(unit.members, reasons, strict=True):
             if why is not None:
@@ -78,7 +82,7 @@ def alone(plan: Plan) -> tuple[Alone, ...]:
     return tuple(Alone(tuple(queries), *reason) for reason, queries in found.items())
 
 
-def _unshared(unit: Unit, others: int) -> list[str | None]:
+def _unshared(unit: TrendUnit, others: int) -> list[str | None]:
     """Return why each query of a unit in the shared graph is in no sharing set; None: it is."""
     sharing = {query for one in sharing_sets(unit.templates) for query in one.queries}
     told: list[str | None] = []
@@ -95,34 +99,34 @@ def _unshared(unit: Unit, others: int) -> list[str | None]:
     return told
 
 
-def apart(plan: Plan) -> tuple[Apart, ...]:
+def apart(units: Units) -> tuple[Apart, ...]:
     """Return the pairs of queries that could share by their paths and do not, by their reasons."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for one, other, why in _reasons(plan):
+    for one, other, why in _reasons(units):
         found.setdefault(why, []).append((one, other))
     return tuple(Apart(tuple(pairs), why) for why, pairs in found.items())
 
 
-def _reasons(plan: Plan) -> Iterator[tuple[str, str, str]]:
-    shared = [unit for unit in plan.units if unit.path is Path.SHARED]
-    for unit in shared:
+def _reasons(units: Units) -> Iterator[tuple[str, str, str]]:
+    shared = [(key, unit) for key, unit in units if unit.path is Path.SHARED]
+    for _, unit in shared:
         for one, other in itertools.combinations(unit.templates, 2):
             why = why_not(one, other)
             if why is not None:
                 yield one.query.name, other.query.name, why
-    for here, there in itertools.combinations(shared, 2):
-        why = f"their events are partitioned by {_partition(here)}, {_partition(there)}"
+    for (key, here), (other_key, there) in itertools.combinations(shared, 2):
+        why = f"their events are partitioned by {_partition(key)}, {_partition(other_key)}"
         for first, second in itertools.product(here.templates, there.templates):
             yield first.query.name, second.query.name, why
 
 
-def _partition(unit: Unit) -> str:
-    return f"[{', '.join(unit.key)}]"
+def _partition(partition: Partition) -> str:
+    return f"[{', '.join(partition.key)}]"
 
 
-def sharing_text(plan: Plan, sample: Sample | None) -> list[str]:
+def sharing_text(units: Units, sample: SharedSample | None) -> list[str]:
     """Return lines on what is shared and what not; none where there is nothing to tell."""
-    kept = any(unit.path is not Path.COARSE for unit in plan.units)
+    kept = any(unit.path is not Path.COARSE for _, unit in units)
     if sample is None and not kept:
         return []
     if sample is None:
@@ -132,14 +136,14 @@ def sharing_text(plan: Plan, sample: Sample | None) -> list[str]:
         lines = ["", f"Sharing of bursts, over {over} {count(sample.total, 'event', 'events')}"]
         for found in sample.sets:
             lines += _set_lines(found)
-    for single in alone(plan):
+    for single in alone(units):
         what, _, reason = single.why.partition(": ")
         if single.path is Path.COARSE:
             told = f"{what}; a burst changes them at once for all that share it"
         else:
             told = f"{what}, as {reason}"
         lines.append(f"  {listed(single.queries, MOST_PAIRS)}: {told}.")
-    for pairs in apart(plan):
+    for pairs in apart(units):
         names = [" with ".join(pair) for pair in pairs.pairs]
         lines.append(f"  Not {listed(names, MOST_PAIRS)}: {pairs.why}.")
     return lines
@@ -161,12 +165,12 @@ def _set_lines(found: SharedBursts) -> list[str]:
     return lines
 
 
-def sharing_facts(plan: Plan, sample: Sample | None) -> dict[str, Any]:
+def sharing_facts(units: Units, sample: SharedSample | None) -> dict[str, Any]:
     """Return what there is to tell of sharing, as plain data; `sampled` only with a sample."""
     told: dict[str, Any] = {
         "alone": [
             {"queries": list(one.queries), "path": one.path.value, "why": one.why}
-            for one in alone(plan)
+            for one in alone(units)
         ],
         "apart": [
             {
@@ -174,7 +178,7 @@ def sharing_facts(plan: Plan, sample: Sample | None) -> dict[str, Any]:
                 "count": len(one.pairs),
                 "why": one.why,
             }
-            for one in apart(plan)
+            for one in apart(units)
         ],
     }
     if sample is not None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
-from elsinore.plan.explain.graph import Arrow, TemplateGraph, template_graph
-from elsinore.plan.plan import Plan
+from elsinore.plan.explain.graph import Arrow, TemplateGraph
 
 BOX, GAP, HEIGHT = 120, 90, 40  # width of a box, room between two, height of a box; in pixels
 LEFT = 90  # room for the arrows that begin trends
@@ -13,8 +13,8 @@ LEVEL = 26  # room for each arrow that leaps over boxes
 MOST_NAMES = 3  # names of queries on one arrow
 
 
-def explain_svg(plan: Plan) -> str:
-    """Return an SVG with a row for each unit of the plan.
+def svg(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
+    """Return an SVG with a row for each graph, under its title.
 
     Doubled boxes end trends, arrows from the left begin them, thick loops are Kleene sub-patterns
     that several queries have; arrows carry the names of their queries.
@@ -22,10 +22,8 @@ def explain_svg(plan: Plan) -> str:
     rows: list[str] = []
     top = 10
     width = 0
-    for unit in plan.units:
-        graph = template_graph(unit.members)
-        key = ", ".join(unit.key) or "one stream"
-        drawing, height = _row(graph, f"partitioned by {key}", top)
+    for title, graph in graphs:
+        drawing, height = _row(graph, title, top)
         rows += drawing
         top += height
         width = max(width, LEFT + len(graph.types) * (BOX + GAP))

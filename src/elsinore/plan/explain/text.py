@@ -1,106 +1,28 @@
-"""A plan in words and as JSON, made from the same facts."""
+"""What `explain` tells of trend queries: their templates, paths and windows."""
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
 from elsinore.model.query import Query
 from elsinore.model.window import UNITS, Window
-from elsinore.plan.classes import Bit, Choices
 from elsinore.plan.explain.graph import template_graph
-from elsinore.plan.explain.sharing import Sample, path_in_words, sharing_facts, sharing_text
+from elsinore.plan.explain.sharing import path_in_words
 from elsinore.plan.explain.words import count, listed
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.panes import can_be_cut
 from elsinore.plan.paths import Path
-from elsinore.plan.plan import Plan, Unit
 from elsinore.plan.template import Template
+from elsinore.plan.trends import TrendUnit
 
 
-def explain_json(plan: Plan, sample: Sample | None = None) -> str:
-    """Return the plan as a JSON object: units, their queries, templates, classes, and sharing."""
-    return json.dumps(facts(plan, sample), indent=2) + "\n"
-
-
-def explain_text(plan: Plan, sample: Sample | None = None) -> str:
-    """Return the plan in words, and what a sample of the events showed."""
-    told = facts(plan)
-    queries = count(len(plan.workload), "query", "queries")
-    passes = count(len(plan.units), "pass", "passes")
-    exact = ", in exact integers" if plan.workload.exact else ""
-    lines = [f"{queries} in {passes} over the events{exact}."]
-    for number, unit in enumerate(told["units"], start=1):
-        key = ", ".join(unit["partitioned_by"]) or "nothing: the stream is one"
-        lines += [
-            "",
-            f"Pass {number}: partitioned by {key}; results by {_listed(unit['grouped_by'])}.",
-        ]
-        if unit["equivalence"]:
-            lines.append(
-                f"  Events with a null in [{', '.join(unit['equivalence'])}] match nothing."
-            )
-        if unit["path"] == Path.COARSE.value:
-            lines.append(
-                f"  Merged template: {count(unit['nodes'], 'state', 'states')} for "
-                f"{unit['states']} of the queries on their own; panes of {unit['pane']}."
-            )
-        else:
-            states = count(unit["states"], "state", "states")
-            lines.append(f"  Events are kept: {states} of templates; panes of {unit['pane']}.")
-        why = unit["not_cut_because"]
-        cut = "is not cut by panes" if why else "is cut by panes where that pays"
-        lines.append(
-            f"  On Spark a key with too many of the events {cut}{f': {why}' if why else ''}."
-        )
-        for shared in unit["shared_kleene"]:
-            lines.append(f"  {shared['type']}+ is in {_listed(shared['queries'])}.")
-        lines.append(
-            f"  {count(unit['classes'], 'class', 'classes')} of events, from "
-            f"{count(unit['predicates'], 'local predicate', 'local predicates')} on "
-            f"{_listed(unit['types'])}."
-        )
-        for query in unit["queries"]:
-            lines += ["", f"  {query['name']}: {query['path']}"]
-            if query["start_types"]:
-                begins, ends = _listed(query["start_types"]), _listed(query["end_types"])
-                lines.append(f"    begins with {begins}, ends with {ends}")
-            else:
-                lines.append("    matches nothing: its predicates exclude one another")
-            for name, before in query["predecessor_types"].items():
-                if before:
-                    lines.append(f"    before {name}: {_listed(before)}")
-            lines.append(f"    {query['windows']}")
-            lines += [f"    warning: {warning}" for warning in query["warnings"]]
-    lines += sharing_text(plan, sample)
-    return "\n".join(lines) + "\n"
-
-
-def facts(plan: Plan, sample: Sample | None = None) -> dict[str, Any]:
-    """Return what there is to tell of a plan, as plain data."""
-    return {
-        "exact": plan.workload.exact,
-        "units": [_unit_facts(unit) for unit in plan.units],
-        "sharing": sharing_facts(plan, sample),
-    }
-
-
-def _unit_facts(unit: Unit) -> dict[str, Any]:
+def unit_facts(unit: TrendUnit) -> dict[str, Any]:
+    """Return what there is to tell of a unit's templates, as plain data."""
     graph = template_graph(unit.members)
     predicates = {p for one in unit.members for held in one.predicates.values() for p in held}
     return {
-        "partitioned_by": list(unit.key),
-        "grouped_by": list(unit.group_by),
-        "equivalence": list(unit.required),
-        "types": list(unit.types),
         "predicates": len(predicates),
-        "classes": unit.classes.size,
-        "digits": {
-            one.type: [_digit(digit) for digit in one.digits]
-            for one in unit.classes.types
-            if one.digits
-        },
         "path": unit.path.value,
         "states": sum(_size(one) for one in unit.members),
         "nodes": len(unit.merged.nodes),
@@ -114,6 +36,44 @@ def _unit_facts(unit: Unit) -> dict[str, Any]:
             for one, why in zip(unit.members, unit.why, strict=True)
         ],
     }
+
+
+def unit_lines(unit: dict[str, Any]) -> list[str]:
+    """Return what there is to tell of a unit in words, from its facts."""
+    lines = []
+    if unit["path"] == Path.COARSE.value:
+        lines.append(
+            f"  Merged template: {count(unit['nodes'], 'state', 'states')} for "
+            f"{unit['states']} of the queries on their own; panes of {unit['pane']}."
+        )
+    else:
+        states = count(unit["states"], "state", "states")
+        lines.append(f"  Events are kept: {states} of templates; panes of {unit['pane']}.")
+    why = unit["not_cut_because"]
+    cut = "is not cut by panes" if why else "is cut by panes where that pays"
+    lines.append(f"  On Spark a key with too many of the events {cut}{f': {why}' if why else ''}.")
+    lines += [
+        f"  {shared['type']}+ is in {listed(shared['queries'])}."
+        for shared in unit["shared_kleene"]
+    ]
+    lines.append(
+        f"  {count(unit['classes'], 'class', 'classes')} of events, from "
+        f"{count(unit['predicates'], 'local predicate', 'local predicates')} on "
+        f"{listed(unit['types']) if unit['types'] else 'the whole stream'}."
+    )
+    for query in unit["queries"]:
+        lines += ["", f"  {query['name']}: {query['path']}"]
+        if query["start_types"]:
+            begins, ends = listed(query["start_types"]), listed(query["end_types"])
+            lines.append(f"    begins with {begins}, ends with {ends}")
+        else:
+            lines.append("    matches nothing: its predicates exclude one another")
+        for name, before in query["predecessor_types"].items():
+            if before:
+                lines.append(f"    before {name}: {listed(before)}")
+        lines.append(f"    {query['windows']}")
+        lines += [f"    warning: {warning}" for warning in query["warnings"]]
+    return lines
 
 
 def _query_facts(template: Template | GuardedTemplate, way: Path, why: str) -> dict[str, Any]:
@@ -180,20 +140,8 @@ def duration(microseconds: int) -> str:
     return count(microseconds, "microsecond", "microseconds")
 
 
-def _pane(unit: Unit) -> str:
+def _pane(unit: TrendUnit) -> str:
     lengths = [one.query.window.pane for one in unit.members if one.query.window is not None]
     if not lengths:
         return "the whole stream"
     return duration(math.gcd(*lengths))
-
-
-def _digit(digit: object) -> str:
-    if isinstance(digit, Bit):
-        return "one predicate"
-    if isinstance(digit, Choices):
-        return f"{digit.attribute} among {len(digit.values)} values"
-    return f"{getattr(digit, 'attribute', '')} between {len(getattr(digit, 'points', ()))} cuts"
-
-
-def _listed(names: list[str]) -> str:
-    return listed(names) if names else "the whole stream"

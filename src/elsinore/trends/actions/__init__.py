@@ -1,4 +1,4 @@
-"""Pane actions: what a pane's events do to whatever trends there were before it (DESIGN 5 and 8).
+"""Pane actions: what a pane's events do to whatever trends there were before it.
 
 An event changes a key's sums linearly, and so do all events of a pane together. The action of a
 pane is that linear map; panes may be worked on apart, in any order, and are then folded in theirs.
@@ -6,5 +6,6 @@ pane is that linear map; panes may be worked on apart, in any order, and are the
 
 from elsinore.trends.actions.action import ActionShape, PaneActions, pane_of
 from elsinore.trends.actions.fold import Fold
+from elsinore.trends.actions.panes import TrendPanes
 
-__all__ = ["ActionShape", "Fold", "PaneActions", "pane_of"]
+__all__ = ["ActionShape", "Fold", "PaneActions", "TrendPanes", "pane_of"]

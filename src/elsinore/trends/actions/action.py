@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.plan import Unit
+from elsinore.plan import TrendUnit
 from elsinore.plan.merged import ancestors, field_index
 from elsinore.plan.panes import pane_length
 from elsinore.trends.actions.kernels import Sources, Steps, act
@@ -21,7 +21,7 @@ from elsinore.trends.kernels import FOREVER
 from elsinore.trends.program import Layout, Update
 
 
-def pane_of(unit: Unit, span: int) -> tuple[int, int]:
+def pane_of(unit: TrendUnit, span: int) -> tuple[int, int]:
     """Return the length and the origin of panes, both in microseconds.
 
     Every bound of a window is one of a pane. `span` is the length for queries without windows.
@@ -37,7 +37,7 @@ def pane_of(unit: Unit, span: int) -> tuple[int, int]:
 class ActionShape:
     """The cells of a unit's nodes, windows left out, and where each sum is found in each node."""
 
-    unit: Unit
+    unit: TrendUnit
 
     @cached_property
     def first_cell(self) -> NDArray[np.int64]:
@@ -139,7 +139,7 @@ class ActionShape:
 class PaneActions:
     """Computes the actions of panes from their events."""
 
-    def __init__(self, unit: Unit, *, ordered: bool) -> None:
+    def __init__(self, unit: TrendUnit, *, ordered: bool) -> None:
         self.shape = ActionShape(unit)
         self._layout = Layout(unit)
         self._ordered = ordered

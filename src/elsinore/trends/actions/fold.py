@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.model.window import Window
-from elsinore.plan import Unit
+from elsinore.plan import TrendUnit
 from elsinore.trends.actions.action import ActionShape
 from elsinore.trends.actions.kernels import add_up, fold
 from elsinore.trends.kernels import FOREVER
@@ -19,7 +19,7 @@ from elsinore.trends.partials import totals_fields
 class Fold:
     """Folds the panes of one key at a time."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: TrendUnit) -> None:
         self.shape = ActionShape(unit)
 
     def totals(

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.errors import InputError
+from elsinore.operators.ranks import to_ranks
 from elsinore.trends.keyed import Doubles, Flags, Ints
-from elsinore.trends.ranks import to_ranks
 
 Exact = int | Decimal
 

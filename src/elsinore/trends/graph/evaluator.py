@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.model.window import Window
-from elsinore.plan import Unit
+from elsinore.plan import TrendUnit
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
 from elsinore.trends.graph.kernels import (
@@ -39,7 +39,7 @@ class GraphEvaluator:
     and integers without a sign, count as doubles where the other number is one.
     """
 
-    def __init__(self, unit: Unit, *, by_time: bool = True) -> None:
+    def __init__(self, unit: TrendUnit, *, by_time: bool = True) -> None:
         self.unit = unit
         self._by_time = by_time
         self._programs = Programs(unit)

@@ -9,7 +9,7 @@ import numpy as np
 
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
-from elsinore.plan import Unit
+from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Field, FieldKind
 from elsinore.plan.guarded import GuardedTemplate, Move
 from elsinore.plan.guards import FREE, NO_WAY, Ways
@@ -36,7 +36,7 @@ class _Part:
 class Programs:
     """The programs of a unit's queries, for whichever classes of events occur."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: TrendUnit) -> None:
         self.unit = unit
         self._fitting: dict[tuple[int, int], list[list[int]]] = {}
         self._parts = [_parts(template) for template in unit.guarded]
@@ -87,7 +87,7 @@ class _Guards:
         return self.numbers.setdefault(named, len(self.numbers))
 
 
-def _program(unit: Unit, parts: Sequence[_Part], fits: Sequence[list[list[int]]]) -> Program:
+def _program(unit: TrendUnit, parts: Sequence[_Part], fits: Sequence[list[list[int]]]) -> Program:
     own = parts[-1]
     strategy = own.template.query.strategy
     states = own.shift + len(own.template.states)
@@ -243,7 +243,7 @@ def _bits(
     return steps, onward
 
 
-def _contributions(unit: Unit, own: _Part, states: int, fields: Sequence[Field]) -> Ints:
+def _contributions(unit: TrendUnit, own: _Part, states: int, fields: Sequence[Field]) -> Ints:
     place = {name: number for number, name in enumerate(unit.summed)}
     found = np.full((states, len(fields)), layout.NOTHING, dtype=np.int64)
     for f, entry in enumerate(fields):
@@ -258,7 +258,7 @@ def _contributions(unit: Unit, own: _Part, states: int, fields: Sequence[Field])
     return found
 
 
-def _extremes(unit: Unit, own: _Part, states: int, fields: Sequence[Field]) -> Ints:
+def _extremes(unit: TrendUnit, own: _Part, states: int, fields: Sequence[Field]) -> Ints:
     place = {name: number for number, name in enumerate(unit.ranked)}
     found = np.full((states, len(fields)), -1, dtype=np.int64)
     for x, entry in enumerate(fields):

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.plan import Sharing, Unit
+from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.hamlet import kernels, layout
 from elsinore.trends.hamlet.benefit import CalibratedCost, CostModel, as_array
@@ -46,7 +46,7 @@ class HamletEvaluator:
 
     def __init__(
         self,
-        unit: Unit,
+        unit: TrendUnit,
         *,
         sharing: Sharing = Sharing.DYNAMIC,
         by_time: bool = True,

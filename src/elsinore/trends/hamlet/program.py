@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.model.expression import Expression, Operator
-from elsinore.plan import Unit
+from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Aggregation, Field, FieldKind
 from elsinore.plan.sharing import aggregated, obstacle
 from elsinore.plan.template import START, Adjacent, Template, contributes
@@ -169,7 +169,7 @@ _KINDS = {
 class HamletProgram:
     """The arrays of a unit, and the actions of its classes, worked out as the classes occur."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: TrendUnit) -> None:
         templates = unit.templates
         for template in templates:
             reason = obstacle(template)

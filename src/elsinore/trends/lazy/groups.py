@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from elsinore.plan import Unit
+from elsinore.plan import TrendUnit
 from elsinore.plan.merged import Edge, Node
 from elsinore.plan.template import START
 from elsinore.trends.labels import Label, Labels
@@ -34,7 +34,7 @@ class Group:
     heard: tuple[int, ...]  # all nodes that trends of these queries pass through
 
 
-def groups_of(unit: Unit, labels: Labels, lanes: Sequence[int]) -> list[Group]:
+def groups_of(unit: TrendUnit, labels: Labels, lanes: Sequence[int]) -> list[Group]:
     """Return the sharing groups of a unit that have at least two holders.
 
     lanes: [node] -> windows open at once, each a holder of its own. A node is in one group at most.
@@ -125,7 +125,7 @@ def _composes(
     return not any(other.meets(label) for source in read - {node} for _, other in entering[source])
 
 
-def _queries(unit: Unit, entering: Sequence[Sequence[tuple[int, Label]]]) -> list[set[int]]:
+def _queries(unit: TrendUnit, entering: Sequence[Sequence[tuple[int, Label]]]) -> list[set[int]]:
     """Return for each node the queries some of whose trends pass through it."""
     passing: list[set[int]] = [set() for _ in entering]
     for query, ends in enumerate(unit.merged.ends):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from elsinore.plan import Unit
+from elsinore.plan import TrendUnit
 from elsinore.trends.lazy.arrays import (
     BURSTS,
     DECISIONS,
@@ -24,7 +24,7 @@ REPLAYED = 2**12  # decisions made again to tell how long they take
 
 
 def measure(
-    unit: Unit, told: Sequence[Group], groups: Groups, bursts: Bursts
+    unit: TrendUnit, told: Sequence[Group], groups: Groups, bursts: Bursts
 ) -> list[SharingStatistics]:
     """Return the statistics of each group so far.
 

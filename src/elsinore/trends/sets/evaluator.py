@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from elsinore.model.window import Window
 from elsinore.numeric.exact import Number
-from elsinore.plan import Unit
+from elsinore.plan import TrendUnit
 from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.keyed import Ints
 from elsinore.trends.sets.automaton import Automaton
@@ -31,7 +31,7 @@ class SetEvents:
     """Events sorted by key, each key's by time; the same as `KeyedEvents`, values being Python's.
 
     `rows` are the values of each attribute that SUM, AVG or predicates between two events read,
-    None for null and NaN; `ranks` those of MIN's and MAX's (`elsinore.trends.ranks`).
+    None for null and NaN; `ranks` those of MIN's and MAX's (`elsinore.operators.ranks`).
     """
 
     starts: Ints  # [key + 1] -> first row of each key
@@ -64,7 +64,7 @@ class SetsEvaluator:
     `by_time`: events of one time do not precede one another; else each is its own moment.
     """
 
-    def __init__(self, unit: Unit, *, by_time: bool = True) -> None:
+    def __init__(self, unit: TrendUnit, *, by_time: bool = True) -> None:
         self.unit = unit
         self._by_time = by_time
         self._automata = [Automaton(template, unit.classes) for template in unit.guarded]

@@ -1,4 +1,4 @@
-"""From an operator's totals to a query's result table."""
+"""From an operator's totals to a query's result."""
 
 from __future__ import annotations
 
@@ -11,46 +11,29 @@ from numpy.typing import NDArray
 from elsinore.model.expression import Column
 from elsinore.model.query import Query
 from elsinore.model.window import Window
-from elsinore.plan import GuardedTemplate, Template, Unit
-from elsinore.trends import merge, result_columns, totals_fields
+from elsinore.operators import ResultForm
+from elsinore.plan import TrendUnit, Unit
+from elsinore.trends.partials import merge, result_columns, totals_fields
 
 
-def result_tables(
+def result_table(
     unit: Unit,
-    totals: pa.Table,
-    groups: Sequence[pa.Array],
-    types: Mapping[str, pa.DataType],
-) -> dict[str, pa.Table]:
-    """Return the result of each of a unit's queries: group attributes, window, aggregates.
-
-    `totals` are what the unit's operator gave out, in any order and pieces; `groups` the values of
-    the unit's grouping attributes by group code; `types` the types of the attributes. Bounds of
-    windows are in microseconds, null without WITHIN. Rows are in the order of group codes and
-    windows.
-    """
-    merged = merge(totals)  # in the order of queries
-    edges = np.searchsorted(merged.column("query").to_numpy(), np.arange(len(unit.members) + 1))
-    return {
-        template.query.name: _result_table(
-            unit,
-            template,
-            merged.slice(edges[number], edges[number + 1] - edges[number]),
-            groups,
-            types,
-        )
-        for number, template in enumerate(unit.members)
-    }
-
-
-def _result_table(
-    unit: Unit,
-    template: Template | GuardedTemplate,
+    spec: TrendUnit,
+    number: int,
     totals: pa.Table,
     groups: Sequence[pa.Array],
     types: Mapping[str, pa.DataType],
 ) -> pa.Table:
+    """Return a query's result: group attributes, window, aggregates.
+
+    `totals` are what the unit's operators gave out for the query, in any order and pieces; `groups`
+    the values of the unit's grouping attributes by group code; `types` the types of the attributes.
+    Bounds of windows are in microseconds, null without WITHIN. Rows are in the order of group codes
+    and windows.
+    """
+    totals = merge(totals).combine_chunks()
+    template = spec.members[number]
     query = template.query
-    totals = totals.combine_chunks()
     by_name = dict(zip(unit.group_by, groups, strict=True))
     codes = totals.column("group")
     columns = {group_column(query, name): by_name[name].take(codes) for name in query.group_by}
@@ -60,18 +43,24 @@ def _result_table(
     return pa.table(columns)
 
 
-def empty_result(
+def result_form(
     unit: Unit,
+    spec: TrendUnit,
     number: int,
     group_types: Sequence[pa.DataType],
     types: Mapping[str, pa.DataType],
-    *,
-    exact: bool,
-) -> pa.Table:
-    """Return a result without rows, whose columns are those of all results of a query."""
-    totals = totals_fields(unit, exact=exact).empty_table()
+) -> ResultForm:
+    """Return the columns of a query's result, and how its rows are sorted."""
+    query = spec.members[number].query
+    totals = totals_fields(spec, exact=spec.exact).empty_table()
     groups = [pa.nulls(0, kind) for kind in group_types]
-    return _result_table(unit, unit.members[number], totals, groups, types)
+    empty = result_table(unit, spec, number, totals, groups, types)
+    order = [group_column(query, name) for name in query.group_by]
+    return ResultForm(
+        schema=empty.schema,
+        times={"window_start": query.window, "window_end": query.window},
+        order=(*order, "window_start"),
+    )
 
 
 def group_column(query: Query, name: str) -> str:

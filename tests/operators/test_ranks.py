@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import elsinore as el
 from elsinore.errors import InputError
-from elsinore.trends.ranks import from_ranks, to_ranks
+from elsinore.operators.ranks import from_ranks, to_ranks
 
 CENTS = st.integers(-(10**17), 10**17).map(lambda cents: Decimal(cents).scaleb(-2))
 KINDS = {

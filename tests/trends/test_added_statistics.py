@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from elsinore.runtime.statistics import added
-from elsinore.trends import BurstRecord, OperatorStatistics, SharingStatistics
+from elsinore.trends import BurstRecord, SharingStatistics, TrendStatistics
 
 
 def numbered(start: int, *, name: str = "T+", time: int = 0) -> SharingStatistics:
@@ -23,17 +22,17 @@ KEPT = {"name", "queries", "records"}
 
 
 def test_counts_are_added_and_what_one_operator_held_is_not() -> None:
-    one = OperatorStatistics(events=10, matched=8, classes=3, totals=2, state_bytes=100)
-    other = OperatorStatistics(events=1, matched=1, classes=5, totals=1, state_bytes=40)
-    assert added(one, other) == OperatorStatistics(
+    one = TrendStatistics(events=10, matched=8, classes=3, totals=2, state_bytes=100)
+    other = TrendStatistics(events=1, matched=1, classes=5, totals=1, state_bytes=40)
+    assert one.added(other) == TrendStatistics(
         events=11, matched=9, classes=5, totals=3, state_bytes=100
     )
 
 
 def test_one_sharing_set_is_added_up_and_others_stay_apart() -> None:
-    one = OperatorStatistics(sharing=[numbered(1, time=9), numbered(5, name="A+")])
-    other = OperatorStatistics(sharing=[numbered(100, time=3)])
-    both, alone = added(one, other).sharing
+    one = TrendStatistics(sharing=[numbered(1, time=9), numbered(5, name="A+")])
+    other = TrendStatistics(sharing=[numbered(100, time=3)])
+    both, alone = one.added(other).sharing
     assert alone == numbered(5, name="A+")
     for field in fields(SharingStatistics):
         if field.name not in KEPT:
@@ -44,7 +43,7 @@ def test_one_sharing_set_is_added_up_and_others_stay_apart() -> None:
 
 
 def test_adding_changes_neither() -> None:
-    one, other = (OperatorStatistics(sharing=[numbered(n)]) for n in (1, 2))
-    added(one, other)
-    assert one == OperatorStatistics(sharing=[numbered(1)])
-    assert other == OperatorStatistics(sharing=[numbered(2)])
+    one, other = (TrendStatistics(sharing=[numbered(n)]) for n in (1, 2))
+    one.added(other)
+    assert one == TrendStatistics(sharing=[numbered(1)])
+    assert other == TrendStatistics(sharing=[numbered(2)])

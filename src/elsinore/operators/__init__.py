@@ -1,0 +1,23 @@
+"""The seam between engines and drivers: the operators' contract, and the registry of kinds."""
+
+from elsinore.operators.kind import Kind, ResultForm, Sample
+from elsinore.operators.operator import Operator, OperatorOptions
+from elsinore.operators.planning import bind, plan
+from elsinore.operators.registry import kind_for, kind_in, module_for, registered
+from elsinore.operators.statistics import Detail, OperatorStatistics
+
+__all__ = [
+    "Detail",
+    "Kind",
+    "Operator",
+    "OperatorOptions",
+    "OperatorStatistics",
+    "ResultForm",
+    "Sample",
+    "bind",
+    "kind_for",
+    "kind_in",
+    "module_for",
+    "plan",
+    "registered",
+]

@@ -1,0 +1,110 @@
+"""A plan told in words, as data and as a picture: what every kind has, and what its own tells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from elsinore.operators.kind import Kind, Sample
+from elsinore.operators.registry import kind_for
+from elsinore.plan import Plan, Unit
+from elsinore.plan.classes import Bit, Choices, Digit
+from elsinore.plan.explain import TemplateGraph, mermaid, svg
+from elsinore.plan.explain.words import count, listed
+
+
+def explain_json(plan: Plan, sample: Sample | None = None) -> str:
+    """Return the plan as a JSON object: units, their queries and classes, and what kinds tell."""
+    return json.dumps(facts(plan, sample), indent=2) + "\n"
+
+
+def explain_text(plan: Plan, sample: Sample | None = None) -> str:
+    """Return the plan in words, and what a sample of the events showed."""
+    queries = count(len(plan.workload), "query", "queries")
+    passes = count(len(plan.units), "pass", "passes")
+    exact = ", in exact integers" if plan.workload.exact else ""
+    lines = [f"{queries} in {passes} over the events{exact}."]
+    for number, unit in enumerate(plan.units, start=1):
+        key = ", ".join(unit.key) or "nothing: the stream is one"
+        groups = listed(unit.group_by) if unit.group_by else "the whole stream"
+        lines += ["", f"Pass {number}: partitioned by {key}; results by {groups}."]
+        if unit.required:
+            lines.append(f"  Events with a null in [{', '.join(unit.required)}] match nothing.")
+        lines += kind_for(unit).lines(unit, unit_facts(unit))
+    for kind, units, of_kind in _kinds(plan, sample):
+        lines += kind.summary_lines(units, of_kind)
+    return "\n".join(lines) + "\n"
+
+
+def facts(plan: Plan, sample: Sample | None = None) -> dict[str, Any]:
+    """Return what there is to tell of a plan, as plain data."""
+    told: dict[str, Any] = {
+        "exact": plan.workload.exact,
+        "units": [unit_facts(unit) for unit in plan.units],
+    }
+    for kind, units, of_kind in _kinds(plan, sample):
+        told |= kind.summary(units, of_kind)
+    return told
+
+
+def unit_facts(unit: Unit) -> dict[str, Any]:
+    """Return what there is to tell of a unit, as plain data."""
+    common = {
+        "kind": kind_for(unit).name,
+        "partitioned_by": list(unit.key),
+        "grouped_by": list(unit.group_by),
+        "equivalence": list(unit.required),
+        "types": list(unit.types),
+        "classes": unit.classes.size,
+        "digits": {
+            one.type: [_digit(digit) for digit in one.digits]
+            for one in unit.classes.types
+            if one.digits
+        },
+        "queries": [{"name": name} for name in unit.names],
+    }
+    return common | kind_for(unit).facts(unit)
+
+
+def explain_mermaid(plan: Plan) -> str:
+    """Return a Mermaid flowchart with a subgraph for each unit of the plan."""
+    return mermaid(_graphs(plan))
+
+
+def explain_svg(plan: Plan) -> str:
+    """Return an SVG with a row for each unit of the plan."""
+    return svg(_graphs(plan))
+
+
+def _graphs(plan: Plan) -> list[tuple[str, TemplateGraph]]:
+    graphs = ((unit, kind_for(unit).graph(unit)) for unit in plan.units)
+    return [
+        (f"partitioned by {', '.join(unit.key) or 'one stream'}", graph)
+        for unit, graph in graphs
+        if graph is not None
+    ]
+
+
+def _kinds(plan: Plan, sample: Sample | None) -> list[tuple[Kind, Sequence[Unit], Sample | None]]:
+    """Return the kinds of a plan, each with its units and what the sample showed of these."""
+    modules = dict.fromkeys(unit.kind for unit in plan.units)
+    found: list[tuple[Kind, Sequence[Unit], Sample | None]] = []
+    for module in modules:
+        numbers = [n for n, unit in enumerate(plan.units) if unit.kind == module]
+        units = [plan.units[n] for n in numbers]
+        of_kind = None
+        if sample is not None:
+            of_kind = Sample(
+                sample.events, sample.total, tuple(sample.statistics[n] for n in numbers)
+            )
+        found.append((kind_for(units[0]), units, of_kind))
+    return found
+
+
+def _digit(digit: Digit) -> str:
+    if isinstance(digit, Bit):
+        return "one predicate"
+    if isinstance(digit, Choices):
+        return f"{digit.attribute} among {len(digit.values)} values"
+    return f"{digit.attribute} between {len(digit.points)} cuts"

@@ -1,0 +1,156 @@
+"""Kinds of query: all that drivers, results and the command line know of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from elsinore.errors import QueryError
+from elsinore.model.query import Query
+from elsinore.model.schema import Schema
+from elsinore.model.window import Window
+from elsinore.operators.operator import Operator, OperatorOptions
+from elsinore.operators.panes import Panes
+from elsinore.operators.statistics import OperatorStatistics
+from elsinore.plan import PlanOptions, Unit
+from elsinore.plan.bind import query_errors
+from elsinore.plan.explain import TemplateGraph
+from elsinore.plan.explain.words import count, listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultForm:
+    """What a query's result looks like.
+
+    `schema` has the columns that `Kind.finish` gives, those in `times` as int64 in the unit of the
+    operator's times; drivers present them as the input's own kind of time. A column that holds
+    bounds of windows is given with the window, as these may fall between the input's times; one
+    that holds times of events with None. Rows are sorted by the columns in `order`, nulls last;
+    without any they stay as they come.
+    """
+
+    schema: pa.Schema
+    times: Mapping[str, Window | None] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What operators counted, unit by unit, in a run over the first `events` of `total` events."""
+
+    events: int
+    total: int
+    statistics: tuple[OperatorStatistics, ...]
+
+
+class Kind(Protocol):
+    """One kind of query: how it is planned, run and finished. A module has it as `KIND`.
+
+    Its module is imported to plan any workload, and in Spark's workers: it is light, and loads its
+    engine on first use.
+    """
+
+    name: str
+
+    def claims(self, query: Query) -> bool:
+        """Return whether a query is of this kind; of every query one kind says so."""
+
+    def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
+        """Plan queries of this kind, given with their numbers in the workload.
+
+        Raises the errors of all of them at once.
+        """
+
+    def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
+        """Return a new operator for a unit."""
+
+    def load(self, unit: Unit, blob: bytes) -> Operator:
+        """Return the operator that `save` made the bytes of.
+
+        Raises StateError where the bytes are damaged or of another version or workload.
+        """
+
+    def partials(self, unit: Unit) -> Sequence[pa.Schema]:
+        """Return, query by query, the columns of what a unit's operators give out for it.
+
+        `query` and `group` are among them; queries with equal columns may share batches.
+        """
+
+    def result(
+        self,
+        unit: Unit,
+        query: int,
+        groups: Sequence[pa.DataType],
+        types: Mapping[str, pa.DataType],
+    ) -> ResultForm:
+        """Return the form of a query's result.
+
+        `groups` are the types of the unit's `group_by`, `types` those of the attributes it carries.
+        """
+
+    def finish(
+        self,
+        unit: Unit,
+        query: int,
+        partials: pa.Table,
+        groups: Sequence[pa.Array],
+        types: Mapping[str, pa.DataType],
+    ) -> pa.Table:
+        """Return a query's result from its partial outputs, in any order and pieces.
+
+        `groups` holds the values of the unit's `group_by`, each by group code. Where the kind
+        `adds_up`, all partial outputs of a group are there; else they may come piece by piece, and
+        each piece's result is a part of the whole.
+        """
+
+    def adds_up(self, unit: Unit) -> bool:  # noqa: ARG002
+        """Return whether a group's partial outputs, of all its keys, must be finished together."""
+        return True
+
+    def bytes_per_key(self, unit: Unit) -> int:  # noqa: ARG002
+        """Return how much memory an open key takes at least; 0 where it is little."""
+        return 0
+
+    def panes(self, unit: Unit) -> Panes | str:  # noqa: ARG002
+        """Return how a unit's keys are cut by panes, or why they cannot be."""
+        return "its queries cannot be cut"
+
+    def statistics(self) -> OperatorStatistics:
+        """Return what an operator counts that has done nothing."""
+        return OperatorStatistics()
+
+    def check(self, query: Query, schema: Schema) -> Iterator[QueryError]:
+        """Yield what is wrong with a query for events of a schema."""
+        return query_errors(query, schema)
+
+    def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:  # noqa: ARG002
+        """Return what may be a mistake in a unit's queries: their places, and a sentence each."""
+        return ()
+
+    def facts(self, unit: Unit) -> dict[str, Any]:  # noqa: ARG002
+        """Return what `explain` tells of a unit beside what all units have, as plain data."""
+        return {}
+
+    def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
+        """Return what `explain` tells of a unit in words; `facts`: all there are of it."""
+        types = listed(unit.types) if unit.types else "no type"
+        classes = count(facts["classes"], "class", "classes")
+        return [
+            f"  {classes} of events, on {types}.",
+            *(f"  {name}: {self.name}" for name in unit.names),
+        ]
+
+    def summary(self, units: Sequence[Unit], sample: Sample | None) -> dict[str, Any]:  # noqa: ARG002
+        """Return what `explain` tells of all units of the kind together, as plain data."""
+        return {}
+
+    def summary_lines(self, units: Sequence[Unit], sample: Sample | None) -> Sequence[str]:  # noqa: ARG002
+        """Return the same in words."""
+        return ()
+
+    def graph(self, unit: Unit) -> TemplateGraph | None:  # noqa: ARG002
+        """Return the picture of a unit's patterns; None where there is none."""
+        return None

@@ -1,0 +1,78 @@
+"""The contract of operators: ordered Arrow batches in, partial outputs out, state to be saved.
+
+Every engine gives one class of this shape; every driver knows no more of an engine than this and
+its entry in the registry (`elsinore.operators.kind`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from elsinore.operators.statistics import OperatorStatistics
+from elsinore.plan import Sharing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorOptions:
+    """How a driver brings events to an operator, and what the user asked of it.
+
+    `one_slot`: keys come one after another, those of a group together, and never again; memory is
+    then one key's. `ordered`: events of one key and time are in an order of their own; else they
+    are simultaneous. `sharing` says what queries may share; with `record`, statistics keep what was
+    decided, piece by piece.
+    """
+
+    one_slot: bool = False
+    ordered: bool = False
+    sharing: Sharing = Sharing.DYNAMIC
+    record: bool = False
+
+
+class Operator(Protocol):
+    """Answers the queries of one unit over (a part of) a keyed stream.
+
+    A batch has the columns `key` and `group` (int32 codes; a key has one group; below 0: no key),
+    `time` (int64), `class` (int64, see `elsinore.plan.classes`; below 0: of no interest), and the
+    unit's `columns` by their names. Each key's rows are in time order; keys may interleave; batches
+    may be cut anywhere.
+
+    What it gives out are *partial outputs*: batches with the columns that `Kind.partials` declares
+    for their queries, the place of a row's query in the unit (`query`, int32) and its group's code
+    (`group`, int32) among them. Queries whose columns differ are never in one batch. `process` and
+    `close` may give batches out one by one, as they are asked for: the caller takes all of them
+    before it calls again.
+
+    Cutting batches elsewhere, saving and loading anywhere, or interleaving keys differently changes
+    no result. State is bounded by what is open: a key of which nothing is open takes no memory.
+    """
+
+    @property
+    def statistics(self) -> OperatorStatistics:
+        """What the operator has done so far."""
+
+    def process(self, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
+        """Take a batch; give out what is final already.
+
+        Raises InputError where a key's rows are not in time order.
+        """
+
+    def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
+        """Give out what is final where no event before `until` comes any more; None: all."""
+
+    def deadline(self) -> int | None:
+        """Return the next time at which `close` would find something final; None: there is none."""
+
+    def save(self) -> bytes:
+        """Return all that is needed to go on later as if never stopped."""
+
+    @property
+    def open_group(self) -> int:
+        """With `one_slot`, the first group of which something may still be given out.
+
+        -1 where that is the group of the last row, or none came yet.
+        """
+        return -1

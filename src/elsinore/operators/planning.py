@@ -1,0 +1,52 @@
+"""Planning a workload: each query goes to the kind that claims it, and each kind plans its own."""
+
+from __future__ import annotations
+
+from elsinore.errors import InvalidWorkloadError, QueryError, raise_errors
+from elsinore.model.query import Query, Workload
+from elsinore.model.schema import Schema
+from elsinore.operators.registry import kind_in, module_for
+from elsinore.plan import Granularity, Plan, PlanOptions, Unit
+
+
+def plan(workload: Workload, *, granularity: Granularity = Granularity.AUTO) -> Plan:
+    """Plan a workload.
+
+    Raises the errors of all its queries at once: UnsupportedError where a clause has no engine
+    yet, and what the kinds raise.
+
+    >>> from elsinore.language import parse_workload
+    >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 seconds;"
+    >>> [unit.names for unit in plan(parse_workload(text)).units]
+    [('q',)]
+    """
+    options = PlanOptions(granularity=granularity, exact=workload.exact)
+    errors: list[QueryError] = []
+    claimed: dict[str, list[tuple[int, Query]]] = {}
+    for number, query in enumerate(workload):
+        try:
+            claimed.setdefault(module_for(query), []).append((number, query))
+        except QueryError as error:
+            errors.append(error)
+    units: list[Unit] = []
+    for module, queries in claimed.items():
+        try:
+            units += kind_in(module).plan(queries, options)
+        except QueryError as error:
+            errors.append(error)
+        except InvalidWorkloadError as several:
+            errors += several.errors
+    names = [query.name for query in workload]
+    raise_errors(sorted(errors, key=lambda error: names.index(error.query or names[0])))
+    return Plan(workload, tuple(units))
+
+
+def bind(workload: Workload, schema: Schema) -> None:
+    """Check that every attribute a workload reads is there and fits its use.
+
+    Raises all errors found: an unknown attribute (with the nearest name there is), a sum of
+    something that is no number, a comparison of a number with text, a key that is nested.
+    """
+    raise_errors(
+        [error for query in workload for error in kind_in(module_for(query)).check(query, schema)]
+    )

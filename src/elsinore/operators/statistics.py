@@ -1,0 +1,46 @@
+"""What an operator counts of its own work; drivers add up what several counted, and hand it on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+
+class Detail(NamedTuple):
+    """A table of names with a value each, for `--stats`."""
+
+    title: str
+    rows: Sequence[tuple[str, str]]
+
+
+@dataclass(slots=True)
+class OperatorStatistics:
+    """What an operator has done so far. Kinds of query may count more, in a class of their own."""
+
+    events: int = 0  # events it was given
+    matched: int = 0  # events that some query could take
+    classes: int = 0  # classes of events that occurred
+    totals: int = 0  # rows given out
+    state_bytes: int = 0  # memory of its state, at most
+
+    def added(self, other: Self) -> Self:
+        """Return what two operators of one unit did together, such as those of two partitions.
+
+        Counts are added. `state_bytes` is the greater one: what a single operator held at most. So
+        is `classes`, as both may have seen the same.
+
+        >>> OperatorStatistics(events=2, state_bytes=80).added(OperatorStatistics(events=3)).events
+        5
+        """
+        return type(self)(
+            events=self.events + other.events,
+            matched=self.matched + other.matched,
+            classes=max(self.classes, other.classes),
+            totals=self.totals + other.totals,
+            state_bytes=max(self.state_bytes, other.state_bytes),
+        )
+
+    def details(self, seconds: float) -> Sequence[Detail]:  # noqa: ARG002 - for kinds that tell more
+        """Return what there is to tell beside these counts, in a run of so many seconds."""
+        return ()

@@ -1,0 +1,163 @@
+"""Planning trend queries: which of them run together, each by its path, and what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from elsinore.errors import QueryError, raise_errors
+from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
+from elsinore.model.query import Query
+from elsinore.plan.aggregates import FieldKind
+from elsinore.plan.classes import Classes, classes_of
+from elsinore.plan.fingerprint import fingerprint
+from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.merged import MergedTemplate, merge_templates
+from elsinore.plan.modes import PlanOptions
+from elsinore.plan.paths import Path, Routed, route
+from elsinore.plan.template import Template
+from elsinore.plan.unit import Carried, Partition, Travel, Unit, partition_of
+
+
+@dataclass(frozen=True, slots=True)
+class TrendUnit:
+    """What the trend engine reads of a unit: its queries' templates, all on one path."""
+
+    path: Path
+    why: tuple[str, ...]  # for each query, why it goes this way
+    templates: tuple[Template, ...]  # on the coarse and the shared path
+    guarded: tuple[GuardedTemplate, ...]  # on the others
+    classes: Classes
+    merged: MergedTemplate
+    exact: bool = False  # whether it computes with integers of any size
+
+    @property
+    def members(self) -> tuple[Template | GuardedTemplate, ...]:
+        """The templates of the queries, whichever kind the path has."""
+        return self.templates + self.guarded
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether events that no state takes matter all the same: they break CONTIGUOUS runs."""
+        return any(one.query.strategy is Strategy.CONTIGUOUS for one in self.members)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The attributes that predicates between two events read."""
+        read = {name for one in self.guarded for name in one.compared}
+        for one in self.templates:
+            for move in one.transitions:
+                if move.adjacent is not None:
+                    read |= {move.adjacent.current, move.adjacent.previous}
+        return tuple(sorted(read))
+
+    @property
+    def summed(self) -> tuple[str, ...]:
+        """The attributes that SUM and AVG read."""
+        return self._read({FieldKind.SUM, FieldKind.PRESENT})
+
+    @property
+    def ranked(self) -> tuple[str, ...]:
+        """The attributes that MIN and MAX read."""
+        return self._read({FieldKind.LEAST, FieldKind.GREATEST})
+
+    def _read(self, kinds: set[FieldKind]) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        for one in self.members:
+            for entry in one.aggregation.linear + one.aggregation.extremes:
+                if entry.kind in kinds and entry.attribute is not None:
+                    found[entry.attribute] = None
+        return tuple(found)
+
+    @property
+    def columns(self) -> tuple[Carried, ...]:
+        """What travels to the operator."""
+        addend = Travel.RAW if self.exact else Travel.DOUBLE
+        return (
+            *(Carried(f"sum:{name}", name, addend) for name in self.summed),
+            *(Carried(f"rank:{name}", name, Travel.RANK) for name in self.ranked),
+            *(Carried(f"pair:{name}", name, Travel.RAW) for name in self.compared),
+        )
+
+    @property
+    def wanted(self) -> dict[str, tuple[frozenset[Expression], ...]]:
+        """By type, the sets of local predicates of which one must hold for a state to be taken."""
+        found: dict[str, dict[frozenset[Expression], None]] = {}
+        for node in self.merged.nodes:
+            for edge in node.edges:
+                found.setdefault(edge.type, {})[edge.needs] = None
+            for reset in node.resets:
+                found.setdefault(reset.type, {})[reset.needs] = None
+        for one in self.guarded:
+            for template in (one, *one.negatives_at_any_depth):
+                for state in template.states:
+                    found.setdefault(state.type, {})[state.needs] = None
+        return {name: tuple(needs) for name, needs in found.items()}
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest that two units share only if their states mean the same."""
+        return fingerprint((self.members, self.exact))
+
+
+def plan_trends(
+    queries: Sequence[tuple[int, Query]], kind: str, options: PlanOptions
+) -> tuple[Unit, ...]:
+    """Plan trend queries, given with their numbers in the workload; `kind` is their units'.
+
+    Raises the errors of all of them at once: QuerySemanticError where a query cannot be aggregated
+    (`guarded_template`).
+    """
+    errors: list[QueryError] = []
+    routed: dict[int, Routed] = {}
+    for number, query in queries:
+        try:
+            routed[number] = route(query, options.granularity, exact=options.exact)
+        except QueryError as error:
+            errors.append(error)
+    raise_errors(errors)
+    together: dict[tuple[Partition, Path], list[int]] = {}
+    for number, query in queries:
+        together.setdefault((partition_of(query), routed[number].path), []).append(number)
+    return tuple(
+        unit_of(
+            kind, partition, numbers, trend_unit([routed[n] for n in numbers], exact=options.exact)
+        )
+        for (partition, _), numbers in together.items()
+    )
+
+
+def unit_of(kind: str, partition: Partition, numbers: Sequence[int], spec: TrendUnit) -> Unit:
+    """Return the unit of some queries, given by their numbers, that is of a kind."""
+    return Unit(
+        kind=kind,
+        queries=tuple(numbers),
+        names=tuple(one.query.name for one in spec.members),
+        types_of=tuple(tuple(one.predicates) for one in spec.members),
+        partition=partition,
+        classes=spec.classes,
+        columns=spec.columns,
+        wanted=tuple(spec.wanted.items()),
+        keeps_all=spec.keeps_all,
+        spec=spec,
+    )
+
+
+def trend_unit(routed: Sequence[Routed], *, exact: bool = False) -> TrendUnit:
+    """Return what the engine reads of queries that go one way."""
+    local: dict[str, dict[Expression, None]] = {}
+    for one in routed:
+        for type_name, predicates in sorted(one.template.predicates.items()):
+            ordered = sorted(predicates, key=repr)
+            local.setdefault(type_name, {}).update(dict.fromkeys(ordered))
+    templates = tuple(r.template for r in routed if isinstance(r.template, Template))
+    return TrendUnit(
+        path=routed[0].path,
+        why=tuple(one.why for one in routed),
+        templates=templates,
+        guarded=tuple(r.template for r in routed if isinstance(r.template, GuardedTemplate)),
+        classes=classes_of(local.items()),
+        merged=merge_templates(templates),
+        exact=exact,
+    )

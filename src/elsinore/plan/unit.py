@@ -1,0 +1,153 @@
+"""Units: queries that one operator runs over one keyed stream; and the plan they make up.
+
+A unit says everything that a driver needs to bring events to an operator: what they are keyed by,
+how their classes are told, which columns travel with them. What the operator does with them is in
+`spec`, which only the unit's kind of query reads (`elsinore.operators`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from elsinore.model.expression import Expression, attributes
+from elsinore.model.query import Query, Workload
+from elsinore.plan.classes import Classes
+
+
+class Travel(Enum):
+    """How a column comes to the operator."""
+
+    DOUBLE = "double"  # as doubles; NaN, like null, is null
+    RANK = "rank"  # as 64-bit integers in the order of the values (`elsinore.operators.ranks`)
+    RAW = "raw"  # as the input has it; a dictionary is decoded
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A column that travels to the operator beside key, group, time and class.
+
+    `name` is what the operator's batches call it; `source` the attribute, or an expression whose
+    attributes are read of the event itself, whatever their variable.
+    """
+
+    name: str
+    source: str | Expression
+    travel: Travel
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that it is made from."""
+        if isinstance(self.source, str):
+            return (self.source,)
+        return tuple(found.name for found in attributes(self.source) if found.name is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """How a stream is taken apart: the attributes of keys, and those that must have a value.
+
+    Events are keyed by `group_by + equivalence`; results are by `group_by` alone. A null in one of
+    `required` makes an event match nothing.
+    """
+
+    group_by: tuple[str, ...] = ()
+    equivalence: tuple[str, ...] = ()  # those not in group_by already
+    required: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The attributes that events are keyed by."""
+        return self.group_by + self.equivalence
+
+
+def partition_of(query: Query) -> Partition:
+    """Return how a query takes the stream apart; equal for queries that do it alike.
+
+    >>> from elsinore.language import parse_workload
+    >>> text = "QUERY q RETURN a, COUNT(*) PATTERN X WHERE [b, a] GROUP BY a;"
+    >>> partition_of(parse_workload(text).queries[0])
+    Partition(group_by=('a',), equivalence=('b',), required=('a', 'b'))
+    """
+    group_by = tuple(sorted(query.group_by))
+    rest = tuple(sorted(set(query.equivalence) - set(group_by)))
+    return Partition(group_by, rest, tuple(sorted(query.equivalence)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """Queries of one kind that take the stream apart alike: one operator for each part of it.
+
+    An operator calls its queries by their places here. `wanted` gives, by type, sets of local
+    predicates: an event is of interest where all of one set hold. A type that it leaves out is
+    always of interest, and other types never are; `keeps_all`: even events of no interest come to
+    the operator, with a class below 0.
+    """
+
+    kind: str  # the module that has the kind as KIND
+    queries: tuple[int, ...]  # their numbers in the workload
+    names: tuple[str, ...]
+    types_of: tuple[tuple[str, ...], ...]  # [query] -> the event types that it names
+    partition: Partition
+    classes: Classes
+    columns: tuple[Carried, ...] = ()
+    wanted: tuple[tuple[str, tuple[frozenset[Expression], ...]], ...] = ()
+    keeps_all: bool = False
+    spec: object = None
+
+    @property
+    def group_by(self) -> tuple[str, ...]:
+        """The attributes that results are grouped by."""
+        return self.partition.group_by
+
+    @property
+    def equivalence(self) -> tuple[str, ...]:
+        """The attributes that are in keys and not in groups."""
+        return self.partition.equivalence
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The attributes whose null makes an event match nothing."""
+        return self.partition.required
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The attributes that events are keyed by."""
+        return self.partition.key
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The event types that some query of the unit takes."""
+        return tuple(classes.type for classes in self.classes.types)
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The attributes that columns are made from, each once."""
+        return tuple(dict.fromkeys(name for column in self.columns for name in column.attributes))
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """All attributes the unit reads, each once."""
+        read = (*self.key, *self.required, *sorted(self.classes.attributes), *self.carried)
+        return tuple(dict.fromkeys(read))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a workload is run."""
+
+    workload: Workload
+    units: tuple[Unit, ...]
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The event types that the workload names."""
+        return tuple(dict.fromkeys(name for unit in self.units for name in unit.types))
+
+    @property
+    def passes(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the units that take the stream apart alike: one pass over the events."""
+        found: dict[Partition, list[int]] = {}
+        for number, unit in enumerate(self.units):
+            found.setdefault(unit.partition, []).append(number)
+        return tuple(map(tuple, found.values()))

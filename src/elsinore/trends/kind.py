@@ -1,0 +1,186 @@
+"""Trend queries as a kind: what planning, drivers and results know of the engine.
+
+Only planning is loaded with this module; the engine comes with the first operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from elsinore.model.kinds import Kind as QueryKind
+from elsinore.model.query import Query
+from elsinore.operators import Kind, Operator, OperatorOptions, ResultForm, Sample
+from elsinore.operators.panes import Panes
+from elsinore.plan import Partition, Plan, PlanOptions, TrendUnit, Unit, plan_trends
+from elsinore.plan.explain import SharedBursts, SharedSample, TemplateGraph, template_graph
+from elsinore.plan.explain.sharing import sharing_facts, sharing_text
+from elsinore.plan.explain.text import query_warnings, unit_facts, unit_lines
+from elsinore.plan.panes import can_be_cut
+from elsinore.trends.statistics import SharingStatistics, TrendStatistics
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Trends(Kind):
+    """Aggregates over all trends: COUNT(*), SUM(T.x) and their like."""
+
+    name = "trends"
+
+    def claims(self, query: Query) -> bool:
+        """Return whether a query aggregates trends, and asks for no values of single matches."""
+        return query.kind is QueryKind.TRENDS
+
+    def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
+        """Plan trend queries: a unit for each partition and path."""
+        return plan_trends(queries, __name__, options)
+
+    def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
+        """Return a new operator: that of the unit's path."""
+        from elsinore.trends.operators import GivingOut, operator_of  # noqa: PLC0415 - Numba
+
+        return GivingOut(
+            operator_of(
+                spec_of(unit),
+                one_slot=options.one_slot,
+                ordered=options.ordered,
+                sharing=options.sharing,
+                record=options.record,
+            )
+        )
+
+    def load(self, unit: Unit, blob: bytes) -> Operator:
+        """Return the operator that `save` made the bytes of."""
+        from elsinore.trends.operators import GivingOut, load_operator  # noqa: PLC0415 - Numba
+
+        return GivingOut(load_operator(spec_of(unit), blob))
+
+    def partials(self, unit: Unit) -> Sequence[pa.Schema]:
+        """Return the columns of totals, which all queries of a unit share."""
+        from elsinore.trends.partials import totals_fields  # noqa: PLC0415 - Numba
+
+        spec = spec_of(unit)
+        return [totals_fields(spec, exact=spec.exact)] * len(unit.queries)
+
+    def result(
+        self,
+        unit: Unit,
+        query: int,
+        groups: Sequence[pa.DataType],
+        types: Mapping[str, pa.DataType],
+    ) -> ResultForm:
+        """Return the form of a query's result: group attributes, window, aggregates."""
+        from elsinore.trends.results import result_form  # noqa: PLC0415 - Numba
+
+        return result_form(unit, spec_of(unit), query, groups, types)
+
+    def finish(
+        self,
+        unit: Unit,
+        query: int,
+        partials: pa.Table,
+        groups: Sequence[pa.Array],
+        types: Mapping[str, pa.DataType],
+    ) -> pa.Table:
+        """Return a query's result from its totals."""
+        from elsinore.trends.results import result_table  # noqa: PLC0415 - Numba
+
+        return result_table(unit, spec_of(unit), query, partials, groups, types)
+
+    def bytes_per_key(self, unit: Unit) -> int:
+        """Return how much memory each key takes, beside the events that are kept."""
+        from elsinore.trends.operators import bytes_per_key  # noqa: PLC0415 - Numba
+
+        return bytes_per_key(spec_of(unit))
+
+    def panes(self, unit: Unit) -> Panes | str:
+        """Return how a unit's keys are cut by panes, or why they cannot be."""
+        why_not = can_be_cut(spec_of(unit))
+        if why_not is not None:
+            return why_not
+        from elsinore.trends.actions import TrendPanes  # noqa: PLC0415 - Numba
+
+        return TrendPanes(spec_of(unit))
+
+    def statistics(self) -> TrendStatistics:
+        """Return what an operator counts that has done nothing."""
+        return TrendStatistics()
+
+    def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
+        """Return what may be a mistake, such as gaps between windows."""
+        found: list[tuple[int, str]] = []
+        for place, template in enumerate(spec_of(unit).members):
+            texts = [*query_warnings(template.query), *template.warnings]
+            if not template.accepting and template.warnings:
+                texts[-len(template.warnings)] = f"no events can match, for {template.warnings[0]}"
+            elif not template.accepting:
+                texts.append("no events can match: its conditions contradict each other.")
+            found += [(place, text) for text in texts]
+        return found
+
+    def facts(self, unit: Unit) -> dict[str, Any]:
+        """Return what there is to tell of the unit's templates."""
+        return unit_facts(spec_of(unit))
+
+    def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002
+        """Return the same in words."""
+        return unit_lines(dict(facts))
+
+    def summary(self, units: Sequence[Unit], sample: Sample | None) -> dict[str, Any]:
+        """Return what is shared and what not."""
+        return {"sharing": sharing_facts(_specs(units), _shared(sample))}
+
+    def summary_lines(self, units: Sequence[Unit], sample: Sample | None) -> Sequence[str]:
+        """Return the same in words."""
+        return sharing_text(_specs(units), _shared(sample))
+
+    def graph(self, unit: Unit) -> TemplateGraph:
+        """Return the merged template."""
+        return template_graph(spec_of(unit).members)
+
+
+def trend_units(plan: Plan) -> list[tuple[Partition, TrendUnit]]:
+    """Return what the engine reads of a plan's units of trend queries, and their partitions."""
+    return _specs([unit for unit in plan.units if unit.kind == __name__])
+
+
+def _specs(units: Sequence[Unit]) -> list[tuple[Partition, TrendUnit]]:
+    return [(unit.partition, spec_of(unit)) for unit in units]
+
+
+def _shared(sample: Sample | None) -> SharedSample | None:
+    """Return what a sample showed of bursts that several queries could share."""
+    if sample is None:
+        return None
+    sets = (
+        _shared_bursts(shared)
+        for one in sample.statistics
+        if isinstance(one, TrendStatistics)
+        for shared in one.sharing
+        if len(shared.queries) > 1
+    )
+    return SharedSample(sample.events, sample.total, tuple(sets))
+
+
+def _shared_bursts(found: SharingStatistics) -> SharedBursts:
+    shared = [record for record in found.records if record.shared > 1]
+    return SharedBursts(
+        pattern=found.name,
+        queries=found.queries,
+        bursts=len(found.records),
+        shared=len(shared),
+        events=sum(record.events for record in found.records),
+        shared_events=sum(record.events for record in shared),
+        graphlet_snapshots=found.graphlet_snapshots,
+        event_snapshots=found.event_snapshots,
+    )
+
+
+def spec_of(unit: Unit) -> TrendUnit:
+    """Return what the engine reads of a unit."""
+    assert isinstance(unit.spec, TrendUnit)
+    return unit.spec
+
+
+KIND = Trends()
