@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elsinore.errors import StateError
@@ -93,6 +93,7 @@ def steps(draw: st.DrawFn) -> list[tuple[str, int]]:
     return draw(st.lists(st.tuples(kinds, st.integers(0, 9)), max_size=30))
 
 
+@settings(deadline=None, max_examples=50)
 @given(steps())
 def test_whatever_is_done_a_store_holds_what_a_dictionary_would(
     todo: list[tuple[str, int]],

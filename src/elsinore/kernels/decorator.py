@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeGuard, TypeVar, overload
 
 from numba import njit
 from numba.extending import is_jitted
+
+from elsinore.kernels.cache import KernelCache
+from elsinore.kernels.content import PACKAGE
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,14 +50,21 @@ def kernel(
     10
     """
 
-    def compiled(body: Callable[P, R]) -> Callable[P, R]:
-        if os.environ.get(COMPILE_VARIABLE) == "0":
-            return body
-        options: dict[str, Any] = {"inline": "always"} if inline else {}
-        dispatcher: Callable[P, R] = njit(nogil=True, cache=_has_file(body), **options)(body)
-        return dispatcher
+    def declared(body: Callable[P, R]) -> Callable[P, R]:
+        return compiled(body, {"inline": "always"} if inline else {})
 
-    return compiled if function is None else compiled(function)
+    return declared if function is None else declared(function)
+
+
+def compiled(body: Callable[P, R], options: Mapping[str, Any]) -> Callable[P, R]:
+    """Return a function compiled with more of Numba's options than `kernel` gives."""
+    if os.environ.get(COMPILE_VARIABLE) == "0":
+        return body
+    dispatcher: Any = njit(nogil=True, **options)(body)
+    if _is_kept(body):
+        dispatcher._cache = KernelCache(dispatcher)  # as `enable_caching` does with Numba's own
+    python: Callable[P, R] = dispatcher
+    return python
 
 
 def is_kernel(value: object) -> TypeGuard[Callable[..., Any]]:
@@ -66,6 +76,7 @@ def is_kernel(value: object) -> TypeGuard[Callable[..., Any]]:
     return bool(is_jitted(value))
 
 
-def _has_file(body: Callable[..., Any]) -> bool:
-    """Return whether a function was read from a file: what is typed at a prompt is not kept."""
-    return os.path.exists(body.__code__.co_filename)
+def _is_kept(body: Callable[..., Any]) -> bool:
+    """Return whether what is compiled is kept: what stands in a file of this package."""
+    named = not body.__code__.co_filename.startswith("<")
+    return named and body.__module__.partition(".")[0] == PACKAGE

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import CellType, CodeType, FunctionType
+from types import CellType, FunctionType
 from typing import Any, ParamSpec, TypeVar
 
+from elsinore.kernels.content import global_names
 from elsinore.kernels.decorator import is_kernel
 
 P = ParamSpec("P")
@@ -55,14 +56,8 @@ def _as_python(value: Any, copies: dict[int, FunctionType]) -> Any:
         copy.__kwdefaults__ = source.__kwdefaults__
         copy.__module__, copy.__doc__ = source.__module__, source.__doc__
         copies[id(value)] = copy
-        for name in names_read(source.__code__) & source.__globals__.keys():
+        for name in global_names(source.__code__) & source.__globals__.keys():
             names[name] = _as_python(source.__globals__[name], copies)
         for cell, around in zip(cells, source.__closure__ or (), strict=True):
             cell.cell_contents = _as_python(around.cell_contents, copies)
     return copies[id(value)]
-
-
-def names_read(code: CodeType) -> set[str]:
-    """Return the global names (and attributes) that code reads, with the code inside it."""
-    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    return set(code.co_names).union(*(names_read(constant) for constant in inner))

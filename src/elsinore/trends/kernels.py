@@ -21,8 +21,8 @@ Numbers are extended-range (`elsinore.numeric`): plain doubles until one of a ke
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from elsinore.kernels import kernel
 from elsinore.numeric.kernels import THRESHOLD, add, scale
 from elsinore.trends.arrays import (
     BEFORE_ALL,
@@ -61,6 +61,7 @@ from elsinore.trends.lazy.kernels import (
     settle_group,
     wake,
 )
+from elsinore.trends.wide import wide_kernel
 
 __all__ = [
     "BEFORE_ALL",
@@ -89,7 +90,7 @@ __all__ = [
 ]
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@wide_kernel(inline=True)
 def _hash(query: int, group: int, window: int) -> int:
     """Mix three numbers into one (multiplicative hashing with odd constants)."""
     mixed = np.uint64(query) * np.uint64(0x9E3779B97F4A7C15)
@@ -100,7 +101,7 @@ def _hash(query: int, group: int, window: int) -> int:
     return np.int64(mixed >> np.uint64(20))
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@wide_kernel(forced=True)
 def find_total(totals: Totals, query: int, group: int, window: int) -> int:
     """Return the row of (query, group, window), a new empty one where there is none."""
     mask = totals.table.shape[0] - 1
@@ -127,7 +128,7 @@ def find_total(totals: Totals, query: int, group: int, window: int) -> int:
         place = (place + 1) & mask
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def rebuild_table(totals: Totals) -> None:
     """Enter all rows in use into an empty table."""
     totals.table[:] = -1
@@ -139,7 +140,7 @@ def rebuild_table(totals: Totals) -> None:
         totals.table[place] = row
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@wide_kernel(forced=True)
 def _close_window(
     program: Program, state: State, totals: Totals, slot: int, kind: int, window: int, group: int
 ) -> None:
@@ -180,7 +181,7 @@ def _close_window(
         state.extremes[slot, cell] = FOREVER
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@wide_kernel(forced=True)
 def advance(program: Program, state: State, totals: Totals, slot: int, time: int) -> None:
     """Close a key's windows that end at or before `time`; open those that hold `time`."""
     group = state.group[slot]
@@ -217,7 +218,7 @@ def advance(program: Program, state: State, totals: Totals, slot: int, time: int
         end_exponents(state, slot)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def close_all(program: Program, state: State, totals: Totals, slot: int) -> None:
     """Close all of a key's windows and leave the slot empty."""
     group = state.group[slot]
@@ -227,7 +228,7 @@ def close_all(program: Program, state: State, totals: Totals, slot: int) -> None
     clear(state, slot)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def clear(state: State, slot: int) -> None:
     """Make an emptied slot ready for the next key."""
     state.stamp[slot] = NEVER
@@ -240,7 +241,7 @@ def clear(state: State, slot: int) -> None:
     end_exponents(state, slot)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def close_until(
     program: Program, state: State, totals: Totals, begin: int, time: int, most: int
 ) -> int:
@@ -262,7 +263,7 @@ def close_until(
     return state.key.shape[0]
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@wide_kernel(inline=True)
 def _act(
     words: Words, begin: int, end: int, cells: Doubles, opened: Doubles, parts: Doubles
 ) -> bool:
@@ -308,7 +309,7 @@ def _act(
     return passed
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@wide_kernel(inline=True)
 def _act_wide(
     words: Words,
     begin: int,
@@ -373,7 +374,7 @@ def _act_wide(
     return passed
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@wide_kernel(inline=True)
 def _keep_before(program: Program, state: State, slot: int, node: int, moment: int) -> None:
     """Keep what a node is before the present moment, at its first change in it."""
     if state.stamp[slot, node] == moment:
@@ -396,7 +397,7 @@ def _keep_before(program: Program, state: State, slot: int, node: int, moment: i
             state.extremes_added[slot, cell] = FOREVER
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _empty(
     program: Program, state: State, slot: int, node: int, moment: int, remember: bool
 ) -> None:
@@ -412,7 +413,7 @@ def _empty(
         state.extremes[slot, cell] = state.extremes_added[slot, cell] if remember else FOREVER
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@wide_kernel(inline=True)
 def _update(
     program: Program,
     state: State,
@@ -470,7 +471,7 @@ def _update(
     return passed
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@wide_kernel(inline=True)
 def _sum_big(
     program: Program, state: State, slot: int, number: int, lane: int, moment: int, remember: bool
 ) -> tuple[float, int]:
@@ -487,7 +488,7 @@ def _sum_big(
     return total, total_power
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@wide_kernel(inline=True)
 def _add_to(
     cells: Doubles, powers: Codes, slot: int, cell: int, added: float, added_power: int
 ) -> None:
@@ -497,7 +498,7 @@ def _add_to(
     powers[slot, cell] = power
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _update_big(
     program: Program,
     state: State,
@@ -542,7 +543,7 @@ def _update_big(
             _add_to(state.cells_added, state.powers_added, slot, cell, trends, trends_power)
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@wide_kernel(inline=True)
 def _update_extremes(
     program: Program,
     state: State,
@@ -591,7 +592,7 @@ def _update_extremes(
                     state.extremes_added[slot, place] = min(state.extremes_added[slot, place], best)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def unknown_codes(codes: Ints, begin: int, known: Codes) -> Ints:
     """Return the codes from event `begin` on whose classes are unknown, each once."""
     found = np.empty(known.shape[0], dtype=np.int64)
@@ -607,7 +608,7 @@ def unknown_codes(codes: Ints, begin: int, known: Codes) -> Ints:
     return found[:count].copy()
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@wide_kernel(inline=True)
 def _apply(
     program: Program,
     state: State,
@@ -657,7 +658,7 @@ def _apply(
     return passed
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@wide_kernel(inline=True)
 def _run(
     sharing: bool,
     program: Program,
@@ -938,7 +939,7 @@ def _run(
     return DONE, times.shape[0]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def run(
     program: Program,
     groups: Groups,
@@ -995,7 +996,7 @@ def run(
     )
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def run_shared(
     program: Program,
     groups: Groups,

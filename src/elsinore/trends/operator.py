@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends import kernels
+from elsinore.trends.arrays import Codes, Ints
 from elsinore.trends.columns import matrix
 from elsinore.trends.exponents.kernels import normalise_cells
 from elsinore.trends.kernels import FOREVER, UNKNOWN, Program, State, Totals
@@ -182,7 +183,7 @@ class TrendOperator:
         return hold(held, slots, events, rows) if len(slots) else events
 
     def _look(
-        self, events: Events, seen: tuple[NDArray[Any], ...]
+        self, events: Events, seen: tuple[Codes, Ints, Codes, Ints]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Look for simultaneous events; return the slots touched, and each one's last event."""
         held = self._held
@@ -275,7 +276,7 @@ class TrendOperator:
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
-        time = FOREVER if until is None else np.int64(until)
+        time = int(FOREVER) if until is None else until
         self._release(np.flatnonzero((self._held.key >= 0) & (self._held.time < time)))
         self.statistics.matched = int(self._counters[0])
         if self._shared.groups:

@@ -15,9 +15,9 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
+from elsinore.kernels import kernel
 from elsinore.numeric import add, log2, ratio, to_double
 from elsinore.numeric.exact import Number, decode, digits, encode
 from elsinore.operators.ranks import from_ranks
@@ -90,7 +90,7 @@ def merge(table: pa.Table) -> pa.Table:
     return pa.table([pa.array(columns[name]) for name in table.column_names], schema=table.schema)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_runs(cells: Doubles, powers: Codes, starts: Ints) -> tuple[Doubles, Codes]:
     """Return the sums of cells[starts[r] : starts[r + 1]] for each run r."""
     sums = np.zeros(len(starts) - 1)

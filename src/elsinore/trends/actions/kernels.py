@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from elsinore.kernels import kernel
 from elsinore.numeric.kernels import add, normalise, scale
 from elsinore.trends.kernels import FOREVER, NOTHING, VALUE
 
@@ -60,7 +60,7 @@ class Sources(NamedTuple):
     extreme_place: Codes  # [extreme, node] -> the same extreme in that node, or -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def act(
     steps: Steps,
     begin: int,
@@ -172,13 +172,13 @@ def act(
         first = event + 1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline=True)
 def _times(mantissa: float, exponent: int, other: float, power: int) -> tuple[float, int]:
     """Return the product of two normal numbers, normal."""
     return normalise(mantissa * other, exponent + power)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def apply(
     sources: Sources,
     cells: Doubles,
@@ -230,7 +230,7 @@ def apply(
         extremes[extreme] = best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fold(
     sources: Sources,
     first: Ints,
@@ -256,7 +256,7 @@ def fold(
             )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_up(states: Doubles, powers: Codes, places: Ints) -> tuple[Doubles, Codes]:
     """Return for each row of `states` the sum of the cells in `places`."""
     sums = np.zeros(states.shape[0])

@@ -6,13 +6,12 @@ before anything else looks at them, as only normal numbers can be added up.
 
 from __future__ import annotations
 
-from numba import njit
-
 from elsinore.numeric.kernels import normalise
 from elsinore.trends.arrays import State
+from elsinore.trends.wide import wide_kernel
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def begin_exponents(state: State, slot: int) -> bool:
     """Give the numbers of a slot exponents; return whether there is room for them yet.
 
@@ -28,7 +27,7 @@ def begin_exponents(state: State, slot: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def normalise_cells(state: State) -> None:
     """Make normal all numbers of slots that were given exponents before there was room."""
     for slot in range(state.big.shape[0]):
@@ -36,7 +35,7 @@ def normalise_cells(state: State) -> None:
             begin_exponents(state, slot)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def end_exponents(state: State, slot: int) -> None:
     """Let the numbers of an emptied slot be plain doubles again."""
     if state.big[slot] == 0:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from elsinore.kernels import kernel
 from elsinore.trends.graph.guards.kernels import stored_entries
 from elsinore.trends.graph.interpret.kernels import Conditions
 from elsinore.trends.graph.layout import (
@@ -61,7 +61,7 @@ class Windows(NamedTuple):
     longest: int  # rows
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def windows(keys: Keys, wanted: Wanted) -> Windows:
     """Return the windows that end after `done` and at or before `until`, key after key."""
     found = np.empty((16, 4), dtype=np.int64)
@@ -116,7 +116,7 @@ def windows(keys: Keys, wanted: Wanted) -> Windows:
     return Windows(columns[0], columns[1], columns[2], columns[3], longest)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def evaluate_runs(
     program: Program,
     conditions: Conditions,
@@ -145,7 +145,7 @@ def evaluate_runs(
     return size + _bytes(graph.sums) + graph.counts.nbytes + begins.nbytes + latest.nbytes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def evaluate_masks(
     program: Program,
     conditions: Conditions,
@@ -175,12 +175,12 @@ def evaluate_masks(
     return size + sets.after.nbytes + _bytes(sets.sums) + begins.nbytes + latest.nbytes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bytes(sums: Sums) -> int:
     return sums.cells.nbytes + sums.powers.nbytes + sums.extremes.nbytes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _copy(totals: Sums, row: int, sums: Sums) -> None:
     for f in range(sums.cells.shape[1]):
         totals.cells[row, f] = sums.cells[TOTAL, f]
@@ -189,13 +189,13 @@ def _copy(totals: Sums, row: int, sums: Sums) -> None:
         totals.extremes[row, x] = sums.extremes[TOTAL, x]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first(wanted: Wanted, time: int) -> int:
     """Return the index of the first window that ends after `time`."""
     return (time - wanted.origin - wanted.within) // wanted.step + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _moments(keys: Keys, low: int, high: int, begins: Ints) -> int:
     """Note where each moment of the rows begins; return how many there are."""
     count = 0
@@ -207,7 +207,7 @@ def _moments(keys: Keys, low: int, high: int, begins: Ints) -> int:
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _may_begin(program: Program, stream: Stream, low: int, high: int) -> bool:
     """Return whether some event may begin a trend."""
     automata = len(program.automata) - 1
@@ -221,7 +221,7 @@ def _may_begin(program: Program, stream: Stream, low: int, high: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _with_room(program: Program, stream: Stream, stretch: Stretch, graph: Graph) -> Graph:
     """Lay out a window's events in a graph; return it, or a larger one."""
     automata = len(program.automata) - 1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from elsinore.kernels import kernel
 from elsinore.trends.hamlet.bursts.kernels import (
     alone,
     collapse,
@@ -62,13 +62,14 @@ from elsinore.trends.hamlet.optimizer.kernels import (
 from elsinore.trends.hamlet.states.kernels import apply, gather, touch
 from elsinore.trends.hamlet.storage.kernels import widened
 from elsinore.trends.hamlet.windows.kernels import advance, with_room
+from elsinore.trends.wide import wide_kernel
 
 EDGE, BROKEN, INSIDE = 0, 1, 2  # why bursts are complete: see `run`
 MOST_SNAPSHOTS = 512  # of one plain graphlet; a longer burst is cut, which costs one snapshot
 MOST_CELLS = 2**27  # of an index before its snapshots are given up for columns of the holders
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _feed(program: Program, work: Work, number: int) -> None:
     """Mark the fine nodes that read a set's members as changed."""
     for m in range(program.sets[number].members, program.sets[number + 1].members):
@@ -77,7 +78,7 @@ def _feed(program: Program, work: Work, number: int) -> None:
             work.flags[program.lists[n]].dirty = 1
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _update_inputs(program: Program, work: Work, graphs: Graphs, number: int) -> None:
     """Work out what comes into a set's members, where it has changed."""
     for m in range(program.sets[number].members, program.sets[number + 1].members):
@@ -86,7 +87,7 @@ def _update_inputs(program: Program, work: Work, graphs: Graphs, number: int) ->
             work.flags[program.members[m].member].dirty = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _room(
     program: Program,
     actions: Actions,
@@ -133,7 +134,7 @@ def _room(
     return widened(program, graphs, number, info[COLUMNS] + 1 + snapshots, moment)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def longest_moment(events: Events, by_time: bool, low: int, high: int) -> int:
     """Return how many events of a burst are of one time, at most."""
     if not by_time:
@@ -146,7 +147,7 @@ def longest_moment(events: Events, by_time: bool, low: int, high: int) -> int:
     return longest
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _piece(
     actions: Actions, events: Events, by_time: bool, low: int, high: int, shared: Words
 ) -> tuple[int, int]:
@@ -170,7 +171,7 @@ def _piece(
     return end, within
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _process(
     program: Program,
     actions: Actions,
@@ -264,7 +265,7 @@ def _process(
     return graphs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _with_records(out: Out, more: int) -> Out:
     """Return the results with room for more records of bursts."""
     at = out.record.shape[0]
@@ -277,7 +278,7 @@ def _with_records(out: Out, more: int) -> Out:
     return Out(out.used, out.place, out.cells, out.powers, out.extremes, record, benefits)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _record(
     out: Out, number: int, time: int, length: int, queries: int, sharing: int, benefit: float
 ) -> None:
@@ -292,7 +293,7 @@ def _record(
     out.benefit[at] = benefit
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_entries(actions: Actions, classes: Codes, sets: int) -> Ints:
     """Return where the list of each set's rows begins."""
     sizes = np.zeros(sets + 1, dtype=np.int64)
@@ -304,7 +305,7 @@ def count_entries(actions: Actions, classes: Codes, sets: int) -> Ints:
     return np.cumsum(sizes)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def list_entries(actions: Actions, classes: Codes, lists: Ints, listed: Records) -> None:
     """Write the rows that enter each set, in order, with their entries."""
     place = lists.copy()
@@ -318,7 +319,7 @@ def list_entries(actions: Actions, classes: Codes, lists: Ints, listed: Records)
                 place[actions.entries[e].entered] += 1
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _completed(
     program: Program,
     actions: Actions,
@@ -358,7 +359,7 @@ def _completed(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run(
     program: Program,
     actions: Actions,

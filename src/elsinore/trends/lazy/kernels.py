@@ -20,8 +20,6 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
 from elsinore.numeric.kernels import LIMB_BITS, THRESHOLD, add, normalise, scale
 from elsinore.trends.arrays import FOREVER, Codes, Doubles, Flags, Ints, Program, State
 from elsinore.trends.exponents.kernels import begin_exponents
@@ -46,6 +44,7 @@ from elsinore.trends.lazy.arrays import (
     Clocks,
     Groups,
 )
+from elsinore.trends.wide import wide_kernel
 
 MEMORY = 16.0  # bursts that an average looks back on
 FIRST_LENGTH = 4.0  # what a burst's length is taken for before the first has ended
@@ -53,7 +52,7 @@ DULL = 3  # after so many bursts not worth sharing nothing is decided
 NAP = 256  # for so many of the key's events
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def benefit(
     length: float, touched: float, eager: float, lazy: float, settling: float, boundary: float
 ) -> float:
@@ -71,7 +70,7 @@ def benefit(
     return length * (eager - lazy) - touched * settling - boundary
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def decide(
     averages: Doubles,
     eager: Doubles,
@@ -91,7 +90,7 @@ def decide(
     return benefit(length, touched, eager[group], lazy[group], settling[group], boundary)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def decide_often(bursts: Bursts, groups: Groups, times: int) -> float:
     """Decide so many times for nothing, to measure how long it takes."""
     total = 0.0
@@ -102,13 +101,13 @@ def decide_often(bursts: Bursts, groups: Groups, times: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _averaged(before: float, now: float) -> float:
     """Return a running average with one more value."""
     return now if before < 0.0 else before + (now - before) / MEMORY
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _shifted(mantissa: float, exponent: int, events: float) -> tuple[float, int]:
     """Return a number times 2**events, normal."""
     if mantissa == 0.0:
@@ -117,7 +116,7 @@ def _shifted(mantissa: float, exponent: int, events: float) -> tuple[float, int]
     return normalise(math.ldexp(mantissa, int(events) - limbs * LIMB_BITS), exponent + limbs)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _gone(now: float, then: float, now_error: float, then_error: float) -> float:
     """Return now - then of sums kept with their rounding errors: what came before cancels out."""
     gone = now - then
@@ -125,7 +124,7 @@ def _gone(now: float, then: float, now_error: float, then_error: float) -> float
     return gone + ((now - (gone - back)) - (then + back) + (now_error - then_error))
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _settle_extremes(
     words: Ints,
     at: int,
@@ -167,7 +166,7 @@ def _settle_extremes(
         at += 1 + twins
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _settle_big(
     words: Ints,
     at: int,
@@ -221,7 +220,7 @@ def _settle_big(
         _add_beside(words, beside, count, lane, value, power, cells, powers)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _add_beside(
     words: Ints,
     place: int,
@@ -241,7 +240,7 @@ def _add_beside(
     return end
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@wide_kernel(forced=True)
 def _settle_plain(
     words: Ints,
     at: int,
@@ -315,7 +314,7 @@ def _settle_plain(
     return passed
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@wide_kernel(forced=True)
 def _settle(
     words: Ints,
     first_word: Ints,
@@ -376,7 +375,7 @@ def _settle(
     return -behind if passed else behind
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@wide_kernel(forced=True)
 def settle(
     groups: Groups,
     clocks: Clocks,
@@ -413,7 +412,7 @@ def settle(
     )
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def settle_group(
     groups: Groups,
     clocks: Clocks,
@@ -443,7 +442,7 @@ def settle_group(
     return behind < 0
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def settle_all(
     groups: Groups, clocks: Clocks, bursts: Bursts, state: State, rows: Doubles, slot: int
 ) -> bool:
@@ -454,7 +453,7 @@ def settle_all(
     return passed
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def settle_edge(
     groups: Groups,
     clocks: Clocks,
@@ -494,7 +493,7 @@ def settle_edge(
     return passed
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def end_burst(clocks: Clocks, bursts: Bursts, slot: int, group: int) -> None:
     """Take note of a burst that has ended, if there was one."""
     events = clocks.burst[slot, group]
@@ -516,14 +515,14 @@ def end_burst(clocks: Clocks, bursts: Bursts, slot: int, group: int) -> None:
         bursts.benefit[record] = clocks.benefit[slot, group]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def end_bursts(clocks: Clocks, bursts: Bursts, slot: int) -> None:
     """Take note of a key's bursts, all of which end."""
     for group in range(clocks.burst.shape[1]):
         end_burst(clocks, bursts, slot, group)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def is_news(
     breaks: Ints, runs: Ints, ticks: Ints, tick_group: Ints, burst: Ints, slot: int, kind: int
 ) -> bool:
@@ -536,7 +535,7 @@ def is_news(
     return False
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@wide_kernel(forced=True)
 def arrive(
     groups: Groups,
     clocks: Clocks,
@@ -618,7 +617,7 @@ def arrive(
     return passed
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def wake(clocks: Clocks, slot: int) -> None:
     """Begin to look at a key's bursts again; of those in progress the beginning was not seen."""
     clocks.burst[slot] = -1
@@ -626,7 +625,7 @@ def wake(clocks: Clocks, slot: int) -> None:
     clocks.last[slot] = -1
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def is_wild(
     addends: Ints, addend: Ints, group: int, event: int, values: Doubles, present: Flags
 ) -> bool:
@@ -638,7 +637,7 @@ def is_wild(
     return False
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def is_full(
     first: Ints,
     clock: Doubles,
@@ -661,7 +660,7 @@ def is_full(
     return False
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def move(
     first: Ints,
     clock: Doubles,
@@ -713,7 +712,7 @@ def move(
             sizes[slot, stack] = size + 1
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def settle_until(
     groups: Groups,
     clocks: Clocks,
@@ -747,7 +746,7 @@ def settle_until(
     return passed
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def clear_clocks(clocks: Clocks, slot: int) -> None:
     """Make an emptied slot's clocks ready for the next key; what is shared stays."""
     clocks.clock[slot] = 0.0

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from elsinore.trends.arrays import COMPILE, DONE, NEVER, UNKNOWN, Codes, Doubles, Ints, State
 from elsinore.trends.exponents.kernels import begin_exponents
 from elsinore.trends.lazy.arrays import Bursts, Clocks, Groups
 from elsinore.trends.lazy.kernels import end_bursts, settle_all
+from elsinore.trends.wide import wide_kernel
 
 TIE = 5  # how a look ends beside DONE and COMPILE: an event is not later than its key's last one
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def is_spaced(
     times: Ints, keys: Codes, slot_key: Codes, slot_time: Ints, held_key: Codes, held_time: Ints
 ) -> bool:
@@ -29,7 +28,7 @@ def is_spaced(
     return not close
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def last_acting(codes: Ints, known: Codes) -> int:
     """Return the last event that may act on something, -1 where there is none."""
     event = codes.shape[0] - 1
@@ -38,7 +37,7 @@ def last_acting(codes: Ints, known: Codes) -> int:
     return event
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def look(
     begin: int,
     count: int,
@@ -88,7 +87,7 @@ def look(
     return DONE, times.shape[0], count
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@wide_kernel(inline=True)
 def _least_time(
     slot: int, key: int, slot_key: Codes, slot_time: Ints, held_key: Codes, held_time: Ints
 ) -> int:
@@ -98,7 +97,7 @@ def _least_time(
     return slot_time[slot] if slot_key[slot] == key else NEVER
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def settle_keys(
     groups: Groups, clocks: Clocks, bursts: Bursts, state: State, rows: Doubles
 ) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from elsinore.kernels import kernel
 from elsinore.trends.graph.interpret.kernels import Conditions, choose
 from elsinore.trends.graph.layout import NO_GUARD, STORED, Program, Stream, Stretch
 from elsinore.trends.keyed import Flags, Ints
@@ -12,7 +12,7 @@ from elsinore.trends.keyed import Flags, Ints
 NEVER_FREE = np.int64(2**62)  # after any moment
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def threshold(program: Program, stretch: Stretch, guard: int, moment: int) -> int:
     """Return the first moment after which nothing forbidden lies before `moment`; -1: none lies.
 
@@ -35,7 +35,7 @@ def threshold(program: Program, stretch: Stretch, guard: int, moment: int) -> in
     return least
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def stored_entries(
     program: Program, stream: Stream, stretch: Stretch, automaton: int, lists: Ints
 ) -> int:
@@ -60,7 +60,7 @@ def stored_entries(
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def all_hold(
     conditions: Conditions,
     lists: Ints,

@@ -12,8 +12,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from elsinore.kernels import kernel
 from elsinore.trends.keyed import Doubles, Flags, Ints
 
 # what an instruction does; its operands are explained where they are read below
@@ -60,7 +60,7 @@ class Conditions(NamedTuple):
     chosen: Flags  # [event]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def choose(
     conditions: Conditions, condition: int, events: Ints, first: int, count: int, row: int
 ) -> None:
@@ -77,7 +77,7 @@ def choose(
         _interpret(conditions, condition, events, first, count, row)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _compare(
     values: Ints | Doubles,
     conditions: Conditions,
@@ -101,7 +101,7 @@ def _compare(
             chosen[event] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _interpret(
     conditions: Conditions, condition: int, events: Ints, first: int, count: int, row: int
 ) -> None:
@@ -178,7 +178,7 @@ def _interpret(
             conditions.chosen[event] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _computed(operation: int, one: float, other: float) -> float:
     """Return a sum, product or the like; NaN where it has no value."""
     if operation == PLUS:

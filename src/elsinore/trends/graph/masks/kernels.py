@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from elsinore.kernels import kernel
 from elsinore.trends.graph.guards.kernels import all_hold, threshold
 from elsinore.trends.graph.interpret.kernels import CHUNK, Conditions
 from elsinore.trends.graph.layout import (
@@ -80,7 +80,7 @@ class Sets(NamedTuple):
     counts: Ints
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_sets(program: Program, room: int) -> Sets:
     """Return room for so many masks, entries and events."""
     fields, extremes = program.linear.shape[1], program.extreme.shape[1]
@@ -98,7 +98,7 @@ def new_sets(program: Program, room: int) -> Sets:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_full(sets: Sets) -> bool:
     return (
         sets.counts[MASKS] + 2 >= len(sets.masks)
@@ -107,7 +107,7 @@ def _is_full(sets: Sets) -> bool:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _free_place(sets: Sets, mask: int) -> int:
     """Return where a mask stands in the table, or would."""
     size = len(sets.table) - 1
@@ -118,7 +118,7 @@ def _free_place(sets: Sets, mask: int) -> int:
     return place
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _entry(sets: Sets, mask: int) -> int:
     """Return the entry of a mask at the present event, a new one of nothing if need be."""
     place = _free_place(sets, mask)
@@ -140,7 +140,7 @@ def _entry(sets: Sets, mask: int) -> int:
     return sets.masks[number, SLOT]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _after(sets: Sets, mask: int) -> int:
     """Return what a mask becomes, given what each of its states does."""
     found = np.int64(0)
@@ -153,7 +153,7 @@ def _after(sets: Sets, mask: int) -> int:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_sequences(
     program: Program, conditions: Conditions, stream: Stream, stretch: Stretch, sets: Sets
 ) -> bool:
@@ -225,7 +225,7 @@ def count_sequences(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _extend_pools(program: Program, sets: Sets, kind: int, asking: int) -> bool:
     """Extend the sequences whose moves ask for nothing; return whether there was room."""
     for state in range(program.steps.shape[1] - 1):
@@ -244,7 +244,7 @@ def _extend_pools(program: Program, sets: Sets, kind: int, asking: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _extend_events(
     program: Program,
     conditions: Conditions,
@@ -307,7 +307,7 @@ def _extend_events(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _end(
     program: Program,
     stream: Stream,
@@ -351,7 +351,7 @@ def _end(
     sets.events[event, EXTENDED] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bury(sets: Sets, earlier: int) -> None:
     """Take from earlier events the runs that this moment went on with, and what has none left."""
     left = 0
@@ -370,7 +370,7 @@ def _bury(sets: Sets, earlier: int) -> None:
     sets.counts[EVENTS] = left
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_up(program: Program, sets: Sets) -> None:
     if program.shape[SIDES] == 1:
         put(sets.sums, TOTAL, 1)

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from elsinore.kernels import kernel
 from elsinore.trends.graph.guards.kernels import all_hold, stored_entries, threshold
 from elsinore.trends.graph.interpret.kernels import CHUNK, Conditions
 from elsinore.trends.graph.layout import (
@@ -50,7 +50,7 @@ class Beginnings(NamedTuple):
     events: Ints  # [entry, column]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(program: Program, conditions: Conditions, stream: Stream, stretch: Stretch) -> None:
     """Fill `stretch.latest` for all automata but the last."""
     states = program.automata[-1]
@@ -64,7 +64,7 @@ def search(program: Program, conditions: Conditions, stream: Stream, stretch: St
         _search_one(program, conditions, stream, stretch, automaton, found)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _search_one(
     program: Program,
     conditions: Conditions,
@@ -109,7 +109,7 @@ def _search_one(
             found.lists[state, SIZE] = found.lists[state, GROWN]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _extended(
     program: Program,
     conditions: Conditions,

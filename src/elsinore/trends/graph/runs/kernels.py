@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from elsinore.kernels import kernel
 from elsinore.numeric.kernels import add
 from elsinore.trends.graph.guards.kernels import all_hold, threshold
 from elsinore.trends.graph.interpret.kernels import CHUNK, Conditions
@@ -97,7 +97,7 @@ class Graph(NamedTuple):
     counts: Ints
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_graph(program: Program, entries: int, suffixes: int, seeds: int) -> Graph:
     """Return an empty graph for so many of each."""
     states = program.automata[-1]
@@ -119,7 +119,7 @@ def new_graph(program: Program, entries: int, suffixes: int, seeds: int) -> Grap
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_trends(
     program: Program, conditions: Conditions, stream: Stream, stretch: Stretch, graph: Graph
 ) -> None:
@@ -141,7 +141,7 @@ def count_trends(
         _sweep(program, conditions, stream, stretch, graph, moment + 1, seed - 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _reset(program: Program, graph: Graph) -> None:
     for state in range(program.automata[-2], program.automata[-1]):
         graph.lists[state, BEGIN] = 0
@@ -155,7 +155,7 @@ def _reset(program: Program, graph: Graph) -> None:
         clear(graph.sums, graph.counts[AT_SLIDES] + slide)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sweep(
     program: Program,
     conditions: Conditions,
@@ -224,7 +224,7 @@ def _sweep(
                 return
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _extend(
     program: Program,
     conditions: Conditions,
@@ -257,7 +257,7 @@ def _extend(
     add_to(graph.sums, NOW, graph.counts[AT_SLIDES] + slide)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _scan(
     program: Program, conditions: Conditions, graph: Graph, move: int, low: int, row: int
 ) -> None:
@@ -292,7 +292,7 @@ def _scan(
                 sums.extremes[NOW, x] = least
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rebuild(graph: Graph, slide: int, base: int, size: int) -> None:
     """Sum up the entries from each one that counts to the last, so that the first may go.
 
@@ -308,7 +308,7 @@ def _rebuild(graph: Graph, slide: int, base: int, size: int) -> None:
     clear(graph.sums, graph.counts[AT_SLIDES] + slide)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _keep(program: Program, graph: Graph, state: int, row: int, moment: int) -> None:
     """Let later moments find what an event amounts to."""
     if program.state[state, POOLED]:
@@ -322,7 +322,7 @@ def _keep(program: Program, graph: Graph, state: int, row: int, moment: int) -> 
         graph.lists[state, GROWN] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _commit(program: Program, graph: Graph) -> None:
     """End a moment: its events become earlier ones."""
     strategy = program.shape[STRATEGY]
@@ -357,7 +357,7 @@ def _commit(program: Program, graph: Graph) -> None:
     graph.counts[ALIVE] = alive
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bury(graph: Graph, base: int, count: int) -> int:
     """Remove the dead entries of a state; return how many are left."""
     entries = graph.counts[AT_ENTRIES]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from elsinore.kernels import kernel
 from elsinore.numeric.kernels import add, normalise, scale
 from elsinore.trends.graph.layout import NOTHING, ONE, Program, Stream
 from elsinore.trends.kernels import FOREVER
@@ -24,7 +24,7 @@ class Sums(NamedTuple):
     extremes: Ints
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def empty_sums(count: int, fields: int, extremes: int) -> Sums:
     """Return room for sums, all of nothing."""
     return Sums(
@@ -34,7 +34,7 @@ def empty_sums(count: int, fields: int, extremes: int) -> Sums:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def clear(sums: Sums, at: int) -> None:
     """Make a sum one over nothing."""
     for f in range(sums.cells.shape[1]):
@@ -44,7 +44,7 @@ def clear(sums: Sums, at: int) -> None:
         sums.extremes[at, x] = FOREVER
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_to(sums: Sums, at: int, other: int) -> None:
     """Add a sum to another."""
     for f in range(sums.cells.shape[1]):
@@ -57,7 +57,7 @@ def add_to(sums: Sums, at: int, other: int) -> None:
         sums.extremes[at, x] = min(sums.extremes[at, x], sums.extremes[other, x])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def put(sums: Sums, at: int, other: int) -> None:
     """Make a sum equal to another."""
     for f in range(sums.cells.shape[1]):
@@ -67,7 +67,7 @@ def put(sums: Sums, at: int, other: int) -> None:
         sums.extremes[at, x] = sums.extremes[other, x]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def contribute(program: Program, stream: Stream, state: int, row: int, sums: Sums, at: int) -> None:
     """Add what an event contributes in a state, once for each trend that a sum counts."""
     for f in range(1, sums.cells.shape[1]):
@@ -93,13 +93,13 @@ def contribute(program: Program, stream: Stream, state: int, row: int, sums: Sum
             sums.extremes[at, x] = min(sums.extremes[at, x], ~rank if what % 2 else rank)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def plus(one: float, power: int, other: float, other_power: int) -> tuple[float, int]:
     """Return the sum of two normal numbers, normal."""
     return add(one, power, other, other_power)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def product(one: float, power: int, other: float, other_power: int) -> tuple[float, int]:
     """Return the product of two normal numbers, normal: mantissas stay below 2**768."""
     return normalise(one * other, power + other_power)

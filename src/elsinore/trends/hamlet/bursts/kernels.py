@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from elsinore.numeric.kernels import THRESHOLD, scale
 from elsinore.trends.hamlet.forms.kernels import (
@@ -58,9 +57,10 @@ from elsinore.trends.hamlet.layout import (
 from elsinore.trends.hamlet.optimizer.kernels import has, has_others, relation_of, takes
 from elsinore.trends.hamlet.states.kernels import contribution, own_rank
 from elsinore.trends.hamlet.storage.kernels import graph_of
+from elsinore.trends.wide import wide_kernel
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def alone(
     program: Program,
     actions: Actions,
@@ -135,7 +135,7 @@ def alone(
         i = j
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _take(
     program: Program,
     work: Work,
@@ -182,7 +182,7 @@ def _take(
         )
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def double(
     program: Program,
     work: Work,
@@ -231,7 +231,7 @@ def double(
             cell += 1
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _snapshot_inputs(
     program: Program,
     work: Work,
@@ -295,7 +295,7 @@ def _snapshot_inputs(
     return False
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def leaving(program: Program, work: Work, graphs: Graphs, number: int, shared: Words) -> int:
     """Say in `chosen` which holders of an ordered set get new columns; return how many."""
     graph = graph_of(program, graphs, number)
@@ -319,7 +319,7 @@ def leaving(program: Program, work: Work, graphs: Graphs, number: int, shared: W
     return needed
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def join(program: Program, work: Work, graphs: Graphs, number: int, shared: Words) -> int:
     """Give each holder of an ordered set its way: through snapshots, or a column of its own.
 
@@ -366,7 +366,7 @@ def join(program: Program, work: Work, graphs: Graphs, number: int, shared: Word
     return splits
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def graphlet(
     program: Program,
     actions: Actions,
@@ -573,7 +573,7 @@ def graphlet(
     counts[MOST] = max(counts[MOST], np.float64(graph.info[COLUMNS] - own_columns))
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _contribute(
     events: Events,
     row: int,
@@ -610,7 +610,7 @@ def _contribute(
                 least[place] = min(least[place], unit_least[x * width + c], own)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _snapshot_event(
     program: Program,
     actions: Actions,
@@ -681,13 +681,13 @@ def _snapshot_event(
         counts[EVENT_SNAPSHOTS] += 1
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def enter_all(program: Program, graphs: Graphs, number: int) -> None:
     """Let all holders of a plain set go through snapshots."""
     graph_of(program, graphs, number).column[:] = SHARED
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def collapse(program: Program, work: Work, graphs: Graphs, number: int, shared: Words) -> None:
     """Add a plain graphlet's sum to the cells of those who shared it, and empty the graph."""
     graph = graph_of(program, graphs, number)

@@ -7,15 +7,15 @@ not looked at: `big` is false.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from elsinore.numeric.kernels import THRESHOLD, normalise
 from elsinore.trends.hamlet.layout import EQUAL, FOREVER, PREFIX, Codes, Doubles, Ints
+from elsinore.trends.wide import wide_kernel
 
 _DOWN = 2.0**-256
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def plus(one: float, power: int, other: float, other_power: int) -> tuple[float, int]:
     """Return the sum of two extended-range numbers, without a branch.
 
@@ -31,7 +31,7 @@ def plus(one: float, power: int, other: float, other_power: int) -> tuple[float,
     return (total * _DOWN if over else total), (exponent + 1 if over else exponent)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def times(one: float, power: int, other: float, other_power: int) -> tuple[float, int]:
     """Return the product of two extended-range numbers below 2**385."""
     if one == 0.0 or other == 0.0:
@@ -41,7 +41,7 @@ def times(one: float, power: int, other: float, other_power: int) -> tuple[float
     return normalise(one * other, power + other_power)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def add_row(
     to: Doubles,
     to_powers: Codes,
@@ -72,7 +72,7 @@ def add_row(
                 to[one + j] += rows[other + j]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def least_row(
     to: Ints, place: int, rows: Ints, row: int, carried: int, width: int, columns: int
 ) -> None:
@@ -84,7 +84,7 @@ def least_row(
             to[one + j] = min(to[one + j], rows[other + j])
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def clear_row(
     to: Doubles,
     powers: Codes,
@@ -107,7 +107,7 @@ def clear_row(
             least[one + j] = FOREVER
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def below(keys: Ints, value: int) -> int:
     """Return how many keys are below a value."""
     low, high = 0, keys.shape[0]
@@ -120,7 +120,7 @@ def below(keys: Ints, value: int) -> int:
     return low
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def sum_before(
     to: Doubles,
     to_powers: Codes,
@@ -160,7 +160,7 @@ def sum_before(
         at &= at - 1
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def insert(
     kind: int,
     value: int,

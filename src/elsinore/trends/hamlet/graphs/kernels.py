@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from elsinore.kernels import kernel
 from elsinore.trends.hamlet.forms.kernels import plus, times
 from elsinore.trends.hamlet.layout import (
     BIG,
@@ -30,11 +30,12 @@ from elsinore.trends.hamlet.layout import (
     Program,
 )
 from elsinore.trends.hamlet.storage.kernels import clear, copy_row, graph_at, graph_of, with_block
+from elsinore.trends.wide import wide_kernel
 
 WIDE = 64  # columns that a graph without events keeps room for
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def value_of(
     program: Program,
     graph: Graph,
@@ -76,7 +77,7 @@ def value_of(
     return total, power
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def least_of(
     program: Program,
     graph: Graph,
@@ -107,7 +108,7 @@ def least_of(
     return best
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def clear_holder(program: Program, graph: Graph, number: int, state: int, lane: int) -> None:
     """Make all snapshots 0 for a holder: it shares no longer."""
     columns = graph.info[COLUMNS]
@@ -120,7 +121,7 @@ def clear_holder(program: Program, graph: Graph, number: int, state: int, lane: 
         graph.table_least[:columns, place] = FOREVER
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def split(program: Program, graph: Graph, number: int) -> None:
     """Write the values of shared holders into columns of their own: rows times snapshot table.
 
@@ -161,7 +162,7 @@ def split(program: Program, graph: Graph, number: int) -> None:
                 )
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _keep_columns(graph: Graph, values: int, carried: int, count: int) -> None:
     """Keep the first `count` columns in `kept` (ascending) and none else."""
     width = graph.info[WIDTH]
@@ -200,7 +201,7 @@ def _keep_columns(graph: Graph, values: int, carried: int, count: int) -> None:
     graph.info[COLUMNS] = count
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def sweep(program: Program, graphs: Graphs, number: int, must: int) -> None:
     """Drop columns that no open holder needs, when more than half are such or they `must` go (1).
 
@@ -239,7 +240,7 @@ def sweep(program: Program, graphs: Graphs, number: int, must: int) -> None:
     clear(graph_of(program, graphs, number))
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def earliest_start(program: Program, number: int, time: int) -> int:
     """Return the start of the earliest window of a set's that is open at a time."""
     earliest = FOREVER
@@ -252,7 +253,7 @@ def earliest_start(program: Program, number: int, time: int) -> int:
     return earliest
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _keep_epoch(
     program: Program, before: Graphs, info: Ints, graphs: Graphs, number: int, found: Ints
 ) -> None:
@@ -267,7 +268,7 @@ def _keep_epoch(
         new.keys[kept + i] = found[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_epoch(
     program: Program, graphs: Graphs, events: Events, number: int, begin: int, key_end: int
 ) -> Graphs:

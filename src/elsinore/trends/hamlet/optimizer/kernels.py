@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from elsinore.trends.hamlet.layout import (
@@ -28,6 +28,7 @@ from elsinore.trends.hamlet.layout import (
     Work,
 )
 from elsinore.trends.hamlet.storage.kernels import graph_of
+from elsinore.trends.wide import wide_kernel
 
 SAMPLE = 16  # events of a burst that the optimizer looks at, about
 
@@ -45,26 +46,26 @@ def cycles(typing_context: Any) -> Any:  # noqa: ARG001
     return types.int64(), generate
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def read_cycles() -> int:
     """Return the processor's cycle counter, to be compared with a clock."""
     return cycles()
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def has(mask: Words, group: int) -> bool:
     """Return whether a mask has the bit of a group."""
     return (mask[group >> 6] >> np.uint64(group & 63)) & np.uint64(1) != 0
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def takes(actions: Actions, entry: int, group: int) -> bool:
     """Return whether a group takes an entry's events."""
     word = actions.mask[actions.entries[entry].masks + (group >> 6)]
     return (word >> np.uint64(group & 63)) & np.uint64(1) != 0
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def relation_of(actions: Actions, entry: int, shared: Words) -> int:
     """Return whether none (0), some (1) or all (2) of the groups that share take an event."""
     base = actions.entries[entry].masks
@@ -77,7 +78,7 @@ def relation_of(actions: Actions, entry: int, shared: Words) -> int:
     return (2 if every else 1) if some else 0
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def any_of(mask: Words) -> bool:
     """Return whether a mask has a bit."""
     found = np.uint64(0)
@@ -86,7 +87,7 @@ def any_of(mask: Words) -> bool:
     return found != 0
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def snapshots_at_events(
     actions: Actions, events: Events, low: int, high: int, shared: Words
 ) -> int:
@@ -105,7 +106,7 @@ def snapshots_at_events(
     return found
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def has_others(actions: Actions, entry: int, shared: Words) -> bool:
     """Return whether groups that do not share take an event."""
     base = actions.entries[entry].masks
@@ -115,7 +116,7 @@ def has_others(actions: Actions, entry: int, shared: Words) -> bool:
     return others != 0
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def shared_cost(
     cost: Doubles,
     b: float,
@@ -144,7 +145,7 @@ def shared_cost(
     )
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def separate_cost(
     cost: Doubles, b: float, inserting: float, n: float, k: float, depth: float
 ) -> float:
@@ -158,7 +159,7 @@ def separate_cost(
     )
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def weigh(program: Program, work: Work, graphs: Graphs, number: int) -> None:
     """Count for each group of a set its open holders that have no column of their own."""
     graph = graph_of(program, graphs, number)
@@ -178,7 +179,7 @@ def weigh(program: Program, work: Work, graphs: Graphs, number: int) -> None:
             work.weight[begin + program.members[member].group] += 1
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def decide(
     program: Program,
     actions: Actions,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from elsinore.numeric.kernels import scale
 from elsinore.trends.hamlet.forms.kernels import plus
 from elsinore.trends.hamlet.graphs.kernels import least_of, value_of
@@ -24,9 +22,10 @@ from elsinore.trends.hamlet.layout import (
     Work,
 )
 from elsinore.trends.hamlet.storage.kernels import graph_of
+from elsinore.trends.wide import wide_kernel
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def refresh(program: Program, work: Work, graphs: Graphs, state: int) -> None:
     """Bring the cells of a fine node up to what its graph says."""
     work.flags[state].stale = 0
@@ -59,7 +58,7 @@ def refresh(program: Program, work: Work, graphs: Graphs, state: int) -> None:
             work.least[NOW, program.extremes[program.states[state].extreme + x].least + lane] = best
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def gather(program: Program, work: Work, graphs: Graphs, state: int) -> None:
     """Add up what comes to a state from the start and from the other states right before it.
 
@@ -97,7 +96,7 @@ def gather(program: Program, work: Work, graphs: Graphs, state: int) -> None:
             )
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def contribution(events: Events, row: int, what: int) -> float:
     """Return what an event adds to a sum for each trend that holds it."""
     if what == NOTHING:
@@ -110,7 +109,7 @@ def contribution(events: Events, row: int, what: int) -> float:
     return 1.0 if (what - VALUE) & 1 == 1 else events.values[attribute, row]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def own_rank(events: Events, row: int, ranked: int) -> int:
     """Return an event's rank for an extreme, inverted for the greatest; FOREVER where none."""
     if ranked < 0 or events.ordered[ranked >> 1, row] == 0:
@@ -119,7 +118,7 @@ def own_rank(events: Events, row: int, ranked: int) -> int:
     return ~rank if ranked & 1 == 1 else rank
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def touch(
     program: Program, work: Work, graphs: Graphs, events: Events, state: int, row: int
 ) -> None:
@@ -151,7 +150,7 @@ def touch(
             work.least[ADDED, place] = min(work.least[ADDED, place], best)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def apply(program: Program, work: Work) -> None:
     """Add to the coarse states what the present moment's events brought."""
     for i in range(work.touched[-1]):

@@ -10,8 +10,8 @@ it: nobody would have counted them.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from elsinore.kernels import kernel
 from elsinore.trends.hamlet.layout import (
     AT,
     AT_INTS,
@@ -33,12 +33,13 @@ from elsinore.trends.hamlet.layout import (
     Ints,
     Program,
 )
+from elsinore.trends.wide import wide_kernel
 
 FIRST_WIDTH = 4
 _BYTES, _BYTES_OF_INT = 12, 8  # of a double with its exponent, and of an integer
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _cells(program: Program, number: int) -> tuple[int, int, int]:
     """Return the cells, extremes and holders of a set."""
     one, after = program.sets[number], program.sets[number + 1]
@@ -49,7 +50,7 @@ def _cells(program: Program, number: int) -> tuple[int, int, int]:
     )
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _size(program: Program, number: int, width: int, rows: int, forms: int) -> tuple[int, int]:
     """Return how many numbers, and how many integers, a graph takes."""
     cells, extremes, holders = _cells(program, number)
@@ -60,7 +61,7 @@ def _size(program: Program, number: int, width: int, rows: int, forms: int) -> t
     )
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def graph_at(program: Program, graphs: Graphs, number: int, info: Ints) -> Graph:
     """Return the graph of a set that lies where `info` says."""
     width, rows, forms = info[WIDTH], info[ROWS], info[FORMS]
@@ -110,13 +111,13 @@ def graph_at(program: Program, graphs: Graphs, number: int, info: Ints) -> Graph
     )
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def graph_of(program: Program, graphs: Graphs, number: int) -> Graph:
     """Return the graph of a set, as long as it gets no more room."""
     return graph_at(program, graphs, number, graphs.info[number])
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def clear(graph: Graph) -> None:
     """Make a graph one without columns, its index without ranks."""
     graph.table[:] = 0.0
@@ -130,14 +131,14 @@ def clear(graph: Graph) -> None:
     graph.info[LATEST] = -1
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _begin(program: Program, graphs: Graphs, number: int) -> None:
     graph = graph_of(program, graphs, number)
     clear(graph)
     graph.column[:] = EMPTY
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_graphs(program: Program) -> Graphs:
     """Return an empty graph for each set."""
     sets = program.sets.shape[0] - 1
@@ -164,7 +165,7 @@ def new_graphs(program: Program) -> Graphs:
     return graphs
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _move(program: Program, graphs: Graphs, longer: Graphs) -> None:
     """Move all blocks into longer arrays, one after another."""
     info, used = graphs.info, graphs.used
@@ -185,7 +186,7 @@ def _move(program: Program, graphs: Graphs, longer: Graphs) -> None:
         used[INTS_USED] += size_ints
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _settle(
     program: Program, graphs: Graphs, number: int, before: Graphs, info: Ints, index: int
 ) -> None:
@@ -214,7 +215,7 @@ def _settle(
         copy_row(program, number, old, row, new, row)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def copy_row(program: Program, number: int, old: Graph, row: int, new: Graph, place: int) -> None:
     """Copy a row of one graph into another that is as wide at least."""
     width, wide = old.info[WIDTH], new.info[WIDTH]
@@ -231,7 +232,7 @@ def copy_row(program: Program, number: int, old: Graph, row: int, new: Graph, pl
             new.row_least[target + j] = old.row_least[source + j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def with_block(
     program: Program, graphs: Graphs, number: int, width: int, rows: int, forms: int, index: int
 ) -> Graphs:
@@ -275,7 +276,7 @@ def with_block(
     return graphs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def widened(program: Program, graphs: Graphs, number: int, columns: int, forms: int) -> Graphs:
     """Return the graphs, that of a set with room for so many columns, and forms of a moment."""
     width, there = graphs.info[number, WIDTH], graphs.info[number, FORMS]

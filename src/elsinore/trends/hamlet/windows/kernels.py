@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from elsinore.kernels import kernel
 from elsinore.numeric.kernels import normalise
 from elsinore.trends.hamlet.forms.kernels import plus
 from elsinore.trends.hamlet.graphs.kernels import clear_holder, earliest_start, sweep
@@ -25,9 +25,10 @@ from elsinore.trends.hamlet.layout import (
 )
 from elsinore.trends.hamlet.states.kernels import refresh
 from elsinore.trends.hamlet.storage.kernels import graph_of
+from elsinore.trends.wide import wide_kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def with_room(program: Program, out: Out) -> Out:
     """Return the results with room for those of all windows that can be open at once."""
     most = 0
@@ -49,7 +50,7 @@ def with_room(program: Program, out: Out) -> Out:
     return Out(out.used, place, cells, powers, extremes, out.record, out.benefit)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _close(
     program: Program, work: Work, graphs: Graphs, kind: int, window: int, key: int, out: Out
 ) -> None:
@@ -96,7 +97,7 @@ def _close(
     work.opened[program.kinds[kind].openings + lane] = 0.0
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def _empty_lane(program: Program, work: Work, graphs: Graphs, state: int, lane: int) -> None:
     number = program.states[state].home
     for f in range(program.states[state].field, program.states[state + 1].field):
@@ -119,7 +120,7 @@ def _empty_lane(program: Program, work: Work, graphs: Graphs, state: int, lane: 
     graph.column[holder] = EMPTY
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wide_kernel
 def advance(
     program: Program,
     work: Work,

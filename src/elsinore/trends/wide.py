@@ -1,0 +1,41 @@
+"""Compiling the kernels of this engine that pass dozens of arrays on, in named tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar, overload
+
+from elsinore.kernels.decorator import compiled
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def wide_kernel(function: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def wide_kernel(
+    *, inline: bool = False, forced: bool = False
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def wide_kernel(
+    function: Callable[P, R] | None = None, /, *, inline: bool = False, forced: bool = False
+) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
+    """Compile a function as `kernel` does, but let it count no references to arrays.
+
+    Counting them takes locked instructions, for each array of each call: with a hundred arrays in
+    named tuples that is most of a run. So such kernels must neither make arrays nor keep slices of
+    them; what they are passed is kept alive by whoever calls from Python. A kernel that takes a
+    store's header and arenas has no need of this.
+
+    inline: as for `kernel`; forced: have the compiler's back end inline it always.
+    """
+    options: dict[str, Any] = {"_nrt": False}
+    if inline:
+        options["inline"] = "always"
+    if forced:
+        options["forceinline"] = True
+
+    def declared(body: Callable[P, R]) -> Callable[P, R]:
+        return compiled(body, options)
+
+    return declared if function is None else declared(function)

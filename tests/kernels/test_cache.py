@@ -1,0 +1,221 @@
+"""What was compiled is there for the next process, and harm to it is no harm to a run."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import elsinore
+from elsinore.kernels import FOLDER_VARIABLE, cache, folder_path, kernel, notice
+from elsinore.kernels.cache import Shelf
+from elsinore.kernels.notice import Notice
+from elsinore.runtime.kernels import is_sorted
+
+SOURCES = Path(elsinore.__file__).parents[1]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a folder for compiled kernels, not made yet."""
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "new" / "kernels"))
+    return tmp_path / "new" / "kernels"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> "Run":
+    """Give what runs a kernel as a process does that has compiled nothing."""
+
+    def run() -> tuple[int, int, list[str]]:
+        monkeypatch.setattr(cache, "SHELF", shelf := Shelf())
+        monkeypatch.setattr(notice, "NOTICE", Notice())
+        caplog.clear()
+        fresh = kernel(is_sorted.py_func)  # type: ignore[attr-defined]
+        assert fresh(np.array([1, 2]))
+        assert not fresh(np.array([2, 1]))
+        return len(shelf.compiled), len(shelf.loaded), caplog.messages.copy()
+
+    return run
+
+
+Run = Callable[[], tuple[int, int, list[str]]]  # -> kernels compiled, loaded, what was said
+
+
+def test_the_next_process_compiles_nothing(folder: Path, run: Run) -> None:
+    before = os.umask(0)
+    try:
+        assert run() == (1, 0, [])
+    finally:
+        os.umask(before)
+    assert run() == (0, 1, [])
+    (kept,) = folder.glob("*.kernel")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+
+def damage(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-100] ^= 1
+    path.write_bytes(content)
+
+
+def shorten(path: Path) -> None:
+    os.truncate(path, 60)
+
+
+def empty(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+@pytest.mark.parametrize("harm", [damage, shorten, empty])
+def test_a_damaged_kernel_is_compiled_anew_with_a_sentence(
+    folder: Path, run: Run, harm: Callable[[Path], None]
+) -> None:
+    run()
+    (kept,) = folder.glob("*.kernel")
+    harm(kept)
+    said = f"A compiled kernel is damaged and is compiled anew: {kept}."
+    assert run() == (1, 0, [said])
+    assert run() == (0, 1, [])
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+def test_a_folder_that_others_can_write_is_refused_with_a_sentence(
+    folder: Path, run: Run, mode: int
+) -> None:
+    run()
+    folder.chmod(mode)
+    compiled, loaded, said = run()
+    assert (compiled, loaded) == (1, 0)
+    assert len(said) == 1
+    assert f"{folder} can be written by other users (chmod go-w mends that)" in said[0]
+    folder.chmod(0o755)
+    assert run() == (0, 1, [])
+
+
+def test_a_kernel_that_others_can_write_is_not_loaded(folder: Path, run: Run) -> None:
+    run()
+    (kept,) = folder.glob("*.kernel")
+    kept.chmod(0o666)
+    compiled, loaded, said = run()
+    assert (compiled, loaded) == (1, 0)
+    assert "can be written by other users" in said[0]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_another_user_is_refused_with_a_sentence(folder: Path, run: Run) -> None:
+    run()
+    os.chown(folder, 54321, 54321)
+    compiled, loaded, said = run()
+    assert (compiled, loaded) == (1, 0)
+    assert f"{folder} belongs to another user" in said[0]
+
+
+def test_a_place_that_cannot_be_a_folder_is_told_once(folder: Path, run: Run) -> None:
+    folder.parent.write_text("a file")
+    compiled, loaded, said = run()
+    assert (compiled, loaded) == (1, 0)
+    assert said[0].startswith("Compiled kernels are not kept, so each run compiles them: ")
+    assert len(said) == 1
+
+
+def test_what_nobody_has_read_for_long_is_removed(folder: Path, run: Run) -> None:
+    run()
+    (kept,) = folder.glob("*.kernel")
+    old, broken, other = folder / "old.kernel", folder / ".new-1", folder / "README"
+    for path in (old, broken, other):
+        path.write_bytes(b"")
+        os.utime(path, (0, 0))
+    kept.unlink()
+    run()
+    assert sorted(folder.glob("[!.]*")) == sorted([kept, other])
+    assert not broken.exists()
+    os.utime(kept, (0, 0))
+    run()  # reads it
+    cache.remove_unused(folder)
+    assert kept.exists()
+
+
+def test_of_processes_that_start_at_once_one_compiles(folder: Path, run: Run) -> None:
+    program = (
+        "import numpy as np\n"
+        "from elsinore.kernels import SHELF\n"
+        "from elsinore.runtime.kernels import is_sorted\n"
+        "print(is_sorted(np.array([1, 2])), len(SHELF.compiled))"
+    )
+    started = [
+        subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    said = [process.communicate()[0] for process in started]
+    assert sorted(said) == ["True 0\n", "True 0\n", "True 1\n"]
+    assert len(list(folder.glob("*.kernel"))) == 1
+    assert run() == (0, 1, [])
+
+
+def test_who_waits_for_a_process_that_never_ends_compiles_by_itself(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run()
+    (kept,) = folder.glob("*.kernel")
+    kept.unlink()
+    program = (
+        "import sys; from pathlib import Path; from elsinore.kernels.locks import Locks\n"
+        f"locks = Locks(Path({str(folder)!r}))\n"
+        f"print(locks.lock({kept.stem.rpartition('-')[2]!r}, 0), flush=True)\n"
+        "sys.stdin.read()"
+    )
+    monkeypatch.setattr(cache, "PATIENCE", 0.0)
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "None\n"
+        assert run() == (1, 0, [])
+        other.communicate("")
+
+
+def test_another_checkout_compiles_nothing_until_what_a_kernel_calls_changes(
+    tmp_path: Path, folder: Path
+) -> None:
+    program = """
+import numpy as np
+from elsinore.kernels import SHELF
+from elsinore.numeric import add
+assert add(2.0, 0, 3.0, 0) == (5.0, 0)
+print(sum(name.endswith(".add") for name in SHELF.compiled), len(SHELF.loaded))
+"""
+    copy = tmp_path / "copy"
+
+    def run(sources: Path) -> str:
+        environment = os.environ | {"PYTHONPATH": str(sources)}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, check=True
+        )
+        return done.stdout.decode()
+
+    shutil.copytree(
+        SOURCES / "elsinore", copy / "elsinore", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    assert run(SOURCES) == "1 0\n"
+    source = copy / "elsinore" / "numeric" / "kernels.py"
+    source.write_text("# another comment\n" + source.read_text())
+    assert run(copy) == "0 1\n"
+    source.write_text(source.read_text().replace("2.0**384", "2.0**383"))
+    assert run(copy) == "1 0\n"
+
+
+def test_the_folder_is_the_named_one_else_the_user_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FOLDER_VARIABLE, "/somewhere/kernels")
+    assert folder_path() == Path("/somewhere/kernels")
+    monkeypatch.delenv(FOLDER_VARIABLE)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert folder_path() == Path("/caches/elsinore")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert folder_path() == Path.home() / ".cache" / "elsinore"
