@@ -8,6 +8,7 @@ is "yes": that costs work, never correctness.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Sequence
 
@@ -17,6 +18,7 @@ from elsinore.errors import QuerySemanticError
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Column, Expression
 
+KNOWN_ANSWERS = 4096  # answers that are kept: a query's rules ask the same again and again
 TRUTHS_LIMIT = 4096  # sets of true predicates of one type: there may be 2^n of n predicates
 
 
@@ -47,6 +49,11 @@ def contradictory(predicates: Iterable[Expression]) -> bool:
     >>> contradictory([low, high]), contradictory([low])
     (True, False)
     """
+    return _contradictory(frozenset(predicates))
+
+
+@functools.lru_cache(maxsize=KNOWN_ANSWERS)
+def _contradictory(predicates: frozenset[Expression]) -> bool:
     return not satisfiable(predicates)
 
 
@@ -61,6 +68,11 @@ def satisfiable_truths(predicates: Sequence[Expression]) -> tuple[frozenset[Expr
     >>> [len(true) for true in satisfiable_truths([low, flag])]
     [0, 1, 1, 2]
     """
+    return _satisfiable_truths(tuple(predicates))
+
+
+@functools.lru_cache(maxsize=KNOWN_ANSWERS)
+def _satisfiable_truths(predicates: tuple[Expression, ...]) -> tuple[frozenset[Expression], ...]:
     found: list[frozenset[Expression]] = [frozenset()]
     for part in independent(predicates):
         truths = truths_by_regions(part)
