@@ -1,0 +1,115 @@
+"""Quantitative queries: functions of streams, built of combinators (StreamQRE).
+
+import elsinore.quantitative as qre
+
+B, M, E, D = (qre.event(name) for name in "BMED")
+episode = qre.split(qre.atom(B), qre.iterate(qre.atom(M, lambda m: m.val), qre.mean()),
+                    qre.atom(E), lambda b, mean, e: mean)
+"""
+
+# ruff: noqa: A004 - the paper's names for combinators, and those of statistics, are Python's too
+
+from __future__ import annotations
+
+from elsinore.quantitative.combinators import (
+    apply,
+    atom,
+    combine,
+    constant,
+    count_in_window,
+    either,
+    filter,
+    iter_last,
+    iterate,
+    iterate1,
+    iterate_n,
+    left,
+    map,
+    map_collect,
+    match,
+    right,
+    sliding,
+    split,
+    tumbling,
+    unit,
+)
+from elsinore.quantitative.folds import (
+    Fold,
+    count,
+    counts,
+    discounted_sum,
+    first,
+    interpolated_mean,
+    last,
+    linear_regression,
+    max,
+    mean,
+    median,
+    min,
+    quantile,
+    standard_deviation,
+    sum,
+    top,
+    variance,
+)
+from elsinore.quantitative.pipeline import Pipeline, pipeline
+from elsinore.quantitative.query import Query
+from elsinore.quantitative.regex import ANY as any  # noqa: N811
+from elsinore.quantitative.regex import Item, event, predicate, seq, union
+from elsinore.quantitative.rules import RateError
+from elsinore.quantitative.stream import UNDEFINED, OperationError, Stream
+
+item = Item()
+
+__all__ = [
+    "UNDEFINED",
+    "Fold",
+    "OperationError",
+    "Pipeline",
+    "Query",
+    "RateError",
+    "Stream",
+    "any",
+    "apply",
+    "atom",
+    "combine",
+    "constant",
+    "count",
+    "count_in_window",
+    "counts",
+    "discounted_sum",
+    "either",
+    "event",
+    "filter",
+    "first",
+    "interpolated_mean",
+    "item",
+    "iter_last",
+    "iterate",
+    "iterate1",
+    "iterate_n",
+    "last",
+    "left",
+    "linear_regression",
+    "map",
+    "map_collect",
+    "match",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "pipeline",
+    "predicate",
+    "quantile",
+    "right",
+    "seq",
+    "sliding",
+    "split",
+    "standard_deviation",
+    "sum",
+    "top",
+    "tumbling",
+    "union",
+    "unit",
+    "variance",
+]

@@ -1,0 +1,288 @@
+"""Folds: how the values of an iteration or a window become one.
+
+A fold is a start, a step and, where the accumulator is not yet the answer, a finish. `combine`
+joins the accumulators of two neighbouring stretches, and `inverse` takes the oldest value out
+again: with either, a sliding window costs the same however long it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from elsinore.errors import QuerySemanticError
+from elsinore.quantitative.versions import Bag, Counts
+
+EMPTY_BAG = Bag()
+EMPTY_COUNTS = Counts()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold:
+    """A left fold: init, step(accumulator, value), finish(accumulator)."""
+
+    name: str
+    init: Any
+    step: Callable[[Any, Any], Any]
+    finish: Callable[[Any], Any] | None = None
+    combine: Callable[[Any, Any], Any] | None = None
+    inverse: Callable[[Any, Any], Any] | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def count() -> Fold:
+    """Return the number of values."""
+    return Fold(
+        name="count",
+        init=0,
+        step=lambda number, value: number + 1,
+        combine=lambda one, other: one + other,
+        inverse=lambda number, value: number - 1,
+    )
+
+
+def sum(init: Any = 0) -> Fold:  # noqa: A001 - the word for it
+    """Return the sum of the values, added from left to right to `init`.
+
+    Whole numbers leave a sliding window by subtraction; it joins the sums of doubles, whose
+    rounding is that of the joined sums.
+    """
+    return Fold(
+        name="sum",
+        init=init,
+        step=lambda total, value: total + value,
+        combine=lambda one, other: one + other,
+    )
+
+
+def min() -> Fold:  # noqa: A001
+    """Return the least value, None where there is none."""
+    return Fold(
+        name="min",
+        init=(False, 0),
+        step=lambda least, value: (True, value if not least[0] or value < least[1] else least[1]),
+        finish=lambda least: least[1] if least[0] else None,
+        combine=_lesser,
+    )
+
+
+def max() -> Fold:  # noqa: A001
+    """Return the greatest value, None where there is none."""
+    return Fold(
+        name="max",
+        init=(False, 0),
+        step=lambda most, value: (True, value if not most[0] or value > most[1] else most[1]),
+        finish=lambda most: most[1] if most[0] else None,
+        combine=_greater,
+    )
+
+
+def mean() -> Fold:
+    """Return the sum by the number of the values, None where there are none."""
+    return Fold(
+        name="mean",
+        init=(0, 0.0),
+        step=lambda state, value: (state[0] + 1, state[1] + value),
+        finish=lambda state: state[1] / state[0] if state[0] else None,
+        combine=lambda one, other: (one[0] + other[0], one[1] + other[1]),
+    )
+
+
+def variance(*, population: bool = False) -> Fold:
+    """Return the variance of the values: None for fewer than two (none if of a population).
+
+    Computed by Welford's recurrence, which does not cancel.
+    """
+    less = 0 if population else 1
+    return Fold(
+        name="variance",
+        init=(0, 0.0, 0.0),
+        step=_welford,
+        finish=lambda state: state[2] / (state[0] - less) if state[0] > less else None,
+        combine=_welford_joined,
+    )
+
+
+def standard_deviation(*, population: bool = False) -> Fold:
+    """Return the square root of the variance."""
+    less = 0 if population else 1
+    return Fold(
+        name="standard_deviation",
+        init=(0, 0.0, 0.0),
+        step=_welford,
+        finish=lambda state: math.sqrt(state[2] / (state[0] - less)) if state[0] > less else None,
+        combine=_welford_joined,
+    )
+
+
+def linear_regression() -> Fold:
+    """Return (slope, intercept) of the least squares line through values (x, y).
+
+    None for fewer than two different x.
+    """
+    return Fold(
+        name="linear_regression",
+        init=(0, 0.0, 0.0, 0.0, 0.0),  # number, means of x and y, sums of squares and products
+        step=_regress,
+        finish=_line,
+    )
+
+
+def interpolated_mean() -> Fold:
+    """Return the mean over time of the line through values (time, value), in order of time.
+
+    The mean of the piecewise linear interpolation; the value itself where times do not differ.
+    """
+    return Fold(
+        name="interpolated_mean",
+        init=(False, 0.0, 0.0, 0.0, 0.0),  # any yet, first time, last time and value, area
+        step=lambda state, point: (
+            True,
+            state[1] if state[0] else float(point[0]),
+            float(point[0]),
+            float(point[1]),
+            state[4] + (point[0] - state[2]) * (point[1] + state[3]) / 2.0 if state[0] else 0.0,
+        ),
+        finish=_mean_over_time,
+    )
+
+
+def discounted_sum(factor: float) -> Fold:
+    """Return the sum in which a value counts `factor` times as much with each later one."""
+    return Fold(
+        name=f"discounted_sum({factor})",
+        init=0.0,
+        step=lambda total, value: total * factor + value,
+    )
+
+
+def first() -> Fold:
+    """Return the first value, None where there is none."""
+    return Fold(
+        name="first",
+        init=(False, 0),
+        step=lambda state, value: state if state[0] else (True, value),
+        finish=lambda state: state[1] if state[0] else None,
+        combine=lambda one, other: one if one[0] else other,
+    )
+
+
+def last() -> Fold:
+    """Return the last value, None where there is none."""
+    return Fold(
+        name="last",
+        init=(False, 0),
+        step=lambda state, value: (True, value),
+        finish=lambda state: state[1] if state[0] else None,
+        combine=lambda one, other: other if other[0] else one,
+    )
+
+
+def top(k: int, key: Callable[[Any], Any] | None = None) -> Fold:
+    """Return the k greatest values as a tuple, greatest first, earlier ones first among equals."""
+    if k < 1:
+        raise QuerySemanticError(f"top(k) keeps at least one value, not {k}.")
+
+    def ranked(values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(sorted(values, key=key, reverse=True)[:k])  # sorted keeps the order of equals
+
+    return Fold(
+        name=f"top({k})",
+        init=(),
+        step=lambda kept, value: ranked((*kept, value)),
+        combine=lambda one, other: ranked((*one, *other)),
+    )
+
+
+def counts() -> Fold:
+    """Return how often each value occurred, as a mapping from values to numbers."""
+    return Fold(name="counts", init=EMPTY_COUNTS, step=lambda counted, value: counted.add(value))
+
+
+def quantile(fraction: float) -> Fold:
+    """Return the value at rank floor(fraction * (n - 1)) of the n values in order; exact.
+
+    Keeps all values, as every exact quantile must. None where there are none.
+    """
+    if not 0 <= fraction <= 1:
+        raise QuerySemanticError(f"A quantile lies between 0 and 1, not at {fraction}.")
+    return Fold(
+        name=f"quantile({fraction})",
+        init=EMPTY_BAG,
+        step=lambda bag, value: bag.add(value),
+        finish=lambda bag: bag.quantile(fraction) if len(bag) else None,
+    )
+
+
+def median() -> Fold:
+    """Return the lower median of the values; exact. None where there are none."""
+    exact = quantile(0.5)
+    return Fold(name="median", init=exact.init, step=exact.step, finish=exact.finish)
+
+
+def as_mapping(value: Any) -> Any:
+    """Return what a user gets to see of a value: mappings as plain dicts."""
+    return dict(value) if isinstance(value, Mapping) and not isinstance(value, dict) else value
+
+
+def _lesser(one: Any, other: Any) -> Any:
+    if not one[0]:
+        return other
+    return other if other[0] and other[1] < one[1] else one
+
+
+def _greater(one: Any, other: Any) -> Any:
+    if not one[0]:
+        return other
+    return other if other[0] and other[1] > one[1] else one
+
+
+def _welford(state: Any, value: Any) -> Any:
+    number = state[0] + 1
+    off = value - state[1]
+    mean_now = state[1] + off / number
+    return number, mean_now, state[2] + off * (value - mean_now)
+
+
+def _welford_joined(one: Any, other: Any) -> Any:
+    number = one[0] + other[0]
+    if number == 0:
+        return one
+    off = other[1] - one[1]
+    return (
+        number,
+        one[1] + off * (other[0] / number),
+        one[2] + other[2] + off * off * (one[0] * other[0] / number),
+    )
+
+
+def _regress(state: Any, point: Any) -> Any:
+    x, y = point
+    number = state[0] + 1
+    off = x - state[1]
+    mean_x = state[1] + off / number
+    mean_y = state[2] + (y - state[2]) / number
+    return (
+        number,
+        mean_x,
+        mean_y,
+        state[3] + off * (x - mean_x),
+        state[4] + off * (y - mean_y),
+    )
+
+
+def _line(state: Any) -> Any:
+    if state[3] == 0:
+        return None
+    slope = state[4] / state[3]
+    return slope, state[2] - slope * state[1]
+
+
+def _mean_over_time(state: Any) -> Any:
+    if not state[0]:
+        return None
+    return state[4] / (state[2] - state[1]) if state[2] != state[1] else state[3]

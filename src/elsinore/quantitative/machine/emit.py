@@ -1,0 +1,412 @@
+"""From a query to the source of its machine: one pass, constant state and time per item.
+
+The paper's algorithm (StreamQRE, Section 4, Figures 3 and 4) keeps at each atom the stack of values
+with which the thread that waits there was started. What lies on that stack is known when the query
+is compiled: the values of the earlier parts of each `split` around the atom and the accumulator of
+each `iterate`. So an atom is a flag, whether a thread waits there, and a few variables. Unambiguity
+lets at most one thread that can still succeed wait at an atom, and at most one end at a node with
+an item.
+
+For an item, atoms are gone through with the later parts of a `split` before the earlier ones: a
+thread that ends starts others only at atoms that have been gone through already, so the variables
+are changed in place. A node that threads may end at in several ways, or that is started anew when
+they do, notes the value, and goes on after its own atoms ("join").
+
+The same walk over the query writes Python for the interpreter and for Numba; a `Dialect` says how
+the two differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from elsinore.quantitative.combinators import left, match, right, unit
+from elsinore.quantitative.query import (
+    Atom,
+    Combine,
+    Constant,
+    Either,
+    Iterate,
+    MapCollect,
+    Query,
+    Split,
+    Window,
+    shortly,
+)
+from elsinore.quantitative.regex import ALWAYS, name_of
+
+INDENT = "    "
+
+
+@dataclass(slots=True)
+class Source:
+    """Lines of a machine's code, and what each line that calls a user's function stands for."""
+
+    lines: list[str] = field(default_factory=list)
+    labels: dict[int, str] = field(default_factory=dict)
+    names: dict[str, Any] = field(default_factory=dict)  # what the code refers to
+    variables: list[str] = field(default_factory=list)  # of the state, flags first of their atoms
+    flags: list[str] = field(default_factory=list)
+    collectors: dict[str, MapCollect] = field(default_factory=dict)  # name of its threads' factory
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where a node stands in the query: below which node, as which part, with how many values."""
+
+    parent: Query | None
+    part: int
+    depth: int
+
+
+class Emitter:
+    """Writes what happens when threads start at a query, and when they take an item."""
+
+    def __init__(
+        self,
+        query: Query,
+        masks: dict[Any, str],
+        counts: dict[int, int],
+        rates: dict[int, Query],
+    ) -> None:
+        self.source = Source()
+        self._query = query
+        self._masks = masks  # condition -> how the code asks whether it holds of the item
+        self._counts = counts  # node -> in how many places threads end at it
+        self.ends: dict[int, int] = {}
+        self._places: dict[int, _Place] = {}
+        self._numbers: dict[int, int] = {}
+        self._rates = rates  # of each `map_collect`, the query that says when it collects
+        self.nodes: list[Query] = []
+        self._done: set[int] = set()
+        self._collecting: dict[int, list[str]] = {}
+        self._level = 0
+        self._fresh = 0
+        self._place(query, None, 0, 0)
+
+    # --- the two functions ----------------------------------------------------------------------
+
+    def begin(self, level: int) -> None:
+        """Write the start of a thread at the whole query."""
+        self._level = level
+        self._done = set(self._numbers)
+        self._start(self._query, [])
+
+    def item(self, level: int) -> None:
+        """Write what happens with an item `x`, of whose predicates `b` tells."""
+        self._level = level
+        self._done = set()
+        for atom, slot, node in self.thread_slots():
+            self._line(f"if {atom}: {slot}.feed(x, b, s)")
+            self._label(node, name_of(node.key))
+        self._item(self._query)
+
+    # --- places ---------------------------------------------------------------------------------
+
+    def _place(self, node: Query, parent: Query | None, part: int, depth: int) -> None:
+        if id(node) in self._places:  # one node in two places of a query is two nodes
+            raise TypeError("a node stands in one place; see `fresh`")
+        self.nodes.append(node)
+        self._places[id(node)] = _Place(parent, part, depth)
+        number = self._numbers[id(node)] = len(self._numbers)
+        match node:
+            case Atom():
+                self.source.flags.append(f"a{number}")
+                self.source.variables.append(f"a{number}")
+                self.source.variables += [f"a{number}_{slot}" for slot in range(depth)]
+            case Split(parts, op):
+                for place, piece in enumerate(parts):
+                    self._place(piece, node, place, depth)
+                    depth += self._is_kept(op, place, piece)
+            case Iterate(body, _, step):
+                self._place(body, node, 0, depth + (step is not unit))
+            case Window(body, _):
+                self._place(body, node, 0, depth + 1)
+            case MapCollect():
+                name = f"keys{number}"
+                self.source.collectors[name] = node
+                if id(node) not in self._rates:
+                    self._rates[id(node)] = fresh(match(node.rate))
+                self._place(self._rates[id(node)], node, 0, depth + 1)
+            case _:
+                for place, piece in enumerate(node.parts):
+                    self._place(piece, node, place, depth)
+
+    @staticmethod
+    def _is_kept(op: Any, place: int, piece: Query) -> bool:
+        """Return whether the value of a part of a `split` is wanted when the last part ends."""
+        if op is right or op is unit:
+            return False
+        if op is left and place:
+            return False
+        return not is_unit(piece)
+
+    def thread_slots(self) -> list[tuple[str, str, MapCollect]]:
+        """Return the atoms at which keys' threads wait, and the variables that hold these."""
+        found = []
+        for node in self.source.collectors.values():
+            slot = self._places[id(node)].depth
+            for atom in atoms(self._rates[id(node)]):
+                flag = f"a{self._numbers[id(atom)]}"
+                found.append((flag, f"{flag}_{slot}", node))
+        return found
+
+    # --- threads that start ---------------------------------------------------------------------
+
+    def _start(self, node: Query, stack: list[str]) -> None:
+        number = self._numbers[id(node)]
+        match node:
+            case Atom():
+                self._line(f"a{number} = True")
+                for slot, value in enumerate(stack):
+                    if value != f"a{number}_{slot}":
+                        self._line(f"a{number}_{slot} = {value}")
+            case Constant(value):
+                self._end(node, self._name(f"k{number}", value), stack)
+            case Split(parts, _):
+                self._start(parts[0], stack)
+            case Iterate(body, init, step):
+                start = "None" if step is unit else self._name(f"k{number}", init)
+                self._start(body, stack if step is unit else [*stack, start])
+                self._end(node, start, stack)
+            case Either(parts):
+                for piece in parts:
+                    self._start(piece, stack)
+            case Combine(parts, _):
+                self._start_abreast(node, parts, stack)
+            case Window(body, window):
+                empty = self._name(f"k{number}", window.empty)
+                self._start(body, [*stack, empty])
+            case MapCollect():
+                keys = self._temporary()
+                self._line(f"{keys} = keys{number}()")
+                self._start(self._rates[id(node)], [*stack, keys])
+            case _:
+                raise TypeError(f"not a query: {node!r}")
+
+    def _start_abreast(self, node: Combine, parts: tuple[Query, ...], stack: list[str]) -> None:
+        """Start all parts; where they match the empty sequence, so does the whole."""
+        values: list[str] = []
+        self._collecting[id(node)] = values
+        for piece in parts:
+            self._start(piece, stack)
+        del self._collecting[id(node)]
+        if values:
+            self._end(node, self._call(node, "op", node.op, values), stack)
+
+    # --- threads that end -----------------------------------------------------------------------
+
+    def _end(self, node: Query, value: str, stack: Sequence[str]) -> None:
+        """Go on after a thread ended at a node: here, or at the node's join."""
+        if id(node) not in self._done:
+            self.ends[id(node)] = self.ends.get(id(node), 0) + 1
+            if self._joins(node):
+                number = self._numbers[id(node)]
+                self._line(f"j{number} = True")
+                if not is_unit(node):
+                    self._line(f"j{number}_v = {value}")
+                for slot, variable in enumerate(stack):
+                    self._line(f"j{number}_{slot} = {variable}")
+                return
+        self._go_on(node, value, list(stack))
+
+    def _joins(self, node: Query) -> bool:
+        """Return whether threads that end at a node go on only after all its atoms."""
+        if isinstance(node, Atom):
+            return False
+        restarts = isinstance(self._places[id(node)].parent, Iterate | Window)
+        return restarts or self._counts.get(id(node), 2) > 1
+
+    def _go_on(self, node: Query, value: str, stack: list[str]) -> None:
+        place = self._places[id(node)]
+        parent = place.parent
+        match parent:
+            case None:
+                self._line(f"has = True; out = {value}")
+            case Split(parts, op):
+                if place.part < len(parts) - 1:
+                    kept = self._is_kept(op, place.part, node)
+                    self._start(parts[place.part + 1], [*stack, value] if kept else stack)
+                    return
+                depth = self._places[id(parent)].depth
+                outer, values = stack[:depth], iter(stack[depth:])
+                if op is unit:
+                    found = "None"
+                elif op is right:
+                    found = value
+                elif op is left:
+                    found = next(values, "None")
+                else:
+                    given = ["None" if is_unit(piece) else next(values) for piece in parts[:-1]]
+                    found = self._call(parent, "op", op, [*given, value])
+                self._end(parent, found, outer)
+            case Iterate(body, _, step):
+                if step is unit:
+                    self._start(body, stack)
+                    self._end(parent, "None", stack)
+                    return
+                total = self._call(parent, "step", step, [stack[-1], value])
+                if not total.startswith("t"):  # a variable of an atom, which the start may change
+                    moved = self._temporary()
+                    self._line(f"{moved} = {total}")
+                    total = moved
+                self._start(body, [*stack[:-1], total])
+                self._end(parent, total, stack[:-1])
+            case Window(body, window):
+                number = self._numbers[id(parent)]
+                state = self._call(parent, "push", window.push, [stack[-1], value])
+                self.source.names[f"f{number}value"] = window.value
+                found = self._temporary()
+                self._line(f"{found} = f{number}value({state})")
+                self._label(parent, window.fold.name)
+                self._start(body, [*stack[:-1], state])
+                self._end(parent, found, stack[:-1])
+            case Combine(parts, op):
+                self._end_abreast(parent, place.part, value, stack)
+            case MapCollect():
+                found = self._temporary()
+                self._line(f"{found} = {stack[-1]}.collect()")
+                self._end(parent, found, stack[:-1])
+            case _:
+                self._end(parent, value, stack)
+
+    def _end_abreast(self, node: Combine, part: int, value: str, stack: list[str]) -> None:
+        if id(node) in self._collecting:
+            self._collecting[id(node)].append(value)
+        elif len(node.parallel) == 1:
+            self._end(node, self._call(node, "op", node.op, [value]), stack)
+        else:
+            number = self._numbers[id(node)]
+            self._line(f"g{number}_{part} = {value}")
+            if part == len(node.parallel) - 1:
+                self._line(f"g{number} = True")
+                for slot, held in enumerate(stack):
+                    self._line(f"g{number}_c{slot} = {held}")
+
+    # --- an item --------------------------------------------------------------------------------
+
+    def _item(self, node: Query) -> None:
+        number = self._numbers[id(node)]
+        if self._joins(node):
+            self._line(f"j{number} = False")
+        match node:
+            case Atom(predicate, op):
+                self._line(f"if a{number}:")
+                self._level += 1
+                self._line(f"a{number} = False")
+                if predicate.condition != ALWAYS:
+                    self._line(f"if {self._masks[predicate.condition]}:")
+                    self._level += 1
+                if op is None:
+                    value = "x"
+                elif op is unit:
+                    value = "None"
+                else:
+                    value = self._call(node, "op", op, ["x"])
+                depth = self._places[id(node)].depth
+                self._end(node, value, [f"a{number}_{slot}" for slot in range(depth)])
+                self._level -= 2 if predicate.condition != ALWAYS else 1
+            case Split(parts, _):
+                for piece in reversed(parts):
+                    self._item(piece)
+            case Combine(parts, op) if len(parts) > 1:
+                self._line(f"g{number} = False")
+                for piece in parts:
+                    self._item(piece)
+                self._line(f"if g{number}:")
+                self._level += 1
+                given = [f"g{number}_{place}" for place in range(len(parts))]
+                depth = self._places[id(node)].depth
+                found = self._call(node, "op", op, given)
+                self._end(node, found, [f"g{number}_c{slot}" for slot in range(depth)])
+                self._level -= 1
+            case MapCollect():
+                self._item(self._rates[id(node)])
+            case _:
+                for piece in node.parts:
+                    self._item(piece)
+        self._join(node, number)
+
+    def _join(self, node: Query, number: int) -> None:
+        self._done.add(id(node))
+        if not self._joins(node):
+            return
+        self._line(f"if j{number}:")
+        self._level += 1
+        value = "None" if is_unit(node) else f"j{number}_v"
+        depth = self._places[id(node)].depth
+        self._go_on(node, value, [f"j{number}_{slot}" for slot in range(depth)])
+        self._level -= 1
+
+    # --- lines ----------------------------------------------------------------------------------
+
+    def _line(self, text: str) -> None:
+        self.source.lines.append(INDENT * self._level + text)
+
+    def _label(self, node: Query, function: str) -> None:
+        self.source.labels[len(self.source.lines)] = f"{function} of {shortly(node)}"
+
+    def _temporary(self) -> str:
+        self._fresh += 1
+        return f"t{self._fresh}"
+
+    def _name(self, name: str, value: Any) -> str:
+        if value is None or value is True or value is False:
+            return repr(value)
+        self.source.names[name] = value
+        return name
+
+    def _call(self, node: Query, role: str, function: Any, arguments: list[str]) -> str:
+        """Write the call of a user's function; return the variable that holds its value."""
+        if function is unit:
+            return "None"
+        if function is right:
+            return arguments[-1]
+        if function is left:
+            return arguments[0]
+        name = f"f{self._numbers[id(node)]}{role}"
+        self.source.names[name] = function
+        found = self._temporary()
+        self._line(f"{found} = {name}({', '.join(arguments)})")
+        self._label(node, name_of(function) if role != "push" else "step")
+        return found
+
+
+def is_unit(node: Query) -> bool:
+    """Return whether a query's value is always None, as that of `match` is."""
+    match node:
+        case Atom(op=op) | Split(op=op) | Combine(op=op):
+            return op is unit
+        case Iterate(step=step):
+            return step is unit
+        case Constant(value):
+            return value is None
+        case Either(parts):
+            return all(map(is_unit, parts))
+        case _:
+            return False
+
+
+def atoms(node: Query) -> list[Atom]:
+    """Return the atoms of a query without keys of its own, from left to right."""
+    if isinstance(node, Atom):
+        return [node]
+    return [atom for piece in node.parts for atom in atoms(piece)]
+
+
+def fresh(node: Query) -> Query:
+    """Return the query with each node in one place: a node used twice becomes two.
+
+    The rules have been checked, so the copies are made without checking them again.
+    """
+    copy = object.__new__(type(node))
+    for name in node.__dataclass_fields__:  # type: ignore[attr-defined]
+        value = getattr(node, name)
+        if isinstance(value, Query):
+            value = fresh(value)
+        elif isinstance(value, tuple) and value and all(isinstance(v, Query) for v in value):
+            value = tuple(fresh(piece) for piece in value)
+        object.__setattr__(copy, name, value)
+    return copy

@@ -1,0 +1,213 @@
+"""A compiled query: a machine's initial state and the functions that change it.
+
+A state is a tuple, and no step changes it: a step that fails leaves the state before it as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from elsinore.model.evaluate import is_true
+from elsinore.model.expression import Attribute, Expression
+from elsinore.quantitative.machine.emit import Emitter, Source, fresh
+from elsinore.quantitative.machine.keys import Failures, KeyThreads
+from elsinore.quantitative.query import MapCollect, Query
+from elsinore.quantitative.regex import ALWAYS, VALUE, Predicate, predicates
+
+State = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """The predicates of a query: those of which a bit tells, and tests in plain Python."""
+
+    told: tuple[Predicate, ...]
+    asked: tuple[Predicate, ...]
+
+    @property
+    def masks(self) -> dict[Expression, str]:
+        """How the code of a machine asks whether a condition holds of the item `x`."""
+        masks = {leaf.condition: f"b & {1 << place}" for place, leaf in enumerate(self.told)}
+        masks |= {leaf.condition: f"p{place}(x)" for place, leaf in enumerate(self.asked)}
+        return masks
+
+    def of(self, item: Any) -> int:
+        """Return an item's bits."""
+        lookup = lookup_of(item)
+        return sum(
+            1 << place for place, leaf in enumerate(self.told) if is_true(leaf.condition, lookup)
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """The machine of a query.
+
+    `begin()` returns the initial state, and whether the query has a value on the empty sequence and
+    which. `run(state, items, bits, serial, positions, values)` takes items and returns the state
+    after them; it appends where the query has values, counted from 0, and the values. `step` takes
+    one item and returns the state, None where nothing can follow, and the value if there is one.
+    """
+
+    query: Query
+    source: str
+    labels: dict[int, str]
+    begin: Callable[[], tuple[State, bool, Any]]
+    run: Callable[..., State]
+    step: Callable[[State, Any, int, int], tuple[State | None, bool, Any]]
+    keyed: tuple[Program, ...] = ()
+    filename: str = ""
+    threads: tuple[int, ...] = ()  # places of the state that hold keys' threads
+    keys: tuple[Callable[[], KeyThreads], ...] = ()  # what makes such threads
+    failures: Failures = field(default_factory=Failures)
+
+
+class ItemError(Exception):
+    """A user's function that raised: at which item, counted from 0, and the state before it."""
+
+    def __init__(self, place: int, state: State | None) -> None:
+        super().__init__(place)
+        self.place, self.state = place, state
+
+
+def bits_of(query: Query) -> Bits:
+    """Return the predicates of a query, each once."""
+    found: dict[Expression, Predicate] = {}
+    for leaf in _predicates(query):
+        if leaf.condition != ALWAYS:
+            found.setdefault(leaf.condition, leaf)
+    told = tuple(leaf for leaf in found.values() if not leaf.tests)
+    return Bits(told, tuple(leaf for leaf in found.values() if leaf.tests))
+
+
+def compile_query(query: Query) -> Program:
+    """Return the machine of a query.
+
+    >>> from elsinore.quantitative import atom, event, iterate
+    >>> program = compile_query(iterate(atom(event("M")), 0, lambda n, m: n + 1))
+    >>> state, has, value = program.begin()
+    >>> has, value, program.step(state, "an item", 1, 0)[1:]
+    (True, 0, (True, 1))
+    """
+    return _compile(fresh(query), bits_of(query), "query", Failures())
+
+
+def _compile(query: Query, bits: Bits, name: str, failures: Failures) -> Program:
+    emitter, source = _emitted(query, bits)
+    lines, labels = _written(emitter, source)
+    filename = f"<elsinore {name}>"
+    names: dict[str, Any] = dict(source.names)
+    for place, leaf in enumerate(bits.asked):
+        names[f"p{place}"] = _test(leaf)
+    keyed: list[Program] = []
+    for place, (factory, node) in enumerate(source.collectors.items()):
+        program = _compile(node.body, bits, f"{name}.keys{place}", failures)
+        keyed.append(program)
+        names[factory] = _factory(node, program, bits, failures)
+    names["ItemError"] = ItemError
+    exec(compile("\n".join(lines), filename, "exec"), names)
+    threads = tuple(source.variables.index(slot) for _, slot, _ in emitter.thread_slots())
+    return Program(
+        query=query,
+        source="\n".join(lines),
+        labels=labels,
+        begin=names["begin"],
+        run=names["run"],
+        step=names["step"],
+        keyed=tuple(keyed),
+        filename=filename,
+        threads=threads,
+        failures=failures,
+        keys=tuple(names[factory] for factory in source.collectors),
+    )
+
+
+def lookup_of(item: Any) -> Callable[[Attribute], Any]:
+    """Return how the attributes of an item are read; a plain value has one, `value`: itself."""
+    if isinstance(item, bool | int | float | str):
+        return lambda read: item if read.name == VALUE else None
+    return lambda read: getattr(item, read.name or VALUE)
+
+
+def _predicates(query: Query) -> Sequence[Predicate]:
+    found: list[Predicate] = []
+    if isinstance(query, MapCollect):
+        found += predicates(query.rate)
+        found.append(query.sync)
+    if not query.parts:
+        found += predicates(query.rate)
+    for part in query.parts:
+        found += _predicates(part)
+    return found
+
+
+def _emitted(query: Query, bits: Bits) -> tuple[Emitter, Source]:
+    """Walk over the query twice: the first time to count in how many places threads end."""
+    rates: dict[int, Query] = {}
+    draft = Emitter(query, bits.masks, {}, rates)
+    draft.item(0)
+    counts = {id(node): draft.ends.get(id(node), 0) for node in draft.nodes}
+    emitter = Emitter(query, bits.masks, counts, rates)
+    return emitter, emitter.source
+
+
+def _written(emitter: Emitter, source: Source) -> tuple[list[str], dict[int, str]]:
+    """Return the lines of the machine's functions, and what raises where."""
+    variables = source.variables
+    state = f"({', '.join(variables)}{',' if len(variables) == 1 else ''})"
+    load = [f"    {state} = state"] if variables else []
+    lines = source.lines
+    lines += ["def begin():", "    has = False; out = None"]
+    for name in variables:
+        lines.append(f"    {name} = {(name in source.flags and 'False') or None}")
+    emitter.begin(1)
+    lines += [f"    return {state}, has, out", ""]
+
+    threads = bool(source.collectors)
+    lines += ["def run(state, items, bits, s, positions, values):", *load, "    i = -1"]
+    before = "before" if threads else "None"
+    lines += [f"    before = {state}"] if threads else []
+    lines += ["    try:", "        for i, (x, b) in enumerate(zip(items, bits)):"]
+    lines += [f"            before = {state}", "            s += 1"] if threads else []
+    lines += ["            has = False"]
+    emitter.item(3)
+    lines += ["            if has: positions.append(i); values.append(out)"]
+    lines += ["    except Exception as error:", f"        raise ItemError(i, {before}) from error"]
+    lines += [f"    return {state}", ""]
+
+    lines += ["def step(state, x, b, s):", *load, "    has = False; out = None"]
+    emitter.item(1)
+    alive = " or ".join(source.flags) or "False"
+    lines += [f"    return ({state} if {alive} else None), has, out", ""]
+    return lines, source.labels
+
+
+def _test(leaf: Predicate) -> Callable[[Any], bool]:
+    tests = dict(leaf.tests)
+
+    def holds(item: Any) -> bool:
+        read = lookup_of(item)
+
+        def lookup(attribute: Attribute) -> Any:
+            test = tests.get(attribute.name or "")
+            return read(attribute) if test is None else bool(test(item))
+
+        return is_true(leaf.condition, lookup)
+
+    return holds
+
+
+def _factory(
+    node: MapCollect, program: Program, bits: Bits, failures: Failures
+) -> Callable[[], KeyThreads]:
+    idle, _, _ = program.begin()
+    if node.sync.condition == ALWAYS:
+        mask, test = -1, None
+    elif node.sync.tests:
+        mask, test = 0, _test(node.sync)
+    else:
+        place = [leaf.condition for leaf in bits.told].index(node.sync.condition)
+        mask, test = 1 << place, None
+    return lambda: KeyThreads(program, node.key, mask, test, idle, failures)

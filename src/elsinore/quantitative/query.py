@@ -1,0 +1,363 @@
+"""The nodes of a quantitative query, typed when they are made: one that exists is well typed.
+
+A query stands for a partial map from sequences of items to values; its domain is regular, and
+`rate` is an unambiguous regular expression of it (StreamQRE, Section 3 and Figure 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from elsinore.errors import QuerySemanticError
+from elsinore.quantitative.regex import (
+    EMPTY,
+    Concatenation,
+    Plus,
+    Predicate,
+    Regex,
+    Star,
+    Union,
+    name_of,
+    predicates,
+    seq,
+    union,
+    written,
+)
+from elsinore.quantitative.rules import (
+    check_concatenable,
+    check_contained,
+    check_disjoint,
+    check_equivalent,
+    check_iterable,
+    never,
+)
+from elsinore.quantitative.windows import Sliding
+
+if TYPE_CHECKING:
+    from elsinore.quantitative.pipeline import Pipeline
+    from elsinore.quantitative.stream import Stream
+
+Operation = Callable[..., Any]
+SHOWN = 60  # characters of a sub-expression in a message
+
+
+class Query:
+    """A streaming function; `rate` says at which sequences of items it has a value."""
+
+    __slots__ = ()
+
+    rate: Regex
+
+    @property
+    def parts(self) -> tuple[Query, ...]:
+        """The queries that this one is made of."""
+        return ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may be a mistake in a query that can be run: rates that never match, and why."""
+        found = [never(self.rate), *(text for part in self.parts for text in part.warnings)]
+        return tuple(dict.fromkeys(text for text in found if text is not None))
+
+    def start(self) -> Stream:
+        """Return a stream at its beginning, to push items into."""
+        from elsinore.quantitative.stream import Stream  # noqa: PLC0415 - it knows the nodes
+
+        return Stream.of(self)
+
+    def load(self, state: bytes) -> Stream:
+        """Return a stream that goes on where one of this query was saved.
+
+        Raises StateError where the state is damaged, or was saved for another query.
+        """
+        from elsinore.quantitative.stream import Stream  # noqa: PLC0415
+
+        return Stream.load(self, state)
+
+    def explain(self, format: str = "text") -> str:  # noqa: A002 - the word for it
+        """Return the expression tree with rates, as "text", "mermaid" or "svg"."""
+        from elsinore.quantitative.explain import explain  # noqa: PLC0415
+
+        return explain(self, format)
+
+    def run(self, data: Any, *, time: str = "time", type: str = "type") -> Any:  # noqa: A002
+        """Return the values over the events in `data`, as a table: time (or position) and value.
+
+        `data` is a pyarrow Table, a pandas or polars DataFrame, a dict of columns or a list of
+        dicts; `time` and `type` name its columns.
+        """
+        return running().run(self, data, time=time, type=type)
+
+    def by(self, *attributes: str) -> Keyed:
+        """Return the query run apart for each value of some attributes."""
+        return Keyed(self, attributes)
+
+    def __rshift__(self, after: Query | Pipeline) -> Pipeline:
+        from elsinore.quantitative.pipeline import pipeline  # noqa: PLC0415
+
+        return pipeline(self, after)
+
+    def __str__(self) -> str:
+        return described(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A query, or a pipeline, with a stream of its own for each value of some attributes."""
+
+    query: Any
+    attributes: tuple[str, ...]
+
+    def run(self, data: Any, *, time: str = "time", type: str = "type") -> Any:  # noqa: A002
+        """Return the values over the events in `data`: the attributes, time or position, value."""
+        return running().run(self.query, data, time=time, type=type, by=self.attributes)
+
+
+def running() -> Any:
+    """Return the driver in this process, which stands above the queries; loaded on first use."""
+    return import_module("elsinore.local.streams")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Atom(Query):
+    """One item that satisfies a predicate; the value is what `op` makes of it."""
+
+    predicate: Predicate
+    op: Operation | None  # None: the item itself
+    rate: Regex = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", self.predicate)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant(Query):
+    """The empty sequence; the value is always the same."""
+
+    value: Any
+    rate: Regex = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", EMPTY)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split(Query):
+    """The parts on consecutive stretches; the value is `op` of their values."""
+
+    pieces: tuple[Query, ...]
+    op: Operation
+    rate: Regex = field(init=False)
+
+    def __post_init__(self) -> None:
+        rates = [part.rate for part in self.pieces]
+        check_concatenable(shortly(self), rates)
+        object.__setattr__(self, "rate", seq(*rates))
+
+    @property
+    def parts(self) -> tuple[Query, ...]:
+        """The queries on consecutive stretches."""
+        return self.pieces
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Iterate(Query):
+    """The body on consecutive stretches, as many as there are; a left fold of its values."""
+
+    body: Query
+    init: Any
+    step: Operation
+    rate: Regex = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_iterable(shortly(self), self.body.rate)
+        object.__setattr__(self, "rate", Star(self.body.rate))
+
+    @property
+    def parts(self) -> tuple[Query, ...]:
+        """The query that is iterated."""
+        return (self.body,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Either(Query):
+    """The one of the parts that has a value."""
+
+    choices: tuple[Query, ...]
+    rate: Regex = field(init=False)
+
+    def __post_init__(self) -> None:
+        rates = [part.rate for part in self.choices]
+        check_disjoint(shortly(self), rates)
+        self._check_types()
+        object.__setattr__(self, "rate", union(*rates))
+
+    def _check_types(self) -> None:
+        declared = {kind: n for n, part in enumerate(self.choices, 1) if (kind := output(part))}
+        if len(declared) > 1:
+            told = " and ".join(
+                f"part {n} gives {getattr(kind, '__name__', kind)}" for kind, n in declared.items()
+            )
+            raise QuerySemanticError(f"{shortly(self)}: {told}; the parts must give values alike.")
+
+    @property
+    def parts(self) -> tuple[Query, ...]:
+        """The queries of which one has a value."""
+        return self.choices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Combine(Query):
+    """The parts on the same items; the value is `op` of their values."""
+
+    parallel: tuple[Query, ...]
+    op: Operation
+    rate: Regex = field(init=False)
+
+    def __post_init__(self) -> None:
+        rates = [part.rate for part in self.parallel]
+        check_equivalent(shortly(self), rates)
+        object.__setattr__(self, "rate", rates[0])
+
+    @property
+    def parts(self) -> tuple[Query, ...]:
+        """The queries on the same items."""
+        return self.parallel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window(Query):
+    """The body on consecutive stretches, one at least; a fold of its last `size` values."""
+
+    body: Query
+    window: Sliding
+    rate: Regex = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_iterable(shortly(self), self.body.rate)
+        object.__setattr__(self, "rate", Plus(self.body.rate))
+
+    @property
+    def parts(self) -> tuple[Query, ...]:
+        """The query whose values the window holds."""
+        return (self.body,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapCollect(Query):
+    """The body on each key's own items and the synchronization items; a map from key to value.
+
+    `over` is the rate of output over synchronization items alone, the query's own rate is `over`
+    with any number of keyed items before each of them (StreamQRE, Section 3, "Key-based
+    partitioning").
+    """
+
+    sync: Predicate
+    key: Operation
+    body: Query
+    over: Regex
+    rate: Regex = field(init=False)
+
+    def __post_init__(self) -> None:
+        rate = spread(self.over, self.sync, shortly(self))
+        check_contained(shortly(self), self.body.rate, rate)
+        object.__setattr__(self, "rate", rate)
+
+    @property
+    def parts(self) -> tuple[Query, ...]:
+        """The query of each key."""
+        return (self.body,)
+
+
+def spread(over: Regex, sync: Predicate, expression: str) -> Regex:
+    """Return a rate with any number of keyed items before each synchronization item.
+
+    `over` may be written with the synchronization predicate alone, or in full already, with
+    `seq((~sync).star(), sync)`. Raises QuerySemanticError where it depends on other items.
+    """
+    before = seq((~sync).star(), sync)
+
+    def put(regex: Regex) -> Regex:
+        if regex == before or (isinstance(regex, Predicate) and regex == sync):
+            return before
+        match regex:
+            case Concatenation(parts):
+                found: list[Regex] = []
+                rest = list(parts)
+                while rest:
+                    whole = len(rest) > 1 and seq(*rest[:2]) == before
+                    found.append(before if whole else put(rest[0]))
+                    del rest[: 2 if whole else 1]
+                return seq(*found)
+            case Union(parts):
+                return union(*map(put, parts))
+            case Star(inner):
+                return Star(put(inner))
+            case Plus(inner):
+                return Plus(put(inner))
+            case Predicate(name):
+                raise QuerySemanticError(
+                    f"{expression}: the rate of output may depend on synchronization items alone "
+                    f"({sync.name}), it is written with {name}."
+                )
+            case _ if predicates(regex):
+                return type(regex)(put(regex.inner), regex.count)  # type: ignore[attr-defined, call-arg]
+            case _:
+                return regex
+
+    return put(over)
+
+
+def output(query: Query) -> Any:
+    """Return the type that a query's function declares to return, None where it does not say."""
+    match query:
+        case Atom(op=op) | Split(op=op) | Combine(op=op) if op is not None:
+            function = op
+        case Iterate(step=step):
+            function = step
+        case _:
+            return None
+    try:
+        declared = get_type_hints(function).get("return")
+    except (TypeError, NameError, AttributeError):
+        return None
+    return None if declared in {Any, type(None)} else declared
+
+
+def described(query: Query) -> str:
+    """Return a query as it is written, functions by their names."""
+    match query:
+        case Atom(predicate, op):
+            return f"atom({predicate.name})" if op is None else _call("atom", predicate.name, op)
+        case Constant(value):
+            return f"constant({value!r})"
+        case Split(parts, op):
+            return _call("split", *map(described, parts), op)
+        case Iterate(body, init, step):
+            return f"iterate({described(body)}, {init!r}, {name_of(step)})"
+        case Either(parts):
+            return _call("either", *map(described, parts))
+        case Combine((part,), op):
+            return _call("apply", described(part), op)
+        case Combine(parts, op):
+            return _call("combine", *map(described, parts), op)
+        case Window(body, window):
+            return f"sliding({described(body)}, {window})"
+        case MapCollect(sync, key, body, over):
+            return _call("map_collect", sync.name, key, described(body), written(over))
+        case _:
+            raise TypeError(f"not a query: {query!r}")
+
+
+def shortly(query: Query) -> str:
+    """Return a query as it is written, long ones cut short, for messages."""
+    text = described(query)
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+
+
+def _call(function: str, *arguments: Any) -> str:
+    shown = [name_of(a) if callable(a) else str(a) for a in arguments]
+    return f"{function}({', '.join(shown)})"

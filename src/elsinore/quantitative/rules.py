@@ -1,0 +1,209 @@
+"""The type rules of queries: each holds, or is broken by a shortest sequence of items.
+
+(StreamQRE, Figure 1 and Observation 2; Remark 3 for witnesses.) All are decided in polynomial time
+on symbolic automata of the rates, which are unambiguous because the rules held below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from elsinore.automata import (
+    Letter,
+    Word,
+    ambiguous_concatenation,
+    ambiguous_iteration,
+    contradictory,
+    disjoint,
+)
+from elsinore.automata.unambiguous import differing, outside
+from elsinore.errors import QuerySemanticError
+from elsinore.model import expression as ex
+from elsinore.quantitative.regex import (
+    ANY,
+    ITEM,
+    TYPE,
+    Predicate,
+    Regex,
+    automaton,
+    predicates,
+    seq,
+    written,
+)
+
+EMPTY_WORD = "()"  # how the empty sequence is written
+
+
+class RateError(QuerySemanticError):
+    """A query whose rates break a type rule.
+
+    `rule` says which, `expression` is the sub-expression as text, and `witness` a shortest sequence
+    of items that shows it, written with the names of the query's predicates.
+    """
+
+    def __init__(self, message: str, *, rule: str, expression: str, witness: str) -> None:
+        super().__init__(message)
+        self.rule, self.expression, self.witness = rule, expression, witness
+
+
+def check_concatenable(expression: str, rates: Sequence[Regex]) -> None:
+    """Raise RateError unless a sequence falls into parts of the rates in one way only."""
+    automata = [automaton(rate) for rate in rates]
+    rest = automata[-1]
+    for place in range(len(rates) - 2, -1, -1):
+        cuts = ambiguous_concatenation(automata[place], rest)
+        if cuts is not None:
+            leaves = _leaves(rates)
+            before = f"part {place + 1}, {written(rates[place])},"
+            after = " ".join(f"({written(rate)})" for rate in rates[place + 1 :])
+            one, other = (_cut(parts, leaves) for parts in cuts.parts())
+            witness = write_word(cuts.word, leaves)
+            raise RateError(
+                f"{expression}: where {before} ends and {after} begins is not always clear: "
+                f"'{witness}' is {one} or {other}.{_reason(leaves)}",
+                rule="split",
+                expression=expression,
+                witness=witness,
+            )
+        if place:
+            rest = automaton(seq(*rates[place:]))
+
+
+def check_iterable(expression: str, rate: Regex) -> None:
+    """Raise RateError unless a sequence falls into parts of the rate in one way only."""
+    nfa = automaton(rate)
+    if 0 in nfa.accepting:
+        raise RateError(
+            f"{expression}: the rate {written(rate)} contains the empty sequence, and any number "
+            "of empty parts fit anywhere. Iterate over what has at least one item.",
+            rule="iterate",
+            expression=expression,
+            witness=EMPTY_WORD,
+        )
+    cuts = ambiguous_iteration(nfa)
+    if cuts is not None:
+        leaves = _leaves([rate])
+        one, other = (_cut(parts, leaves) for parts in cuts.parts())
+        witness = write_word(cuts.word, leaves)
+        raise RateError(
+            f"{expression}: where one part of {written(rate)} ends and the next begins is not "
+            f"always clear: '{witness}' is {one} or {other}.{_reason(leaves)}",
+            rule="iterate",
+            expression=expression,
+            witness=witness,
+        )
+
+
+def check_disjoint(expression: str, rates: Sequence[Regex]) -> None:
+    """Raise RateError where two of the rates share a sequence."""
+    automata = [automaton(rate) for rate in rates]
+    for second, other in enumerate(automata):
+        for first, one in enumerate(automata[:second]):
+            word = disjoint(one, other)
+            if word is not None:
+                leaves = _leaves(rates)
+                witness = write_word(word, leaves)
+                raise RateError(
+                    f"{expression}: parts {first + 1} and {second + 1} both match '{witness}', so "
+                    f"their rates {written(rates[first])} and {written(rates[second])} are not "
+                    f"disjoint.{_reason(leaves)}",
+                    rule="either",
+                    expression=expression,
+                    witness=witness,
+                )
+
+
+def check_equivalent(expression: str, rates: Sequence[Regex]) -> None:
+    """Raise RateError unless all rates are the same set of sequences."""
+    first = automaton(rates[0])
+    for place, rate in enumerate(rates[1:], start=2):
+        if rate == rates[0]:
+            continue
+        other = automaton(rate)
+        word = differing(first, other)
+        if word is not None:
+            leaves = _leaves(rates)
+            witness = write_word(word, leaves)
+            who, whom = (1, place) if first.accepts(word) else (place, 1)
+            raise RateError(
+                f"{expression}: part {who} matches '{witness}' and part {whom} does not; the rates "
+                f"{written(rates[0])} and {written(rate)} differ.{_reason(leaves)}",
+                rule="combine",
+                expression=expression,
+                witness=witness,
+            )
+
+
+def check_contained(expression: str, rate: Regex, whole: Regex) -> None:
+    """Raise RateError unless every sequence of `rate` is one of `whole`."""
+    word = outside(automaton(rate), automaton(whole))
+    if word is not None:
+        leaves = _leaves([rate, whole])
+        witness = write_word(word, leaves)
+        raise RateError(
+            f"{expression}: the query of each key matches '{witness}', at which nothing is "
+            f"collected: its rate {written(rate)} is not contained in {written(whole)}."
+            f"{_reason(leaves)}",
+            rule="map_collect",
+            expression=expression,
+            witness=witness,
+        )
+
+
+def never(regex: Regex) -> str | None:
+    """Return why no sequence has a rate, None where some do."""
+    if automaton(regex).accepting:
+        return None
+    dead = [leaf.name for leaf in predicates(regex) if leaf.symbol.is_dead()]
+    why = f"no item satisfies {' or '.join(dead)}" if dead else "its parts exclude one another"
+    return f"the rate {written(regex)} never matches: {why}"
+
+
+def write_word(word: Iterable[Letter], leaves: Sequence[Predicate]) -> str:
+    """Write a word with the names of predicates: of those that hold, a narrowest."""
+    return " ".join(_name(letter, leaves) for letter in word) or EMPTY_WORD
+
+
+def _name(letter: Letter, leaves: Sequence[Predicate]) -> str:
+    true = [leaf for leaf in leaves if leaf != ANY and leaf.symbol.holds(letter)]
+    positive = [leaf for leaf in true if not leaf.name.startswith("~")]
+    best: Predicate | None = None
+    for leaf in positive or true:
+        if best is None or (_within(leaf, best) and not _within(best, leaf)):
+            best = leaf
+    if best is not None:
+        return written(best)
+    named = [leaf.name for leaf in leaves if leaf != ANY and _is_type(leaf)]
+    return f"~({' | '.join(named)})" if named else ANY.name
+
+
+def _within(leaf: Predicate, other: Predicate) -> bool:
+    """Return whether every item that one predicate holds for satisfies the other."""
+    unless = ex.Binary(ex.Operator.OR, ex.Not(other.condition), ex.IsNull(other.condition))
+    return contradictory([leaf.condition, unless])
+
+
+def _is_type(leaf: Predicate) -> bool:
+    match leaf.condition:
+        case ex.Binary(ex.Operator.EQ, ex.Attribute(variable, name), _):
+            return variable == ITEM and name == TYPE
+    return False
+
+
+def _cut(parts: Iterable[Word], leaves: Sequence[Predicate]) -> str:
+    return " · ".join(f"[{write_word(part, leaves)}]" if part else "[]" for part in parts) or "[]"
+
+
+def _leaves(rates: Iterable[Regex]) -> tuple[Predicate, ...]:
+    return tuple(dict.fromkeys(leaf for rate in rates for leaf in predicates(rate)))
+
+
+def _reason(leaves: Iterable[Predicate]) -> str:
+    """Say which predicates nothing is known of, for they may be why the rule seems broken."""
+    opaque = [leaf.name for leaf in leaves if leaf.tests]
+    if not opaque:
+        return ""
+    return (
+        f" Nothing is known of {', '.join(opaque)}, written in plain Python: a condition on "
+        "attributes, as in event('M').val > 5, can be compared with others."
+    )

@@ -1,0 +1,405 @@
+"""A query at work: items go in, values come out; the state can be saved and loaded."""
+
+from __future__ import annotations
+
+import io
+import operator
+import pickle
+import struct
+import traceback
+from collections import namedtuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from elsinore.errors import InputError, StateError
+from elsinore.quantitative.machine.keys import KeyThreads
+from elsinore.quantitative.machine.program import Bits, ItemError, Program, bits_of, compile_query
+from elsinore.quantitative.pipeline import Pipeline, stages_of
+from elsinore.quantitative.query import Query, described
+
+MAGIC = b"elsinore quantitative state\n"
+VERSION = 1
+SHOWN = 200  # characters of an item in a message
+
+SAFE_MODULES = ("builtins", "collections", "datetime", "decimal", "fractions", "uuid", "zoneinfo")
+SAFE_BUILTINS = frozenset(
+    {"bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int", "list"}
+    | {"range", "set", "slice", "str", "tuple"}
+)
+
+
+class Undefined:
+    """What a query's value is where it has none; false in conditions."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "UNDEFINED"
+
+    def __reduce__(self) -> str:
+        return "UNDEFINED"
+
+
+UNDEFINED: Final = Undefined()
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """What was done until an item that failed: the state before it, and the values until then."""
+
+    state: tuple[Any, ...]
+    places: list[int]
+    values: list[Any]
+    taken: int  # items
+
+
+class OperationError(InputError):
+    """A user's function that raised.
+
+    `item` is the item it happened at, `position` the item's place in the stream counted from 0, and
+    `expression` the function and the sub-expression. The stream is as it was before the item.
+    """
+
+    def __init__(self, message: str, *, item: Any, position: int, expression: str) -> None:
+        super().__init__(message)
+        self.item, self.position, self.expression = item, position, expression
+        self.taken: tuple[list[int], list[Any]] = ([], [])  # values of the items before it
+        self.partial: Partial | None = None
+
+
+@dataclass(slots=True)
+class Machine:
+    """A compiled query that streams are run by; several may be, each with a state of its own."""
+
+    query: Query
+    bits: Bits
+    program: Program
+    serial: int = 0
+
+    @classmethod
+    def of(cls, query: Query) -> Machine:
+        """Compile a query."""
+        return cls(query, bits_of(query), compile_query(query))
+
+    def run(
+        self, state: tuple[Any, ...], items: Sequence[Any], bits: Iterable[int], position: int
+    ) -> tuple[tuple[Any, ...], list[int], list[Any]]:
+        """Return the state after some items, and where there were values, and which.
+
+        Raises OperationError where a user's function does; its `partial` is the state before the
+        item and the values until then.
+        """
+        places: list[int] = []
+        values: list[Any] = []
+        bits = bits if isinstance(bits, Sequence) else list(bits)
+        try:
+            found = self.program.run(state, items, bits, self.serial, places, values)
+        except ItemError as error:
+            self.program.failures.serials.add(self.serial + error.place + 1)
+            self.serial += error.place + 1
+            before = error.state
+            if before is None:
+                place = error.place
+                before = self.program.run(state, items[:place], bits[:place], self.serial, [], [])
+            named = self._named(error, items[error.place], position + error.place)
+            named.partial = Partial(before, places, values, error.place)
+            raise named from error.__cause__
+        self.serial += len(items)
+        return found, places, values
+
+    def _named(self, error: ItemError, item: Any, position: int) -> OperationError:
+        cause = error.__cause__
+        if isinstance(cause, InputError) or cause is None:
+            text, name = str(cause), "key"
+            where = described(self.query)
+        else:
+            where = self._label(cause)
+            text, name = f"{type(cause).__name__}: {cause}", where
+        shown = repr(item)
+        shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
+        return OperationError(
+            f"{where}: {text}, at item {position} (counted from 0): {shown}. The stream is as it "
+            "was before this item.",
+            item=item,
+            position=position,
+            expression=name,
+        )
+
+    def _label(self, cause: BaseException) -> str:
+        """Return the function that raised and its sub-expression: of the innermost machine."""
+        programs = {program.filename: program for program in _programs(self.program)}
+        found = described(self.query)
+        for frame in traceback.extract_tb(cause.__traceback__):
+            program = programs.get(frame.filename)
+            if program is not None:
+                found = program.labels.get(frame.lineno or 0, found)
+        return found
+
+
+@dataclass(slots=True)
+class Stage:
+    """One query of a pipeline: its machine, its state, and how many items it has taken."""
+
+    machine: Machine
+    state: tuple[Any, ...]
+    value: Any  # at the items so far
+    position: int = 0
+
+
+@dataclass(slots=True)
+class Stream:
+    """A query, or a pipeline of them, and the items it has taken so far.
+
+    >>> from elsinore.quantitative import atom, event, iterate, split
+    >>> total = split(iterate(atom(event("M"), lambda m: m.val), 0, lambda a, b: a + b),
+    ...               atom(event("E")), lambda total, e: total)
+    >>> stream = total.start()
+    >>> [stream.push({"type": kind, "val": 2}) for kind in "MME"]
+    [UNDEFINED, UNDEFINED, 4]
+    """
+
+    query: Query | Pipeline
+    stages: list[Stage] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, query: Query | Pipeline) -> Stream:
+        """Return a stream of a query that has taken no items."""
+        stream = cls(query)
+        for part in stages_of(query):
+            machine = Machine.of(part)
+            state, has, value = machine.program.begin()
+            stream.stages.append(Stage(machine, state, value if has else UNDEFINED))
+        return stream
+
+    @property
+    def value(self) -> Any:
+        """The value at the items so far, UNDEFINED where there is none."""
+        return self.stages[-1].value
+
+    @property
+    def position(self) -> int:
+        """How many items there have been."""
+        return self.stages[0].position
+
+    def push(self, item: Any) -> Any:
+        """Take one item; return the value after it, UNDEFINED where there is none.
+
+        An item is any object with attributes, a mapping, or a plain number or text. Raises
+        OperationError where a user's function does, and is as it was before then.
+        """
+        _, values = self.extend((item,))
+        return values[0] if values else UNDEFINED
+
+    def extend(
+        self, items: Sequence[Any], bits: Sequence[int] | None = None
+    ) -> tuple[list[int], list[Any]]:
+        """Take items; return after which of them, counted from 0, there is a value, and which.
+
+        `bits` are the items' predicates, where they are known already. Raises OperationError where
+        a user's function does: the items before have been taken then, and their values are the
+        error's `taken`.
+        """
+        records = [as_item(item) for item in items]
+        if len(self.stages) > 1 and any(s.machine.program.threads for s in self.stages):
+            return self._singly(records, bits)
+        return self._extend(records, bits)
+
+    def _singly(
+        self, items: Sequence[Any], bits: Sequence[int] | None
+    ) -> tuple[list[int], list[Any]]:
+        """Take items one by one: threads of keys can be taken back by one item only."""
+        places: list[int] = []
+        values: list[Any] = []
+        for place, item in enumerate(items):
+            try:
+                _, found = self._extend((item,), None if bits is None else bits[place : place + 1])
+            except OperationError as error:
+                error.taken = places, values
+                raise
+            places += [place] * len(found)
+            values += found
+        return places, values
+
+    def _extend(
+        self, items: Sequence[Any], bits: Sequence[int] | None
+    ) -> tuple[list[int], list[Any]]:
+        given = items
+        places = list(range(len(items)))
+        before = [(stage.state, stage.value, stage.position) for stage in self.stages]
+        for number, stage in enumerate(self.stages):
+            told = bits if number == 0 else None
+            if told is None:
+                told = [stage.machine.bits.of(item) for item in items]
+            try:
+                state, found, values = stage.machine.run(stage.state, items, told, stage.position)
+            except OperationError as error:
+                partial = error.partial
+                if partial is None:
+                    raise
+                if stage.machine.program.threads and number == 0:
+                    stage.state, stage.position = partial.state, stage.position + partial.taken
+                    stage.value = UNDEFINED
+                    error.taken = partial.places, partial.values
+                    raise
+                self._take_back(before, number)
+                taken = places[partial.taken]
+                error.taken = self._extend(given[:taken], None if bits is None else bits[:taken])
+                raise
+            stage.state, stage.position = state, stage.position + len(items)
+            if items:
+                last = bool(found) and found[-1] == len(items) - 1
+                stage.value = values[-1] if last else UNDEFINED
+            places = [places[place] for place in found]
+            items = values
+        return places, list(items)
+
+    def _take_back(self, before: Sequence[tuple[Any, ...]], failed: int) -> None:
+        """Put all stages back to what they were before a batch that failed in one of them."""
+        for number, (stage, saved) in enumerate(zip(self.stages, before, strict=True)):
+            if number < failed:
+                stage.machine.program.failures.serials.add(stage.machine.serial)
+            stage.state, stage.value, stage.position = saved
+
+    def save(self) -> bytes:
+        """Return the state; the same query's `load` goes on from it, in another process too."""
+        buffer = io.BytesIO()
+        _Pickler(buffer, self).dump([(s.state, s.value, s.position) for s in self.stages])
+        print_ = fingerprint(self.query).encode()
+        head = struct.pack("<HI", VERSION, len(print_))
+        return MAGIC + head + print_ + buffer.getvalue()
+
+    @classmethod
+    def load(cls, query: Query | Pipeline, data: bytes) -> Stream:
+        """Return a stream of a query in a state that was saved.
+
+        Raises StateError where the state is damaged, or of another query or version.
+        """
+        size = len(MAGIC) + struct.calcsize("<HI")
+        if not data.startswith(MAGIC) or len(data) < size:
+            raise StateError("This is no saved state of a quantitative query.")
+        version, length = struct.unpack("<HI", data[len(MAGIC) : size])
+        if version != VERSION:
+            raise StateError(
+                f"The state was saved in version {version}, and this Elsinore reads version "
+                f"{VERSION}."
+            )
+        if data[size : size + length].decode(errors="replace") != fingerprint(query):
+            raise StateError(
+                "The state was saved for another query. A state goes on with the query it was "
+                "saved for: the same combinators, predicates and functions by name."
+            )
+        stream = cls.of(query)
+        try:
+            found = _Unpickler(io.BytesIO(data[size + length :]), stream).load()
+            for stage, (state, value, position) in zip(stream.stages, found, strict=True):
+                stage.state, stage.value, stage.position = state, value, position
+        except (pickle.UnpicklingError, EOFError, ValueError, AttributeError, IndexError) as error:
+            raise StateError(f"The saved state is damaged: {error}") from error
+        return stream
+
+
+def as_item(item: Any) -> Any:
+    """Return a mapping as a record with attributes, and anything else as it is.
+
+    >>> as_item({"type": "M", "val": 2}).val
+    2
+    """
+    if not isinstance(item, Mapping):
+        return item
+    return record_type(tuple(item))(*item.values())
+
+
+_RECORDS: dict[tuple[str, ...], Any] = {}
+
+
+def record_type(names: tuple[str, ...]) -> Any:
+    """Return the type of records with these attributes, in this order."""
+    if names not in _RECORDS:
+        _RECORDS[names] = _record_type(names)
+    return _RECORDS[names]
+
+
+def make_record(names: tuple[str, ...], *values: Any) -> Any:
+    """Return a record, as one that was saved is made anew."""
+    return record_type(names)(*values)
+
+
+def _record_type(names: tuple[str, ...]) -> Any:
+    """Return a named tuple; odd names, which are no identifiers, are for `getattr`."""
+    base: Any = namedtuple("Record", names, rename=True)  # type: ignore[misc]  # noqa: PYI024
+
+    def reduced(record: Any) -> tuple[Any, ...]:
+        return make_record, (names, *record)
+
+    odd = {
+        name: property(operator.itemgetter(place))
+        for place, name in enumerate(names)
+        if name not in base._fields
+    }
+    return type("Record", (base,), {"__slots__": (), "__reduce__": reduced, **odd})
+
+
+def fingerprint(query: Query | Pipeline) -> str:
+    """Return what says whether a state is one of a query's."""
+    return " >> ".join(f"{described(part)} : {part.rate}" for part in stages_of(query))
+
+
+def _programs(program: Program) -> list[Program]:
+    return [program, *(inner for part in program.keyed for inner in _programs(part))]
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles states; the machines that threads of keys refer to are known by number."""
+
+    def __init__(self, file: io.BytesIO, stream: Stream) -> None:
+        super().__init__(file, protocol=5)
+        self._numbers = {id(program): n for n, program in enumerate(_all_programs(stream))}
+
+    def persistent_id(self, obj: Any) -> Any:
+        if isinstance(obj, KeyThreads):
+            return self._numbers[id(obj.program)], id(obj), *obj.states()
+        return None
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads states; only values of plain types and of the user's own modules are made."""
+
+    def __init__(self, file: io.BytesIO, stream: Stream) -> None:
+        super().__init__(file)
+        programs = _all_programs(stream)
+        self._makers: dict[int, Any] = {}
+        for program in programs:
+            for inner, maker in zip(program.keyed, program.keys, strict=True):
+                self._makers[programs.index(inner)] = maker
+        self._threads: dict[int, KeyThreads] = {}
+        self._modules = {
+            getattr(value, "__module__", None)
+            for program in programs
+            for name, value in program.run.__globals__.items()
+            if name[0] in "fk"
+        }
+
+    def persistent_load(self, pid: Any) -> Any:
+        number, identity, idle, states = pid
+        if identity not in self._threads:
+            threads = self._threads[identity] = self._makers[number]()
+            threads.restore(idle, states)
+        return self._threads[identity]
+
+    def find_class(self, module: str, name: str) -> Any:
+        safe = module in SAFE_MODULES and (module != "builtins" or name in SAFE_BUILTINS)
+        ours = module.startswith("elsinore.quantitative.")
+        if safe or ours or module in self._modules or module.startswith("numpy"):
+            return super().find_class(module, name)
+        raise StateError(
+            f"The state holds a {module}.{name}, which is neither a plain value nor of a module "
+            "that the query's functions are from."
+        )
+
+
+def _all_programs(stream: Stream) -> list[Program]:
+    return [p for stage in stream.stages for p in _programs(stage.machine.program)]

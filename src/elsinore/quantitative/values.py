@@ -1,0 +1,113 @@
+"""Values of queries as Arrow columns: records as structs, mappings as maps."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from elsinore.errors import InputError
+
+
+def as_array(values: Sequence[Any]) -> pa.Array:
+    """Return values as an Arrow array.
+
+    Mappings become maps, in order of their keys where these have one; dataclasses and named tuples
+    structs of their fields, other tuples structs of the fields `_1`, `_2`, ...; None is null.
+    Raises InputError where values are of different kinds.
+
+    >>> as_array([(1, "a"), None]).to_pylist()
+    [{'_1': 1, '_2': 'a'}, None]
+    >>> as_array([{"x": 1.5}]).type
+    MapType(map<string, double>)
+    """
+    kinds = {_kind(value) for value in values if value is not None}
+    if len(kinds) > 1 and kinds != {"list", "map"}:
+        told = " and ".join(sorted(kinds))
+        raise InputError(
+            f"The query's values are of different kinds: {told}. All parts of an `either`, and all "
+            "steps of a fold, give values of one kind."
+        )
+    kind = next(iter(kinds), "plain")
+    if kind == "map":
+        return _maps(values)
+    if kind == "list":
+        return _lists(values)
+    if kind != "plain":
+        return _structs(values)
+    try:
+        return pa.array([_plain(value) for value in values])
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        raise InputError(f"The query's values cannot be a column: {error}") from error
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "map"
+    if dataclasses.is_dataclass(value) or isinstance(value, tuple):
+        return f"record of {', '.join(_fields(value))}"
+    if isinstance(value, list | set | frozenset):
+        return "list"
+    return "plain"
+
+
+def _fields(value: Any) -> tuple[str, ...]:
+    if dataclasses.is_dataclass(value):
+        return tuple(field.name for field in dataclasses.fields(value))
+    named = getattr(value, "_fields", None)
+    return tuple(named) if named else tuple(f"_{n}" for n in range(1, len(value) + 1))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _structs(values: Sequence[Any]) -> pa.Array:
+    names = next(_fields(value) for value in values if value is not None)
+    absent = np.array([value is None for value in values])
+    columns = [
+        as_array(
+            [
+                None
+                if value is None
+                else getattr(value, name)
+                if dataclasses.is_dataclass(value)
+                else value[place]
+                for value in values
+            ]
+        )
+        for place, name in enumerate(names)
+    ]
+    if not names:
+        return pa.array([None if value is None else {} for value in values], pa.struct([]))
+    return pa.StructArray.from_arrays(columns, names=list(names), mask=pa.array(absent))
+
+
+def _maps(values: Sequence[Any]) -> pa.Array:
+    keys: list[Any] = []
+    items: list[Any] = []
+    offsets: list[int | None] = []
+    for value in values:
+        offsets.append(None if value is None else len(keys))
+        if value is not None:
+            pairs = list(value.items())
+            with suppress(TypeError):  # keys without an order stay in that of their first items
+                pairs.sort(key=lambda pair: pair[0])
+            keys += [key for key, _ in pairs]
+            items += [item for _, item in pairs]
+    offsets.append(len(keys))
+    return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), as_array(keys), as_array(items))
+
+
+def _lists(values: Sequence[Any]) -> pa.Array:
+    flat: list[Any] = []
+    offsets: list[int | None] = []
+    for value in values:
+        offsets.append(None if value is None else len(flat))
+        flat += [] if value is None else list(value)
+    offsets.append(len(flat))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), as_array(flat))

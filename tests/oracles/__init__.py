@@ -1,0 +1,1 @@
+"""Slow, plainly right readings of definitions, which engines are compared with."""

@@ -1,0 +1,163 @@
+"""What a quantitative query means, read off the definition (StreamQRE, Figure 1).
+
+All ways to cut a sequence are tried, so that a query whose rates break a type rule shows several
+values where there should be one.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from elsinore.model.evaluate import is_true
+from elsinore.quantitative.query import (
+    Atom,
+    Combine,
+    Constant,
+    Either,
+    Iterate,
+    MapCollect,
+    Query,
+    Split,
+    Window,
+)
+from elsinore.quantitative.regex import (
+    Concatenation,
+    Plus,
+    Predicate,
+    Regex,
+    Star,
+    Times,
+    Union,
+)
+
+Word = tuple[Any, ...]
+
+
+def values(query: Query, word: Sequence[Any]) -> list[Any]:
+    """Return the values of a query on a sequence, one for each way to cut it."""
+    return _values(query, tuple(word))
+
+
+def matches(regex: Regex, word: Sequence[Any]) -> bool:
+    """Return whether a sequence is in the language of a regular expression."""
+    return parses(regex, tuple(word)) > 0
+
+
+def parses(regex: Regex, word: Word) -> int:
+    """Return in how many ways an expression matches a sequence; no empty parts under a star."""
+
+    @functools.cache
+    def count(node: Regex, start: int, stop: int) -> int:
+        match node:
+            case Predicate():
+                return int(stop - start == 1 and holds(node, word[start]))
+            case Concatenation(()):
+                return int(start == stop)
+            case Concatenation((first, *rest)):
+                after = Concatenation(tuple(rest))
+                return sum(
+                    count(first, start, cut) * count(after, cut, stop)
+                    for cut in range(start, stop + 1)
+                )
+            case Union(parts):
+                return sum(count(part, start, stop) for part in parts)
+            case Star(inner):
+                if start == stop:
+                    return 1
+                return sum(
+                    count(inner, start, cut) * count(node, cut, stop)
+                    for cut in range(start + 1, stop + 1)
+                )
+            case Plus(inner):
+                return count(Concatenation((inner, Star(inner))), start, stop)
+            case Times(inner, copies):
+                return count(Concatenation((inner,) * copies), start, stop)
+            case _:
+                return int(start == stop)
+
+    return count(regex, 0, len(word))
+
+
+def holds(predicate: Predicate, item: Any) -> bool:
+    """Return whether a predicate is true of an item."""
+    tests = dict(predicate.tests)
+
+    def lookup(read: Any) -> Any:
+        if read.name in tests:
+            return bool(tests[read.name](item))
+        return item if isinstance(item, int | float | str) else getattr(item, read.name, None)
+
+    return is_true(predicate.condition, lookup)
+
+
+def _values(query: Query, word: Word) -> list[Any]:
+    found: dict[tuple[int, int, int], list[Any]] = {}
+
+    def of(node: Query, start: int, stop: int) -> list[Any]:
+        place = id(node), start, stop
+        if place not in found:
+            found[place] = compute(node, start, stop)
+        return found[place]
+
+    def stretches(body: Query, start: int, stop: int) -> list[tuple[Any, ...]]:
+        """Return the values of the body on consecutive stretches, for all ways to cut."""
+        if start == stop:
+            return [()]
+        return [
+            (*before, last)
+            for cut in range(start, stop)
+            for last in of(body, cut, stop)
+            for before in stretches(body, start, cut)
+        ]
+
+    def compute(node: Query, start: int, stop: int) -> list[Any]:
+        match node:
+            case Atom(predicate, op):
+                if stop - start != 1 or not holds(predicate, word[start]):
+                    return []
+                return [word[start] if op is None else op(word[start])]
+            case Constant(value):
+                return [value] if start == stop else []
+            case Split(parts, op):
+                found = []
+                for cuts in itertools.combinations_with_replacement(
+                    range(start, stop + 1), len(parts) - 1
+                ):
+                    ends = (start, *cuts, stop)
+                    pieces = [of(p, *ends[i : i + 2]) for i, p in enumerate(parts)]
+                    found += [op(*chosen) for chosen in itertools.product(*pieces)]
+                return found
+            case Iterate(body, init, step):
+                return [
+                    functools.reduce(step, chosen, init) for chosen in stretches(body, start, stop)
+                ]
+            case Either(parts):
+                return [value for part in parts for value in of(part, start, stop)]
+            case Combine(parts, op):
+                pieces = [of(part, start, stop) for part in parts]
+                return [op(*chosen) for chosen in itertools.product(*pieces)]
+            case Window(body, window):
+                fold = window.fold
+                totals = [
+                    functools.reduce(fold.step, chosen[-window.size :], fold.init)
+                    for chosen in stretches(body, start, stop)
+                    if chosen
+                ]
+                return totals if fold.finish is None else [fold.finish(t) for t in totals]
+            case MapCollect(sync, key, body, _):
+                stretch = word[start:stop]
+                if not matches(node.rate, stretch):
+                    return []
+                keys = dict.fromkeys(key(item) for item in stretch if not holds(sync, item))
+                collected = {
+                    k: values(body, [x for x in stretch if holds(sync, x) or key(x) == k])
+                    for k in keys
+                }
+                assert all(len(alone) < 2 for alone in collected.values())
+                return [{k: alone[0] for k, alone in collected.items() if alone}]
+        raise TypeError(node)
+
+    return of(query, 0, len(word))

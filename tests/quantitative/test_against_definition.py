@@ -1,0 +1,46 @@
+"""Machines compute what the definition says, at every prefix of a stream."""
+
+import os
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import elsinore.quantitative as qre
+from elsinore.quantitative.query import Query
+from oracles.streaming import values
+from support.quantitative import queries, streams
+
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "150"))
+
+
+def expected(query: Query, word: list[Any]) -> Any:
+    found = values(query, word)
+    assert len(found) < 2, "a well-typed query has one value at most"
+    return found[0] if found else qre.UNDEFINED
+
+
+@given(queries(), streams())
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_a_machine_has_the_defined_value_after_each_item(query: Query, stream: list[Any]) -> None:
+    running = query.start()
+    assert running.value == expected(query, [])
+    for length, item in enumerate(stream, start=1):
+        assert running.push(item) == expected(query, stream[:length])
+
+
+@given(queries(), streams(), st.data())
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_items_in_batches_give_what_single_items_give(
+    query: Query, stream: list[Any], data: st.DataObject
+) -> None:
+    one_by_one = query.start()
+    singly = [
+        (n, v) for n, item in enumerate(stream) if (v := one_by_one.push(item)) is not qre.UNDEFINED
+    ]
+    cut = data.draw(st.integers(0, len(stream)))
+    running = query.start()
+    first, second = running.extend(stream[:cut]), running.extend(stream[cut:])
+    batched = list(zip(first[0], first[1], strict=True))
+    batched += [(n + cut, value) for n, value in zip(*second, strict=True)]
+    assert batched == singly

@@ -1,0 +1,39 @@
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import elsinore.quantitative as qre
+from elsinore.errors import ElsinoreError
+
+B, M, E, D = (qre.event(name) for name in "BMED")
+EPISODE = qre.split(qre.atom(B), qre.iterate(qre.atom(M), qre.count()), qre.atom(E), qre.right)
+QUERY = qre.filter(M.val > 3) >> qre.sliding(qre.atom(), 2, qre.sum())
+
+
+def test_the_tree_shows_each_node_with_its_rate() -> None:
+    assert EPISODE.explain().splitlines()[:2] == ["split by right: B M* E", "├─ atom B: B"]
+    assert "   └─ atom M: M" in EPISODE.explain() or "│  └─ atom M: M" in EPISODE.explain()
+
+
+def test_stages_and_the_way_a_window_is_kept_are_told() -> None:
+    text = QUERY.explain()
+    assert ">> stage 2" in text
+    assert "sliding 2, sum (two stacks): any+" in text
+
+
+def test_a_rate_that_never_matches_is_warned_of() -> None:
+    never = qre.atom(qre.predicate((M.v > 5) & (M.v < 3), "odd"))
+    assert never.explain().splitlines()[-1].startswith("warning: the rate odd never matches")
+
+
+def test_pictures_hold_every_node() -> None:
+    picture = ET.fromstring(EPISODE.explain("svg"))
+    boxes = [element for element in picture.iter() if element.tag.endswith("rect")]
+    assert len(boxes) == 1 + 5
+    assert EPISODE.explain("mermaid").count('["') == 5
+    assert "#gt;" in QUERY.explain("mermaid")
+
+
+def test_an_unknown_format_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ElsinoreError, match="Did you mean 'mermaid'"):
+        QUERY.explain("mermade")

@@ -1,0 +1,268 @@
+"""The type rules: what is refused breaks them, what is accepted does not."""
+
+import os
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import elsinore.quantitative as qre
+from elsinore.errors import QuerySemanticError
+from elsinore.quantitative.regex import Regex, automaton
+from elsinore.quantitative.rules import check_contained, check_equivalent
+from oracles.streaming import matches, parses
+from support.quantitative import ITEMS, regexes, words
+
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "40"))
+a, b = qre.event("a"), qre.event("b")
+LONGEST = 3
+
+
+def test_the_papers_ambiguous_expression_is_refused_with_its_witness() -> None:
+    either = (a | b).star()
+    with pytest.raises(qre.RateError, match=r"'b b' is \[\] · \[b b\] or \[b\] · \[b\]") as caught:
+        qre.split(qre.match(either), qre.atom(b), qre.match(either), lambda *_: None)
+    assert caught.value.witness == "b b"
+    assert caught.value.rule == "split"
+
+
+def test_the_papers_unambiguous_form_is_accepted() -> None:
+    found = qre.split(qre.match(a.star()), qre.atom(b), qre.match((a | b).star()), lambda *_: None)
+    assert str(found.rate) == "a* b (a | b)*"
+
+
+def test_an_iteration_over_what_may_be_empty_is_refused() -> None:
+    with pytest.raises(qre.RateError, match="contains the empty sequence") as caught:
+        qre.iterate(qre.match(a.star()), 0, lambda n, _: n)
+    assert caught.value.witness == "()"
+
+
+def test_an_ambiguous_iteration_is_refused_with_a_shortest_witness() -> None:
+    with pytest.raises(qre.RateError) as caught:
+        qre.iterate(qre.either(qre.atom(a), qre.match(qre.seq(a, a))), 0, lambda n, _: n)
+    assert caught.value.witness == "a a"
+
+
+def test_parts_of_either_that_share_a_sequence_are_refused_by_the_narrowest_names() -> None:
+    high = qre.predicate(a.v > 5, "high")
+    with pytest.raises(qre.RateError, match="both match 'high'"):
+        qre.either(qre.atom(a), qre.atom(high))
+
+
+def test_contradicting_conditions_are_told_apart() -> None:
+    found = qre.either(qre.atom(a.v > 5), qre.atom(a.v <= 5), qre.atom(a.v.is_null()))
+    assert str(found.rate) == "(a.v > 5) | (a.v <= 5) | (a.v IS NULL)"
+
+
+def test_parts_of_combine_must_match_the_same_sequences() -> None:
+    with pytest.raises(
+        qre.RateError, match="part 2 matches '\\(\\)' and part 1 does not"
+    ) as caught:
+        qre.combine(qre.iterate1(qre.atom(a), 0, max), qre.iterate(qre.atom(a), 0, max), min)
+    assert caught.value.rule == "combine"
+    same = qre.combine(qre.match(qre.seq(a, a.star())), qre.iterate1(qre.atom(a), 0, max), min)
+    assert str(same.rate) == "a a*"
+
+
+def test_keys_must_have_values_where_they_are_collected_only() -> None:
+    sync = qre.event("s")
+    per_key = qre.iterate(qre.atom(~sync), 0, lambda n, _: n + 1)
+    with pytest.raises(qre.RateError, match="at which nothing is collected") as caught:
+        qre.map_collect(sync, "k", per_key, sync.plus())
+    assert caught.value.witness == "()"
+
+
+def test_the_rate_of_output_depends_on_synchronization_items_alone() -> None:
+    sync = qre.event("s")
+    per_key = qre.split(qre.match((~sync).star()), qre.atom(sync), qre.right)
+    with pytest.raises(QuerySemanticError, match="written with a"):
+        qre.map_collect(sync, "k", per_key, qre.seq(a, sync))
+    full = qre.seq((~sync).star(), sync)
+    found = qre.map_collect(sync, "k", per_key, full.plus())
+    assert str(found.rate) == "(~s* s)+"
+
+
+def test_nothing_is_known_of_a_plain_python_predicate_and_the_refusal_says_so() -> None:
+    big = qre.predicate(lambda item: item.v > 5, "big")
+    assert str(qre.filter(big).rate) == "any* big"
+    with pytest.raises(qre.RateError, match="Nothing is known of big, written in plain Python"):
+        qre.either(qre.atom(a), qre.atom(big))
+    assert str(qre.either(qre.atom(big), qre.atom(~big)).rate) == "big | ~big"
+
+
+def test_a_rate_that_never_matches_is_warned_of_with_the_reason() -> None:
+    impossible = qre.atom(qre.predicate((a.v > 5) & (a.v < 3), "odd"))
+    assert impossible.warnings == ("the rate odd never matches: no item satisfies odd",)
+    assert qre.atom(a).warnings == ()
+
+
+def test_declared_types_of_either_must_agree() -> None:
+    def number(item: Any) -> int:
+        return 1
+
+    def text(item: Any) -> str:
+        return ""
+
+    with pytest.raises(QuerySemanticError, match="part 1 gives int and part 2 gives str"):
+        qre.either(qre.atom(a, number), qre.atom(b, text))
+
+
+@pytest.mark.parametrize(
+    ("build", "told"),
+    [
+        (lambda: qre.split(qre.atom(a), qre.atom(b)), "last, the function of their values"),
+        (lambda: qre.iterate(a, 0, max), "write atom\\(a\\)"),
+        (lambda: qre.iterate(a.star(), 0, max), "write match\\(a\\*\\)"),
+        (lambda: qre.iterate(qre.atom(a), 0), "function of the values"),
+        (lambda: qre.atom((a.v > 1) & (b.v > 1)), "a predicate is on one item|is on a and b"),
+        (lambda: qre.atom(3), "is no predicate"),
+        (lambda: qre.sliding(qre.atom(a), 0, qre.count()), "at least one value"),
+        (lambda: qre.iterate_n(qre.atom(a), 1000, qre.count()), "up to 100"),
+        (lambda: qre.apply(qre.filter(a) >> qre.filter(b), len), "stand at the top only"),
+    ],
+)
+def test_what_is_no_query_is_refused_with_what_to_write(build: Any, told: str) -> None:
+    with pytest.raises(QuerySemanticError, match=told):
+        build()
+
+
+@given(st.lists(regexes(2), min_size=2, max_size=2))
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_split_is_refused_just_where_a_short_sequence_can_be_cut_in_two_ways(
+    rates: list[Regex],
+) -> None:
+    try:
+        parts = [qre.match(rate) for rate in rates]
+    except qre.RateError:
+        return
+    cuts = cuttings(rates)
+    try:
+        qre.split(*parts, lambda *_: None)
+    except qre.RateError as error:
+        length = 0 if error.witness == "()" else written_length(error.witness)
+        shorter = [word for word, ways in cuts if ways > 1 and len(word) < length]
+        assert not shorter
+        assert length > LONGEST or any(len(word) == length for word, ways in cuts if ways > 1)
+    else:
+        assert all(ways < 2 for _, ways in cuts)
+
+
+@given(regexes(2), regexes(2))
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_equivalence_and_containment_are_those_of_the_languages(one: Regex, other: Regex) -> None:
+    if not (is_typed(one) and is_typed(other)):
+        return
+    members = [(matches(one, w), matches(other, w)) for w in words(LONGEST)]
+    try:
+        check_equivalent("here", [one, other])
+    except qre.RateError as error:
+        if written_length(error.witness) <= LONGEST:
+            assert any(x != y for x, y in members)
+    else:
+        assert all(x == y for x, y in members)
+    try:
+        check_contained("here", one, other)
+    except qre.RateError as error:
+        if written_length(error.witness) <= LONGEST:
+            assert any(x and not y for x, y in members)
+    else:
+        assert all(y or not x for x, y in members)
+
+
+@given(regexes(3))
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_the_automaton_of_a_rate_accepts_its_language(regex: Regex) -> None:
+    nfa = automaton(regex)
+    alphabet = {
+        item: letter for letter in nfa.letters() for item in ITEMS if is_of(letter, item, regex)
+    }
+    for word in words(3):
+        if all(item in alphabet for item in word):
+            assert nfa.accepts([alphabet[item] for item in word]) == matches(regex, word)
+
+
+@given(regexes(3))
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_match_accepts_just_the_expressions_that_parse_in_one_way(regex: Regex) -> None:
+    most = max(parses(regex, word) for word in words(LONGEST))
+    try:
+        qre.match(regex)
+    except qre.RateError:
+        return  # the witness may be longer than the words tried, or an empty part under a star
+    assert most < 2
+
+
+def test_a_query_of_fifty_combinators_is_built_in_a_second() -> None:
+    start = time.process_time()
+    query = fifty()
+    query.start()
+    assert count(query) >= 50
+    assert time.process_time() - start < 20  # a guard against exponential work, no measurement
+
+
+def fifty() -> qre.Query:
+    names = [qre.event(f"t{n}") for n in range(30)]
+    found = qre.atom(names[0], lambda item: 1)
+    for n in range(1, 24):
+        if n % 4 == 0:
+            found = qre.iterate(qre.split(found, qre.atom(names[n]), qre.left), 0, max)
+        else:
+            found = qre.split(found, qre.atom(names[n]), lambda x, y: x)
+    return qre.iter_last(qre.split(found, qre.atom(qre.event("end")), qre.left))
+
+
+def count(query: qre.Query) -> int:
+    return 1 + sum(map(count, query.parts))
+
+
+def cuttings(rates: list[Regex]) -> list[tuple[Any, int]]:
+    found = []
+    for word in words(LONGEST):
+        ways = [{0: 1}]
+        for rate in rates:
+            after: dict[int, int] = {}
+            for start, number in ways[-1].items():
+                for stop in range(start, len(word) + 1):
+                    if matches(rate, word[start:stop]):
+                        after[stop] = after.get(stop, 0) + number
+            ways.append(after)
+        found.append((word, ways[-1].get(len(word), 0)))
+    return found
+
+
+def written_length(witness: str) -> int:
+    return 0 if witness == "()" else len(split_names(witness))
+
+
+def split_names(witness: str) -> list[str]:
+    names, depth, name = [], 0, ""
+    for character in witness:
+        depth += (character == "(") - (character == ")")
+        if character == " " and depth == 0:
+            names.append(name)
+            name = ""
+        else:
+            name += character
+    return [*names, name]
+
+
+def is_typed(regex: Regex) -> bool:
+    try:
+        qre.match(regex)
+    except qre.RateError:
+        return False
+    return True
+
+
+def is_of(letter: Any, item: Any, regex: Regex) -> bool:
+    from elsinore.quantitative.regex import ALWAYS
+    from elsinore.quantitative.regex import predicates as leaves
+    from oracles.streaming import holds
+
+    return all(
+        holds(leaf, item) == (leaf.condition in letter.true)
+        for leaf in leaves(regex)
+        if leaf.condition != ALWAYS
+    )

@@ -1,0 +1,192 @@
+"""Streams: errors take nothing with them, states are saved and loaded, space stays flat."""
+
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import elsinore.quantitative as qre
+from elsinore.errors import InputError, StateError
+from elsinore.quantitative.query import Query
+from support.quantitative import queries, streams
+
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
+M, S = qre.event("M"), qre.event("s")
+
+
+def inverse_of_last() -> Query:
+    return qre.iterate(qre.atom(qre.any, lambda v: 10 // v), 0, lambda total, v: total + v)
+
+
+@given(queries(), streams(), st.data())
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_a_saved_stream_goes_on_as_if_never_stopped(
+    query: Query, stream: list[Any], data: st.DataObject
+) -> None:
+    cut = data.draw(st.integers(0, len(stream)))
+    whole, first = query.start(), query.start()
+    expected = [whole.push(item) for item in stream]
+    found = [first.push(item) for item in stream[:cut]]
+    second = query.load(first.save())
+    assert second.value == first.value
+    assert second.position == cut
+    assert found + [second.push(item) for item in stream[cut:]] == expected
+
+
+def test_a_function_that_raises_names_item_position_and_expression_and_keeps_the_state() -> None:
+    stream = inverse_of_last().start()
+    assert [stream.push(5), stream.push(2)] == [2, 7]
+    with pytest.raises(qre.OperationError, match=r"ZeroDivisionError.*at item 2") as caught:
+        stream.push(0)
+    assert caught.value.position == 2
+    assert caught.value.item == 0
+    assert "of atom(any" in caught.value.expression
+    assert stream.push(1) == 17
+
+
+def test_items_before_one_that_fails_in_a_batch_have_been_taken() -> None:
+    stream = inverse_of_last().start()
+    with pytest.raises(qre.OperationError):
+        stream.extend([5, 2, 0, 1])
+    assert stream.position == 2
+    assert stream.push(1) == 17
+
+
+def test_a_function_that_raises_in_one_key_changes_no_key() -> None:
+    per_key = qre.split(
+        qre.iterate(qre.atom(~S, lambda m: m.v), qre.sum()),
+        qre.atom(S),
+        lambda total, sync: total // sync.v,
+    )
+    query = qre.map_collect(S, "k", per_key, S)
+    stream = query.start()
+    for key, v in (("x", 4), ("y", 6)):
+        stream.push({"type": "M", "k": key, "v": v})
+    with pytest.raises(qre.OperationError, match="ZeroDivisionError"):
+        stream.push({"type": "s", "k": None, "v": 0})
+    stream.push({"type": "M", "k": "x", "v": 2})
+    assert stream.push({"type": "s", "k": None, "v": 2}) == {"x": 3, "y": 3}
+
+
+def test_a_key_that_cannot_be_hashed_is_named_with_its_item() -> None:
+    query = qre.map_collect(S, lambda item: item.k, qre.match(qre.seq((~S).star(), S)), S)
+    with pytest.raises(InputError, match=r"The key \['x'\] cannot be told from others.*at item 0"):
+        query.start().push({"type": "M", "k": ["x"]})
+
+
+def test_the_key_function_is_not_asked_about_synchronization_items() -> None:
+    query = qre.map_collect(S, lambda item: item.k, qre.match(qre.seq((~S).star(), S)), S)
+    assert query.start().push({"type": "s"}) == {}
+
+
+def test_an_error_in_a_later_stage_takes_the_earlier_stages_back() -> None:
+    running = qre.filter(qre.any) >> inverse_of_last()
+    stream = running.start()
+    assert stream.push(5) == 2
+    with pytest.raises(qre.OperationError, match="item 1"):
+        stream.push(0)
+    assert (stream.position, stream.push(2)) == (1, 7)
+
+
+def test_keys_that_were_idle_cost_nothing() -> None:
+    calls = []
+
+    def at_sync(total: int, item: Any) -> int:
+        calls.append(item)
+        return total
+
+    per_key = qre.split(qre.iterate(qre.atom(~S), qre.count()), qre.atom(S), at_sync)
+    day = qre.iter_last(qre.map_collect(S, "k", per_key, S))
+    stream = day.start()
+    for n in range(100):
+        stream.push({"type": "M", "k": n})
+    stream.push({"type": "s", "k": None})
+    first = len(calls)
+    stream.push({"type": "M", "k": 7})
+    assert stream.push({"type": "s", "k": None}) == {7: 1}
+    assert len(calls) - first <= 3  # key 7 and the idle ones together, not one for each of 100
+
+
+def test_the_state_of_a_long_stream_is_no_larger_than_that_of_a_short_one() -> None:
+    begin, end = qre.event("B"), qre.event("E")
+    episode = qre.split(
+        qre.atom(begin),
+        qre.iterate(qre.atom(M, lambda m: m.v), qre.mean()),
+        qre.atom(end),
+        qre.unit,
+    )
+    query = qre.combine(
+        qre.iter_last(episode), qre.sliding(episode, 3, qre.count()), lambda one, other: other
+    )
+    day = [{"type": kind, "v": 1.0} for kind in "BMME"]
+    stream = query.start()
+    sizes = []
+    for _ in range(3):
+        stream.extend(day * 500)
+        sizes.append(len(stream.save()))
+    assert max(sizes) - min(sizes) < 32
+
+
+def test_a_state_of_another_query_or_a_damaged_one_is_refused() -> None:
+    state = inverse_of_last().start().save()
+    with pytest.raises(StateError, match="saved for another query"):
+        qre.filter(qre.any).load(state)
+    with pytest.raises(StateError, match="no saved state"):
+        inverse_of_last().load(b"nothing")
+    with pytest.raises(StateError, match="damaged"):
+        inverse_of_last().load(state[:-3])
+
+
+class Exploit:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, ("true",)
+
+
+def test_a_state_makes_no_objects_but_plain_values_and_the_users_own() -> None:
+    state = inverse_of_last().start().save()
+    plain = pickle.dumps([((False, 1), 1, 0)])
+    head = state[: state.index(pickle.PROTO + b"\x05")]
+    assert plain
+    with pytest.raises(StateError, match=r"posix\.system|nt\.system"):
+        inverse_of_last().load(head + pickle.dumps([Exploit()], protocol=5))
+
+
+@dataclass(frozen=True)
+class Extent:
+    least: float
+    most: float
+
+
+def widened(extent: Extent, v: float) -> Extent:
+    return Extent(min(extent.least, v), max(extent.most, v))
+
+
+def extent() -> Query:
+    return qre.iterate(qre.atom(qre.any, lambda v: v), Extent(0.0, 0.0), widened)
+
+
+def test_accumulators_may_be_dataclasses_and_are_saved() -> None:
+    stream = extent().start()
+    stream.push(3.0)
+    again = extent().load(stream.save())
+    assert again.push(-1.0) == Extent(-1.0, 3.0)
+
+
+def test_a_state_is_read_in_another_process() -> None:
+    stream = (qre.sliding(qre.atom(), 3, qre.sum())).start()
+    stream.extend([1, 2, 3])
+    code = (
+        "import sys, elsinore.quantitative as qre\n"
+        "s = qre.sliding(qre.atom(), 3, qre.sum()).load(sys.stdin.buffer.read())\n"
+        "print(s.push(4))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], input=stream.save(), capture_output=True, check=True
+    )
+    assert found.stdout.strip() == b"9"

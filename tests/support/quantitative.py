@@ -1,0 +1,157 @@
+"""Hypothesis strategies for quantitative queries and streams, and all short sequences of items.
+
+The functions of drawn queries build terms, so that two values are equal only if the same functions
+were applied to the same values in the same order.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import strategies as st
+
+import elsinore.quantitative as qre
+from elsinore.quantitative.query import Query
+from elsinore.quantitative.regex import Predicate, Regex
+from elsinore.quantitative.stream import as_item
+
+A, B, S = (qre.event(name) for name in "abs")
+PREDICATES: tuple[Predicate, ...] = (
+    A,
+    B,
+    S,
+    A | B,
+    ~A,
+    qre.any,
+    qre.predicate(A.v > 1),
+    qre.predicate(A.v <= 1),
+    qre.predicate(qre.item.v > 1, "high"),
+)
+ITEMS = tuple(as_item({"type": kind, "v": v, "k": v}) for kind in "abs" for v in (1, 2))
+ASSOCIATIVE = qre.Fold(
+    name="join",
+    init=(),
+    step=lambda total, value: (*total, value),
+    combine=lambda one, other: (*one, *other),
+)
+INVERTIBLE = qre.Fold(
+    name="number",
+    init=0,
+    step=lambda number, value: number + len(repr(value)),
+    inverse=lambda number, value: number - len(repr(value)),
+)
+
+
+FEW = tuple(ITEMS[place] for place in (0, 1, 2, 5))  # a and b alike but for v, and an s
+
+
+def words(longest: int) -> Iterator[tuple[Any, ...]]:
+    """Yield all sequences of a few items up to a length."""
+    for length in range(longest + 1):
+        yield from itertools.product(FEW, repeat=length)
+
+
+def term(name: str) -> Any:
+    def build(*values: Any) -> Any:
+        return (name, *(dict(v) if isinstance(v, dict) else v for v in values))
+
+    build.__name__ = name
+    return build
+
+
+def streams(longest: int = 8) -> st.SearchStrategy[list[Any]]:
+    return st.lists(st.sampled_from(ITEMS), max_size=longest)
+
+
+def predicates() -> st.SearchStrategy[Predicate]:
+    return st.sampled_from(PREDICATES)
+
+
+@st.composite
+def regexes(draw: st.DrawFn, depth: int = 3) -> Regex:
+    """Draw regular expressions, ambiguous ones too."""
+    kind = draw(st.sampled_from(["leaf", "leaf", "seq", "or", "star", "plus", "times"]))
+    if depth == 0 or kind == "leaf":
+        return draw(predicates())
+    inner = regexes(depth - 1)
+    match kind:
+        case "seq":
+            return qre.seq(*draw(st.lists(inner, min_size=2, max_size=3)))
+        case "or":
+            return qre.union(draw(inner), draw(inner))
+        case "star":
+            return draw(inner).star()
+        case "plus":
+            return draw(inner).plus()
+        case _:
+            return draw(inner).times(draw(st.integers(0, 2)))
+
+
+@st.composite
+def queries(draw: st.DrawFn, depth: int = 3, *, keys: bool = True) -> Query:
+    """Draw well-typed queries; a part that breaks a rule is drawn again in a simpler way."""
+    kinds = ["atom", "split", "split", "iterate", "either", "combine", "apply", "window"]
+    kinds += ["match", "constant", "last", "tumbling"] + (["keys", "keys"] if keys else [])
+    kind = draw(st.sampled_from(kinds))
+    inner = queries(depth - 1, keys=keys)
+    if depth == 0 or kind == "atom":
+        return qre.atom(draw(predicates()), draw(st.sampled_from([None, term("atom")])))
+    try:
+        match kind:
+            case "split":
+                op = draw(st.sampled_from([term("split"), qre.left, qre.right, qre.unit]))
+                return qre.split(*draw(st.lists(inner, min_size=2, max_size=3)), op)
+            case "iterate":
+                step = draw(st.sampled_from([term("step"), term("fold"), qre.unit, qre.right]))
+                return qre.iterate(draw(inner), None if step is qre.unit else "init", step)
+            case "either":
+                return qre.either(*draw(st.lists(inner, min_size=2, max_size=3)))
+            case "combine":
+                part = draw(inner)
+                return qre.combine(part, qre.apply(part, term("f")), term("combine"))
+            case "apply":
+                return qre.apply(draw(inner), term("apply"))
+            case "window":
+                fold = draw(st.sampled_from([ASSOCIATIVE, INVERTIBLE, ("w", term("anew"))]))
+                size = draw(st.integers(1, 3))
+                if isinstance(fold, qre.Fold):
+                    return qre.sliding(draw(inner), size, fold)
+                return qre.sliding(draw(inner), size, *fold)
+            case "match":
+                return qre.match(draw(regexes(2)))
+            case "constant":
+                return qre.constant("constant")
+            case "last":
+                return qre.iter_last(draw(inner))
+            case "tumbling":
+                return qre.iterate_n(draw(inner), draw(st.integers(0, 2)), "n", term("times"))
+            case _:
+                body = draw(st.sampled_from(keyed_bodies()))
+                rate = draw(st.sampled_from([S.plus(), S.star(), S.times(2).star(), S]))
+                return qre.map_collect(S, lambda item: item.k, body, rate)
+    except qre.RateError:
+        return qre.atom(draw(predicates()), term("instead"))
+
+
+def keyed_bodies() -> list[Query]:
+    """Queries of a key, whose rates are over items of the key and synchronization items."""
+    keyed = ~S
+    total = qre.iterate(qre.atom(keyed, term("keyed")), "none", term("more"))
+    per_sync = qre.split(total, qre.atom(S), term("sync"))
+    pairs = qre.split(per_sync, per_sync, term("pair"))
+    nested = qre.map_collect(S, lambda item: item.type, per_sync, S)
+    first_a = qre.split(
+        qre.match((~S).star()), qre.atom(S), qre.atom(A), qre.match((~S).star()), qre.atom(S),
+        term("second"),
+    )  # fmt: skip
+    return [
+        per_sync,
+        qre.iter_last(per_sync),
+        qre.iterate1(per_sync, "days", term("day")),
+        pairs,
+        nested,
+        first_a,
+        qre.sliding(per_sync, 2, ASSOCIATIVE),
+    ]
