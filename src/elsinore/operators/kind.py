@@ -106,15 +106,15 @@ class Kind(Protocol):
         each piece's result is a part of the whole.
         """
 
-    def adds_up(self, unit: Unit) -> bool:  # noqa: ARG002
+    def adds_up(self, unit: Unit) -> bool:
         """Return whether a group's partial outputs, of all its keys, must be finished together."""
         return True
 
-    def bytes_per_key(self, unit: Unit) -> int:  # noqa: ARG002
+    def bytes_per_key(self, unit: Unit) -> int:
         """Return how much memory an open key takes at least; 0 where it is little."""
         return 0
 
-    def panes(self, unit: Unit) -> Panes | str:  # noqa: ARG002
+    def panes(self, unit: Unit) -> Panes | str:
         """Return how a unit's keys are cut by panes, or why they cannot be."""
         return "its queries cannot be cut"
 
@@ -126,11 +126,11 @@ class Kind(Protocol):
         """Yield what is wrong with a query for events of a schema."""
         return query_errors(query, schema)
 
-    def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:  # noqa: ARG002
+    def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
         """Return what may be a mistake in a unit's queries: their places, and a sentence each."""
         return ()
 
-    def facts(self, unit: Unit) -> dict[str, Any]:  # noqa: ARG002
+    def facts(self, unit: Unit) -> dict[str, Any]:
         """Return what `explain` tells of a unit beside what all units have, as plain data."""
         return {}
 
@@ -143,14 +143,14 @@ class Kind(Protocol):
             *(f"  {name}: {self.name}" for name in unit.names),
         ]
 
-    def summary(self, units: Sequence[Unit], sample: Sample | None) -> dict[str, Any]:  # noqa: ARG002
+    def summary(self, units: Sequence[Unit], sample: Sample | None) -> dict[str, Any]:
         """Return what `explain` tells of all units of the kind together, as plain data."""
         return {}
 
-    def summary_lines(self, units: Sequence[Unit], sample: Sample | None) -> Sequence[str]:  # noqa: ARG002
+    def summary_lines(self, units: Sequence[Unit], sample: Sample | None) -> Sequence[str]:
         """Return the same in words."""
         return ()
 
-    def graph(self, unit: Unit) -> TemplateGraph | None:  # noqa: ARG002
+    def graph(self, unit: Unit) -> TemplateGraph | None:
         """Return the picture of a unit's patterns; None where there is none."""
         return None

@@ -123,7 +123,7 @@ class Trends(Kind):
         """Return what there is to tell of the unit's templates."""
         return unit_facts(spec_of(unit))
 
-    def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:  # noqa: ARG002
+    def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
         """Return the same in words."""
         return unit_lines(dict(facts))
 
