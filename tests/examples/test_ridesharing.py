@@ -16,7 +16,7 @@ import elsinore as el
 from elsinore.cli.app import app
 from elsinore.datasets import ridesharing
 from elsinore.runtime.outputs import write_table
-from elsinore.trends.reference import ReferenceEvent, reference
+from oracles.reference import ReferenceEvent, reference
 
 WORKLOAD = Path(__file__).parents[2] / "examples" / "ridesharing" / "introduction.cep"
 EVENTS = 3_000

@@ -13,8 +13,8 @@ from elsinore.language import parse_expression, parse_query
 from elsinore.model import Conjunction, Query
 from elsinore.plan.guarded import GuardedTemplate, guarded_template
 from elsinore.plan.guards import FREE
-from elsinore.trends import reference as oracle
-from elsinore.trends.reference import ReferenceEvent
+from oracles import reference as oracle
+from oracles.reference import ReferenceEvent
 from support.guarded import Interpreter
 from support.trends import TYPES, Feature, streams_for, trend_queries
 

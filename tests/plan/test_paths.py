@@ -18,7 +18,7 @@ from elsinore.plan import Granularity, Path, Template
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.paths import Routed, route
 from elsinore.plan.template import START, Adjacent, Transition
-from elsinore.trends.reference import ReferenceEvent, reference
+from oracles.reference import ReferenceEvent, reference
 from support.trends import TYPES, streams_for, trend_queries
 
 ALL = (ReturnItem(Call("COUNT", ())),)

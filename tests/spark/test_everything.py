@@ -24,7 +24,7 @@ from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
 from elsinore.spark.driver import run
 from elsinore.trends.kind import spec_of
-from elsinore.trends.reference import ReferenceEvent
+from oracles.reference import ReferenceEvent
 from support.trends import Feature, table_of, trend_cases
 
 WORKLOADS = 6

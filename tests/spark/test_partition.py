@@ -10,7 +10,7 @@ from elsinore.model.window import SECOND
 from elsinore.operators import OperatorOptions, plan
 from elsinore.plan import Sharing
 from elsinore.spark.partition import Numbering, RunOperators
-from elsinore.trends.reference import ReferenceEvent
+from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import unit_inputs
 

@@ -1,6 +1,7 @@
 """Small patterns with predicates, the words over them, and slow answers to what is asked of them.
 
-Everything here is written from SEMANTICS 2 alone: events are concrete, and no automaton is used.
+Everything here is written from the meaning of patterns alone: events are concrete, and no
+automaton is used.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A slow reading of guarded templates: every run built, every guard looked at where it stands.
 
-It knows nothing of patterns; what it finds must be what `elsinore.trends.reference` finds, which
+It knows nothing of patterns; what it finds must be what `oracles.reference` finds, which
 knows nothing of templates.
 """
 
@@ -14,7 +14,7 @@ from elsinore.model.evaluate import is_true
 from elsinore.plan.between import PREVIOUS
 from elsinore.plan.guarded import GuardedTemplate, Move
 from elsinore.plan.guards import Ways
-from elsinore.trends.reference import ReferenceEvent
+from oracles.reference import ReferenceEvent
 
 # A trend with its variables: places in the stream, each with what it is bound to.
 Bound = tuple[tuple[int, str], ...]

@@ -16,7 +16,7 @@ from elsinore.trends.hamlet import CostModel, HamletEvaluator
 from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.keyed import KeyedEvents
 from elsinore.trends.partials import merge, totals_fields
-from elsinore.trends.reference import ReferenceEvent, reference
+from oracles.reference import ReferenceEvent, reference
 from support.trends import table_of
 from support.units import UnitInput, unit_inputs
 

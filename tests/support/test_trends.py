@@ -12,7 +12,7 @@ from elsinore.model import Conjunction, Negation, Query, Strategy, Workload
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.operators import plan
-from elsinore.trends.reference import ReferenceEvent, reference
+from oracles.reference import ReferenceEvent, reference
 from support.trends import NO_FEATURES, Feature, table_of, trend_cases
 
 measured = settings(

@@ -55,7 +55,7 @@ from elsinore.model.evaluate import is_true
 from elsinore.model.window import SECOND
 from elsinore.operators import plan
 from elsinore.plan.aggregates import item_name
-from elsinore.trends.reference import ReferenceEvent
+from oracles.reference import ReferenceEvent
 
 
 class Feature(Enum):

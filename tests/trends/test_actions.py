@@ -13,7 +13,7 @@ from elsinore.operators import plan
 from elsinore.plan.panes import can_be_cut
 from elsinore.trends.actions import Fold, PaneActions, pane_of
 from elsinore.trends.kind import spec_of
-from elsinore.trends.reference import ReferenceEvent
+from oracles.reference import ReferenceEvent
 from support.trends import Feature, event_streams, trend_workloads
 from support.units import UnitInput
 from trends.test_against_reference import check_units

@@ -23,7 +23,7 @@ from elsinore.model import Call, Event, Kleene, Query, ReturnItem, Workload
 from elsinore.model.window import SECOND
 from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.reference import ReferenceEvent, reference
+from oracles.reference import ReferenceEvent, reference
 from support.trends import column_names, event_streams, table_of, trend_cases, trend_workloads
 from support.units import UnitInput, unit_inputs
 
@@ -55,7 +55,7 @@ def check(
         assert place not in found, f"two rows for {place}"
         found[place] = row
     try:
-        with mock.patch("elsinore.trends.reference.LIMIT", MOST_TRENDS):
+        with mock.patch("oracles.reference.LIMIT", MOST_TRENDS):
             expected = reference(query, events, ordered=ordered)
     except InputError as error:
         assume("one by one" not in str(error))  # it would take minutes

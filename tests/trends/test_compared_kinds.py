@@ -18,7 +18,7 @@ from elsinore.local import run
 from elsinore.model.window import SECOND
 from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.reference import ReferenceEvent, reference
+from oracles.reference import ReferenceEvent, reference
 from support.units import unit_inputs
 
 often = settings(

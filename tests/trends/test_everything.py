@@ -1,4 +1,4 @@
-"""All that SEMANTICS 3 promises, in combination, against the reference engine.
+"""All that trend queries promise, in combination, against the reference engine.
 
 Workloads with predicates between events, anchors, NOT, AND and all strategies, run by every path,
 sharing mode and granularity, in pieces, stopped and started again.
@@ -35,7 +35,7 @@ from elsinore.operators import plan
 from elsinore.plan import Granularity, Plan, Sharing
 from elsinore.plan.guards import guarded_positions
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.reference import ReferenceEvent
+from oracles.reference import ReferenceEvent
 from support.trends import (
     LESS_OR_MORE,
     Feature,
@@ -63,7 +63,7 @@ CASES = trend_cases(exact=None, features=ALL) | trend_cases(
 
 
 def settled(query: Query) -> bool:
-    """Return whether SEMANTICS says what a query means.
+    """Return whether there is one meaning of a query.
 
     Under NEXT with a NOT, whether an event can extend a run may differ between the rounds of a
     bounded repetition, which an assignment of variables does not tell apart.

@@ -29,7 +29,7 @@ from elsinore.model import (
     Strategy,
     Window,
 )
-from elsinore.trends.reference import ReferenceEvent, ReferenceRow, reference
+from oracles.reference import ReferenceEvent, ReferenceRow, reference
 
 COUNT = Call("COUNT", ())
 A, B, C = Event("A", "a"), Event("B", "b"), Event("C", "c")
@@ -179,7 +179,7 @@ def test_an_aggregate_over_an_ambiguous_variable_is_refused() -> None:
 
 
 def test_too_many_trends_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("elsinore.trends.reference.LIMIT", 1_000)
+    monkeypatch.setattr("oracles.reference.LIMIT", 1_000)
     assert count(plus(A), stream("A" * 9)) == 511
     with pytest.raises(InputError, match=r"more than 1,000 trends"):
         reference(query(plus(A)), stream("A" * 10))

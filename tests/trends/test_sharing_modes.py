@@ -29,7 +29,7 @@ from elsinore.model.window import SECOND
 from elsinore.operators import plan
 from elsinore.plan import Sharing
 from elsinore.trends import TrendOperator
-from elsinore.trends.reference import ReferenceEvent
+from oracles.reference import ReferenceEvent
 from support.trends import ATTRIBUTES, table_of, trend_workloads
 from support.units import unit_inputs
 from trends.test_against_reference import check, often

@@ -1,4 +1,4 @@
-"""Expressions evaluated one event at a time, in SQL's three-valued logic (SEMANTICS 1).
+"""Expressions evaluated one event at a time, in SQL's three-valued logic.
 
 None is null, and the truth value of what is unknown. NaN counts as null, whether it is read from an
 attribute or computed. This is the plain and slow evaluator: `elsinore.runtime` computes the same
@@ -71,7 +71,7 @@ def evaluate(expression: Expression, lookup: Lookup) -> Value | None:
     Null are: a comparison, a sum or any other operation on null; a division by zero; a comparison
     of values of two kinds (text with a number), which a checked query has none of; and NaN. `/`
     gives a quotient of doubles, `%` a remainder with the dividend's sign, AND, OR and NOT follow
-    Kleene. Whole numbers are computed without a bound. (SEMANTICS 1: nulls; SQL for the rest.)
+    Kleene. Whole numbers are computed without a bound. (Nulls as in SQL.)
 
     Raises TypeError for what has no value on single events: an aggregate, a grouping attribute.
 

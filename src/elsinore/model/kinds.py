@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Strategy(Enum):
-    """How many events a match may skip (SEMANTICS 5); the value is the spelling."""
+    """How many events a match may skip; the value is the spelling."""
 
     ANY = "SKIP TILL ANY MATCH"
     NEXT = "SKIP TILL NEXT MATCH"

@@ -1,4 +1,4 @@
-"""Patterns: what sequences of events a query looks for (SEMANTICS 2)."""
+"""Patterns: what sequences of events a query looks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extended-range numbers: doubles with a separately kept exponent (SEMANTICS 3, Numbers).
+"""Extended-range numbers: doubles with a separately kept exponent.
 
 A number is a pair (mantissa, exponent) worth `mantissa * 2**(256 * exponent)`, the exponent a whole
 number from 0 on. Up to 2**384 the exponent is 0 and the number is a plain double, so counts are

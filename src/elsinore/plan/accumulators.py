@@ -1,4 +1,4 @@
-"""Accumulators: what NOT forbids empties sums, so that no event is looked at again (DESIGN 5).
+"""Accumulators: what NOT forbids empties sums, so that no event is looked at again.
 
 A trend may go on over a NOT as long as no event that it forbids has come since. So what ends in the
 state before the NOT is added up a second time, in a state of its own, the *accumulator* of that

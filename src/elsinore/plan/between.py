@@ -1,6 +1,6 @@
 """Predicates between two events of a trend: which pairs of events each of them is about.
 
-Three shapes (SEMANTICS 3): `T[i].x > T[i-1].x`, between neighbours bound to T; `T[1].x > R.x`, the
+Three shapes: `T[i].x > T[i-1].x`, between neighbours bound to T; `T[1].x > R.x`, the
 first T and the R before it; `B.x > A.x`, between neighbours, or, where A is bound to one event
 only (it is *anchored*), between that event and every later B. Of two variables those pairs are left
 out that stand in this order only because a repeated group goes back to the start of a SEQ: in

@@ -10,7 +10,8 @@ some of the type's local predicates:
   value than those named.
 - `Bit`: any other predicate: 1 where it is true.
 
-(DESIGN: classification happens before the engine. The regions are the minterms of the predicates.)
+(Classification happens before the engine: docs/ARCHITECTURE.md. The regions are the minterms of the
+predicates.)
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Where the coarse engine's templates (`elsinore.plan.template`) know types and local predicates only,
 the moves of a guarded template may ask for predicates between two events, for the absence of
-negative matches in between, and its ends likewise (SEMANTICS 3; HAMLET, Section 5).
+negative matches in between, and its ends likewise (HAMLET, Section 5).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A NOT stands between the events around it. Where a pattern has parts that may be left out, two
 events can be neighbours in several ways, each with NOTs of its own: it is enough that one of these
-*ways* is free (SEMANTICS 3, Negation; GRETA's graphs for negative sub-patterns).
+*ways* is free (GRETA's graphs for negative sub-patterns).
 """
 
 from __future__ import annotations

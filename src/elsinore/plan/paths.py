@@ -1,4 +1,4 @@
-"""Which way a query is run, by what it asks for: the cheapest that is right for it (DESIGN 5).
+"""Which way a query is run, by what it asks for: the cheapest that is right for it.
 
 - COARSE: sums per state of the template; no predicate or strategy asks for single events, nor does
   NOT ask for more than that none of some has come since.

@@ -1,4 +1,4 @@
-"""Ambiguous patterns: aggregates that would depend on how a trend is read (SEMANTICS 3)."""
+"""Ambiguous patterns: aggregates that would depend on how a trend is read."""
 
 from __future__ import annotations
 

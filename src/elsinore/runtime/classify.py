@@ -1,4 +1,4 @@
-"""Telling events' classes from Arrow columns (DESIGN 4: classification before the engine)."""
+"""Telling events' classes from Arrow columns."""
 
 from __future__ import annotations
 

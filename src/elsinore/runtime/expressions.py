@@ -1,4 +1,4 @@
-"""Expressions over Arrow columns, in SQL's three-valued logic (SEMANTICS 1).
+"""Expressions over Arrow columns, in SQL's three-valued logic.
 
 NaN counts as null; a comparison with null is null; division by zero is null.
 """

@@ -1,4 +1,4 @@
-"""Events that cannot be used: found, given a reason, and refused or set aside (SEMANTICS 9)."""
+"""Events that cannot be used: found, given a reason, and refused or set aside."""
 
 from __future__ import annotations
 

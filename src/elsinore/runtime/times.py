@@ -1,6 +1,6 @@
 """Time columns of any usual kind to integer microseconds, and back to the kind they came in.
 
-Inside, a time is a count of microseconds since the epoch (SEMANTICS, section 1). What a column held
+Inside, a time is a count of microseconds since the epoch. What a column held
 is kept as a `TimeKind`, so that results speak of time as the input did: timestamps in, timestamps
 out; numbers in, numbers out. Text is read as ISO 8601 and comes out as timestamps.
 """

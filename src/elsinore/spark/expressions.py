@@ -1,4 +1,4 @@
-"""Expressions as Spark columns, in SQL's three-valued logic (SEMANTICS 1).
+"""Expressions as Spark columns, in SQL's three-valued logic.
 
 The counterpart of `elsinore.runtime.expressions`: NaN counts as null, a comparison with null is
 null, division by zero is null, whole numbers that overflow stop the run (Spark's ANSI mode).

@@ -1,4 +1,4 @@
-"""Trends in integers of any size: EXACT (SEMANTICS 3, Numbers).
+"""Trends in integers of any size: EXACT.
 
 The same sums as `elsinore.trends.kernels`, in Python's integers and fractions. A count has a digit
 for every three events or so: what that costs is the price of exactness.

@@ -35,7 +35,7 @@ from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
 from elsinore.trends.kind import spec_of
-from elsinore.trends.reference import ReferenceEvent, reference
+from oracles.reference import ReferenceEvent, reference
 from support.trends import Feature, column_names, streams_for, table_of, trend_cases, trend_queries
 from support.units import result_tables
 

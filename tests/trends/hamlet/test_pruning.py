@@ -31,15 +31,15 @@ from elsinore.trends.hamlet.evaluator import new_work
 from elsinore.trends.hamlet.layout import COLUMNS, SNAPSHOT
 from elsinore.trends.hamlet.optimizer.kernels import SAMPLE, decide
 from elsinore.trends.hamlet.program import HamletProgram
-from elsinore.trends.hamlet.pruning import (
+from elsinore.trends.hamlet.storage.kernels import graph_of, new_graphs
+from elsinore.trends.kind import spec_of
+from oracles.pruning import (
     SharingPlan,
     choose,
     considered,
     cost_of,
     search_space,
 )
-from elsinore.trends.hamlet.storage.kernels import graph_of, new_graphs
-from elsinore.trends.kind import spec_of
 
 QUERIES = ("1", "2", "3", "4")
 

@@ -1,4 +1,4 @@
-"""The paper's running example: Figures 4 and 5, Tables 3 to 5 (SEMANTICS 3)."""
+"""The paper's running example: Figures 4 and 5, Tables 3 to 5."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 
 from elsinore.language import parse_workload
 from elsinore.plan import Sharing
-from elsinore.trends.hamlet.burst import bursts
-from elsinore.trends.hamlet.graphlet import Graphlet, next_opening
-from elsinore.trends.hamlet.snapshot import SnapshotTable
-from elsinore.trends.reference import ReferenceEvent
+from oracles.burst import bursts
+from oracles.graphlet import Graphlet, next_opening
+from oracles.reference import ReferenceEvent
+from oracles.snapshot import SnapshotTable
 from support.hamlet import run_unit, shared_units
 from support.trends import table_of
 

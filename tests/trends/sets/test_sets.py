@@ -32,8 +32,8 @@ from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.sql import whole
 from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.kind import spec_of
-from elsinore.trends.reference import ReferenceEvent, reference
 from elsinore.trends.sets import SetEvents, SetsEvaluator, SetTotal
+from oracles.reference import ReferenceEvent, reference
 from support.trends import Feature, streams_for, table_of, trend_cases, trend_queries
 
 ALL = frozenset(Feature)

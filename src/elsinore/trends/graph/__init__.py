@@ -1,4 +1,4 @@
-"""The graph: every event of a window with its predecessors, whatever the guards (DESIGN 5)."""
+"""The graph: every event of a window with its predecessors, whatever the guards."""
 
 from elsinore.trends.graph.columns import ComparedColumns, Order
 from elsinore.trends.graph.evaluator import GraphEvaluator

@@ -1,4 +1,4 @@
-"""Trends over sets of runs: the path for whatever the other engines do not cover (DESIGN 5)."""
+"""Trends over sets of runs: the path for whatever the other engines do not cover."""
 
 from elsinore.trends.sets.evaluator import SetEvents, SetsEvaluator, SetTotal
 

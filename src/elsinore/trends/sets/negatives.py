@@ -16,7 +16,7 @@ def latest_beginnings(ground: Ground) -> list[int]:
     """Return for each moment, and for the end, when the latest match begins that has ended by then.
 
     The end's is the last; `BEFORE_ALL` stands for none. Whatever the query's strategy, any later
-    event may go on with a run (SEMANTICS 3, Negation). For each run at each event it is enough to
+    event may go on with a run. For each run at each event it is enough to
     know the latest moment in which it may have begun: polynomial in the number of events.
     """
     latest = [BEFORE_ALL]

@@ -100,7 +100,7 @@ def _extend(
     """Add what an event makes of the sequences that end with an earlier one to `entries`.
 
     Where several runs of a set lead to one run, all of them give its fields the same value: an
-    aggregate that depends on how a sequence is read is refused (SEMANTICS 3).
+    aggregate that depends on how a sequence is read is refused.
     """
     row = arrival.place.row
     for runs, found in before.entries.items():

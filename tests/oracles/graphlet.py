@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from elsinore.trends.hamlet.snapshot import Form, SnapshotTable, total
+from oracles.snapshot import Form, SnapshotTable, total
 
 Edge = Callable[
     [str, str, str], bool
 ]  # whether the edge from one event to the next holds for a query
 
 
-def every_edge(before: str, after: str, query: str) -> bool:  # noqa: ARG001
+def every_edge(before: str, after: str, query: str) -> bool:
     """Hold for all events and queries."""
     return True
 

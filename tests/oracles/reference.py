@@ -1,7 +1,7 @@
-"""The reference engine: every trend built, one after another, as SEMANTICS 3 says.
+"""The reference engine: every trend built, one after another, as the definitions say.
 
-Small, slow and made to be read against that page; the tests measure the real engine by it. It knows
-patterns and expressions, and none of the templates, classes and sums that make the engine fast.
+Small, slow and made to be read; the tests measure the real engine by it. It knows patterns and
+expressions, and none of the templates, classes and sums that make the engine fast.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def reference(
     A null in GROUP BY is a group of its own, as in SQL; in `[ ]` it equals nothing, so the event is
     in no trend. Raises InputError where there are more than `LIMIT` trends to build, or a trend can
     be read in two ways that give an aggregate two values; UnsupportedError for predicates that
-    SEMANTICS 3 does not list, and for AND of more than two patterns or other aggregates than
-    COUNT(*). (SEMANTICS 1 to 3 and 5; HAMLET, Section 2.)
+    look at other events than one or two neighbours, and for AND of more than two patterns or other
+    aggregates than COUNT(*). (HAMLET, Section 2.)
 
     >>> from elsinore.model import Event, Kleene, ReturnItem
     >>> count = ReturnItem(Call("COUNT", ()))
@@ -468,8 +468,8 @@ def _wholes(pattern: Pattern) -> list[Pattern]:
 def _refuse_predicates_across(query: Query) -> None:
     """Refuse predicates on events of two patterns: no trend holds both, so what they say is open.
 
-    A condition on a negated and on a positive event is one of them: SEMANTICS 3 gives a negative
-    sub-pattern predicates of its own only.
+    A condition on a negated and on a positive event is one of them: a negative
+    sub-pattern has predicates of its own only.
     """
     wholes = [
         {event.variable for event in pt.positive_events(whole)} for whole in _wholes(query.pattern)
