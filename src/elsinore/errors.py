@@ -17,7 +17,9 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 SHOWN_LINE = 120  # characters of a line of query text that are shown around a place in it
@@ -25,6 +27,7 @@ SHOWN_WORD = 200  # characters without a space that a message shows
 SHOWN_ERRORS = 20  # errors of one text that are told in full
 SHOWN_CHOICES = 30  # names that a message lists
 _CUT = "..."
+_on_the_command_line = ContextVar("on_the_command_line", default=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +206,35 @@ def raise_errors(errors: Sequence[QueryError]) -> None:
         raise errors[0]
     if errors:
         raise InvalidWorkloadError(errors)
+
+
+@contextmanager
+def on_the_command_line() -> Iterator[None]:
+    """Let messages speak of the command's options, not of arguments in Python."""
+    before = _on_the_command_line.set(True)
+    try:
+        yield
+    finally:
+        _on_the_command_line.reset(before)
+
+
+def option(name: str, value: str = "") -> str:
+    """Return how an option is given here: `time_unit="ms"`, or `--time-unit ms`.
+
+    >>> option("time_unit", "ms")
+    'time_unit="ms"'
+    >>> with on_the_command_line():
+    ...     option("time_unit", "ms"), option("time")
+    ('--time-unit ms', '--time')
+    """
+    if _on_the_command_line.get():
+        return f"--{name.replace('_', '-')} {value}".rstrip()
+    return f'{name}="{value}"' if value else f"{name}="
+
+
+def is_on_the_command_line() -> bool:
+    """Return whether messages speak of the command's options."""
+    return _on_the_command_line.get()
 
 
 def kind_of_value(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from elsinore.errors import (
     ElsinoreError,
@@ -148,7 +148,7 @@ class Workload:
             time=time,
             type=type,
             time_unit=time_unit,
-            order_by=(order_by,) if isinstance(order_by, str) else tuple(order_by),
+            order_by=_names_of(order_by),
             allow_rejects=rejects,
             sharing=_member(Sharing, sharing, "sharing"),
             record=record,
@@ -175,8 +175,8 @@ class Workload:
         """Return what a run does, in words, as JSON, or as a picture of the merged template."""
         if format not in EXPLAINERS:
             raise ElsinoreError(
-                f"Unknown format '{format}'. Formats: {', '.join(EXPLAINERS)}."
-                f"{did_you_mean(format, EXPLAINERS)}"
+                f"Unknown format {format!r}. Formats: {', '.join(EXPLAINERS)}."
+                f"{did_you_mean(str(format), EXPLAINERS)}"
             )
         return EXPLAINERS[format](self.plan)
 
@@ -217,6 +217,11 @@ class Workload:
         return f"Workload({', '.join(query.name for query in self)})"
 
 
+def _names_of(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Return one name or several as several; what is no name is told of later."""
+    return tuple(names) if isinstance(names, list | tuple) else (cast("str", names),)
+
+
 def _no_query(given: object) -> str:
     """Say what is wrong with what is no query."""
     told = f"A workload is made of queries, and this is {kind_of_value(given)}."
@@ -234,7 +239,7 @@ def _member(modes: type[Mode], name: str, what: str) -> Mode:
     names = [mode.value for mode in modes]
     if name not in names:
         raise ElsinoreError(
-            f"Unknown {what} '{name}'.{did_you_mean(name, names)} Choices: {', '.join(names)}."
+            f"Unknown {what} {name!r}.{did_you_mean(str(name), names)} Choices: {', '.join(names)}."
         )
     return modes(name)
 

@@ -16,7 +16,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from elsinore.errors import ElsinoreError, InvalidWorkloadError, QueryError, printable
+from elsinore.errors import (
+    ElsinoreError,
+    InvalidWorkloadError,
+    QueryError,
+    on_the_command_line,
+    printable,
+)
 
 RUN_FAILED = 1
 WRONG_ARGUMENTS = 2
@@ -43,7 +49,8 @@ def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
     @functools.wraps(command)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
         try:
-            command(*args, **kwargs)
+            with on_the_command_line():
+                command(*args, **kwargs)
         except (QueryError, InvalidWorkloadError, ArgumentError) as error:
             _fail(str(error), WRONG_ARGUMENTS)
         except ElsinoreError as error:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.errors import InputError, option
 from elsinore.model import AttributeKind
 from elsinore.operators import OperatorOptions, OperatorStatistics, ResultForm, bind, kind_for
 from elsinore.operators.partials import by_query
@@ -22,6 +23,7 @@ from elsinore.runtime.inputs import as_table
 from elsinore.runtime.kernels import has_simultaneous, is_sorted, rows_by_type
 from elsinore.runtime.keys import Keys, encode_keys
 from elsinore.runtime.options import RunOptions
+from elsinore.runtime.reasons import reason
 from elsinore.runtime.rejects import set_aside, unusable_reasons
 from elsinore.runtime.results import Results
 from elsinore.runtime.schema import kind_of, schema_of
@@ -82,7 +84,13 @@ def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | No
     time = evaluate_sql(options.time, table, "time")
     types = evaluate_sql(options.type, table, "type")
     if kind_of(types.type) is not AttributeKind.STRING:
-        types = types.cast(pa.string())
+        try:
+            types = types.cast(pa.string())
+        except pa.ArrowException as error:
+            raise InputError(
+                f"The type of an event is text: {reason(error)}. Name another column with "
+                f"{option('type')}."
+            ) from error
     micros, kind = to_microseconds(time, options.time_unit)
     rejected: pa.Table | None = None
     if micros.null_count or types.null_count:

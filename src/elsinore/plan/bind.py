@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from elsinore.automata.regions import time_of
 from elsinore.errors import (
     QueryError,
     QuerySemanticError,
@@ -131,7 +132,15 @@ def _mismatch(
         return
     times = {one, other} == {AttributeKind.TIME, AttributeKind.STRING}
     if times and (isinstance(left, Literal) or isinstance(right, Literal)):
-        return  # a constant of text is read as a time
+        text = left if isinstance(left, Literal) else right
+        if not isinstance(text, Literal) or time_of(str(text.value)) is not None:
+            return  # a constant of text is read as a time
+        yield QuerySemanticError(
+            f"'{text.value}' is no time. Write one as in '2024-01-31T12:00:00'.",
+            span=text.span or node.span,
+            query=query.name,
+        )
+        return
     spans = [part.span for part in (left, right) if part.span is not None]
     span = spans[0].until(spans[-1]) if spans else node.span
     yield QuerySemanticError(

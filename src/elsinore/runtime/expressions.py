@@ -25,6 +25,7 @@ from elsinore.model.expression import (
     Operator,
 )
 from elsinore.numeric.constants import held
+from elsinore.runtime.reasons import reason
 
 Columns = Mapping[str, pa.Array]
 
@@ -56,9 +57,9 @@ def evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
     try:
         return _evaluate(expression, columns)
     except pa.ArrowInvalid as error:
-        raise InputError(f"A predicate cannot be computed: {error}") from error
+        raise InputError(f"A condition cannot be computed: {reason(error)}.") from error
     except pa.ArrowNotImplementedError as error:
-        raise InputError(f"A predicate compares what cannot be compared: {error}") from error
+        raise InputError(f"A condition cannot be computed: {reason(error)}.") from error
 
 
 def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:

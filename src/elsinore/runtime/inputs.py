@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from elsinore.errors import InputError
+from elsinore.errors import InputError, kind_of_value
+from elsinore.runtime.reasons import reason
 from elsinore.runtime.tables import check_names, plain_views
 
 ACCEPTED = (
@@ -33,7 +35,7 @@ def as_table(data: Any) -> pa.Table:
     try:
         table = _convert(data)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise InputError(f"The events cannot be made a table: {error}") from error
+        raise InputError(f"The events cannot be made a table: {reason(error)}.") from error
     check_names(table.column_names, "the events")
     return plain_views(table)
 
@@ -65,13 +67,55 @@ def _convert(data: Any) -> pa.Table:
 def _from_columns(columns: Mapping[str, Any]) -> pa.Table:
     if not columns:
         raise InputError("The events have no columns: the dict is empty.")
-    try:
-        return pa.table(dict(columns))
-    except (TypeError, ValueError) as error:
+    made = {name: _column(name, values) for name, values in columns.items()}
+    lengths = {name: len(column) for name, column in made.items()}
+    if len(set(lengths.values())) > 1:
+        (one, first), (other, second) = next(
+            pair for pair in itertools.pairwise(lengths.items()) if pair[0][1] != pair[1][1]
+        )
         raise InputError(
-            f"The dict cannot be made a table: {error}. It maps each column's name to the list of "
-            "its values, all lists of one length."
-        ) from error
+            f"Column '{one}' and column '{other}' are not of one length: {first:,} and {second:,} "
+            "values."
+        )
+    return pa.table(made)
+
+
+def _column(name: object, values: Any) -> pa.Array | pa.ChunkedArray:
+    """Return a column of values of Python; InputError names the row where they are of two kinds."""
+    if not isinstance(name, str):
+        raise InputError(f"Columns are named by text, and one is named {kind_of_value(name)}.")
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise InputError(
+            f"Column '{name}' is {kind_of_value(values)}: a dict of columns maps each name to the "
+            "list of its values."
+        )
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        raise InputError(_misfit(name, values)) from None
+
+
+def _misfit(name: str, values: Sequence[Any]) -> str:
+    """Say which value of a column does not go with those before it."""
+    low, high = 0, len(values)  # the first `low` values make a column, the first `high` do not
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            pa.array(values[:middle])
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            high = middle
+        else:
+            low = middle
+    value = kind_of_value(values[low])
+    before = next((other for other in values[:low] if other is not None), None)
+    if before is None:
+        return f"Column '{name}', row {high}: {value} is no value that a table can hold."
+    return (
+        f"Column '{name}' holds values of several kinds: {value} in row {high}, and "
+        f"{kind_of_value(before)} before it. Make them all of one kind."
+    )
 
 
 def _from_items(items: list[Any]) -> pa.Table:
@@ -84,7 +128,7 @@ def _from_items(items: list[Any]) -> pa.Table:
         return pa.Table.from_batches(items)
     if all(isinstance(item, Mapping) for item in items):
         names = dict.fromkeys(name for item in items for name in item)
-        return pa.table({name: pa.array([item.get(name) for item in items]) for name in names})
+        return pa.table({name: _column(name, [item.get(name) for item in items]) for name in names})
     found = ", ".join(sorted({type(item).__name__ for item in items}))
     raise InputError(
         f"A list of events holds only dicts or only RecordBatches, this one holds {found}. "

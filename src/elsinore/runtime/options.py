@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from elsinore.errors import kind_of_value
 from elsinore.plan import Sharing
 from elsinore.plan.modes import SKEW_EVENTS
 from elsinore.runtime.times import TimeUnit
@@ -29,3 +30,17 @@ class RunOptions:
     sharing: Sharing = Sharing.DYNAMIC
     record: bool = False
     skew_events: int = SKEW_EVENTS
+
+    def __post_init__(self) -> None:
+        for name, text in (("time", self.time), ("type", self.type)):
+            if not isinstance(text, str):
+                raise TypeError(
+                    f"{name} takes a column's name or an SQL expression, not {kind_of_value(text)}."
+                )
+        for column in self.order_by:
+            if not isinstance(column, str):
+                raise TypeError(f"order_by takes names of columns, not {kind_of_value(column)}.")
+        if isinstance(self.skew_events, bool) or not isinstance(self.skew_events, int):
+            raise TypeError(
+                f"skew_events is a whole number, not {kind_of_value(self.skew_events)}."
+            )

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from elsinore.errors import InputError
+from elsinore.errors import InputError, is_on_the_command_line, option
 
 REASON_COLUMN = "reject_reason"
 NULL_TIME = "null time"
@@ -86,8 +86,16 @@ def _refusal(table: pa.Table, reasons: pa.Array) -> str:
         if len(shown) > SHOWN_WIDTH:
             shown = shown[: SHOWN_WIDTH - 3] + "..."
         lines.append(f"  row {row + 1} ({reasons[row].as_py()}): {shown}")
-    lines.append("Mend them, or name a file for them with --rejects PATH and the run goes on.")
+    lines.append(mend_or_reject())
     return "\n".join(lines)
+
+
+def mend_or_reject() -> str:
+    """Say what can be done about events that cannot be used."""
+    if is_on_the_command_line():
+        where = option("rejects", "PATH")
+        return f"Mend them, or name a place for them with {where} and the run goes on."
+    return "Mend them, or let the run go on without them (rejects=True): results.rejected has them."
 
 
 def _shown(value: object) -> str:

@@ -16,7 +16,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from elsinore.errors import InputError, choices_text, did_you_mean
+from elsinore.errors import InputError, choices_text, did_you_mean, is_on_the_command_line, option
+from elsinore.runtime.reasons import reason
 
 Value: TypeAlias = pa.Array | pa.Scalar
 
@@ -59,17 +60,28 @@ def evaluate_sql(text: str, table: pa.Table, what: str) -> pa.Array:
     try:
         tree = sqlglot.parse_one(text, read="spark")
     except SqlglotError as error:
-        reason = str(error).split("\n", maxsplit=1)[0]
         raise InputError(
-            f"The expression for the {what}, {text!r}, is not SQL: {reason}"
+            f"The expression for the {what}, {text!r}, is not SQL{_place(error)}. Name a column, "
+            "or write SQL such as CASE WHEN delay > 15 THEN 'Late' ELSE 'OnTime' END."
         ) from error
     try:
         value = _evaluate(tree, table, what)
     except pa.ArrowException as error:
-        raise InputError(f"The expression for the {what}, {text!r}, fails: {error}") from error
+        raise InputError(
+            f"The expression for the {what}, {text!r}, cannot be computed: {reason(error)}."
+        ) from error
     if isinstance(value, pa.Scalar):
         return pa.repeat(value, table.num_rows)
     return whole(value)
+
+
+def _place(error: SqlglotError) -> str:
+    """Return where a text stopped being SQL, if that is known."""
+    for known in getattr(error, "errors", None) or []:
+        if known.get("col"):
+            near = known.get("highlight")
+            return f" (near {near!r}, column {known['col']})" if near else ""
+    return ""
 
 
 def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -138,9 +150,14 @@ def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
         case _:
             raise InputError(
                 f"The expression for the {what} uses {node.sql(dialect='spark')!r}, which the "
-                "in-process engine cannot compute. Run it on Spark (--engine spark), or add a "
-                "column with the value."
+                f"in-process engine cannot compute. {_on_spark()}, or add a column with the value."
             )
+
+
+def _on_spark() -> str:
+    if is_on_the_command_line():
+        return f"Run it on Spark ({option('engine', 'spark')})"
+    return "Hand over a Spark DataFrame, and Spark computes it"
 
 
 def _column(name: str, table: pa.Table, what: str) -> pa.Array:
@@ -150,10 +167,10 @@ def _column(name: str, table: pa.Table, what: str) -> pa.Array:
     ]
     if len(found) != 1:
         hint = did_you_mean(name, names)
-        option = f" Name the column that holds the {what} with --{what}." if name == what else ""
+        how = f" Name the column that holds the {what} with {option(what)}." if name == what else ""
         raise InputError(
             f"The events have no column '{name}', read for the {what}.{hint} "
-            f"Columns: {choices_text(names)}.{option}"
+            f"Columns: {choices_text(names)}.{how}"
         )
     column = whole(table.column(found[0]))
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

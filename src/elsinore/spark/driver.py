@@ -20,12 +20,18 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
-from elsinore.errors import InputError, did_you_mean
+from elsinore.errors import InputError, choices_text, did_you_mean, option
 from elsinore.model import AttributeKind, Schema
 from elsinore.operators import OperatorOptions, bind, kind_for
 from elsinore.plan import Carried, Plan, Travel, Unit
 from elsinore.runtime.options import RunOptions
-from elsinore.runtime.rejects import NULL_TIME, NULL_TYPE, REASON_COLUMN, UNPARSEABLE_TIME
+from elsinore.runtime.rejects import (
+    NULL_TIME,
+    NULL_TYPE,
+    REASON_COLUMN,
+    UNPARSEABLE_TIME,
+    mend_or_reject,
+)
 from elsinore.runtime.results import Results
 from elsinore.spark.classify import class_column
 from elsinore.spark.expressions import Columns, quoted
@@ -92,7 +98,7 @@ class Events:
             raise InputError(
                 f"The expression for the {what}, {text!r}, does not fit the events: "
                 f"{str(error).splitlines()[0]}{did_you_mean(text, names)} Columns: "
-                f"{', '.join(names)}. Name the column that holds the {what} with --{what}."
+                f"{choices_text(names)}. Name the column that holds the {what} with {option(what)}."
             ) from error
         return column
 
@@ -173,7 +179,7 @@ def unusable_report(frame: DataFrame, options: RunOptions) -> str | None:
         told = values.pop(REASON_COLUMN)
         cells = ", ".join(f"{k}={'null' if v is None else v}" for k, v in values.items())
         lines.append(f"  ({told}): {cells}")
-    lines.append("Mend them, or name a place for them with --rejects PATH and the run goes on.")
+    lines.append(mend_or_reject())
     return "\n".join(lines)
 
 

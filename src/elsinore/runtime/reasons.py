@@ -1,0 +1,68 @@
+"""Why Arrow could not compute something, in words that do not speak of Arrow."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+
+_TYPES = re.compile(r"input types \((.*)\)")
+_UNREAD = re.compile(r"Failed to parse string: '(.*)' as a scalar of type (\w+)")
+_CAST = re.compile(r"Unsupported cast from (.+) to (\S+)")
+
+
+def reason(error: pa.ArrowException) -> str:
+    """Return why a computation failed, as the end of a sentence.
+
+    >>> reason(pa.ArrowInvalid("overflow"))
+    'a whole number goes beyond 64 bits'
+    >>> reason(pa.ArrowInvalid("Failed to parse string: 'soon' as a scalar of type timestamp[us]"))
+    "'soon' cannot be read as a time, such as '2024-01-31T12:00:00'"
+    """
+    said = str(error)
+    if "overflow" in said:
+        return "a whole number goes beyond 64 bits"
+    unread = _UNREAD.search(said)
+    if unread and unread[2] in {"timestamp", "date32", "date64"}:
+        return f"'{unread[1]}' cannot be read as a time, such as '2024-01-31T12:00:00'"
+    if unread:
+        return f"'{unread[1]}' cannot be read as {_name(unread[2])}"
+    cast = _CAST.search(said)
+    if cast:
+        return f"{_name(cast[1])} cannot be made {_name(cast[2])}"
+    types = _TYPES.search(said)
+    if types:
+        names = [_name(kind) for kind in re.split(r", (?![^<]*>)", types[1])]
+        return f"{' and '.join(names)} cannot be compared or computed with each other"
+    return said.splitlines()[0].rstrip(".")
+
+
+def _name(kind: str) -> str:
+    """Return what a type of Arrow is called in a sentence."""
+    plain = (
+        kind.split("[", maxsplit=1)[0]
+        .split("<", maxsplit=1)[0]
+        .split("(", maxsplit=1)[0]
+        .rstrip(",")
+    )
+    return _NAMES.get(plain, plain)
+
+
+_NAMES = {
+    "string": "text",
+    "utf8": "text",
+    "large_string": "text",
+    "bool": "a truth value",
+    "timestamp": "a time",
+    "date32": "a date",
+    "date64": "a date",
+    "duration": "a length of time",
+    "binary": "bytes",
+    "list": "a list",
+    "struct": "a struct",
+    "null": "null",
+} | dict.fromkeys(
+    [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+    + ["halffloat", "float", "double", "decimal128", "decimal256"],
+    "a number",
+)
