@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner, Result
 
-from elsinore.cli import app
+from elsinore.cli.app import app
 from elsinore.runtime.outputs import write_table
 
 QUERY = "QUERY {} RETURN COUNT(*) PATTERN SEQ(A a, B b+) WITHIN 10 seconds;"

@@ -68,13 +68,13 @@ def test_a_path_is_pointed_to_read_events():
     [
         ([], "list of events is empty"),
         ({}, "no columns"),
-        ({"a": [1], "b": [1, 2]}, "cannot be made a table"),
-        ({"a": 1}, "one length"),
-        ([{"a": 1}, {"a": "x"}], "cannot be made a table"),
+        ({"a": [1], "b": [1, 2]}, "not of one length: 1 and 2 values"),
+        ({"a": 1}, "to the list of its values"),
+        ([{"a": 1}, {"a": "x"}], r"Column 'a' .*'x' \(str\) in row 2"),
         ([BATCH, {"a": 1}], "only dicts or only RecordBatches"),
         (pa.table([[1], [2]], names=["a", "a"]), "Two columns of the events are named 'a'"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "Two columns of the events are named 'a'"),
-        (pd.DataFrame({"a": [1, "x"]}), "cannot be made a table"),
+        (pd.DataFrame({"a": [1, "x"]}), r"Column 'a' .*'x' \(str\) in row 2"),
     ],
 )
 def test_data_that_is_no_table_is_refused(data, message):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
-from elsinore.cli.console import ArgumentError
+from elsinore.cli.console import ArgumentError, warn
 from elsinore.errors import did_you_mean
 from elsinore.workload import Workload
 
@@ -72,7 +73,16 @@ def one_of(choices: type[Choice]) -> dict[str, Any]:
 
 
 WorkloadFile = Annotated[
-    Path, typer.Argument(metavar="WORKLOAD.cep", help="The file with the queries.")
+    Path | None, typer.Argument(metavar="[WORKLOAD.cep]", help="The file with the queries.")
+]
+QueryOption = Annotated[
+    str | None,
+    typer.Option(
+        "-q",
+        "--query",
+        metavar="TEXT",
+        help="Queries as text, in place of a file: 'RETURN COUNT(*) PATTERN SEQ(A, B+)'.",
+    ),
 ]
 Events = Annotated[
     Path,
@@ -119,12 +129,24 @@ OverwriteOption = Annotated[
 ]
 
 
-def read_workload(path: Path, *, exact: bool = False) -> Workload:
-    """Return the workload in a file.
+def read_workload(path: Path | None, query: str | None, *, exact: bool = False) -> Workload:
+    """Return the workload in a file, or of the text in `-q`.
 
-    Raises ArgumentError where there is no such file or it is no text, and what is wrong with its
-    queries.
+    Raises ArgumentError where neither or both are given, where there is no such file or it is no
+    text; and what is wrong with its queries.
     """
+    if query is not None and path is not None:
+        raise ArgumentError(
+            f"There are queries in '{path}' and with -q. Give one of the two; if '{path}' "
+            "holds the events, name it with --events."
+        )
+    if query is not None:
+        return Workload.parse(query, "-q", exact=exact)
+    if path is None:
+        raise ArgumentError(
+            "Name a file with queries, or give queries with "
+            "-q 'RETURN COUNT(*) PATTERN SEQ(A, B+)'."
+        )
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -139,6 +161,14 @@ def read_workload(path: Path, *, exact: bool = False) -> Workload:
             f"'{path}', line {line}: text that is not UTF-8. Save the file as UTF-8."
         ) from None
     return Workload.parse(text, str(path), exact=exact)
+
+
+def warn_without_effect(context: typer.Context, why: Mapping[str, str]) -> None:
+    """Warn of options that were given and change nothing, each with why."""
+    for name, reason in why.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            warn(f"--{name.replace('_', '-')} has no effect {reason}.")
 
 
 def existing(path: Path) -> Path:

@@ -4,25 +4,58 @@ from __future__ import annotations
 
 import typer
 
-from elsinore.cli.arguments import OptionalEvents, WorkloadFile, read_workload
+from elsinore.cli.arguments import (
+    OptionalEvents,
+    OrderByOption,
+    QueryOption,
+    TimeOption,
+    TimeUnitOption,
+    TypeOption,
+    Unit,
+    WorkloadFile,
+    existing,
+    read_workload,
+    warn_without_effect,
+)
 from elsinore.cli.console import reported, warn
-from elsinore.cli.events import schema_of_events
+from elsinore.cli.job import Job
 
 
 @reported
 def check(
-    workload: WorkloadFile,
+    context: typer.Context,
+    workload: WorkloadFile = None,
+    query: QueryOption = None,
     events: OptionalEvents = None,
+    time: TimeOption = "time",
+    type: TypeOption = "type",  # noqa: A002 - the option's name
+    time_unit: TimeUnitOption = Unit.s,
+    order_by: OrderByOption = None,
 ) -> None:
     """Say for each query whether it can be run; with --events, over those.
 
-    All errors are told at once, and the exit status is then 2.
+    All errors are told at once, and the exit status is then 2. With --events, columns that --time,
+    --type and --order-by name must be there, and types that no event has are warned of.
     """
-    queries = read_workload(workload)
-    if events is not None:
-        queries.check(schema_of_events(events))
-    warnings = queries.warnings
-    for query in queries:
-        typer.echo(f"{query.name}: OK")
+    queries = read_workload(workload, query)
+    warnings = list(queries.warnings)  # planning, it also refuses what cannot run
+    if events is None:
+        names = ["time", "type", "time_unit", "order_by"]
+        warn_without_effect(context, dict.fromkeys(names, "without --events"))
+    else:
+        from elsinore.cli.events import looked_at  # noqa: PLC0415 - loads Arrow
+
+        job = Job(
+            workload=queries,
+            events=existing(events),
+            time=time,
+            type=type,
+            time_unit=time_unit.value,
+            order_by=tuple(order_by or ()),
+        )
+        _, found = looked_at(job)
+        warnings += found
+    for one in queries:
+        typer.echo(f"{one.name}: OK")
     for warning in warnings:
         warn(warning)

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
 
-from elsinore.cli.arguments import existing
 from elsinore.cli.console import ArgumentError
 from elsinore.cli.job import Job
 from elsinore.errors import InputError
 from elsinore.runtime.files import read_events
 from elsinore.runtime.sql import evaluate_sql
+from elsinore.runtime.types import types_of
+from elsinore.runtime.warnings import absent_types, types_seen
 
 
-def schema_of_events(path: Path) -> pa.Schema:
-    """Return the attributes of the events at `path`."""
-    return read_events(existing(path)).schema
+def looked_at(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
+    """Return a job's events, and warnings of types that none of them has.
+
+    Raises ArgumentError for columns that the options name and the events lack, and what is wrong
+    with the queries for these events.
+    """
+    table = read_events(job.events)
+    check_columns(job, table)
+    job.workload.check(table.schema)
+    types = types_of(table, job.type)
+    return table, absent_types(job.workload.planned(job.granularity), types_seen(types))
 
 
 def check_columns(job: Job, table: pa.Table) -> None:
-    """Raise ArgumentError for columns that the options name and the events lack."""
+    """Raise ArgumentError, with all of them, for columns that options name and the events lack."""
     empty = table.schema.empty_table()
     named = [("time", job.time), ("type", job.type), *(("order", name) for name in job.order_by)]
+    wrong = []
     for what, text in named:
         try:
             evaluate_sql(text, empty, what)
         except InputError as error:
-            raise ArgumentError(str(error)) from error
+            wrong.append(str(error))
+    if wrong:
+        raise ArgumentError("\n".join(wrong))

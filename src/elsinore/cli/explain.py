@@ -12,6 +12,7 @@ from elsinore.cli.arguments import (
     GranularityOption,
     OptionalEvents,
     OrderByOption,
+    QueryOption,
     SharingMode,
     SharingOption,
     TimeOption,
@@ -22,8 +23,9 @@ from elsinore.cli.arguments import (
     existing,
     one_of,
     read_workload,
+    warn_without_effect,
 )
-from elsinore.cli.console import reported, steps
+from elsinore.cli.console import reported, steps, warn
 from elsinore.cli.job import Job
 from elsinore.operators import Sample
 from elsinore.operators.explain import explain_json, explain_text
@@ -43,7 +45,9 @@ class Form(StrEnum):
 
 @reported
 def explain(
-    workload: WorkloadFile,
+    context: typer.Context,
+    workload: WorkloadFile = None,
+    query: QueryOption = None,
     events: OptionalEvents = None,
     form: Annotated[
         Form, typer.Option("--format", help="Words, data or a picture.", **one_of(Form))
@@ -69,11 +73,14 @@ def explain(
     With --events, words and JSON also tell what was shared in a run over the first of them, in this
     process.
     """
-    queries = read_workload(workload)
+    queries = read_workload(workload, query)
     plan = queries.planned(granularity.value)
     told = form in {Form.text, Form.json}
     found = None
-    if events is not None:
+    if events is None:
+        names = ["sample", "time", "type", "time_unit", "order_by"]
+        warn_without_effect(context, dict.fromkeys(names, "without --events"))
+    else:
         job = Job(
             workload=queries,
             events=existing(events),
@@ -96,17 +103,16 @@ def explain(
 
 def _sample(job: Job, most: int) -> Sample | None:
     """Check that the events fit the queries, and run these over the first of them."""
-    from elsinore.cli.events import check_columns  # noqa: PLC0415 - loads Arrow
-    from elsinore.runtime.files import read_events  # noqa: PLC0415
+    from elsinore.cli.events import looked_at  # noqa: PLC0415 - loads Arrow
 
     with steps(2) as bar:
         bar.begin("Reading events")
-        table = read_events(job.events)
-        job.workload.check(table.schema)
+        table, warnings = looked_at(job)
         bar.done()
+        for warning in warnings:
+            warn(warning)
         if most == 0:
             return None
-        check_columns(job, table)
         bar.begin(f"Running over the first {min(most, table.num_rows):,} events")
         from elsinore.cli.sample import sampled  # noqa: PLC0415 - loads Numba
 

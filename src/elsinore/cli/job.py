@@ -73,22 +73,27 @@ class Job:
             )
         return found
 
-    def check_places(self, workload: Path) -> None:
+    def check_places(self, workload: Path | None) -> None:
         """Raise ArgumentError where a result or --rejects may not be written.
 
-        `workload` is the file of the queries, an input too.
+        `workload` is the file of the queries, an input too, where there is one.
         """
         places = []
         if self.out is not None:
             places += [(self.place(query.name), "--out") for query in self.workload]
         if self.rejects is not None:
             places.append((self.rejects, "--rejects"))
-        check_places(places, [self.events, workload], overwrite=self.overwrite)
+        check_places(places, inputs_of(self.events, workload), overwrite=self.overwrite)
 
     def place(self, query: str) -> Path:
         """Return where a query's result is written under --out."""
         assert self.out is not None
         return self.out / f"{quote(query, safe=' ')}.{self.form}"
+
+
+def inputs_of(events: Path, workload: Path | None) -> list[Path]:
+    """Return the files that a run reads."""
+    return [events] if workload is None else [events, workload]
 
 
 def check_places(

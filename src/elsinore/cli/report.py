@@ -14,6 +14,7 @@ from elsinore.cli.arguments import (
     GranularityOption,
     OrderByOption,
     OverwriteOption,
+    QueryOption,
     SharingMode,
     SharingOption,
     TimeOption,
@@ -25,7 +26,7 @@ from elsinore.cli.arguments import (
     read_workload,
 )
 from elsinore.cli.console import ArgumentError, reported, steps, warn
-from elsinore.cli.job import Job, check_places
+from elsinore.cli.job import Job, check_places, inputs_of
 from elsinore.errors import InputError
 from elsinore.plan.explain.sharing import may_share, sharing_text
 from elsinore.runtime.sql import evaluate_sql
@@ -37,11 +38,12 @@ WRITTEN = ("bursts.csv", "sharing.png", "sharing.svg")
 
 @reported
 def report(
-    workload: WorkloadFile,
     events: Events,
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Where the picture and the records go.")
     ],
+    workload: WorkloadFile = None,
+    query: QueryOption = None,
     time: TimeOption = "time",
     type: TypeOption = "type",  # noqa: A002 - the option's name
     time_unit: TimeUnitOption = Unit.s,
@@ -54,7 +56,7 @@ def report(
 
     Runs in this process. Writes sharing.png and sharing.svg, and a row per burst to bursts.csv.
     """
-    queries = read_workload(workload)
+    queries = read_workload(workload, query)
     for warning in queries.warnings:
         warn(warning)
     if out.exists() and not out.is_dir():
@@ -73,7 +75,7 @@ def report(
         record=True,
     )
     places = [(out / name, "--out") for name in WRITTEN]
-    check_places(places, [job.events, workload], overwrite=overwrite)
+    check_places(places, inputs_of(job.events, workload), overwrite=overwrite)
     run_report(job, out)
 
 

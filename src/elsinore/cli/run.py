@@ -14,6 +14,7 @@ from elsinore.cli.arguments import (
     GranularityOption,
     OrderByOption,
     OverwriteOption,
+    QueryOption,
     SharingMode,
     SharingOption,
     TableFormat,
@@ -25,6 +26,7 @@ from elsinore.cli.arguments import (
     existing,
     one_of,
     read_workload,
+    warn_without_effect,
 )
 from elsinore.cli.console import ArgumentError, reported, warn
 from elsinore.cli.job import Job
@@ -33,8 +35,10 @@ from elsinore.plan.modes import SKEW_EVENTS
 
 @reported
 def run(
-    workload: WorkloadFile,
+    context: typer.Context,
     events: Events,
+    workload: WorkloadFile = None,
+    query: QueryOption = None,
     time: TimeOption = "time",
     type: TypeOption = "type",  # noqa: A002 - the option's name
     time_unit: TimeUnitOption = Unit.s,
@@ -80,7 +84,7 @@ def run(
 
     Exit status: 0 done, 1 the run failed, 2 a query or an argument is wrong.
     """
-    queries = read_workload(workload, exact=exact)
+    queries = read_workload(workload, query, exact=exact)
     for warning in queries.warnings:  # planning, it also refuses what cannot run
         warn(warning)
     if out is not None and out.exists() and not out.is_dir():
@@ -102,6 +106,7 @@ def run(
         skew_events=skew_events,
     )
     job.check_places(workload)
+    warn_without_effect(context, _without_effect(job, engine))
     if engine is Engine.local:
         from elsinore.cli.run_local import run_local  # noqa: PLC0415 - loads Numba
 
@@ -110,3 +115,15 @@ def run(
         from elsinore.cli.run_spark import run_spark  # noqa: PLC0415 - loads Spark, an extra
 
         run_spark(job, master)
+
+
+def _without_effect(job: Job, engine: Engine) -> dict[str, str]:
+    """Return the options that change nothing in such a run, each with why."""
+    found: dict[str, str] = {}
+    if engine is Engine.local:
+        found |= dict.fromkeys(["master", "skew_events"], "with --engine local")
+    if job.out is None:
+        found["form"] = "without --out"
+        if job.rejects is None:
+            found["overwrite"] = "without --out or --rejects"
+    return found

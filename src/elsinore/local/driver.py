@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from elsinore.errors import InputError, option
-from elsinore.model import AttributeKind
 from elsinore.operators import OperatorOptions, OperatorStatistics, ResultForm, bind, kind_for
 from elsinore.operators.partials import by_query
 from elsinore.operators.ranks import to_ranks
@@ -23,15 +20,15 @@ from elsinore.runtime.inputs import as_table
 from elsinore.runtime.kernels import has_simultaneous, is_sorted, rows_by_type
 from elsinore.runtime.keys import Keys, encode_keys
 from elsinore.runtime.options import RunOptions
-from elsinore.runtime.reasons import reason
 from elsinore.runtime.rejects import set_aside, unusable_reasons
 from elsinore.runtime.results import Results
-from elsinore.runtime.schema import kind_of, schema_of
+from elsinore.runtime.schema import schema_of
 from elsinore.runtime.sql import evaluate_sql, whole
 from elsinore.runtime.times import TimeKind, from_microseconds, kind_of_bounds, to_microseconds
+from elsinore.runtime.types import types_of
+from elsinore.runtime.warnings import absent_types, overflow, overflown_columns, types_seen
 
 STATE_LIMIT = 2**28  # bytes of state beyond which keys are taken one after another
-SEEN_TYPES = 12  # types listed in a warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,11 @@ def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
             unit = plan.units[number]
             results, statistics[number] = _run_unit(plan, unit, stream, keys, numbers, options)
             tables |= dict(zip(unit.queries, results, strict=True))
-    warnings = tuple(_type_warnings(plan, stream.types, numbers))
+    overflown = {
+        query.name: overflown_columns(query, tables[number])
+        for number, query in enumerate(plan.workload)
+    }
+    warnings = absent_types(plan, types_seen(stream.types)) + overflow(plan.workload, overflown)
     return Results(
         {query.name: tables[number] for number, query in enumerate(plan.workload)},
         rejected=rejected,
@@ -82,15 +83,7 @@ def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | No
     Raises InputError for unknown columns, and for unusable events unless they are allowed.
     """
     time = evaluate_sql(options.time, table, "time")
-    types = evaluate_sql(options.type, table, "type")
-    if kind_of(types.type) is not AttributeKind.STRING:
-        try:
-            types = types.cast(pa.string())
-        except pa.ArrowException as error:
-            raise InputError(
-                f"The type of an event is text: {reason(error)}. Name another column with "
-                f"{option('type')}."
-            ) from error
+    types = types_of(table, options.type)
     micros, kind = to_microseconds(time, options.time_unit)
     rejected: pa.Table | None = None
     if micros.null_count or types.null_count:
@@ -107,26 +100,6 @@ def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | No
         order = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys])
         table, types, times = table.take(order), types.take(order), times[order.to_numpy()]
     return Stream(table, times, types, kind, bool(options.order_by)), rejected
-
-
-def _type_warnings(plan: Plan, types: pa.Array, numbers: NDArray[np.int32]) -> Iterator[str]:
-    """Yield a sentence for each query that names types which never occur."""
-    counts = np.bincount(numbers + 1, minlength=len(plan.types) + 1)[1:]
-    missing = {name for name, count in zip(plan.types, counts, strict=True) if count == 0}
-    if not missing:
-        return
-    seen = pc.value_counts(types).to_pylist()
-    seen.sort(key=lambda entry: -entry["counts"])
-    shown = ", ".join(str(entry["values"]) for entry in seen[:SEEN_TYPES])
-    more = f" and {len(seen) - SEEN_TYPES} more" if len(seen) > SEEN_TYPES else ""
-    for unit in plan.units:
-        for name, types_of_query in zip(unit.names, unit.types_of, strict=True):
-            absent = sorted(missing.intersection(types_of_query))
-            if absent:
-                yield (
-                    f"query {name}: no event has type "
-                    f"{' or '.join(absent)}. Types seen: {shown or 'none'}{more}."
-                )
 
 
 def _keys(unit: Unit, stream: Stream) -> Keys:

@@ -50,7 +50,11 @@ def _convert(data: Any) -> pa.Table:
     library, name = type(data).__module__.partition(".")[0], type(data).__name__
     if library == "pandas" and name == "DataFrame":
         check_names([str(column) for column in data.columns], "the events")
-        return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata(None)
+        try:
+            table = pa.Table.from_pandas(data, preserve_index=False)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            return pa.table({str(n): _column(str(n), data[n].tolist()) for n in data.columns})
+        return table.replace_schema_metadata(None)
     if library == "polars" and name == "LazyFrame":
         data = data.collect()
     if library == "polars" and name == "Series":

@@ -54,7 +54,7 @@ class Results(Mapping[str, Frame], Generic[Frame]):
     def warnings(self) -> tuple[str, ...]:
         """Sentences on what may be a mistake, such as a type that never occurs.
 
-        On Spark this looks at the types of all events.
+        On Spark this looks at the types of all events and at all results.
         """
         return self.find_warnings()
 

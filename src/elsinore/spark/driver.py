@@ -7,7 +7,8 @@ carry travel on. Units that take the stream apart alike go through it together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,6 +34,7 @@ from elsinore.runtime.rejects import (
     mend_or_reject,
 )
 from elsinore.runtime.results import Results
+from elsinore.runtime.warnings import absent_types, counts_of, overflow
 from elsinore.spark.classify import class_column
 from elsinore.spark.expressions import Columns, quoted
 from elsinore.spark.partition import Finish, Outputs, RunOperators, travelling
@@ -41,7 +43,7 @@ from elsinore.spark.statistics import StatisticsAccumulator, accumulator
 from elsinore.spark.times import SparkTime, microseconds
 
 SHOWN_ROWS = 5
-SEEN_TYPES = 12
+ASKED_AT_ONCE = 50  # results that one job looks at: Spark's plans grow with them
 
 
 @dataclass(frozen=True)
@@ -144,15 +146,16 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         rejected = frame.withColumn(REASON_COLUMN, events.reason).filter(
             F.col(REASON_COLUMN).isNotNull()
         )
+    results = {query.name: tables[number] for number, query in enumerate(plan.workload)}
     return Results(
-        {query.name: tables[number] for number, query in enumerate(plan.workload)},
+        results,
         rejected=rejected,
         find_statistics=lambda: tuple(
             one.value or kind_for(unit).statistics()
             for unit, one in zip(plan.units, statistics, strict=True)
             if one is not None
         ),
-        find_warnings=lambda: type_warnings(plan, events),
+        find_warnings=lambda: type_warnings(plan, events) + overflow_warnings(plan, results),
         release=lambda: [one.unpersist() for one in kept],
     )
 
@@ -187,18 +190,28 @@ def type_warnings(plan: Plan, events: Events) -> tuple[str, ...]:
     """Return a sentence for each query that names types which never occur; costs a scan."""
     counted = events.frame.select(events.type.alias("type")).groupBy("type").count()
     seen = [row["type"] for row in counted.orderBy(F.desc("count")).collect() if row["type"]]
-    shown = ", ".join(seen[:SEEN_TYPES]) or "none"
-    more = f" and {len(seen) - SEEN_TYPES} more" if len(seen) > SEEN_TYPES else ""
-    found = []
-    for unit in plan.units:
-        for name, types_of_query in zip(unit.names, unit.types_of, strict=True):
-            absent = sorted(set(types_of_query) - set(seen))
-            if absent:
-                found.append(
-                    f"query {name}: no event has type {' or '.join(absent)}. "
-                    f"Types seen: {shown}{more}."
-                )
-    return tuple(found)
+    return absent_types(plan, seen)
+
+
+def overflow_warnings(plan: Plan, tables: Mapping[str, DataFrame]) -> tuple[str, ...]:
+    """Return the sentence on counts beyond a double's range, if any are; computes the results."""
+    asked = []
+    for query in plan.workload:
+        found = tables[query.name]
+        doubles = {field.name for field in found.schema if isinstance(field.dataType, T.DoubleType)}
+        asked += [
+            found.filter(F.col(quoted(name)) == float("inf"))
+            .limit(1)
+            .select(F.lit(query.name).alias("query"), F.lit(name).alias("name"))
+            for name in counts_of(query)
+            if name in doubles
+        ]
+    overflown: dict[str, list[str]] = {}
+    for start in range(0, len(asked), ASKED_AT_ONCE):
+        together = functools.reduce(DataFrame.unionAll, asked[start : start + ASKED_AT_ONCE])
+        for row in together.collect():
+            overflown.setdefault(row["query"], []).append(row["name"])
+    return overflow(plan.workload, overflown)
 
 
 def prepare(units: Sequence[Unit], events: Events) -> DataFrame:

@@ -1,0 +1,91 @@
+"""What may be a mistake in a run that was answered: sentences for its user."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from elsinore.errors import did_you_mean, is_on_the_command_line
+from elsinore.language import render
+from elsinore.language.render import column_name
+from elsinore.model import Query, ReturnItem
+from elsinore.model.expression import Call
+from elsinore.plan import Plan
+
+SEEN_TYPES = 12  # types listed in a warning
+SHOWN_QUERIES = 3
+
+
+def absent_types(plan: Plan, seen: Sequence[str]) -> tuple[str, ...]:
+    """Return a sentence for each query that names types which no event has.
+
+    `seen` are the types of the events, the most frequent first.
+    """
+    there = set(seen)
+    shown = ", ".join(seen[:SEEN_TYPES]) or "none"
+    more = f" and {len(seen) - SEEN_TYPES} more" if len(seen) > SEEN_TYPES else ""
+    told = []
+    for unit in plan.units:
+        for name, types_of_query in zip(unit.names, unit.types_of, strict=True):
+            absent = sorted(set(types_of_query) - there)
+            if absent:
+                hint = did_you_mean(absent[0], seen) if len(absent) == 1 else ""
+                told.append(
+                    f"query {name}: no event has type {' or '.join(absent)}.{hint} "
+                    f"Types seen: {shown}{more}."
+                )
+    return tuple(told)
+
+
+def types_seen(types: pa.Array) -> list[str]:
+    """Return the types that events have, the most frequent first.
+
+    >>> types_seen(pa.array(["A", "B", None, "B"]))
+    ['B', 'A']
+    """
+    counted = pc.value_counts(types.drop_null()).to_pylist()
+    counted.sort(key=lambda entry: -entry["counts"])
+    return [str(entry["values"]) for entry in counted]
+
+
+def counts_of(query: Query) -> dict[str, ReturnItem]:
+    """Return the columns of a query's result that count, by name."""
+    return {
+        column_name(item): item
+        for item in query.returns
+        if isinstance(item.expression, Call) and item.expression.name == "COUNT"
+    }
+
+
+def overflown_columns(query: Query, table: pa.Table) -> list[str]:
+    """Return the counts of a result that went beyond a double's range."""
+    return [
+        name
+        for name in counts_of(query)
+        if name in table.column_names
+        and pa.types.is_floating(table.schema.field(name).type)
+        and pc.any(pc.is_inf(table.column(name))).as_py()
+    ]
+
+
+def overflow(queries: Iterable[Query], overflown: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+    """Return the one sentence on counts that left a double's range; none where none did.
+
+    `overflown` has the columns of each query, by its name.
+    """
+    concerned = [query for query in queries if overflown.get(query.name)]
+    if not concerned:
+        return ()
+    names = [query.name for query in concerned]
+    shown = ", ".join(names[:SHOWN_QUERIES])
+    more = f" and {len(names) - SHOWN_QUERIES} more" if len(names) > SHOWN_QUERIES else ""
+    first = counts_of(concerned[0])[next(iter(overflown[names[0]]))]
+    exact = "--exact" if is_on_the_command_line() else "exact=True"
+    noun = "query" if len(names) == 1 else "queries"
+    told = (
+        f"{noun} {shown}{more}: {render(first.expression)} goes beyond a double's range, 1.8e308, "
+        f"and is infinity there. LOG2(COUNT(*)) returns its binary logarithm, {exact} all digits."
+    )
+    return (told,)

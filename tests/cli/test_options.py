@@ -1,0 +1,141 @@
+"""Options beyond a run's first needs: queries on the line, checks against events, warnings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner, Result
+
+from elsinore.cli.app import app
+from elsinore.runtime.outputs import write_table
+
+QUERY = "QUERY q RETURN COUNT(*) AS trends PATTERN SEQ(A a, B b+) WITHIN 10 seconds;"
+EVENTS = pa.table({"when": [1, 2, 3], "kind": ["A", "B", "B"], "seq": [1, 2, 3]})
+NAMED = ("--time", "when", "--type", "kind")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_table(EVENTS, "e.parquet", "parquet")
+    Path("w.cep").write_text(QUERY)
+    return tmp_path
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
+
+
+def run(*arguments: str) -> Result:
+    return call("run", "--events", "e.parquet", "--engine", "local", *NAMED, *arguments)
+
+
+def test_a_query_is_given_on_the_command_line(folder: Path) -> None:
+    done = run("-q", "RETURN COUNT(*) AS trends PATTERN SEQ(A a, B b+) WITHIN 10 seconds")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[1:] == run("w.cep").stdout.splitlines()[1:]
+    assert call("check", "-q", QUERY).stdout == "q: OK\n"
+    assert call("explain", "-q", QUERY).stdout.startswith("1 query in 1 pass")
+
+
+def test_an_error_of_such_a_query_points_into_it(folder: Path) -> None:
+    done = run("-q", "RETURN CONT(*) PATTERN A")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("-q:1:8: QuerySyntaxError\n")
+    assert "Did you mean 'COUNT'?" in done.stderr
+
+
+def test_queries_come_from_one_place(folder: Path) -> None:
+    both, neither = run("w.cep", "-q", QUERY), run()
+    assert (both.exit_code, neither.exit_code) == (2, 2)
+    assert "queries in 'w.cep' and with -q" in both.stderr
+    assert "-q 'RETURN COUNT(*)" in neither.stderr
+
+
+def test_check_reads_events_as_run_does(folder: Path) -> None:
+    done = call("check", "w.cep", "--events", "e.parquet", *NAMED, "--order-by", "seq")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "q: OK\n", "")
+
+
+@pytest.mark.parametrize("command", ["check", "explain"])
+def test_columns_that_are_not_there_are_refused_all_at_once(folder: Path, command: str) -> None:
+    done = call(
+        command, "w.cep", "--events", "e.parquet", "--type", "knd", "--order-by", "sequence"
+    )
+    assert done.exit_code == 2
+    assert "no column 'time', read for the time" in done.stderr
+    assert "no column 'knd', read for the type. Did you mean 'kind'?" in done.stderr
+    assert "no column 'sequence', read for the order" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["check"], ["explain", "--sample", "0"]])
+def test_types_that_never_occur_are_warned_of(folder: Path, command: list[str]) -> None:
+    Path("w.cep").write_text("QUERY q RETURN COUNT(*) PATTERN SEQ(A a, Bb b+)")
+    done = call(*command, "w.cep", "--events", "e.parquet", *NAMED)
+    assert done.exit_code == 0
+    assert "no event has type Bb. Did you mean 'B'? Types seen: B, A." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--master", "local[2]"], "--master has no effect with --engine local."),
+        (["--skew-events", "5"], "--skew-events has no effect with --engine local."),
+        (["--overwrite"], "--overwrite has no effect without --out or --rejects."),
+    ],
+)
+def test_options_without_effect_say_so(folder: Path, arguments: list[str], told: str) -> None:
+    done = run("w.cep", *arguments)
+    assert (done.exit_code, done.stderr) == (0, f"Warning: {told}\n")
+
+
+def test_check_and_explain_warn_of_options_that_need_events(folder: Path) -> None:
+    assert "--time has no effect without --events" in call("check", "w.cep", *NAMED).stderr
+    assert "--sample has no effect" in call("explain", "w.cep", "--sample", "3").stderr
+
+
+def test_a_count_beyond_a_double_is_warned_of_once(folder: Path) -> None:
+    rows = 1100
+    table = pa.table({"when": [0.001 * n for n in range(rows)], "kind": ["A"] * rows})
+    write_table(table, "many.parquet", "parquet")
+    queries = (
+        "QUERY p RETURN COUNT(*) PATTERN A+; QUERY q RETURN COUNT(*), COUNT(A) PATTERN A+; "
+        "QUERY r RETURN LOG2(COUNT(*)) PATTERN A+;"
+    )
+    given = ["run", "-q", queries, "--events", "many.parquet", "--engine", "local", *NAMED]
+    done = call(*given)
+    assert done.exit_code == 0
+    assert done.stderr == (
+        "Warning: queries p, q: COUNT(*) goes beyond a double's range, 1.8e308, and is infinity "
+        "there. LOG2(COUNT(*)) returns its binary logarithm, --exact all digits.\n"
+    )
+    assert call(*given, "--exact").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("elsinore ex", ["explain"]),
+        ("elsinore run --sharing ", ["dynamic", "always", "never"]),
+        ("elsinore run --eng", ["--engine"]),
+    ],
+)
+def test_shells_can_complete(folder: Path, words: str, expected: list[str]) -> None:
+    count = len(words.split()) - (not words.endswith(" "))
+    code = "import sys; sys.argv[0] = 'elsinore'; from elsinore.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={
+            "_ELSINORE_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(count),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == expected
