@@ -1,5 +1,6 @@
 """The nodes that queries are made of; they know nothing of engines."""
 
+from elsinore.model.clauses import ReturnItem
 from elsinore.model.expression import (
     Attribute,
     Binary,
@@ -25,7 +26,7 @@ from elsinore.model.pattern import (
     Pattern,
     Sequence,
 )
-from elsinore.model.query import Query, ReturnItem, Workload
+from elsinore.model.query import Query, Workload
 from elsinore.model.schema import AttributeKind, Schema
 from elsinore.model.window import Window
 

@@ -7,34 +7,31 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from elsinore.errors import QueryError, QuerySemanticError, Span, choices_text, did_you_mean
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
+from elsinore.model.clauses import Clauses, ReturnItem
 from elsinore.model.expression import AGGREGATES, SCALARS, Attribute, Call, Column, Reference
 from elsinore.model.kinds import Kind
 from elsinore.model.wanted import misplaced, places, plain_kind
-
-if TYPE_CHECKING:
-    from elsinore.model.query import Query, ReturnItem
 
 PREFIX_REFERENCES = frozenset({Reference.ALL, Reference.EARLIER, Reference.LAST})
 KLEENE_REFERENCES = frozenset(Reference) - {Reference.PLAIN}
 
 
-def check_query(query: Query) -> list[QueryError]:
+def check_query(query: Clauses) -> list[QueryError]:
     """Return everything that is wrong with a query, in the order of `RULES`."""
     return [error for rule in RULES for error in rule(query)]
 
 
-def query_kind(query: Query) -> Kind:
+def query_kind(query: Clauses) -> Kind:
     """Return the engine a query asks for: trends unless it returns matches."""
     wants = {kind for item in query.returns for kind in _item_kinds(item)}
     return Kind.MATCHES if Kind.MATCHES in wants else Kind.TRENDS
 
 
-def first_value_of_a_match(query: Query) -> ex.Expression | None:
+def first_value_of_a_match(query: Clauses) -> ex.Expression | None:
     """Return the first item of RETURN that asks for matches instead of trends, if any does."""
     items = (item for item in query.returns if Kind.MATCHES in _item_kinds(item))
     return next((item.expression for item in items), None)
@@ -53,7 +50,7 @@ def variables_named(pattern: pt.Pattern, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(event.variable for event in found if event.type == name))
 
 
-def _error(query: Query, message: str, span: Span | None, *choices: str) -> QuerySemanticError:
+def _error(query: Clauses, message: str, span: Span | None, *choices: str) -> QuerySemanticError:
     return QuerySemanticError(message, span=span or query.span, query=query.name, choices=choices)
 
 
@@ -96,7 +93,7 @@ def _has_unknown(item: ReturnItem) -> bool:
     return any(_is_unknown(node) for node in ex.walk(item.expression))
 
 
-def pattern_is_not_empty(query: Query) -> Iterator[QueryError]:
+def pattern_is_not_empty(query: Clauses) -> Iterator[QueryError]:
     """A pattern matches at least one event, and so does one under NOT."""
     parts = query.pattern.parts if isinstance(query.pattern, pt.Conjunction) else (query.pattern,)
     for part in parts:
@@ -121,7 +118,7 @@ def _obligatory(pattern: pt.Pattern) -> str:
     )
 
 
-def parts_are_there(query: Query) -> Iterator[QueryError]:
+def parts_are_there(query: Clauses) -> Iterator[QueryError]:
     """Names are not empty; SEQ and IN hold something, OR and AND at least two patterns.
 
     Only queries built in Python can break this; the language cannot even write it.
@@ -147,7 +144,7 @@ def parts_are_there(query: Query) -> Iterator[QueryError]:
         yield _error(query, "A name cannot be empty.", query.span)
 
 
-def operators_stand_where_they_may(query: Query) -> Iterator[QueryError]:
+def operators_stand_where_they_may(query: Clauses) -> Iterator[QueryError]:
     """AND stands on top, NOT in a SEQ and not next to NOT, repetition counts make sense."""
     for node in pt.walk(query.pattern):
         if isinstance(node, pt.Conjunction) and node is not query.pattern:
@@ -221,7 +218,7 @@ def _bindings(pattern: pt.Pattern, found: list[pt.Event]) -> Iterator[tuple[pt.E
             yield from _bindings(part, found)
 
 
-def variables_are_bound_once(query: Query) -> Iterator[QueryError]:
+def variables_are_bound_once(query: Clauses) -> Iterator[QueryError]:
     """A variable has one type, and one place in a sequence; branches of OR and AND may share it."""
     types: dict[str, str] = {}
     for event in pt.events(query.pattern):
@@ -242,7 +239,7 @@ def variables_are_bound_once(query: Query) -> Iterator[QueryError]:
         yield _error(query, hint, second.span)
 
 
-def _known(query: Query, node: Attribute) -> Iterator[QueryError]:
+def _known(query: Clauses, node: Attribute) -> Iterator[QueryError]:
     if not variables_named(query.pattern, node.variable):
         names = list(dict.fromkeys(event.variable for event in pt.events(query.pattern)))
         yield _error(
@@ -254,7 +251,7 @@ def _known(query: Query, node: Attribute) -> Iterator[QueryError]:
         )
 
 
-def _functions_known(query: Query, expression: ex.Expression) -> Iterator[QueryError]:
+def _functions_known(query: Clauses, expression: ex.Expression) -> Iterator[QueryError]:
     for node in ex.walk(expression):
         if not isinstance(node, Call):
             continue
@@ -275,7 +272,7 @@ def _functions_known(query: Query, expression: ex.Expression) -> Iterator[QueryE
             )
 
 
-def returns_are_of_one_kind(query: Query) -> Iterator[QueryError]:
+def returns_are_of_one_kind(query: Clauses) -> Iterator[QueryError]:
     """RETURN asks for trends or for matches, never for both."""
     if not query.returns:
         yield _error(query, "RETURN needs at least one column.", query.span)
@@ -299,7 +296,7 @@ def returns_are_of_one_kind(query: Query) -> Iterator[QueryError]:
         )
 
 
-def returned_columns_are_told_apart(query: Query) -> Iterator[QueryError]:
+def returned_columns_are_told_apart(query: Clauses) -> Iterator[QueryError]:
     """Each alias is given once, and not to a column that every result has."""
     taken = {"window_start", "window_end"} if query.window else set()
     for item in query.returns:
@@ -314,10 +311,10 @@ def returned_columns_are_told_apart(query: Query) -> Iterator[QueryError]:
         taken.add(item.alias)
 
 
-def returned_values_exist(query: Query) -> Iterator[QueryError]:
+def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
     """RETURN names variables of the positive pattern, shared attributes and known functions."""
     positive = {event.variable for event in pt.positive_events(query.pattern)}
-    shared = query.group_by + (query.equivalence if query.kind is Kind.MATCHES else ())
+    shared = query.group_by + (query.equivalence if query_kind(query) is Kind.MATCHES else ())
     for item in query.returns:
         yield from _functions_known(query, item.expression)
         for node in ex.walk(item.expression):
@@ -343,7 +340,7 @@ def returned_values_exist(query: Query) -> Iterator[QueryError]:
                 )
 
 
-def whole_events_are_counted_or_listed(query: Query) -> Iterator[QueryError]:
+def whole_events_are_counted_or_listed(query: Clauses) -> Iterator[QueryError]:
     """An event without an attribute stands in COUNT, or as the list `b[]` of all of a variable."""
     for item in query.returns:
         counted = {
@@ -362,9 +359,9 @@ def whole_events_are_counted_or_listed(query: Query) -> Iterator[QueryError]:
                 yield _error(query, message, node.span)
 
 
-def trend_returns_are_aggregates(query: Query) -> Iterator[QueryError]:
+def trend_returns_are_aggregates(query: Clauses) -> Iterator[QueryError]:
     """A trend query returns group attributes and the aggregates over trends."""
-    if query.kind is not Kind.TRENDS:
+    if query_kind(query) is not Kind.TRENDS:
         return
     for item in query.returns:
         if isinstance(item.expression, Column) or _is_trend_aggregate(item.expression):
@@ -379,9 +376,9 @@ def trend_returns_are_aggregates(query: Query) -> Iterator[QueryError]:
         )
 
 
-def pairs_of_trends_are_counted(query: Query) -> Iterator[QueryError]:
+def pairs_of_trends_are_counted(query: Clauses) -> Iterator[QueryError]:
     """AND returns the number of pairs of trends and no other aggregate."""
-    if query.kind is not Kind.TRENDS or not isinstance(query.pattern, pt.Conjunction):
+    if query_kind(query) is not Kind.TRENDS or not isinstance(query.pattern, pt.Conjunction):
         return
     for item in query.returns:
         match item.expression:
@@ -408,7 +405,7 @@ def _is_trend_aggregate(item: ex.Expression) -> bool:
             return False
 
 
-def predicates_make_sense(query: Query) -> Iterator[QueryError]:
+def predicates_make_sense(query: Clauses) -> Iterator[QueryError]:
     """WHERE reads variables of the pattern, by references that fit them, with known functions."""
     kleene = pt.kleene_variables(query.pattern)
     for predicate in query.where:
@@ -459,7 +456,7 @@ def predicates_make_sense(query: Query) -> Iterator[QueryError]:
                     )
 
 
-def conditions_are_true_or_false(query: Query) -> Iterator[QueryError]:
+def conditions_are_true_or_false(query: Clauses) -> Iterator[QueryError]:
     """A number or a text is no condition, and neither a text nor a condition is a number."""
     for predicate in query.where:
         for node, wanted in places(predicate):
@@ -469,9 +466,9 @@ def conditions_are_true_or_false(query: Query) -> Iterator[QueryError]:
                 yield _error(query, message, node.span)
 
 
-def trend_predicates_can_be_aggregated(query: Query) -> Iterator[QueryError]:
+def trend_predicates_can_be_aggregated(query: Clauses) -> Iterator[QueryError]:
     """A trend query's predicates look at one event or at two neighbours."""
-    if query.kind is not Kind.TRENDS:
+    if query_kind(query) is not Kind.TRENDS:
         return
     for predicate in query.where:
         for node in ex.attributes(predicate):
@@ -485,9 +482,9 @@ def trend_predicates_can_be_aggregated(query: Query) -> Iterator[QueryError]:
                 )
 
 
-def clauses_fit_the_kind(query: Query) -> Iterator[QueryError]:
+def clauses_fit_the_kind(query: Clauses) -> Iterator[QueryError]:
     """CONFIDENCE, COLLAPSED and LIMIT are for matches; their numbers are in range."""
-    if query.kind is Kind.TRENDS:
+    if query_kind(query) is Kind.TRENDS:
         given = {
             "CONFIDENCE": query.confidence is not None,
             "COLLAPSED": query.collapsed,
@@ -504,14 +501,14 @@ def clauses_fit_the_kind(query: Query) -> Iterator[QueryError]:
         yield _error(query, "LIMIT must be at least 1.", query.places.get("LIMIT"))
 
 
-def attributes_are_named_once(query: Query) -> Iterator[QueryError]:
+def attributes_are_named_once(query: Clauses) -> Iterator[QueryError]:
     """GROUP BY and [ ] name each attribute once."""
     for clause, names in (("GROUP BY", query.group_by), ("[ ]", query.equivalence)):
         for name in sorted({name for name in names if names.count(name) > 1}):
             yield _error(query, f"{clause} names '{name}' twice.", query.places.get(clause))
 
 
-RULES: tuple[Callable[[Query], Iterator[QueryError]], ...] = (
+RULES: tuple[Callable[[Clauses], Iterator[QueryError]], ...] = (
     parts_are_there,
     operators_stand_where_they_may,
     pattern_is_not_empty,

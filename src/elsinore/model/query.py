@@ -2,54 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from elsinore.errors import (
     QueryError,
     QuerySemanticError,
-    Span,
     choices_text,
     did_you_mean,
     raise_errors,
 )
 from elsinore.model.check import check_query, query_kind
-from elsinore.model.expression import Expression, conjuncts
-from elsinore.model.kinds import Kind, Strategy
-from elsinore.model.pattern import Pattern
-from elsinore.model.window import Window
-
-
-@dataclass(frozen=True, slots=True)
-class ReturnItem:
-    """One column of the result: an expression and the name it is given, if any."""
-
-    expression: Expression
-    alias: str | None = None
+from elsinore.model.clauses import Clauses
+from elsinore.model.expression import conjuncts
+from elsinore.model.kinds import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    """One query (HAMLET, Definition 2). A query that exists is valid.
+class Query(Clauses):
+    """One query. A query that exists is valid: its clauses keep all rules of `model.check`.
 
-    `where` holds the conjuncts of the WHERE clause, `equivalence` the attributes in `[ ]`; `places`
-    says where clauses stand in the text, by their words. What a breach of the rules raises is
-    listed in `elsinore.model.check`.
+    Raises what `elsinore.model.check` lists where they do not.
     """
-
-    name: str
-    returns: tuple[ReturnItem, ...]
-    pattern: Pattern
-    equivalence: tuple[str, ...] = ()
-    where: tuple[Expression, ...] = ()
-    strategy: Strategy = Strategy.ANY
-    group_by: tuple[str, ...] = ()
-    window: Window | None = None
-    confidence: float | None = None
-    collapsed: bool = False
-    limit: int | None = None
-    span: Span | None = field(default=None, compare=False, repr=False)
-    places: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         conjuncts_of_all = (part for predicate in self.where for part in conjuncts(predicate))

@@ -13,8 +13,9 @@ from enum import Enum
 from elsinore.errors import QuerySemanticError
 from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named
+from elsinore.model.clauses import ReturnItem
 from elsinore.model.expression import Attribute, Call, Column
-from elsinore.model.query import Query, ReturnItem
+from elsinore.model.query import Query
 
 
 class FieldKind(Enum):

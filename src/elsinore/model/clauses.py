@@ -1,0 +1,43 @@
+"""The clauses of a query, before anything is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from elsinore.errors import Span
+from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
+from elsinore.model.pattern import Pattern
+from elsinore.model.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnItem:
+    """One column of the result: an expression and the name it is given, if any."""
+
+    expression: Expression
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clauses:
+    """What a query is made of (HAMLET, Definition 2); `model.query.Query` is one that is valid.
+
+    `where` holds the conjuncts of the WHERE clause, `equivalence` the attributes in `[ ]`; `places`
+    says where clauses stand in the text, by their words.
+    """
+
+    name: str
+    returns: tuple[ReturnItem, ...]
+    pattern: Pattern
+    equivalence: tuple[str, ...] = ()
+    where: tuple[Expression, ...] = ()
+    strategy: Strategy = Strategy.ANY
+    group_by: tuple[str, ...] = ()
+    window: Window | None = None
+    confidence: float | None = None
+    collapsed: bool = False
+    limit: int | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+    places: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
