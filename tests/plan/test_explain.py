@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from elsinore.errors import SetupError
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
@@ -115,8 +117,42 @@ def test_many_names_on_an_arrow_are_cut_short() -> None:
 def test_the_svg_is_well_formed_and_names_every_type(planned: Plan) -> None:
     root = ET.fromstring(explain_svg(planned))
     assert root.tag == f"{SVG}svg"
-    texts = {text.text for text in root.iter(f"{SVG}text")}
+    texts = {(text.text or "").strip("\u00a0") for text in root.iter(f"{SVG}text")}
     assert {"Request", "Travel", "Pickup", "A & <B>"} <= texts
     assert "partitioned by district, driver" in texts
     thick = [path for path in root.iter(f"{SVG}path") if path.get("stroke-width") == "3"]
     assert len(thick) == 1
+
+
+def test_types_in_the_same_place_are_one_box_where_there_are_many() -> None:
+    text = ";".join(
+        f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(X{n}, T+, {'P' if n % 2 else 'D'}) WITHIN 1 day"
+        for n in range(500)
+    )
+    many = plan(parse_workload(text))
+    texts = {
+        (text.text or "").strip("\u00a0")
+        for text in ET.fromstring(explain_svg(many)).iter(f"{SVG}text")
+    }
+    assert texts == {"partitioned by one stream", "X0, X1, X2 and 497 more", "T", "D, P"} | {
+        "500 queries"
+    }
+    assert len(explain_mermaid(many).splitlines()) < 15
+
+
+def test_what_a_picture_leaves_out_is_counted() -> None:
+    text = ";".join(f"QUERY q{n} RETURN COUNT(*) PATTERN A+ WHERE [k{n}]" for n in range(30))
+    passes = plan(parse_workload(text))
+    assert "(10 more passes are not drawn)" in explain_svg(passes).replace("\u00a0", " ")
+    chain = ", ".join(f"X{n}" for n in range(100))
+    long = plan(parse_workload(f"QUERY q RETURN COUNT(*) PATTERN SEQ({chain})"))
+    assert "(40 more boxes are not drawn)" in explain_svg(long).replace("\u00a0", " ")
+
+
+def test_without_a_program_to_lay_it_out_the_remedy_is_told(
+    planned: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["elsinore.plan.explain.svg"], "PACKAGE", "no-such-package")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SetupError, match=r"pip install 'elsinore\[report\]'"):
+        explain_svg(planned)

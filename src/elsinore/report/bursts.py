@@ -13,7 +13,7 @@ from elsinore.trends import SharingStatistics, TrendStatistics
 
 MOST_BURSTS = 4_000  # more would be thinner than a pixel each
 BINS = 400
-LONGEST_TITLE = 100  # letters
+LONGEST_TITLE = 64  # letters of a title's first line: it has half the picture's width
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Bursts:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A sharing set as it is drawn."""
+    """A sharing set as it is drawn, under a title of two lines."""
 
     title: str
     bursts: Bursts
@@ -55,12 +55,13 @@ def panels(statistics: Sequence[OperatorStatistics]) -> tuple[Panel, ...]:
 
 
 def _title(shared: SharingStatistics, number: int) -> str:
+    where = f" (pass {number})"
     text = f"{shared.name} of {', '.join(shared.queries)}"
-    if len(text) > LONGEST_TITLE:
-        text = f"{shared.name} of {len(shared.queries)} queries, {', '.join(shared.queries)}"
-        text = f"{text[: LONGEST_TITLE - 1]}…"
+    if len(text + where) > LONGEST_TITLE:
+        text = f"{shared.name} of {len(shared.queries)} queries: {', '.join(shared.queries)}"
+        text = f"{text[: LONGEST_TITLE - len(where) - 1]}…"
     part = sum(record.shared > 1 for record in shared.records) / len(shared.records)
-    return f"{text} (pass {number}): {part:.0%} of {len(shared.records):,} bursts shared"
+    return f"{text}{where}\n{part:.0%} of {len(shared.records):,} bursts shared"
 
 
 def bursts_of(shared: SharingStatistics, most: int = MOST_BURSTS, bins: int = BINS) -> Bursts:

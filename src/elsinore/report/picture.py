@@ -50,7 +50,7 @@ def draw(
     rows = figure.subplots(len(drawn), 2, squeeze=False)
     for panel, (left, right) in zip(drawn, rows, strict=True):
         right.sharex(left)
-        left.set_title(panel.title, loc="left", fontsize=9)
+        left.set_title(panel.title, loc="left", fontsize=9, parse_math=False)
         right.set_title("Benefit expected of sharing", loc="left", fontsize=9)
         _bars(left, panel.bursts, kind)
         _benefit(right, panel.bursts, kind)

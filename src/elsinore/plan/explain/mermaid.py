@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from elsinore.plan.explain.few import few_graphs
 from elsinore.plan.explain.graph import TemplateGraph
 
 MOST_NAMES = 4  # names of queries on one arrow
@@ -16,7 +17,7 @@ def mermaid(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
     several queries have.
     """
     lines = ["flowchart LR"]
-    for number, (title, graph) in enumerate(graphs):
+    for number, (title, graph) in enumerate(few_graphs(graphs)):
         boxes = {name: f"u{number}t{place}" for place, name in enumerate(graph.types)}
         lines.append(f'  subgraph u{number}["{_safe(title)}"]')
         lines.append(f"    u{number}start(( ))")

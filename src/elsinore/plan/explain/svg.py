@@ -1,104 +1,104 @@
-"""The merged template as an SVG picture, types from left to right, no tool needed to draw it."""
+"""The merged template as an SVG picture, laid out by Graphviz's program dot.
+
+The package graphviz-pure brings one along that needs no system library; a `dot` that is installed
+does as well.
+"""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Sequence
-from html import escape
+from importlib.metadata import PackageNotFoundError, distribution
 
-from elsinore.plan.explain.graph import Arrow, TemplateGraph
+from elsinore.errors import SetupError
+from elsinore.plan.explain.few import few_graphs
+from elsinore.plan.explain.graph import TemplateGraph
 
-BOX, GAP, HEIGHT = 120, 90, 40  # width of a box, room between two, height of a box; in pixels
-LEFT = 90  # room for the arrows that begin trends
-LEVEL = 26  # room for each arrow that leaps over boxes
-MOST_NAMES = 3  # names of queries on one arrow
+PACKAGE = "graphviz-pure"
+MOST_NAMES = 3  # names of queries on one arrow; more of them are counted
+LONGEST_NAMES = 30  # characters of these names
+LONGEST_TYPE = 40  # characters of a type's name in its box
+WIDER = "\u00a0" * 4  # beside a title: where it is read, its font may be wider than Helvetica
+STYLE = """\
+  graph [rankdir=LR, fontname="Helvetica", fontsize=12, nodesep=0.3, ranksep=0.45, pad=0.1]
+  node [shape=box, style="rounded,filled", fillcolor="#eef3fb", margin="0.22,0.1",
+        fontname="Helvetica", fontsize=12]
+  edge [fontname="Helvetica", fontsize=10, arrowsize=0.7]"""
 
 
 def svg(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
-    """Return an SVG with a row for each graph, under its title.
+    """Return an SVG with a frame for each graph, under its title.
 
-    Doubled boxes end trends, arrows from the left begin them, thick loops are Kleene sub-patterns
-    that several queries have; arrows carry the names of their queries.
+    Doubled boxes end trends, arrows from a dot begin them, thick loops are Kleene sub-patterns that
+    several queries have; arrows carry the names of their queries. Raises SetupError where there is
+    no program to lay it out.
     """
-    rows: list[str] = []
-    top = 10
-    width = 0
-    for title, graph in graphs:
-        drawing, height = _row(graph, title, top)
-        rows += drawing
-        top += height
-        width = max(width, LEFT + len(graph.types) * (BOX + GAP))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top}" '
-        f'viewBox="0 0 {width} {top}" font-family="sans-serif" font-size="12">\n'
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" '
-        'markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 8 4 0 8z"/>'
-        "</marker></defs>\n"
-        '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(rows) + "\n</svg>\n"
-    )
+    picture = subprocess.run(
+        [_program(), "-Tsvg"],
+        input=dot(graphs),
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    ).stdout
+    return picture[picture.index("<svg") :]
 
 
-def _row(graph: TemplateGraph, title: str, top: int) -> tuple[list[str], int]:
-    """Draw one unit; return its elements and the height it takes."""
-    place = {name: LEFT + number * (BOX + GAP) for number, name in enumerate(graph.types)}
-    order = {name: number for number, name in enumerate(graph.types)}
-    leaps = [
-        a for a in graph.arrows if a.source != a.target and order[a.target] != order[a.source] + 1
-    ]
-    above = top + 30 + LEVEL * len(leaps) + 40
-    middle = above + HEIGHT // 2
-    drawn = [f'<text x="10" y="{top + 14}" font-weight="bold">{escape(title)}</text>']
-    for name, x in place.items():
-        drawn += _box(name, x, above, ends=name in graph.ends)
-        if name in graph.starts:
-            label = _names(graph.starts[name])
-            drawn.append(_path(f"M{x - 45} {above + HEIGHT + 22}L{x} {middle + 12}", thick=False))
-            drawn.append(_text(x - 45, above + HEIGHT + 36, label))
-    for arrow in graph.arrows:
-        x, target = place[arrow.source], place[arrow.target]
-        if arrow.source == arrow.target:
-            loop = f"M{x + 35} {above}C{x + 25} {above - 36} {x + 95} {above - 36} {x + 85} {above}"
-            drawn.append(_path(loop, thick=arrow in graph.shared))
-            drawn.append(_text(x + BOX // 2, above - 30, _names(arrow.queries)))
-        elif arrow in leaps:
-            drawn += _leap(arrow, x, target, top + 30 + LEVEL * leaps.index(arrow), above)
-        else:
-            drawn.append(_path(f"M{x + BOX} {middle}L{target} {middle}", thick=False))
-            drawn.append(_text((x + BOX + target) // 2, middle - 6, _names(arrow.queries)))
-    return drawn, above + HEIGHT + 60 - top
+def dot(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
+    """Return the picture in Graphviz's language."""
+    lines = ["digraph {", STYLE]
+    for number, (title, graph) in enumerate(few_graphs(graphs)):
+        boxes = {name: f"u{number}t{place}" for place, name in enumerate(graph.types)}
+        lines += [
+            f"  subgraph cluster_{number} {{",
+            f"    label={_quoted(WIDER + title + WIDER)}; labeljust=l; margin=14",
+            '    style=rounded; color="#999999"',
+            f'    u{number}start [shape=point, width=0.1, fillcolor=black, label=""]',
+        ]
+        for name, box in boxes.items():
+            ends = 2 if name in graph.ends else 1
+            lines.append(f"    {box} [label={_quoted(_short(name))}, peripheries={ends}]")
+        for name, queries in graph.starts.items():
+            lines.append(f"    u{number}start -> {boxes[name]} [label={_quoted(_names(queries))}]")
+        for arrow in graph.arrows:
+            width = 3 if arrow in graph.shared else 1
+            lines.append(
+                f"    {boxes[arrow.source]} -> {boxes[arrow.target]} "
+                f"[label={_quoted(_names(arrow.queries))}, penwidth={width}]"
+            )
+        lines.append("  }")
+    return "\n".join([*lines, "}"]) + "\n"
 
 
-def _leap(arrow: Arrow, x: int, target: int, level: int, above: int) -> list[str]:
-    """Draw an arrow over the boxes between its ends."""
-    start, end = x + BOX - 12, target + 12
-    way = f"M{start} {above}C{start} {level} {end} {level} {end} {above}"
-    return [_path(way, thick=False), _text((start + end) // 2, level + 12, _names(arrow.queries))]
-
-
-def _box(name: str, x: int, y: int, *, ends: bool) -> list[str]:
-    shapes = [_rectangle(x, y, BOX, HEIGHT, "#eef3fb")]
-    if ends:
-        shapes.append(_rectangle(x + 4, y + 4, BOX - 8, HEIGHT - 8, "none"))
-    return [*shapes, _text(x + BOX // 2, y + HEIGHT // 2 + 4, name)]
-
-
-def _rectangle(x: int, y: int, width: int, height: int, fill: str) -> str:
-    size = f'x="{x}" y="{y}" width="{width}" height="{height}"'
-    return f'<rect {size} rx="5" fill="{fill}" stroke="black"/>'
-
-
-def _path(way: str, *, thick: bool) -> str:
-    width = 3 if thick else 1
-    return (
-        f'<path d="{way}" fill="none" stroke="black" stroke-width="{width}" '
-        'marker-end="url(#tip)"/>'
-    )
-
-
-def _text(x: int, y: int, text: str) -> str:
-    return f'<text x="{x}" y="{y}" text-anchor="middle">{escape(text)}</text>'
+def _program() -> str:
+    try:
+        brought = distribution(PACKAGE)
+    except PackageNotFoundError:
+        brought = None
+    for file in (brought.files if brought else None) or []:
+        if file.name.partition(".")[0] == PACKAGE:
+            return str(file.locate())
+    installed = shutil.which("dot")
+    if installed is None:
+        raise SetupError(
+            "The picture is laid out by Graphviz, which is not installed. Install it with: "
+            "pip install 'elsinore[report]', or take the format mermaid."
+        )
+    return installed
 
 
 def _names(queries: tuple[str, ...]) -> str:
-    more = len(queries) - MOST_NAMES
-    shown = ", ".join(queries[:MOST_NAMES])
-    return f"{shown} +{more}" if more > 0 else shown
+    shown = ", ".join(queries)
+    if len(queries) <= MOST_NAMES and len(shown) <= LONGEST_NAMES:
+        return shown
+    return _short(shown) if len(queries) == 1 else f"{len(queries):,} queries"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_TYPE else f"{text[: LONGEST_TYPE - 3]}..."
+
+
+def _quoted(text: str) -> str:
+    """Return a text as Graphviz takes it literally: its entities and escapes put out of action."""
+    shown = text.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + shown.replace("\n", " ") + '"'

@@ -1,0 +1,123 @@
+"""Pictures of many types: those that stand in the same place are drawn as one box."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+from elsinore.plan.explain.graph import Arrow, TemplateGraph
+
+MOST_BOXES = 24  # of one graph; beyond it types in the same place become one box
+MOST_DRAWN = 60  # boxes of one graph that are drawn at all, those of the most queries
+MOST_GRAPHS = 20  # graphs of one picture
+SHOWN_TYPES = 3  # types that a box of several names
+
+
+def few_graphs(graphs: Sequence[tuple[str, TemplateGraph]]) -> list[tuple[str, TemplateGraph]]:
+    """Return what is drawn of the graphs under their titles, which tell what is left out."""
+    drawn = []
+    for title, graph in graphs[:MOST_GRAPHS]:
+        shown = few_boxes(graph)
+        rest = len(shown.types) - MOST_DRAWN
+        if rest > 0:
+            told = f"{title} ({rest:,} more boxes are not drawn)"
+            drawn.append((told, _most_used(shown)))
+        else:
+            drawn.append((title, shown))
+    more = len(graphs) - len(drawn)
+    if more > 0:
+        last, graph = drawn[-1]
+        drawn[-1] = (f"{last} ({more:,} more passes are not drawn)", graph)
+    return drawn
+
+
+def few_boxes(graph: TemplateGraph) -> TemplateGraph:
+    """Return the graph with one box for all types in the same place, if it has many types.
+
+    Two types are in the same place if both begin, end and repeat or not, and the types before and
+    after them are in the same places (the coarsest such division, by refinement).
+
+    >>> types = tuple(f"X{n}" for n in range(30))
+    >>> arrows = tuple(Arrow(name, "B", (f"q{name}",)) for name in types)
+    >>> starts = {name: ("q" + name,) for name in types}
+    >>> few_boxes(TemplateGraph((*types, "B"), starts, {"B": ("q",)}, arrows)).types
+    ('X0, X1, X2 and 27 more', 'B')
+    """
+    if len(graph.types) <= MOST_BOXES:
+        return graph
+    place = _places(graph)
+    together: dict[int, list[str]] = {}
+    for name in graph.types:
+        together.setdefault(place[name], []).append(name)
+    box = {name: _box(names) for names in together.values() for name in names}
+    arrows: dict[tuple[str, str], dict[str, None]] = {}
+    for arrow in graph.arrows:
+        found = arrows.setdefault((box[arrow.source], box[arrow.target]), {})
+        found.update(dict.fromkeys(arrow.queries))
+    return TemplateGraph(
+        tuple(dict.fromkeys(box[name] for name in graph.types)),
+        _joined(graph.starts, box),
+        _joined(graph.ends, box),
+        tuple(Arrow(*ends, tuple(queries)) for ends, queries in arrows.items()),
+    )
+
+
+def _places(graph: TemplateGraph) -> dict[str, int]:
+    loops = {arrow.source for arrow in graph.arrows if arrow.source == arrow.target}
+    before: dict[str, list[str]] = {name: [] for name in graph.types}
+    after: dict[str, list[str]] = {name: [] for name in graph.types}
+    for arrow in graph.arrows:
+        if arrow.source != arrow.target:
+            before[arrow.target].append(arrow.source)
+            after[arrow.source].append(arrow.target)
+    place = _numbered(
+        {name: (name in graph.starts, name in graph.ends, name in loops) for name in graph.types}
+    )
+    while True:
+        finer = _numbered(
+            {
+                name: (
+                    place[name],
+                    frozenset(place[other] for other in before[name]),
+                    frozenset(place[other] for other in after[name]),
+                )
+                for name in graph.types
+            }
+        )
+        if len(set(finer.values())) == len(set(place.values())):
+            return place
+        place = finer
+
+
+def _numbered(signatures: Mapping[str, Hashable]) -> dict[str, int]:
+    numbers: dict[Hashable, int] = {}
+    return {name: numbers.setdefault(mark, len(numbers)) for name, mark in signatures.items()}
+
+
+def _box(names: Sequence[str]) -> str:
+    more = len(names) - SHOWN_TYPES
+    shown = ", ".join(names[:SHOWN_TYPES])
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def _joined(
+    queries: Mapping[str, Iterable[str]], box: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    for name, of_type in queries.items():
+        found.setdefault(box[name], {}).update(dict.fromkeys(of_type))
+    return {name: tuple(several) for name, several in found.items()}
+
+
+def _most_used(graph: TemplateGraph) -> TemplateGraph:
+    """Return the boxes of the most queries, and what is between them."""
+    used = dict.fromkeys(graph.types, 0)
+    for arrow in graph.arrows:
+        used[arrow.target] += len(arrow.queries)
+        used[arrow.source] += len(arrow.queries)
+    kept = set(sorted(used, key=lambda name: -used[name])[:MOST_DRAWN])
+    return TemplateGraph(
+        tuple(name for name in graph.types if name in kept),
+        {name: queries for name, queries in graph.starts.items() if name in kept},
+        {name: queries for name, queries in graph.ends.items() if name in kept},
+        tuple(arrow for arrow in graph.arrows if {arrow.source, arrow.target} <= kept),
+    )
