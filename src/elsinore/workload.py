@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from elsinore.errors import (
@@ -18,12 +19,14 @@ from elsinore.language import parse_workload, render
 from elsinore.language.builder import QueryBuilder
 from elsinore.model import Query
 from elsinore.model import Workload as Queries
+from elsinore.model.clock import NANOSECONDS, Clock, clock_for, largest_time, set_to
 from elsinore.operators import bind, kind_for, plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
 from elsinore.plan import Granularity, Plan, Sharing
 from elsinore.plan.modes import SKEW_EVENTS
 
 if TYPE_CHECKING:
+    from elsinore.runtime.options import RunOptions
     from elsinore.runtime.results import Results
     from elsinore.runtime.times import TimeUnit
 
@@ -60,7 +63,7 @@ class Workload:
             if not isinstance(query, Query):
                 raise TypeError(_no_query(query))
         self._queries = Queries(tuple(queries), exact=exact)
-        self._plans: dict[Granularity, Plan] = {}
+        self._plans: dict[tuple[Granularity, Clock], Plan] = {}
         self._source: Source | None = None
 
     @classmethod
@@ -87,16 +90,20 @@ class Workload:
         """
         return self.planned()
 
-    def planned(self, granularity: GranularityName = "auto") -> Plan:
+    def planned(self, granularity: GranularityName = "auto", clock: Clock | None = None) -> Plan:
         """Return how the workload is run; `fine` keeps every event, the regime of the paper.
 
-        Raises UnsupportedError for a clause that no engine here can run.
+        `clock` says what times are counted in and what bare numbers after WITHIN mean: seconds
+        where it is not known yet. Raises UnsupportedError for a clause that no engine here can run.
         """
         asked = _member(Granularity, granularity, "granularity")
-        if asked not in self._plans:
+        if clock is None:
+            clock = clock_for(self._queries, fine=False, number=NANOSECONDS["s"])
+        if (asked, clock) not in self._plans:
             with self._pointing():
-                self._plans[asked] = plan(self._queries, granularity=asked)
-        return self._plans[asked]
+                queries = set_to(self._queries, clock)
+                self._plans[asked, clock] = plan(queries, granularity=asked)
+        return self._plans[asked, clock]
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -127,10 +134,10 @@ class Workload:
         Table, a pandas or polars DataFrame, a dict of columns, a list of dicts) is computed in this
         process and gives pyarrow Tables.
 
-        `time` and `type` are columns or SQL expressions over the columns; `time_unit` is the unit
-        of numeric times; `order_by` names columns that order events of one time. Events without a
-        time or a type raise InputError, unless `rejects` is true: then they are handed out as
-        `results.rejected`.
+        `time` and `type` are columns or SQL expressions over the columns; `time_unit` ("s", "ms",
+        "us", "ns") is the unit of numeric times, and of bare numbers after WITHIN; `order_by` names
+        columns that order events of one time. Events without a time or a type raise InputError,
+        unless `rejects` is true: then they are handed out as `results.rejected`.
 
         `sharing` ("dynamic", "always", "never") and `granularity` ("auto", "fine") change how the
         work is done, never a result; with `record`, `results.statistics` tells of every burst what
@@ -154,15 +161,30 @@ class Workload:
             record=record,
             skew_events=skew_events,
         )
-        ready = self.planned(granularity)
+        self.planned(granularity)  # refuses what cannot run before anything is looked at
+        if is_spark_frame(data):
+            from elsinore.spark import driver as spark_driver  # noqa: PLC0415 - an extra
+
+            options = self._timed(options, *spark_driver.look_at_time(data, options))
+            ready = self.planned(granularity, options.clock)
+            with self._pointing():
+                return spark_driver.run(ready, data, options)
+        from elsinore.local import look_at_time, run  # noqa: PLC0415 - loads Numba
+        from elsinore.runtime.inputs import as_table  # noqa: PLC0415
+
+        table = as_table(data)
+        options = self._timed(options, *look_at_time(table, options))
+        ready = self.planned(granularity, options.clock)
         with self._pointing():
-            if is_spark_frame(data):
-                from elsinore.spark.driver import run as run_on_spark  # noqa: PLC0415 - an extra
+            return run(ready, table, options)
 
-                return run_on_spark(ready, data, options)
-            from elsinore.local import run  # noqa: PLC0415 - loads Numba
-
-            return run(ready, data, options)
+    def _timed(self, options: RunOptions, numbers: bool, fine: bool) -> RunOptions:
+        """Return the options with the clock for times that are numbers, or have nanoseconds."""
+        unit = NANOSECONDS[options.time_unit] if numbers else None
+        with self._pointing():
+            clock = clock_for(self._queries, fine=fine, number=unit)
+            windows = [query.window for query in set_to(self._queries, clock)]
+        return replace(options, clock=clock, largest_time=largest_time(windows))
 
     def check(self, schema: Any) -> None:
         """Raise what is wrong with the queries for events of a pyarrow schema."""

@@ -44,7 +44,7 @@ QUERY = el.query("q").match(A)
         (lambda: QUERY.where(3).select(el.count()), el.QuerySemanticError, "true or false"),
         (lambda: QUERY.within(None), TypeError, "30 minutes"),
         (lambda: QUERY.within(float("nan")), TypeError, "30 minutes"),
-        (lambda: QUERY.within("3 foo"), el.QuerySyntaxError, "Units: microseconds"),
+        (lambda: QUERY.within("3 foo"), el.QuerySyntaxError, "Units: nanoseconds"),
         (lambda: QUERY.within("1 day", slide="1 us"), el.QuerySemanticError, "windows"),
         (lambda: A.name.like("a\\b"), el.QuerySemanticError, "backslash"),
         (lambda: A.name.like(3), TypeError, "LIKE"),

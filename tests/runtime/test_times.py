@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elsinore.errors import InputError
@@ -24,6 +24,7 @@ def optional(values):
     return st.lists(st.none() | values, max_size=20)
 
 
+@settings(deadline=None)  # the first use of Arrow's functions takes its time
 @given(
     optional(I64), st.sampled_from(["s", "ms", "us", "ns"]), st.sampled_from([None, "Asia/Tokyo"])
 )

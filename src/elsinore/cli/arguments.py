@@ -37,6 +37,7 @@ class Unit(StrEnum):
     s = "s"
     ms = "ms"
     us = "us"
+    ns = "ns"
 
 
 class SharingMode(StrEnum):

@@ -17,7 +17,7 @@ from fractions import Fraction
 from math import isfinite
 
 from elsinore.errors import QuerySemanticError, did_you_mean, kind_of_value
-from elsinore.language.durations import EPOCH, parse_duration, parse_origin, whole
+from elsinore.language.durations import EPOCH, parse_duration, parse_origin
 from elsinore.language.keywords import STRATEGIES, strategy_of
 from elsinore.language.patterns import EventTerm, PatternTerm, as_pattern
 from elsinore.language.terms import EventReference, Term, as_expression
@@ -161,15 +161,25 @@ class QueryBuilder:
         slide: Duration | None = None,
         origin: str | datetime | float | None = None,
     ) -> QueryBuilder:
-        """Set the windows: text such as "30 minutes", a timedelta or a number of seconds.
+        """Set the windows: text such as "30 minutes", a timedelta or a number.
+
+        A number counts in the unit of the events' times, where these are numbers (seconds unless
+        `time_unit` says otherwise); with timestamps a unit must be said.
 
         Raises QuerySyntaxError for a text that is no length of time, QuerySemanticError for one
         that is not positive.
         """
-        window = Window(
-            within=_microseconds(length),
-            slide=None if slide is None else _microseconds(slide),
-            origin=0 if origin is None else _origin(origin),
+        given = {"WITHIN": _microseconds(length)}
+        if slide is not None:
+            given["SLIDE"] = _microseconds(slide)
+        if origin is not None:
+            given["ORIGIN"] = _origin(origin)
+        values = {clause: value for clause, (value, _) in given.items()}
+        window = Window.of(
+            values["WITHIN"],
+            values.get("SLIDE"),
+            values.get("ORIGIN"),
+            bare=frozenset(clause for clause, (_, bare) in given.items() if bare),
         )
         return replace(self, window=window)
 
@@ -255,23 +265,24 @@ def _item(item: Term | ReturnItem | str) -> ReturnItem:
     return ReturnItem(Column(item) if isinstance(item, str) else as_expression(item))
 
 
-def _microseconds(length: Duration) -> int:
+def _microseconds(length: Duration) -> tuple[Fraction, bool]:
+    """Return a length of time, and whether it is a number without a unit."""
     if isinstance(length, str):
         return parse_duration(length)
     if isinstance(length, timedelta):
-        return length // timedelta(microseconds=1)
+        return Fraction(length // timedelta(microseconds=1)), False
     if isinstance(length, bool) or not isinstance(length, int | float) or not isfinite(length):
         raise TypeError(
             'A length of time is text such as "30 minutes", a timedelta or a number of seconds; '
             f"not {kind_of_value(length)}."
         )
-    return whole(Fraction(repr(length)) * SECOND)  # as it is written: 0.1 is a tenth
+    return Fraction(repr(length)) * SECOND, True  # as it is written: 0.1 is a tenth
 
 
-def _origin(origin: str | datetime | float) -> int:
+def _origin(origin: str | datetime | float) -> tuple[Fraction, bool]:
     if isinstance(origin, str):
-        return parse_origin(origin)
+        return Fraction(parse_origin(origin)), False
     if isinstance(origin, datetime):
         moment = origin if origin.tzinfo else origin.replace(tzinfo=UTC)
-        return (moment - EPOCH) // timedelta(microseconds=1)
+        return Fraction((moment - EPOCH) // timedelta(microseconds=1)), False
     return _microseconds(origin)

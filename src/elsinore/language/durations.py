@@ -1,14 +1,19 @@
-"""Lengths of time and origins of windows, between text and microseconds."""
+"""Lengths of time and origins of windows, between text and microseconds.
+
+A microsecond is the unit of every length here; nanoseconds are fractions of it.
+"""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 from elsinore.errors import QuerySyntaxError, did_you_mean
 from elsinore.model.window import SECOND, UNITS
 
+NANOSECOND = Fraction(1, 1_000)
 ABBREVIATIONS = {
     "us": "microsecond",
     "usec": "microsecond",
@@ -23,17 +28,17 @@ ABBREVIATIONS = {
     "d": "day",
     "w": "week",
 }
-UNIT_NAMES = (
-    {unit: UNITS[unit] for unit in UNITS}
+UNIT_NAMES: dict[str, int | Fraction] = (
+    dict.fromkeys(("nanosecond", "nanoseconds", "ns", "nsec", "nsecs"), NANOSECOND)
+    | {unit: UNITS[unit] for unit in UNITS}
     | {f"{unit}s": UNITS[unit] for unit in UNITS}
     | {short: UNITS[unit] for short, unit in ABBREVIATIONS.items()}
     | {f"{short}s": UNITS[ABBREVIATIONS[short]] for short in ("usec", "msec", "sec", "min", "hr")}
 )
-UNIT_CHOICES = tuple(f"{unit}s" for unit in UNITS)
+UNIT_CHOICES = ("nanoseconds", *(f"{unit}s" for unit in UNITS))
 NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 PART = re.compile(rf"\s*({NUMBER.pattern})\s*([^\W\d]+)?\s*")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-AS_NUMBER = 366 * UNITS["day"]  # an origin nearer to the epoch than this reads best as seconds
 MOST_DIGITS = 400  # no exponent or length of a number needs more; beyond it Fraction gets slow
 
 
@@ -66,13 +71,14 @@ def exact(number: str) -> Fraction:
     return Fraction(number)
 
 
-def parse_duration(text: str) -> int:
-    """Read a length of time, as it stands after WITHIN, in microseconds.
+def parse_duration(text: str) -> tuple[Fraction, bool]:
+    """Read a length of time, as it stands after WITHIN; return it in microseconds.
 
-    Raises QuerySyntaxError where it is none or no whole number of microseconds.
+    Beside it, whether it is a number without a unit, which counts as seconds. Raises
+    QuerySyntaxError where it is no length of time.
 
-    >>> parse_duration("30 minutes"), parse_duration("1 hour 30 min"), parse_duration("0.5")
-    (1800000000, 5400000000, 500000)
+    >>> parse_duration("1 hour 30 min"), parse_duration("0.5")
+    ((Fraction(5400000000, 1), False), (Fraction(500000, 1), True))
     """
     parts: list[tuple[str, str | None]] = []
     position = 0
@@ -94,14 +100,7 @@ def parse_duration(text: str) -> int:
         raise QuerySyntaxError(
             f"'{text}' is no length of time. Write for instance '30 minutes' or '1 hour 30 min'."
         )
-    return whole(microseconds(parts))
-
-
-def whole(length: Fraction) -> int:
-    """Return a length as an int; QuerySyntaxError where it is no whole number of microseconds."""
-    if length.denominator != 1:
-        raise QuerySyntaxError("Times are whole microseconds: this is a fraction of one. Round it.")
-    return length.numerator
+    return microseconds(parts), bare
 
 
 def parse_origin(text: str) -> int:
@@ -124,32 +123,41 @@ def parse_origin(text: str) -> int:
     return (moment - EPOCH) // timedelta(microseconds=1)
 
 
-def render_duration(length: int) -> str:
-    """Write a length of time in the longest unit that measures it.
+def render_duration(length: int, per_microsecond: int = 1, *, bare: bool = False) -> str:
+    """Write a length of time in the longest unit that measures it, or as the bare number it was.
 
     >>> render_duration(1_800_000_000), render_duration(86_400_000_000), render_duration(7)
     ('30 minutes', '1 day', '7 microseconds')
+    >>> render_duration(1_800_000_000, bare=True), render_duration(1_500, 1_000)
+    ('1800', '1500 nanoseconds')
     """
+    if bare:
+        return _decimal(length, SECOND * per_microsecond)
     for unit in reversed(UNITS):
-        if length % UNITS[unit] == 0:
-            count = length // UNITS[unit]
+        if length % (UNITS[unit] * per_microsecond) == 0:
+            count = length // (UNITS[unit] * per_microsecond)
             return f"{count} {unit}{'' if count == 1 else 's'}"
-    raise AssertionError("a microsecond measures every length")
+    return f"{length} nanosecond{'' if length == 1 else 's'}"
 
 
-def render_origin(origin: int) -> str:
-    """Write an origin as a timestamp in UTC, or as a number of seconds near the epoch.
+def render_origin(origin: int, per_microsecond: int = 1, *, bare: bool = False) -> str:
+    """Write an origin as a timestamp in UTC, where it is one, or as the bare number it was.
 
-    >>> render_origin(1_704_067_200_000_000), render_origin(2_500_000)
+    >>> render_origin(1_704_067_200_000_000), render_origin(2_500_000, bare=True)
     ("'2024-01-01T00:00:00'", '2.5')
     """
-    if abs(origin) >= AS_NUMBER:
-        try:
-            moment = EPOCH + timedelta(microseconds=origin)
-        except OverflowError:
-            pass
-        else:
+    if bare:
+        return _decimal(origin, SECOND * per_microsecond)
+    if origin % per_microsecond == 0:
+        with suppress(OverflowError):
+            moment = EPOCH + timedelta(microseconds=origin // per_microsecond)
             return f"'{moment.replace(tzinfo=None).isoformat()}'"
-    seconds, rest = divmod(abs(origin), SECOND)
-    fraction = f".{rest:06}".rstrip("0") if rest else ""
-    return f"{'-' if origin < 0 else ''}{seconds}{fraction}"
+    sign = "-" if origin < 0 else ""
+    return f"{sign}{render_duration(abs(origin), per_microsecond)}"
+
+
+def _decimal(length: int, unit: int) -> str:
+    """Write `length / unit`, `unit` a power of ten, without rounding."""
+    seconds, rest = divmod(abs(length), unit)
+    fraction = f".{rest:0{len(str(unit)) - 1}}".rstrip("0") if rest else ""
+    return f"{'-' if length < 0 else ''}{seconds}{fraction}"

@@ -233,10 +233,12 @@ def _build(clauses: Clauses, span: Span) -> Query:
         within: Length = values["WITHIN"]
         slide: Length | None = values.get("SLIDE")
         origin: Length | None = values.get("ORIGIN")
-        window = Window(
-            within=within.value,
-            slide=slide.value if slide else None,
-            origin=origin.value if origin else 0,
+        given = {"WITHIN": within, "SLIDE": slide, "ORIGIN": origin}
+        window = Window.of(
+            within.value,
+            slide.value if slide else None,
+            origin.value if origin else None,
+            bare=frozenset(name for name, length in given.items() if length and length.bare),
             span=_faulty(within, slide, origin).span,
         )
     places = {CLAUSES[kind]: place for kind, place in clauses.spans.items()}

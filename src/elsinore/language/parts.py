@@ -65,10 +65,11 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A length of time or a time in microseconds, and where it stands."""
+    """A length of time or a time in microseconds, and where it stands; `bare`: without a unit."""
 
-    value: int
+    value: Fraction
     span: Span
+    bare: bool = False
 
 
 def span_of(item: Meta | Token) -> Span:

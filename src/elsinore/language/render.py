@@ -146,11 +146,12 @@ def _item(item: ReturnItem) -> str:
 
 
 def _window(window: Window) -> str:
-    text = f"WITHIN   {render_duration(window.within)}"
+    scale, bare = window.per_microsecond, window.bare
+    text = f"WITHIN   {render_duration(window.within, scale, bare='WITHIN' in bare)}"
     if window.slide is not None:
-        text += f" SLIDE {render_duration(window.slide)}"
+        text += f" SLIDE {render_duration(window.slide, scale, bare='SLIDE' in bare)}"
     if window.origin:
-        text += f" ORIGIN {render_origin(window.origin)}"
+        text += f" ORIGIN {render_origin(window.origin, scale, bare='ORIGIN' in bare)}"
     return text
 
 

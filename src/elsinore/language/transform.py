@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Items
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, cast
 
 from lark import Token
 from lark.tree import Meta
 
 from elsinore.errors import QuerySyntaxError, Span, did_you_mean
-from elsinore.language.durations import parse_origin, whole
+from elsinore.language.durations import parse_origin
 from elsinore.language.keywords import STRATEGIES, strategy_of
 from elsinore.language.parts import (
     Array,
@@ -147,27 +148,20 @@ class ToNodes:
         return strategy
 
     def within_clause(self, meta: Meta, items: Items[Number]) -> Length:
-        return Length(self._whole(items[0]), span_of(meta))
+        return Length(microseconds_of(items[0]), span_of(meta), _is_bare(items[0]))
 
     slide_clause = within_clause
 
     def origin_clause(self, meta: Meta, items: Items[Any]) -> Length:
         if isinstance(items[0], Token) and items[0].type == "STRING":
             try:
-                return Length(parse_origin(_string(items[0])), span_of(meta))
+                return Length(Fraction(parse_origin(_string(items[0]))), span_of(meta))
             except QuerySyntaxError as error:
                 error.span = span_of(meta)
                 raise
-        value = self._whole(items[-1])
-        return Length(-value if len(items) > 1 else value, span_of(meta))
-
-    @staticmethod
-    def _whole(number: Number) -> int:
-        try:
-            return whole(microseconds_of(number))
-        except QuerySyntaxError as error:
-            error.span = number.span
-            raise
+        value = microseconds_of(items[-1])
+        bare = _is_bare(items[-1])
+        return Length(-value if len(items) > 1 else value, span_of(meta), bare)
 
     def confidence_clause(self, _: Meta, items: Items[Token]) -> float:
         return float(items[1])
@@ -366,3 +360,7 @@ def _repeated(pattern: Pattern, quantifiers: Items[Quantifier], span: Span) -> P
     for least, most in quantifiers:
         pattern = Kleene(pattern, least, most, span)
     return pattern
+
+
+def _is_bare(number: Number) -> bool:
+    return all(unit is None for _, unit in number.parts)

@@ -24,7 +24,7 @@ from elsinore.runtime.rejects import set_aside, unusable_reasons
 from elsinore.runtime.results import Results
 from elsinore.runtime.schema import schema_of
 from elsinore.runtime.sql import evaluate_sql, whole
-from elsinore.runtime.times import TimeKind, from_microseconds, kind_of_bounds, to_microseconds
+from elsinore.runtime.times import TimeKind, from_ticks, kind_of_bounds, kind_of_column, to_ticks
 from elsinore.runtime.types import types_of
 from elsinore.runtime.warnings import absent_types, overflow, overflown_columns, types_seen
 
@@ -33,7 +33,7 @@ STATE_LIMIT = 2**28  # bytes of state beyond which keys are taken one after anot
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Usable events in time order: their attributes, times in microseconds, and types."""
+    """Usable events in time order: their attributes, times in ticks, and types."""
 
     table: pa.Table
     times: NDArray[np.int64]
@@ -77,6 +77,18 @@ def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
     )
 
 
+def look_at_time(table: pa.Table, options: RunOptions) -> tuple[bool, bool]:
+    """Return whether the times of events are numbers, and whether they have nanoseconds.
+
+    Raises InputError for unknown columns, and columns that cannot be a time.
+    """
+    time = evaluate_sql(options.time, table.schema.empty_table(), "time")
+    kind, fine = kind_of_column(time, options.time_unit)
+    if kind.form == "text":
+        _, fine = kind_of_column(evaluate_sql(options.time, table, "time"), options.time_unit)
+    return kind.is_number, fine
+
+
 def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | None]:
     """Return a table's usable events in time order, and those that are not usable, if any.
 
@@ -84,16 +96,18 @@ def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | No
     """
     time = evaluate_sql(options.time, table, "time")
     types = types_of(table, options.type)
-    micros, kind = to_microseconds(time, options.time_unit)
+    ticks, kind = to_ticks(
+        time, options.time_unit, options.clock.per_microsecond, options.largest_time
+    )
     rejected: pa.Table | None = None
-    if micros.null_count or types.null_count:
-        reasons = unusable_reasons(time, micros, types)
+    if ticks.null_count or types.null_count:
+        reasons = unusable_reasons(time, ticks, types)
         usable = reasons.is_null()
         table, rejected = set_aside(table, reasons, allowed=options.allow_rejects)
-        micros, types = micros.filter(usable), types.filter(usable)
-    times = micros.to_numpy()
+        ticks, types = ticks.filter(usable), types.filter(usable)
+    times = ticks.to_numpy()
     if options.order_by or not is_sorted(times):
-        keys = {"time": micros} | {
+        keys = {"time": ticks} | {
             f"order{n}": evaluate_sql(name, table, "order")
             for n, name in enumerate(options.order_by)
         }
@@ -172,7 +186,7 @@ def _presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:
         if column.null_count == len(column):
             shown = pa.nulls(len(column), shown_kind.arrow_type)
         else:
-            shown = from_microseconds(column, shown_kind)
+            shown = from_ticks(column, shown_kind)
         table = table.set_column(table.column_names.index(name), name, shown)
     if not form.order:
         return table

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 
-from elsinore.errors import QuerySemanticError, Span
+from elsinore.errors import QuerySemanticError, QuerySyntaxError, Span
 
 SECOND = 1_000_000
-LONGEST = 2**61  # microseconds; sums of two of them fit into 64 bits
+LONGEST = 2**61  # ticks; sums of two of them fit into 64 bits
 MOST_WINDOWS = 100_000  # windows that one moment lies in: each is kept apart, for every key
 UNITS = {
     "microsecond": 1,
@@ -25,15 +26,19 @@ UNITS = {
 class Window:
     """The windows `[origin + k*slide, origin + k*slide + within)` for every integer k.
 
-    All in microseconds. `slide` None is a window that tumbles (trends) or is relative to the match
-    (matches). Raises QuerySemanticError where a length is not positive or beyond `LONGEST`, and
-    where one moment lies in more than `MOST_WINDOWS`.
+    All in ticks, of which `per_microsecond` (1 or 1000) make a microsecond. Clauses named in `bare`
+    ("WITHIN", "SLIDE", "ORIGIN") are numbers without a unit, taken as seconds until the clock of a
+    run says what they count (`elsinore.model.clock`). `slide` None is a window that tumbles
+    (trends) or is relative to the match (matches). Raises QuerySemanticError where a length is not
+    positive or beyond `LONGEST`, and where one moment lies in more than `MOST_WINDOWS`.
     """
 
     within: int
     slide: int | None = None
     origin: int = 0
     span: Span | None = field(default=None, compare=False, repr=False)
+    per_microsecond: int = 1
+    bare: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.within <= 0:
@@ -45,9 +50,11 @@ class Window:
                 "SLIDE must be longer than 0: windows would never move on.", span=self.span
             )
         if max(self.within, self.step, abs(self.origin)) > LONGEST:
+            years = LONGEST // (366 * UNITS["day"] * self.per_microsecond)
+            counted = " in nanoseconds" if self.per_microsecond > 1 else ""
             raise QuerySemanticError(
-                f"WITHIN, SLIDE and ORIGIN go up to {LONGEST // (366 * UNITS['day']):,} years, "
-                "which is what times of 64 bits can tell.",
+                f"WITHIN, SLIDE and ORIGIN go up to {years:,} years, which is what times of 64 "
+                f"bits can tell{counted}.",
                 span=self.span,
             )
         if self.overlap > MOST_WINDOWS:
@@ -56,6 +63,36 @@ class Window:
                 "kept. Make SLIDE longer or WITHIN shorter.",
                 span=self.span,
             )
+
+    @classmethod
+    def of(
+        cls,
+        within: Fraction,
+        slide: Fraction | None = None,
+        origin: Fraction | None = None,
+        *,
+        bare: frozenset[str] = frozenset(),
+        span: Span | None = None,
+    ) -> Window:
+        """Return the window of lengths in microseconds, which may have a fraction of nanoseconds.
+
+        >>> Window.of(Fraction(1, 2)).per_microsecond
+        1000
+        """
+        given = [length for length in (within, slide, origin) if length is not None]
+        scale = 1 if all(length.denominator == 1 for length in given) else 1_000
+        if any((length * scale).denominator != 1 for length in given):
+            raise QuerySyntaxError(
+                "Times are whole nanoseconds: this is a fraction of one. Round it.", span=span
+            )
+        return cls(
+            within=int(within * scale),
+            slide=None if slide is None else int(slide * scale),
+            origin=0 if origin is None else int(origin * scale),
+            span=span,
+            per_microsecond=scale,
+            bare=bare,
+        )
 
     @property
     def step(self) -> int:

@@ -18,14 +18,26 @@ _FORM = (
 )
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 _SECOND = 1_000_000
+NANOSECOND_DIGITS = r"[.,]\d{6}\d*[1-9]"
+ZONE = r":\d{2}.*(Z|[+-]\d{2}(:?\d{2})?)$|[T ]\d{2}(Z|[+-]\d{2}(:?\d{2})?)$"
 
 
-def parse_iso8601(texts: pa.Array) -> tuple[pa.Array, bool]:
-    """Return the times of a string array in microseconds, and whether any row names a zone.
+def has_nanoseconds(texts: pa.Array) -> bool:
+    """Return whether a time among texts is finer than a microsecond.
 
-    Read are `2013-01-01`, `2013-01-01T10`, `... 10:15`, `... 10:15:30`, with digits after the point
-    (cut to microseconds), T or a blank between, and `Z`, `+02`, `+0200` or `+02:00` behind. Null
-    where the text is none of these, or no such day or hour exists (leap seconds and 24:00 too).
+    >>> has_nanoseconds(pa.array(["1970-01-01T00:00:00.123456", None]))
+    False
+    """
+    return bool(pc.any(pc.match_substring_regex(texts, NANOSECOND_DIGITS)).as_py())
+
+
+def parse_iso8601(texts: pa.Array, per_microsecond: int = 1) -> tuple[pa.Array, bool]:
+    """Return the times of a string array in ticks, and whether any row names a zone.
+
+    Ticks are microseconds, or nanoseconds with 1000 `per_microsecond`. Read are `2013-01-01`,
+    `2013-01-01T10`, `... 10:15`, `... 10:15:30`, with digits after the point (cut to ticks), T or a
+    blank between, and `Z`, `+02`, `+0200` or `+02:00` behind. Null where the text is none of these,
+    where no such day or hour exists (leap seconds and 24:00 too), and where ticks leave 64 bits.
 
     >>> parse_iso8601(pa.array(["1970-01-01 00:00:01.5", "1970-02-30", "1970-01-01T01+01:00"]))[0]
     <pyarrow.lib.Int64Array object at ...>
@@ -37,13 +49,16 @@ def parse_iso8601(texts: pa.Array) -> tuple[pa.Array, bool]:
     """
     for zone in (None, "UTC"):
         try:
-            return texts.cast(pa.timestamp("us", zone)).cast(pa.int64()), zone is not None
+            unit = "us" if per_microsecond == 1 else "ns"
+            return texts.cast(pa.timestamp(unit, zone)).cast(pa.int64()), zone is not None
         except pa.ArrowInvalid:
             continue
-    return _parse_each(texts)
+    return _parse_each(texts, per_microsecond)
 
 
-def _parse_each(texts: pa.Array) -> tuple[pa.Array, bool]:
+def _parse_each(texts: pa.Array, per_microsecond: int) -> tuple[pa.Array, bool]:
+    digits = 6 if per_microsecond == 1 else 9
+    second_ticks = _SECOND * per_microsecond
     found = pc.extract_regex(texts, pattern=_FORM)
     valid = np.asarray(found.is_valid())
     days, day_exists = _by_distinct(found.field("date"), _day)
@@ -51,10 +66,15 @@ def _parse_each(texts: pa.Array) -> tuple[pa.Array, bool]:
     hour = _number(found.field("hour"))
     minute = _number(found.field("minute"))
     second = _number(found.field("second"))
-    part = _number(pc.utf8_slice_codeunits(pc.utf8_rpad(found.field("part"), 6, "0"), 0, 6))
+    part = _number(
+        pc.utf8_slice_codeunits(pc.utf8_rpad(found.field("part"), digits, "0"), 0, digits)
+    )
     valid &= day_exists & offset_exists & (hour < 24) & (minute < 60) & (second < 60)
     seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
-    values = pa.array(np.where(valid, seconds * _SECOND + part, 0), pa.int64(), mask=~valid)
+    bound = (2**63 - 1) // second_ticks - 1
+    valid &= (seconds <= bound) & (seconds >= -bound)
+    ticks = np.where(valid, seconds, 0) * second_ticks + np.where(valid, part, 0)
+    values = pa.array(ticks, pa.int64(), mask=~valid)
     zones = np.asarray(pc.fill_null(pc.not_equal(found.field("zone"), ""), False))
     return values, bool(np.any(zones & valid))
 

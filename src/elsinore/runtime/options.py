@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from elsinore.errors import kind_of_value
+from elsinore.model.clock import LARGEST, Clock
 from elsinore.plan import Sharing
 from elsinore.plan.modes import SKEW_EVENTS
 from elsinore.runtime.times import TimeUnit
@@ -19,7 +20,8 @@ class RunOptions:
     a run go on without unusable events, which are then handed out beside the results.
     `sharing` says what queries may share; with `record` the statistics keep each burst and what was
     decided. On Spark, a key that has `skew_events` or more of the events, and more than a core's
-    share, is cut by panes where that pays; 0: none is.
+    share, is cut by panes where that pays; 0: none is. `clock` says what times are counted in, and
+    `largest_time` how far from the epoch they may be, for windows to stay within 64 bits.
     """
 
     time: str = "time"
@@ -30,6 +32,8 @@ class RunOptions:
     sharing: Sharing = Sharing.DYNAMIC
     record: bool = False
     skew_events: int = SKEW_EVENTS
+    clock: Clock = Clock()  # noqa: RUF009 - frozen
+    largest_time: int = LARGEST
 
     def __post_init__(self) -> None:
         for name, text in (("time", self.time), ("type", self.type)):

@@ -1,13 +1,14 @@
-"""Time columns of any usual kind to integer microseconds, and back to the kind they came in.
+"""Time columns of any usual kind to integer ticks, and back to the kind they came in.
 
-Inside, a time is a count of microseconds since the epoch. What a column held
-is kept as a `TimeKind`, so that results speak of time as the input did: timestamps in, timestamps
-out; numbers in, numbers out. Text is read as ISO 8601 and comes out as timestamps.
+Inside, a time is a count of ticks since the epoch: microseconds, or nanoseconds where the input or
+a window is finer (`elsinore.model.clock`). What a column held is kept as a `TimeKind`, so that
+results speak of time as the input did: timestamps in, timestamps out; numbers in, numbers out. Text
+is read as ISO 8601 and comes out as timestamps.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -16,31 +17,30 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.errors import InputError
+from elsinore.model.clock import LARGEST, NANOSECONDS
 from elsinore.model.window import Window
-from elsinore.runtime.iso8601 import parse_iso8601
+from elsinore.runtime.iso8601 import has_nanoseconds, parse_iso8601
 
 TimeForm = Literal["timestamp", "date", "integer", "float", "text"]
-TimeUnit = Literal["s", "ms", "us"]
+TimeUnit = Literal["s", "ms", "us", "ns"]
 
 MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 MICROSECONDS_PER_DAY = 86_400_000_000
-NANOSECONDS_PER_MICROSECOND = 1_000
-LARGEST = 2**63 - 1
 # Doubles at or beyond 2^63 do not fit in 64 bits; this is the first that does not.
 FIRST_FLOAT_TOO_LARGE = 2.0**63
 
 ACCEPTED = (
-    "a timestamp, a date, an integer or a float (seconds, or milliseconds or microseconds if so "
-    "declared), or text in ISO 8601"
+    "a timestamp, a date, an integer or a float (seconds, or the unit that --time-unit or "
+    "time_unit says), or text in ISO 8601"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeKind:
-    """What a time column held before it became microseconds.
+    """What a time column held before it became ticks, `per_microsecond` of them to a microsecond.
 
-    `unit` is that of the timestamps or numbers (s, ms, us, ns; "us" for text and dates), `zone` the
-    time zone of timestamps, None where they have none.
+    `unit` is that of the timestamps or numbers (s, ms, us, ns; for text and dates us, or ns where
+    ticks are nanoseconds), `zone` the time zone of timestamps, None where they have none.
 
     >>> TimeKind(form="timestamp", unit="ms", zone="Europe/Berlin").arrow_type
     TimestampType(timestamp[ms, tz=Europe/Berlin])
@@ -49,6 +49,7 @@ class TimeKind:
     form: TimeForm
     unit: str = "us"
     zone: str | None = None
+    per_microsecond: int = 1
 
     @property
     def arrow_type(self) -> pa.DataType:
@@ -61,12 +62,24 @@ class TimeKind:
             return pa.date32()
         return pa.timestamp(self.unit, self.zone)
 
+    @property
+    def ticks(self) -> int:
+        """How many ticks a unit has."""
+        if self.form == "date":
+            return MICROSECONDS_PER_DAY * self.per_microsecond
+        return max(1, NANOSECONDS[self.unit] * self.per_microsecond // 1_000)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether times are numbers, which have no unit of their own."""
+        return self.form in {"integer", "float"}
+
 
 def kind_of_bounds(kind: TimeKind, window: Window | None) -> TimeKind:
     """Return the kind of time that holds every bound of a query's windows, as near to `kind`.
 
     Dates become timestamps where windows do not begin and end at midnight, whole numbers floats
-    where bounds fall between them, and timestamps too coarse for the bounds get microseconds.
+    where bounds fall between them, and timestamps too coarse for the bounds get finer units.
 
     >>> hour = Window(3_600_000_000)
     >>> kind_of_bounds(TimeKind(form="date"), hour).form
@@ -75,79 +88,125 @@ def kind_of_bounds(kind: TimeKind, window: Window | None) -> TimeKind:
     if window is None:
         return kind
     parts = (window.within, window.step, window.origin)
-    if kind.form == "date" and any(part % MICROSECONDS_PER_DAY for part in parts):
-        return TimeKind(form="timestamp")
-    if any(part % MICROSECONDS.get(kind.unit, 1) for part in parts):
-        if kind.form == "integer":
-            return TimeKind(form="float", unit=kind.unit)
-        if kind.form == "timestamp":
-            return TimeKind(form="timestamp", zone=kind.zone)
-    return kind
+    if kind.form == "float" or not any(part % kind.ticks for part in parts):
+        return kind
+    if kind.form == "integer":
+        return replace(kind, form="float")
+    fine = any(part % kind.per_microsecond for part in parts)
+    zone = None if kind.form == "date" else kind.zone
+    return replace(kind, form="timestamp", unit="ns" if fine else "us", zone=zone)
+
+
+def check_unit(unit: str) -> None:
+    """Raise InputError for a unit of numeric times that is none."""
+    if unit not in NANOSECONDS:
+        raise InputError(f"Unknown time unit {unit!r}. Units of numeric times: s, ms, us, ns.")
+
+
+def kind_of_column(
+    column: pa.ChunkedArray | pa.Array, unit: TimeUnit = "s"
+) -> tuple[TimeKind, bool]:
+    """Return what kind of time a column holds, and whether it has nanoseconds.
+
+    Only text is looked at row by row. Raise InputError for a column that cannot be a time.
+
+    >>> kind_of_column(pa.array(["1970-01-01T00:00:00.000000001"]))[1]
+    True
+    """
+    check_unit(unit)
+    kind = _kind(column.type, unit)
+    if kind.form != "text":
+        return kind, kind.unit == "ns"
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return kind, any(has_nanoseconds(_plain_text(chunk)) for chunk in chunks)
+
+
+def to_ticks(
+    column: pa.ChunkedArray | pa.Array,
+    unit: TimeUnit = "s",
+    per_microsecond: int = 1,
+    largest: int = LARGEST,
+) -> tuple[pa.Int64Array, TimeKind]:
+    """Return `column` as ticks since the epoch, and the kind it was.
+
+    `unit` is the unit of numbers and says nothing about other kinds. Floats are rounded to the
+    nearest tick. A null in the result where `column` has a value marks an unusable one: text that
+    is not ISO 8601, NaN, or a time further from the epoch than `largest` ticks. Text without a zone
+    is a local time; in a column where some rows name a zone, the others are taken as UTC.
+
+    Raise InputError for any other kind of column.
+
+    >>> to_ticks(pa.array([1.5, None]))[0].to_pylist()
+    [1500000, None]
+    >>> to_ticks(pa.array(["1970-01-01T00:00:01Z", "soon"]), per_microsecond=1_000)[0].to_pylist()
+    [1000000000, None]
+    """
+    kind = replace(kind_of_column(column, unit)[0], per_microsecond=per_microsecond)
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    if kind.form == "text":
+        parsed = [parse_iso8601(_plain_text(chunk), per_microsecond) for chunk in chunks]
+        zoned = any(zone for _, zone in parsed)
+        fine = "ns" if per_microsecond > 1 else "us"
+        kind = replace(kind, unit=fine, zone="UTC" if zoned else None)
+        ticks = _concat([values for values, _ in parsed])
+    else:
+        ticks = _concat([_chunk_to_ticks(chunk, kind) for chunk in chunks])
+    extremes = pc.min_max(ticks).as_py()
+    if extremes["max"] is not None and max(extremes["max"], -extremes["min"]) > largest:
+        within = pc.and_(pc.less_equal(ticks, largest), pc.greater_equal(ticks, -largest))
+        ticks = pc.if_else(within, ticks, pa.scalar(None, pa.int64()))
+    return ticks, kind
 
 
 def to_microseconds(
     column: pa.ChunkedArray | pa.Array, unit: TimeUnit = "s"
 ) -> tuple[pa.Int64Array, TimeKind]:
-    """Return `column` as microseconds since the epoch, and the kind it was.
+    """Return `column` as microseconds, nanoseconds cut down to the one at or before them.
 
-    `unit` is the unit of numbers and says nothing about other kinds. Floats are rounded to the
-    nearest microsecond; nanoseconds, and further digits of text, are cut down to the microsecond at
-    or before them. A null in the result where `column` has a value marks an unusable one: text that
-    is not ISO 8601, NaN, or a time outside the 64-bit range of microseconds (some 292,000 years
-    around 1970). Text without a zone is a local time; in a column where some rows name a zone, the
-    others are taken as UTC.
-
-    Raise InputError for any other kind of column.
-
-    >>> to_microseconds(pa.array([1.5, None]))[0].to_pylist()
-    [1500000, None]
-    >>> to_microseconds(pa.array(["1970-01-01T00:00:01Z", "soon"]))[0].to_pylist()
-    [1000000, None]
+    >>> to_microseconds(pa.array([1_999], pa.timestamp("ns")))[0].to_pylist()
+    [1]
     """
-    if unit not in MICROSECONDS:
-        raise InputError(f"Unknown time unit {unit!r}. Units of numeric times: s, ms, us.")
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    kind = _kind(column.type, unit)
-    if kind.form == "text":
-        parsed = [parse_iso8601(_plain_text(chunk)) for chunk in chunks]
-        zoned = any(zone for _, zone in parsed)
-        kind = TimeKind(form="text", zone="UTC" if zoned else None)
-        return _concat([values for values, _ in parsed]), kind
-    return _concat([_chunk_to_microseconds(chunk, kind) for chunk in chunks]), kind
+    return to_ticks(column, unit)
 
 
-def from_microseconds(values: pa.Array | pa.ChunkedArray, kind: TimeKind) -> pa.Array:
-    """Return microseconds since the epoch as the kind of time the input had.
+def from_ticks(values: pa.Array | pa.ChunkedArray, kind: TimeKind) -> pa.Array:
+    """Return ticks since the epoch as the kind of time the input had.
 
     Timestamps keep their unit and zone, dates stay dates and integers integers where that is exact
     for every value; else timestamps get the coarsest finer unit that is exact, dates become
-    timestamps in microseconds, integers floats. Text becomes timestamps. Nulls stay null.
+    timestamps, integers floats. Text becomes timestamps. Nulls stay null.
 
     >>> seconds = TimeKind(form="integer", unit="s")
-    >>> from_microseconds(pa.array([2_000_000, None]), seconds).to_pylist()
+    >>> from_ticks(pa.array([2_000_000, None]), seconds).to_pylist()
     [2, None]
-    >>> from_microseconds(pa.array([2_500_000, None]), seconds).to_pylist()
+    >>> from_ticks(pa.array([2_500_000, None]), seconds).to_pylist()
     [2.5, None]
     """
     if isinstance(values, pa.ChunkedArray):
         values = _concat(values.chunks)
     if not pa.types.is_int64(values.type):
         values = values.cast(pa.int64())
-    if kind.form == "timestamp" and kind.unit == "us":
-        return values.cast(pa.timestamp("us", kind.zone))
-    micros, nulls = _numpy(values)
+    finest = "us" if kind.per_microsecond == 1 else "ns"
+    if kind.form == "timestamp" and kind.unit == finest:
+        return values.cast(pa.timestamp(finest, kind.zone))
+    ticks, nulls = _numpy(values)
+    whole = not np.any(ticks % kind.ticks)
     if kind.form in {"integer", "float"}:
-        per_unit = MICROSECONDS[kind.unit]
-        if kind.form == "integer" and not np.any(micros % per_unit):
-            return pa.array(micros // per_unit, pa.int64(), mask=nulls)
-        return pa.array(micros / per_unit, pa.float64(), mask=nulls)
-    if kind.form == "date":
-        if not np.any(micros % MICROSECONDS_PER_DAY):
-            days = (micros // MICROSECONDS_PER_DAY).astype(np.int32)
-            return pa.array(days, pa.int32(), mask=nulls).cast(pa.date32())
-        return values.cast(pa.timestamp("us"))
-    unit = _exact_unit(micros, kind.unit)
-    return values.cast(pa.timestamp("us", kind.zone)).cast(pa.timestamp(unit, kind.zone))
+        if kind.form == "integer" and whole:
+            return pa.array(ticks // kind.ticks, pa.int64(), mask=nulls)
+        return pa.array(ticks / kind.ticks, pa.float64(), mask=nulls)
+    if kind.form == "date" and whole:
+        days = (ticks // kind.ticks).astype(np.int32)
+        return pa.array(days, pa.int32(), mask=nulls).cast(pa.date32())
+    unit = "us" if kind.form == "date" else kind.unit
+    exact = _exact_unit(ticks, unit, kind.per_microsecond)
+    zone = None if kind.form == "date" else kind.zone
+    return values.cast(pa.timestamp(finest, zone)).cast(pa.timestamp(exact, zone))
+
+
+def from_microseconds(values: pa.Array | pa.ChunkedArray, kind: TimeKind) -> pa.Array:
+    """Return microseconds since the epoch as the kind of time the input had (`from_ticks`)."""
+    return from_ticks(values, kind)
 
 
 def _kind(data_type: pa.DataType, unit: TimeUnit) -> TimeKind:
@@ -182,24 +241,24 @@ def _plain_text(chunk: pa.Array) -> pa.Array:
     return chunk.cast(pa.string())
 
 
-def _chunk_to_microseconds(chunk: pa.Array, kind: TimeKind) -> pa.Array:
+def _chunk_to_ticks(chunk: pa.Array, kind: TimeKind) -> pa.Array:
     if pa.types.is_dictionary(chunk.type):
         chunk = chunk.dictionary_decode()
     if pa.types.is_null(chunk.type):
         return pa.nulls(len(chunk), pa.int64())
     if kind.form == "float":
-        return _floats_to_microseconds(chunk, MICROSECONDS[kind.unit])
+        return _floats_to_ticks(chunk, kind.ticks)
     if pa.types.is_uint64(chunk.type):
         fits = pc.less_equal(chunk, pa.scalar(LARGEST, pa.uint64()))
         chunk = pc.if_else(fits, chunk, pa.scalar(None, pa.uint64()))
     if pa.types.is_date32(chunk.type):
-        return _scaled(chunk.cast(pa.int32()), MICROSECONDS_PER_DAY)
+        return _scaled(chunk.cast(pa.int32()), kind.ticks)
     if pa.types.is_date64(chunk.type):
-        return _scaled(chunk.cast(pa.int64()), MICROSECONDS["ms"])
-    if kind.unit == "ns":
+        return _scaled(chunk.cast(pa.int64()), MICROSECONDS["ms"] * kind.per_microsecond)
+    if kind.unit == "ns" and kind.per_microsecond == 1:
         nanos, nulls = _numpy(chunk.cast(pa.int64()))
-        return pa.array(nanos // NANOSECONDS_PER_MICROSECOND, pa.int64(), mask=nulls)
-    return _scaled(chunk.cast(pa.int64()), MICROSECONDS[kind.unit])
+        return pa.array(nanos // 1_000, pa.int64(), mask=nulls)
+    return _scaled(chunk.cast(pa.int64()), kind.ticks)
 
 
 def _scaled(chunk: pa.Array, factor: int) -> pa.Array:
@@ -212,7 +271,7 @@ def _scaled(chunk: pa.Array, factor: int) -> pa.Array:
     return pa.array(np.where(unusable, 0, counts) * factor, pa.int64(), mask=unusable)
 
 
-def _floats_to_microseconds(chunk: pa.Array, per_unit: int) -> pa.Array:
+def _floats_to_ticks(chunk: pa.Array, per_unit: int) -> pa.Array:
     """Return floats times `per_unit`, rounded; the whole part is multiplied as an integer.
 
     So the only rounding is that of the fraction, and a time written with six decimals comes out as
@@ -225,20 +284,22 @@ def _floats_to_microseconds(chunk: pa.Array, per_unit: int) -> pa.Array:
     numbers = np.where(usable, numbers, 0.0)
     whole = np.floor(numbers)
     part = np.rint((numbers - whole) * per_unit).astype(np.int64)
-    whole_micros = whole.astype(np.int64) * per_unit
+    whole_ticks = whole.astype(np.int64) * per_unit
     # Just below 2^63 the rounded fraction can carry over the edge.
-    usable &= whole_micros <= LARGEST - part
-    return pa.array(np.where(usable, whole_micros + part, 0), pa.int64(), mask=~usable)
+    usable &= whole_ticks <= LARGEST - part
+    return pa.array(np.where(usable, whole_ticks + part, 0), pa.int64(), mask=~usable)
 
 
-def _exact_unit(micros: npt.NDArray[np.int64], unit: str) -> str:
-    """Return `unit`, or the nearest unit that holds every value of `micros` exactly."""
-    if unit == "ns":
-        bound = LARGEST // NANOSECONDS_PER_MICROSECOND
-        fits = not np.any((micros > bound) | (micros < -bound))
+def _exact_unit(ticks: npt.NDArray[np.int64], unit: str, per_microsecond: int) -> str:
+    """Return `unit`, or the nearest unit that holds every value of `ticks` exactly."""
+    if unit == "ns" and per_microsecond == 1:
+        bound = LARGEST // 1_000
+        fits = not np.any((ticks > bound) | (ticks < -bound))
         return "ns" if fits else "us"
-    finer = {"s": ("s", "ms", "us"), "ms": ("ms", "us"), "us": ("us",)}[unit]
-    return next(name for name in finer if not np.any(micros % MICROSECONDS[name]))
+    units = ("s", "ms", "us", "ns")
+    finer = units[units.index(unit) :] if per_microsecond > 1 else units[units.index(unit) : 3]
+    sizes = {name: NANOSECONDS[name] * per_microsecond // 1_000 for name in finer}
+    return next(name for name in finer if not np.any(ticks % sizes[name]))
 
 
 def _numpy(values: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:

@@ -40,7 +40,7 @@ from elsinore.spark.expressions import Columns, quoted
 from elsinore.spark.partition import Finish, Outputs, RunOperators, travelling
 from elsinore.spark.skew import Cut, find_cut, is_cut, partials_by_panes
 from elsinore.spark.statistics import StatisticsAccumulator, accumulator
-from elsinore.spark.times import SparkTime, microseconds
+from elsinore.spark.times import NANOSECONDS_KEY, SparkTime, has_zones, look_at, to_ticks
 
 SHOWN_ROWS = 5
 ASKED_AT_ONCE = 50  # results that one job looks at: Spark's plans grow with them
@@ -48,17 +48,20 @@ ASKED_AT_ONCE = 50  # results that one job looks at: Spark's plans grow with the
 
 @dataclass(frozen=True)
 class Events:
-    """A data frame of events with their time, in microseconds, and type as columns."""
+    """A data frame of events with their time, in ticks, and type as columns."""
 
     frame: DataFrame
     options: RunOptions
 
     @cached_property
     def time(self) -> tuple[Column, SparkTime]:
-        """The time in microseconds, null where it is unusable, and the kind of time it was."""
-        column = self.column(self.options.time, "time")
-        kind = self.frame.select(column.alias("time")).schema["time"].dataType
-        return microseconds(column, kind, self.options.time_unit)
+        """The time in ticks, null where it is unusable, and the kind of time it was."""
+        column, options = self.column(self.options.time, "time"), self.options
+        field = self.frame.select(column.alias("time")).schema["time"]
+        zoned = isinstance(field.dataType, T.StringType) and has_zones(self.frame, column)
+        return to_ticks(
+            column, field, options.time_unit, options.clock, options.largest_time, zoned=zoned
+        )
 
     @cached_property
     def type(self) -> Column:
@@ -68,11 +71,11 @@ class Events:
     @cached_property
     def reason(self) -> Column:
         """Why an event cannot be used; null where it can."""
-        micros, _ = self.time
+        ticks, _ = self.time
         raw = self.column(self.options.time, "time")
         return (
             F.when(raw.isNull(), NULL_TIME)
-            .when(micros.isNull(), UNPARSEABLE_TIME)
+            .when(ticks.isNull(), UNPARSEABLE_TIME)
             .when(self.type.isNull(), NULL_TYPE)
         )
 
@@ -103,6 +106,16 @@ class Events:
                 f"{choices_text(names)}. Name the column that holds the {what} with {option(what)}."
             ) from error
         return column
+
+
+def look_at_time(frame: DataFrame, options: RunOptions) -> tuple[bool, bool]:
+    """Return whether the times of events are numbers, and whether they have nanoseconds.
+
+    Looks at all events where times are text. Raises InputError for unknown columns.
+    """
+    column = Events(frame, options).column(options.time, "time")
+    field = frame.select(column.alias("time")).schema["time"]
+    return look_at(frame, column, field, options.time_unit)
 
 
 def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]:
@@ -162,7 +175,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
 
 def schema_of(frame: DataFrame) -> Schema:
     """Return the attributes that a data frame gives its events."""
-    return Schema(tuple((field.name, _kind(field.dataType)) for field in frame.schema.fields))
+    return Schema(tuple((field.name, _kind(field)) for field in frame.schema.fields))
 
 
 def unusable_report(frame: DataFrame, options: RunOptions) -> str | None:
@@ -293,11 +306,11 @@ def _selected(units: Sequence[Unit], events: Events, *, strict: bool = True) -> 
     """
     first = units[0]
     columns = Columns(events.frame)
-    micros, _ = events.time
+    ticks, _ = events.time
     classes = [f"class{n}" for n in range(len(units))]
     chosen = [F.col(quoted(name)).alias(f"g{n}") for n, name in enumerate(first.group_by)]
     chosen += [F.col(quoted(name)).alias(f"k{n}") for n, name in enumerate(first.equivalence)]
-    chosen.append(micros.alias("time"))
+    chosen.append(ticks.alias("time"))
     chosen += [
         class_column(unit, events.type, columns).alias(name)
         for unit, name in zip(units, classes, strict=True)
@@ -352,14 +365,18 @@ def _finished(unit: Unit, query: int, mine: DataFrame, events: Events) -> DataFr
     for field in raw.fields:
         column = F.col(quoted(field.name))
         if field.name in form.times:
-            column = time.present(column, form.times[field.name]).alias(field.name)
+            window = form.times[field.name]
+            column = time.present(column, window).alias(field.name, metadata=time.metadata(window))
         columns.append(column)
     shown = found.select(*columns)
     order = [F.col(quoted(name)).asc_nulls_last() for name in form.order]
     return shown.orderBy(*order) if order else shown
 
 
-def _kind(kind: T.DataType) -> AttributeKind:
+def _kind(field: T.StructField) -> AttributeKind:
+    kind = field.dataType
+    if NANOSECONDS_KEY in field.metadata:
+        return AttributeKind.TIME
     if isinstance(kind, T.BooleanType):
         return AttributeKind.BOOLEAN
     if isinstance(kind, T.IntegralType):

@@ -22,11 +22,12 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
+from elsinore.model.clock import Clock
 from elsinore.operators import kind_for
 from elsinore.operators.panes import Action, ActionSize, PaneActions, Panes
 from elsinore.plan import Unit
 from elsinore.spark.partition import Outputs, differs, read_columns
-from elsinore.spark.times import microseconds
+from elsinore.spark.times import to_ticks
 
 MOST_KEYS = 64  # keys that are cut; where more are as large, they fill the cores by themselves
 SAMPLE = 0.02  # the share of events that are counted
@@ -154,9 +155,9 @@ def comparable(frame: DataFrame, name: str) -> Column:
     Times do not: what Python makes of them depends on its own time zone, which may be another than
     the session's, and an hour of each year is twice in it.
     """
-    kind = frame.schema[name].dataType
-    if isinstance(kind, T.TimestampType | T.TimestampNTZType):
-        return microseconds(F.col(name), kind, "us")[0]
+    field = frame.schema[name]
+    if isinstance(field.dataType, T.TimestampType | T.TimestampNTZType):
+        return to_ticks(F.col(name), field, "us", Clock())[0]
     return F.col(name)
 
 

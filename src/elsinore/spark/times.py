@@ -1,83 +1,166 @@
-"""Time columns of any usual kind to microseconds and back, as Spark columns.
+"""Time columns of any usual kind to ticks and back, as Spark columns.
 
-The counterpart of `elsinore.runtime.times`. Text without a zone is read in the session's time zone.
+The counterpart of `elsinore.runtime.times`. Spark's own times are microseconds; integers that a
+reader has marked as timestamps in nanoseconds (`NANOSECONDS_KEY` in their metadata) stay exact.
+Text is read in Python, by the one parser there is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.pandas.functions import arrow_udf
 
 from elsinore.errors import InputError
+from elsinore.model.clock import LARGEST, Clock
 from elsinore.model.window import Window
-from elsinore.runtime.times import ACCEPTED, MICROSECONDS, MICROSECONDS_PER_DAY, TimeUnit
+from elsinore.runtime.iso8601 import NANOSECOND_DIGITS, ZONE, parse_iso8601
+from elsinore.runtime.times import ACCEPTED, MICROSECONDS_PER_DAY, TimeUnit, check_unit
 
 EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
-Form = Literal["timestamp", "local", "date", "integer", "float"]
+Form = Literal["timestamp", "local", "date", "integer", "float", "nanoseconds"]
+# In the metadata of a column of integers: the time zone of the timestamps it holds, "" for none.
+NANOSECONDS_KEY = "elsinore.nanoseconds"
 
 
 @dataclass(frozen=True, slots=True)
 class SparkTime:
-    """What kind of time the input has, so that results have it too."""
+    """What kind of time the input has, so that results have it too.
+
+    `per_unit` is how many ticks a unit of a number, or a day, has.
+    """
 
     form: Form
-    per_unit: int = 1  # microseconds in a unit of a number
+    per_unit: int = 1
+    per_microsecond: int = 1
+    zone: str = ""
 
-    def present(self, micros: Column, window: Window | None) -> Column:
+    def present(self, ticks: Column, window: Window | None) -> Column:
         """Return bounds of windows as the input's kind of time.
 
-        Whole numbers and dates stay what they are where every bound of `window` is one.
+        Whole numbers and dates stay what they are where every bound of `window` is one. Timestamps
+        finer than Spark's become integers, marked as the input's are.
         """
-        exact = window is None or not any(
-            part % self._whole for part in (window.within, window.step, window.origin)
-        )
-        if self.form == "timestamp":
-            return F.timestamp_micros(micros)
+        parts = () if window is None else (window.within, window.step, window.origin)
+        exact = not any(part % self.per_unit for part in parts)
+        fine = any(part % self.per_microsecond for part in parts)
+        if self.form == "integer" and exact:
+            return F.call_function("div", ticks, F.lit(self.per_unit))
+        if self.form in {"integer", "float"}:
+            return ticks.cast("double") / self.per_unit
         if self.form == "date" and exact:
             return F.date_from_unix_date(
-                F.call_function("div", micros, F.lit(self._whole)).cast("int")
+                F.call_function("div", ticks, F.lit(self.per_unit)).cast("int")
             )
-        if self.form in {"local", "date"}:
-            return F.timestamp_add("MICROSECOND", micros, F.expr(EPOCH))
-        if self.form == "integer" and exact:
-            return F.call_function("div", micros, F.lit(self._whole))
-        return micros.cast("double") / self.per_unit
+        if self.form == "nanoseconds" or fine:
+            return ticks
+        micros = ticks
+        if self.per_microsecond > 1:
+            micros = F.call_function("div", ticks, F.lit(self.per_microsecond))
+        if self.form == "timestamp":
+            return F.timestamp_micros(micros)
+        return F.timestamp_add("MICROSECOND", micros, F.expr(EPOCH))
 
-    @property
-    def _whole(self) -> int:
-        return MICROSECONDS_PER_DAY if self.form == "date" else self.per_unit
+    def metadata(self, window: Window | None) -> dict[str, str]:
+        """Return the metadata of presented bounds: the mark of nanoseconds, where they are."""
+        parts = () if window is None else (window.within, window.step, window.origin)
+        if self.form == "nanoseconds":
+            return {NANOSECONDS_KEY: self.zone}
+        fine = any(part % self.per_microsecond for part in parts)
+        exact = self.form in {"integer", "float"}
+        return {NANOSECONDS_KEY: self.zone} if fine and not exact else {}
 
 
-def microseconds(column: Column, kind: T.DataType, unit: TimeUnit) -> tuple[Column, SparkTime]:
-    """Return a time column as microseconds, null where unusable, and what kind it was.
+def look_at(frame: Any, column: Column, field: T.StructField, unit: TimeUnit) -> tuple[bool, bool]:
+    """Return whether times are numbers, and whether they have nanoseconds; text is looked at."""
+    check_unit(unit)
+    if NANOSECONDS_KEY in field.metadata:
+        return False, True
+    if isinstance(field.dataType, T.NumericType):
+        return True, unit == "ns"
+    if isinstance(field.dataType, T.StringType):
+        row = frame.select(F.max(column.rlike(NANOSECOND_DIGITS))).collect()[0]
+        return False, bool(row[0])
+    return False, False
 
-    Raises InputError for a column that cannot be a time.
+
+def to_ticks(
+    column: Column,
+    field: T.StructField,
+    unit: TimeUnit,
+    clock: Clock,
+    largest: int = LARGEST,
+    *,
+    zoned: bool = True,
+) -> tuple[Column, SparkTime]:
+    """Return a time column as ticks, null where unusable, and what kind it was.
+
+    `zoned`: whether text names a time zone in some row. Raises InputError for a column that cannot
+    be a time.
     """
+    ticks, kind = _to_ticks(column, field, unit, clock, zoned=zoned)
+    if largest < LARGEST:
+        ticks = F.when(ticks.between(-largest, largest), ticks)
+    return ticks, kind
+
+
+def _to_ticks(
+    column: Column, field: T.StructField, unit: TimeUnit, clock: Clock, *, zoned: bool
+) -> tuple[Column, SparkTime]:
+    kind, scale = field.dataType, clock.per_microsecond
+    if NANOSECONDS_KEY in field.metadata:
+        zone = field.metadata[NANOSECONDS_KEY]
+        return column, SparkTime("nanoseconds", per_microsecond=scale, zone=zone)
     if isinstance(kind, T.TimestampType):
-        return F.unix_micros(column), SparkTime("timestamp")
+        return _scaled(F.unix_micros(column), scale), SparkTime(
+            "timestamp", per_microsecond=scale, zone="UTC"
+        )
     if isinstance(kind, T.TimestampNTZType):
-        return F.timestamp_diff("MICROSECOND", F.expr(EPOCH), column), SparkTime("local")
+        micros = F.timestamp_diff("MICROSECOND", F.expr(EPOCH), column)
+        return _scaled(micros, scale), SparkTime("local", per_microsecond=scale)
     if isinstance(kind, T.StringType):
-        return F.unix_micros(F.try_to_timestamp(column)), SparkTime("timestamp")
+        text = SparkTime("timestamp" if zoned else "local", 1, scale, "UTC" if zoned else "")
+        return _text_reader(scale)(column), text
     if isinstance(kind, T.DateType):
-        days = F.unix_date(column).cast("bigint")
-        return F.try_multiply(days, F.lit(MICROSECONDS_PER_DAY)), SparkTime("date")
-    per_unit = MICROSECONDS[unit]
+        day = MICROSECONDS_PER_DAY * scale
+        return _scaled(F.unix_date(column).cast("bigint"), day), SparkTime("date", day, scale)
+    per_unit = clock.ticks_per(unit)
     if isinstance(kind, T.IntegralType):
-        counted = F.try_multiply(column.cast("bigint"), F.lit(per_unit).cast("bigint"))
-        return counted, SparkTime("integer", per_unit)
+        counted = _scaled(column.cast("bigint"), per_unit)
+        return counted, SparkTime("integer", per_unit, scale)
     if isinstance(kind, T.FractionalType):  # decimals too: Spark's constants are of that type
         number = column.cast("double")
         bound = float(2**63) / per_unit
         usable = ~F.isnan(number) & (number > -bound) & (number < bound)
         whole = F.floor(number)
         part = F.rint((number - whole) * per_unit).cast("bigint")
-        micros = F.try_add(F.try_multiply(whole, F.lit(per_unit).cast("bigint")), part)
-        return F.when(usable, micros), SparkTime("float", per_unit)
+        ticks = F.try_add(_scaled(whole, per_unit), part)
+        return F.when(usable, ticks), SparkTime("float", per_unit, scale)
     raise InputError(
         f"A column of type {kind.simpleString()} cannot be a time. A time is {ACCEPTED}."
     )
+
+
+def has_zones(frame: Any, column: Column) -> bool:
+    """Return whether a time among texts names its time zone."""
+    return bool(frame.select(F.max(column.rlike(ZONE))).collect()[0][0])
+
+
+def _scaled(column: Column, factor: int) -> Column:
+    """Return `column * factor`, null where the product leaves 64 bits."""
+    return column if factor == 1 else F.try_multiply(column, F.lit(factor).cast("bigint"))
+
+
+def _text_reader(per_microsecond: int) -> Any:
+    def read(texts: pa.Array) -> pa.Array:
+        return parse_iso8601(texts.cast(pa.string()), per_microsecond)[0]
+
+    # Without annotations: as strings they could not be resolved in the worker.
+    read.__annotations__ = {"texts": pa.Array, "return": pa.Array}
+    make: Any = arrow_udf
+    return make(read, "bigint")

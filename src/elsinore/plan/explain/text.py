@@ -108,7 +108,7 @@ def query_warnings(query: Query) -> tuple[str, ...]:
     """Return what is legal in a query and may still surprise."""
     window = query.window
     if window is not None and window.step > window.within:
-        gap = duration(window.step - window.within)
+        gap = duration(window.step - window.within, window.per_microsecond)
         told = f"SLIDE is longer than WITHIN: windows hop and leave gaps of {gap}, whose events "
         return (told + "are in no window.",)
     return ()
@@ -122,26 +122,27 @@ def windows_in_words(window: Window | None) -> str:
     """
     if window is None:
         return "one window over the whole stream"
+    within, step = (duration(one, window.per_microsecond) for one in (window.within, window.step))
     if window.step == window.within:
-        return f"windows of {duration(window.within)}, one after another"
-    told = f"windows of {duration(window.within)}, a new one every {duration(window.step)}"
+        return f"windows of {within}, one after another"
+    told = f"windows of {within}, a new one every {step}"
     return f"{told}: {window.overlap} are open at once" if window.overlap > 1 else told
 
 
-def duration(microseconds: int) -> str:
-    """Return a duration in the greatest unit that divides it.
+def duration(length: int, per_microsecond: int = 1) -> str:
+    """Return a duration, of so many to the microsecond, in the greatest unit that divides it.
 
-    >>> duration(5_400_000_000)
-    '90 minutes'
+    >>> duration(5_400_000_000), duration(1_500, 1_000)
+    ('90 minutes', '1,500 nanoseconds')
     """
     for name, size in reversed(UNITS.items()):
-        if name != "week" and microseconds % size == 0:
-            return count(microseconds // size, name, f"{name}s")
-    return count(microseconds, "microsecond", "microseconds")
+        if name != "week" and length % (size * per_microsecond) == 0:
+            return count(length // (size * per_microsecond), name, f"{name}s")
+    return count(length, "nanosecond", "nanoseconds")
 
 
 def _pane(unit: TrendUnit) -> str:
-    lengths = [one.query.window.pane for one in unit.members if one.query.window is not None]
-    if not lengths:
+    windows = [one.query.window for one in unit.members if one.query.window is not None]
+    if not windows:
         return "the whole stream"
-    return duration(math.gcd(*lengths))
+    return duration(math.gcd(*(window.pane for window in windows)), windows[0].per_microsecond)

@@ -1,0 +1,118 @@
+"""The clock of a run: what its times are counted in, and what bare numbers after WITHIN mean.
+
+Inside, a time is a 64-bit count of *ticks* since the epoch: microseconds, or nanoseconds where the
+input or a window is finer than a microsecond. So times keep the finest unit of the input, and all
+that coarser input could hold (some 292,000 years around 1970) stays within 64 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from elsinore.errors import QueryError, QuerySemanticError, raise_errors
+from elsinore.model.query import Query, Workload
+from elsinore.model.window import Window
+
+NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Ticks to a microsecond (1 or 1000), and the nanoseconds of a bare number's unit.
+
+    `number` is None where times are timestamps, dates or text: a unit must then be written.
+
+    >>> Clock().ticks_per("ms"), Clock(1000).ticks_per("ms")
+    (1000, 1000000)
+    """
+
+    per_microsecond: int = 1
+    number: int | None = NANOSECONDS["s"]
+
+    def ticks_per(self, unit: str) -> int:
+        """Return how many ticks a unit of time (s, ms, us; ns where ticks are) has."""
+        return NANOSECONDS[unit] * self.per_microsecond // 1_000
+
+
+def clock_for(queries: Workload, *, fine: bool, number: int | None) -> Clock:
+    """Return the clock that queries and input need; `fine`: the input has nanoseconds."""
+    windows = [query.window for query in queries if query.window is not None]
+    for window in windows:
+        fine = fine or any(
+            length.denominator != 1 for length in _lengths(window, Clock(1, number or 10**9))
+        )
+    return Clock(1_000 if fine else 1, number)
+
+
+def set_to(queries: Workload, clock: Clock) -> Workload:
+    """Return the queries with all windows in the ticks of a clock.
+
+    Raises the errors of all queries at once: QuerySemanticError for a bare number where times are
+    no numbers, and for windows that 64 bits cannot tell.
+    """
+    errors: list[QueryError] = []
+    found: list[Query] = []
+    for query in queries:
+        try:
+            window = None if query.window is None else _set_window(query.window, clock)
+        except QuerySemanticError as error:
+            error.query = query.name
+            errors.append(error)
+        else:
+            found.append(query if window == query.window else replace(query, window=window))
+    raise_errors(errors)
+    return replace(queries, queries=tuple(found))
+
+
+def largest_time(windows: Iterable[Window | None]) -> int:
+    """Return the greatest distance of a time from the epoch at which no window leaves 64 bits.
+
+    >>> largest_time([None]) == LARGEST
+    True
+    """
+    margins = [window.within + 2 * window.step for window in windows if window is not None]
+    return LARGEST - max(margins, default=0)
+
+
+def _set_window(window: Window, clock: Clock) -> Window:
+    bare = sorted(window.bare - {"ORIGIN"})
+    if bare and clock.number is None:
+        raise QuerySemanticError(
+            f"The times of these events are no numbers, so {' and '.join(bare)} must say a unit, "
+            "as in '30 seconds'. Units: nanoseconds, microseconds, milliseconds, seconds, minutes, "
+            "hours, days, weeks.",
+            span=window.span,
+        )
+    within, slide, origin = _lengths(window, clock)
+    if any(length.denominator != 1 for length in (within, slide, origin)):
+        raise QuerySemanticError(
+            "Times are whole nanoseconds: WITHIN, SLIDE or ORIGIN is a fraction of one.",
+            span=window.span,
+        )
+    return Window(
+        within=within.numerator,
+        slide=None if window.slide is None else slide.numerator,
+        origin=origin.numerator % slide.numerator if origin else 0,
+        span=window.span,
+        per_microsecond=clock.per_microsecond,
+    )
+
+
+def _lengths(window: Window, clock: Clock) -> tuple[Fraction, Fraction, Fraction]:
+    """Return WITHIN, SLIDE and ORIGIN of a window in a clock's ticks."""
+
+    def ticks(length: int, clause: str) -> Fraction:
+        microseconds = Fraction(length, window.per_microsecond)
+        if clause in window.bare:  # as many millionths of the unit of numbers
+            microseconds *= Fraction(clock.number or NANOSECONDS["s"], NANOSECONDS["s"])
+        return microseconds * clock.per_microsecond
+
+    slide = "WITHIN" if window.slide is None else "SLIDE"
+    return (
+        ticks(window.within, "WITHIN"),
+        ticks(window.step, slide),
+        ticks(window.origin, "ORIGIN"),
+    )

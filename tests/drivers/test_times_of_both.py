@@ -1,0 +1,100 @@
+"""Times in both drivers: nanoseconds stay nanoseconds, bare numbers are in the time's own unit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import elsinore as el
+from elsinore.errors import InputError, QuerySemanticError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RISE = "QUERY q RETURN COUNT(*) PATTERN SEQ(Tick T, Tick U) WHERE U.price > T.price {};"
+NANOS = 1_700_000_000_000_000_000
+TICKS = {"time": [NANOS, NANOS + 1], "type": ["Tick", "Tick"], "price": [1.0, 2.0]}
+
+
+def local(query: str, columns: dict[str, Any], **options: Any) -> list[dict[str, Any]]:
+    table: pa.Table = el.Workload.parse(query).run(columns, **options)["q"]
+    return table.to_pylist()
+
+
+def on_spark(
+    spark: SparkSession, query: str, columns: dict[str, Any], **options: Any
+) -> list[dict[str, Any]]:
+    frame = spark.createDataFrame(pa.table(columns))
+    found = el.Workload.parse(query).run(frame, **options)["q"]
+    return [row.asDict() for row in found.collect()]
+
+
+def both(spark: SparkSession, query: str, columns: dict[str, Any], **options: Any) -> list[Any]:
+    """Return the rows, which are the same in both drivers."""
+    rows = local(query, columns, **options)
+    assert on_spark(spark, query, columns, **options) == rows
+    return rows
+
+
+def test_ticks_a_nanosecond_apart_rise(spark: SparkSession) -> None:
+    rows = both(spark, RISE.format("WITHIN 2 ns"), TICKS, time_unit="ns")
+    assert rows == [{"window_start": NANOS, "window_end": NANOS + 2, "count(*)": 1.0}]
+
+
+def test_timestamps_keep_their_nanoseconds() -> None:
+    times = pa.array(TICKS["time"], pa.timestamp("ns"))
+    table = el.Workload.parse(RISE.format("WITHIN 2 ns")).run(TICKS | {"time": times})["q"]
+    assert table.column("window_start").cast(pa.int64()).to_pylist() == [NANOS]
+    assert table.column("count(*)").to_pylist() == [1.0]
+
+
+def test_text_keeps_its_nanoseconds(spark: SparkSession) -> None:
+    times = ["2024-01-01T00:00:00.000000001Z", "2024-01-01 01:00:00.000000002+01:00"]
+    for run in (local, lambda *given: on_spark(spark, *given)):
+        (row,) = run(RISE.format("WITHIN 1 second"), TICKS | {"time": times})
+        assert row["count(*)"] == 1.0
+
+
+def test_windows_finer_than_the_times_make_the_clock_finer(spark: SparkSession) -> None:
+    query = RISE.format("WITHIN 1 s SLIDE 500 us").replace("Tick U", "Tick U+")
+    times = {"time": [1, 2], "type": ["Tick", "Tick"], "price": [1.0, 2.0]}
+    assert len(both(spark, query, times, time_unit="ms")) == 1998
+    query = RISE.format("WITHIN 1500 ns SLIDE 500 ns")
+    (row,) = both(spark, query, times, time_unit="us")
+    assert (row["window_start"], row["window_end"]) == (1.0, 2.5)
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_bare_numbers_are_in_the_unit_of_the_times(spark: SparkSession, unit: str) -> None:
+    times = {"time": [1, 2, 3], "type": ["Tick"] * 3, "price": [1.0, 2.0, 3.0]}
+    query = RISE.format("WITHIN 2 SLIDE 1 ORIGIN 1")
+    assert both(spark, query, times, time_unit=unit) == [
+        {"window_start": 1, "window_end": 3, "count(*)": 1.0},
+        {"window_start": 2, "window_end": 4, "count(*)": 1.0},
+    ]
+
+
+def test_bare_numbers_are_refused_for_timestamps(spark: SparkSession) -> None:
+    columns = TICKS | {"time": pa.array([1, 2], pa.timestamp("us"))}
+    for run in (local, lambda *given: on_spark(spark, *given)):
+        with pytest.raises(QuerySemanticError, match=r"WITHIN must say a unit.*'30 seconds'") as e:
+            run(RISE.format("WITHIN 2"), columns)
+        assert e.value.line == 1
+
+
+def test_times_whose_windows_leave_64_bits_are_unusable(spark: SparkSession) -> None:
+    columns = TICKS | {"time": [NANOS, 2**63 - 5]}
+    with pytest.raises(InputError, match="1 with time out of range"):
+        local(RISE.format("WITHIN 10 s"), columns, time_unit="ns")
+    frame = spark.createDataFrame(pa.table(columns))
+    workload = el.Workload.parse(RISE.format("WITHIN 10 s"))
+    results = workload.run(frame, time_unit="ns", rejects=True)
+    assert results.rejected is not None
+    assert [row["time"] for row in results.rejected.collect()] == [2**63 - 5]
+
+
+def test_windows_beyond_64_bits_of_nanoseconds_are_refused() -> None:
+    with pytest.raises(QuerySemanticError, match=r"up to 72 years.*in nanoseconds"):
+        local(RISE.format("WITHIN 5000 weeks"), TICKS, time_unit="ns")
