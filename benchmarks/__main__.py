@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks import (
     graph,
     in_process,
+    keys,
     memory,
     regimes,
     sharing,
@@ -24,6 +25,7 @@ BENCHMARKS = {
     "graph": graph,
     "regimes": regimes,
     "memory": memory,
+    "keys": keys,
     "spark_overhead": spark_overhead,
     "skew": skew,
 }

@@ -118,6 +118,12 @@ class BufferedTrends:
         first = min((int(some.min()) for some in ends if len(some)), default=int(FOREVER))
         return None if first == FOREVER else first
 
+    def forget(self, slots: NDArray[np.int64]) -> None:
+        """Make slots ready for other keys; nothing of their keys is open."""
+        self._last[slots[slots < len(self._last)]] = NEVER
+        for slot in slots.tolist():
+            self._done.pop(slot, None)
+
     def _check_order(self, batch: pa.RecordBatch) -> None:
         keys = batch.column("key").to_numpy()
         times = batch.column("time").to_numpy()

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from elsinore.errors import InputError, StateError
 from elsinore.numeric.exact import Number, decode, encode, simple
@@ -144,6 +145,11 @@ class ExactTrends:
         ]
         ends = (window.bounds(index)[1] for window, index in found if window is not None)
         return min(ends, default=None)
+
+    def forget(self, slots: NDArray[np.int64]) -> None:
+        """Make slots ready for other keys; nothing of their keys is open."""
+        for slot in slots.tolist():
+            self._keys.pop(slot, None)
 
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""

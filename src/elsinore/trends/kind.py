@@ -47,14 +47,15 @@ class Trends(Kind):
                 ordered=options.ordered,
                 sharing=options.sharing,
                 record=options.record,
-            )
+            ),
+            one_slot=options.one_slot,
         )
 
     def load(self, unit: Unit, blob: bytes) -> Operator:
         """Return the operator that `save` made the bytes of."""
-        from elsinore.trends.operators import GivingOut, load_operator  # noqa: PLC0415 - Numba
+        from elsinore.trends.operators import GivingOut  # noqa: PLC0415 - Numba
 
-        return GivingOut(load_operator(spec_of(unit), blob))
+        return GivingOut.load(spec_of(unit), blob)
 
     def partials(self, unit: Unit) -> Sequence[pa.Schema]:
         """Return the columns of totals, which all queries of a unit share."""

@@ -323,6 +323,18 @@ class TrendOperator:
             ends += [window.bounds(int(some.min()))[1] for some in indices if len(some)]
         return min(ends, default=None)
 
+    def forget(self, slots: NDArray[np.int64]) -> None:
+        """Make slots ready for other keys; nothing of their keys is open."""
+        exponents = len(self._state.powers) > 0
+        empty = new_state(self._layout, 1, exponents=exponents, moments=self._remember)
+        clocks = new_clocks(self._groups, 1, shared=False)
+        for name, rows in self._state._asdict().items():
+            if len(rows):
+                rows[slots] = getattr(empty, name)[0]
+        for name, rows in self._clocks._asdict().items():
+            if name != "shared":  # what is shared stays so
+                rows[slots] = getattr(clocks, name)[0]
+
     def _codes(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return codes that index the table of known classes.
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from elsinore.errors import StateError
+from elsinore.operators.slots import NEVER, KeySlots
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.trends.buffered import BufferedTrends
 from elsinore.trends.exact import ExactTrends
 from elsinore.trends.operator import TrendOperator
+from elsinore.trends.state import pack, unpack
 from elsinore.trends.statistics import TrendStatistics
 
 
@@ -33,15 +38,29 @@ class TrendsOperator(Protocol):
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""
 
+    def forget(self, slots: NDArray[np.int64]) -> None:
+        """Make slots ready for other keys; nothing of their keys is open."""
+
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""
 
 
 class GivingOut:
-    """A path's operator by the contract of all kinds: totals are given out where there are any."""
+    """A path's operator by the contract of all kinds.
 
-    def __init__(self, inner: TrendsOperator) -> None:
+    Totals are given out where there are any; keys have slots of the inner operator while something
+    of theirs is open. Until something is first closed for good, a key's code is its slot.
+    """
+
+    def __init__(
+        self, inner: TrendsOperator, *, one_slot: bool, slots: KeySlots | None = None
+    ) -> None:
         self._inner = inner
+        self._one_slot = one_slot
+        self._slots = slots  # None: codes are slots
+        self._windows = {one.query.window for one in inner.unit.members}
+        self._keys = 0  # before slots are lent: so many codes have come, and the last event's time
+        self._time = int(NEVER)
 
     @property
     def statistics(self) -> TrendStatistics:
@@ -55,11 +74,28 @@ class GivingOut:
 
     def process(self, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
         """Take a batch; give out totals that are final already (with `one_slot`)."""
+        if not self._one_slot and batch.num_rows:
+            keys = batch.column("key").to_numpy()
+            times = batch.column("time").to_numpy()
+            if self._slots is None:
+                self._keys = max(self._keys, int(keys.max()) + 1)
+                self._time = max(self._time, int(times.max()))
+            else:
+                place = batch.schema.get_field_index("key")
+                batch = batch.set_column(place, "key", pa.array(self._slots.of(keys, times)))
         return _filled(self._inner.process(batch))
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
         """Give out the totals of all windows that end at or before `until`; None: of all."""
-        return _filled(self._inner.close(until))
+        totals = _filled(self._inner.close(until))
+        if until is not None and not self._one_slot:
+            if self._slots is None:
+                codes = np.arange(self._keys)
+                self._slots = KeySlots.from_arrays(codes, codes, np.full(self._keys, self._time))
+            idle = self._slots.idle(until, self._windows)
+            self._inner.forget(idle)
+            self._slots.give_back(idle)
+        return totals
 
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""
@@ -67,7 +103,28 @@ class GivingOut:
 
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""
-        return self._inner.save()
+        arrays = {} if self._slots is None else self._slots.arrays()
+        arrays["before"] = np.array([self._one_slot, self._keys, self._time])
+        arrays["inner"] = np.frombuffer(self._inner.save(), dtype=np.uint8)
+        return pack(self._inner.unit.fingerprint, arrays)
+
+    @classmethod
+    def load(cls, unit: TrendUnit, blob: bytes) -> GivingOut:
+        """Return the operator that `save` made the bytes of.
+
+        Raises StateError where the bytes are damaged or of another version or workload.
+        """
+        arrays = unpack(unit.fingerprint, blob)
+        if "inner" not in arrays:
+            raise StateError("The saved state is damaged: it has no operator in it.")
+        one_slot, keys, time = arrays["before"].tolist()
+        slots = None
+        if "slots" in arrays:
+            slots = KeySlots.from_arrays(arrays["slots"], arrays["keys"], arrays["last"])
+        inner = load_operator(unit, arrays["inner"].tobytes())
+        made = cls(inner, one_slot=bool(one_slot), slots=slots)
+        made._keys, made._time = keys, time
+        return made
 
 
 def _filled(totals: pa.RecordBatch) -> tuple[pa.RecordBatch, ...]:
