@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from elsinore.errors import ElsinoreError, did_you_mean
+from elsinore.quantitative.lowered import why_not
 from elsinore.quantitative.pipeline import Pipeline, stages_of
 from elsinore.quantitative.query import (
     Atom,
@@ -43,6 +44,7 @@ def explain(query: Query | Pipeline, format: str = "text") -> str:  # noqa: A002
     >>> print(explain(iterate(atom(event("M"), len), 0, max)))
     iterate from 0 by max: M*
     └─ atom M by len: M
+    the machine runs in Python: len is no plain Python function
     """
     formats: dict[str, Callable[[Query | Pipeline], str]] = {
         "text": _text,
@@ -100,6 +102,15 @@ def _text(query: Query | Pipeline) -> str:
         if len(stages) > 1:
             lines.append(f"{'>> ' if place else ''}stage {place + 1}")
         add(tree(stage), "", "")
+    for place, stage in enumerate(stages):
+        reason = why_not(stage)
+        who = f"stage {place + 1}" if len(stages) > 1 else "the machine"
+        how = (
+            "is compiled where attributes are numbers"
+            if reason is None
+            else f"runs in Python: {reason}"
+        )
+        lines.append(f"{who} {how}")
     lines += [f"warning: {text}" for text in query.warnings]
     return "\n".join(lines)
 

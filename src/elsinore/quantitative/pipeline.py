@@ -38,9 +38,16 @@ class Pipeline:
 
         return Stream.load(self, state)
 
-    def run(self, data: Any, *, time: str = "time", type: str = "type") -> Any:  # noqa: A002
+    def run(
+        self,
+        data: Any,
+        *,
+        time: str = "time",
+        type: str = "type",  # noqa: A002 - the word for it
+        compiled: bool | None = None,
+    ) -> Any:
         """Return the values over the events in `data`, as `Query.run` does."""
-        return running().run(self, data, time=time, type=type)
+        return running().run(self, data, time=time, type=type, compiled=compiled)
 
     def by(self, *attributes: str) -> Keyed:
         """Return the pipeline run apart for each value of some attributes."""

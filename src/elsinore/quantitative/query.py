@@ -83,13 +83,21 @@ class Query:
 
         return explain(self, format)
 
-    def run(self, data: Any, *, time: str = "time", type: str = "type") -> Any:  # noqa: A002
+    def run(
+        self,
+        data: Any,
+        *,
+        time: str = "time",
+        type: str = "type",  # noqa: A002 - the word for it
+        compiled: bool | None = None,
+    ) -> Any:
         """Return the values over the events in `data`, as a table: time (or position) and value.
 
         `data` is a pyarrow Table, a pandas or polars DataFrame, a dict of columns or a list of
-        dicts; `time` and `type` name its columns.
+        dicts; `time` and `type` name its columns. Without `compiled`, a machine is compiled where
+        it can be and there are many events.
         """
-        return running().run(self, data, time=time, type=type)
+        return running().run(self, data, time=time, type=type, compiled=compiled)
 
     def by(self, *attributes: str) -> Keyed:
         """Return the query run apart for each value of some attributes."""
@@ -111,9 +119,18 @@ class Keyed:
     query: Any
     attributes: tuple[str, ...]
 
-    def run(self, data: Any, *, time: str = "time", type: str = "type") -> Any:  # noqa: A002
+    def run(
+        self,
+        data: Any,
+        *,
+        time: str = "time",
+        type: str = "type",  # noqa: A002 - the word for it
+        compiled: bool | None = None,
+    ) -> Any:
         """Return the values over the events in `data`: the attributes, time or position, value."""
-        return running().run(self.query, data, time=time, type=type, by=self.attributes)
+        return running().run(
+            self.query, data, time=time, type=type, by=self.attributes, compiled=compiled
+        )
 
 
 def running() -> Any:

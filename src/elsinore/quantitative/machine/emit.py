@@ -18,8 +18,11 @@ the two differ.
 
 from __future__ import annotations
 
+import dis
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 from elsinore.quantitative.combinators import left, match, right, unit
@@ -103,6 +106,10 @@ class Emitter:
             self._label(node, name_of(node.key))
         self._item(self._query)
 
+    def number(self, node: Query) -> int:
+        """Return the number that a node's variables are named by."""
+        return self._numbers[id(node)]
+
     # --- places ---------------------------------------------------------------------------------
 
     def _place(self, node: Query, parent: Query | None, part: int, depth: int) -> None:
@@ -119,7 +126,7 @@ class Emitter:
             case Split(parts, op):
                 for place, piece in enumerate(parts):
                     self._place(piece, node, place, depth)
-                    depth += self._is_kept(op, place, piece)
+                    depth += self.is_kept(op, place, piece)
             case Iterate(body, _, step):
                 self._place(body, node, 0, depth + (step is not unit))
             case Window(body, _):
@@ -135,13 +142,27 @@ class Emitter:
                     self._place(piece, node, place, depth)
 
     @staticmethod
-    def _is_kept(op: Any, place: int, piece: Query) -> bool:
+    def is_kept(op: Any, place: int, piece: Query) -> bool:
         """Return whether the value of a part of a `split` is wanted when the last part ends."""
         if op is right or op is unit:
             return False
         if op is left and place:
             return False
-        return not is_unit(piece)
+        return not is_unit(piece) and reads(op, place)
+
+    def value_is_read(self, node: Query) -> bool:
+        """Return whether a node's value may make a difference to the whole query's."""
+        place = self._places[id(node)]
+        match place.parent:
+            case Split(parts, op):
+                last = place.part == len(parts) - 1
+                return op is not unit and (op is right) <= last and reads(op, place.part)
+            case Combine(_, op):
+                return reads(op, place.part)
+            case Iterate(_, _, step):
+                return step is not unit and reads(step, 1)
+            case _:
+                return True
 
     def thread_slots(self) -> list[tuple[str, str, MapCollect]]:
         """Return the atoms at which keys' threads wait, and the variables that hold these."""
@@ -227,7 +248,7 @@ class Emitter:
                 self._line(f"has = True; out = {value}")
             case Split(parts, op):
                 if place.part < len(parts) - 1:
-                    kept = self._is_kept(op, place.part, node)
+                    kept = self.is_kept(op, place.part, node)
                     self._start(parts[place.part + 1], [*stack, value] if kept else stack)
                     return
                 depth = self._places[id(parent)].depth
@@ -239,7 +260,10 @@ class Emitter:
                 elif op is left:
                     found = next(values, "None")
                 else:
-                    given = ["None" if is_unit(piece) else next(values) for piece in parts[:-1]]
+                    given = [
+                        next(values) if self.is_kept(op, n, piece) else "None"
+                        for n, piece in enumerate(parts[:-1])
+                    ]
                     found = self._call(parent, "op", op, [*given, value])
                 self._end(parent, found, outer)
             case Iterate(body, _, step):
@@ -366,12 +390,31 @@ class Emitter:
             return arguments[-1]
         if function is left:
             return arguments[0]
+        arguments = [a if reads(function, n) else "None" for n, a in enumerate(arguments)]
         name = f"f{self._numbers[id(node)]}{role}"
         self.source.names[name] = function
         found = self._temporary()
         self._line(f"{found} = {name}({', '.join(arguments)})")
         self._label(node, name_of(function) if role != "push" else "step")
         return found
+
+
+@functools.cache
+def reads(function: Any, place: int) -> bool:
+    """Return whether a function may read the argument at a place.
+
+    >>> reads(lambda begin, mean, end: mean, 0), reads(lambda begin, mean, end: mean, 1)
+    (False, True)
+    """
+    code = getattr(function, "__code__", None)
+    if not isinstance(function, FunctionType) or code is None or place >= code.co_argcount:
+        return True
+    name = code.co_varnames[place]
+    return name in code.co_cellvars or any(
+        instruction.argval == name
+        or (isinstance(instruction.argval, tuple) and name in instruction.argval)
+        for instruction in dis.get_instructions(code)
+    )
 
 
 def is_unit(node: Query) -> bool:

@@ -95,7 +95,7 @@ def compile_query(query: Query) -> Program:
 
 
 def _compile(query: Query, bits: Bits, name: str, failures: Failures) -> Program:
-    emitter, source = _emitted(query, bits)
+    emitter, source = emitted(query, bits)
     lines, labels = _written(emitter, source)
     filename = f"<elsinore {name}>"
     names: dict[str, Any] = dict(source.names)
@@ -143,8 +143,11 @@ def _predicates(query: Query) -> Sequence[Predicate]:
     return found
 
 
-def _emitted(query: Query, bits: Bits) -> tuple[Emitter, Source]:
-    """Walk over the query twice: the first time to count in how many places threads end."""
+def emitted(query: Query, bits: Bits) -> tuple[Emitter, Source]:
+    """Return what writes a query's machine.
+
+    The query is walked over twice, the first time to count in how many places threads end.
+    """
     rates: dict[int, Query] = {}
     draft = Emitter(query, bits.masks, {}, rates)
     draft.item(0)

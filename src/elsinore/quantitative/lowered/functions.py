@@ -1,0 +1,113 @@
+"""Users' functions as kernels, with the functions that they call."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from numba.core.errors import NumbaError
+
+from elsinore.kernels import is_kernel, kernel
+from elsinore.kernels.content import global_names
+from elsinore.quantitative import generated
+from elsinore.quantitative.lowered.records import can_be_field, record_class
+from elsinore.quantitative.regex import name_of
+
+# Kernels are kept for code of this package. What is compiled from users' code is kept as well:
+# under a key that tells all that it is made from.
+HOME = generated.__name__
+FILE = str(generated.__file__)
+PLAIN = (min, max, abs, int, float, bool)  # of Python's own functions, those that are compiled
+REASON = 160  # characters of the compiler's reason
+
+
+class CannotCompile(Exception):  # noqa: N818 - a reason, which is told and not raised to users
+    """Why a query runs in Python."""
+
+
+def jitted(function: Any, known: dict[int, Any] | None = None) -> Any:
+    """Return a user's function as a kernel; the Python functions that it calls as well.
+
+    Dataclasses that it makes become named tuples of the same fields.
+    """
+    known = {} if known is None else known
+    if id(function) in known:
+        return known[id(function)]
+    if is_kernel(function):
+        return function
+    if any(function is known_one for known_one in PLAIN):
+        return _wrapped(function)
+    if not isinstance(function, FunctionType):
+        raise CannotCompile(f"{name_of(function)} is no plain Python function")
+    code = function.__code__.replace(co_filename=FILE)
+    names = {name: function.__globals__.get(name) for name in global_names(code)}
+    found = {name: _value(value, known) for name, value in names.items() if value is not None}
+    found |= {"__name__": HOME, "__builtins__": function.__globals__.get("__builtins__")}
+    cells = tuple(CellType(_value(c.cell_contents, known)) for c in function.__closure__ or ())
+    copy = FunctionType(code, found, function.__name__, function.__defaults__, cells)
+    copy.__module__ = HOME
+    copy.__qualname__ = function.__qualname__
+    known[id(function)] = kernel(copy)
+    return known[id(function)]
+
+
+def returned(function: Any, arguments: tuple[Any, ...], name: str) -> Any:
+    """Return the type of a kernel's value for types of arguments.
+
+    Raises CannotCompile with the compiler's reason where there is none.
+    """
+    try:
+        function.compile(arguments)
+    except (NumbaError, TypeError, AttributeError, NotImplementedError, ValueError) as error:
+        text = " ".join(str(error).split())
+        reason = text.split("No implementation of function")[-1]
+        raise CannotCompile(f"{name} cannot be compiled: {reason[:REASON]}") from error
+    return function.overloads[arguments].signature.return_type
+
+
+def attributes_read(functions: Any) -> set[str]:
+    """Return the names that functions may read as attributes, with the functions they call."""
+    found: set[str] = set()
+    pending = [f for f in functions if isinstance(f, FunctionType)]
+    seen: set[int] = set()
+    while pending:
+        function = pending.pop()
+        if id(function) in seen:
+            continue
+        seen.add(id(function))
+        found |= _names(function.__code__)
+        inner = [cell.cell_contents for cell in function.__closure__ or ()]
+        inner += [function.__globals__.get(name) for name in global_names(function.__code__)]
+        pending += [value for value in inner if isinstance(value, FunctionType)]
+    return found
+
+
+def as_named_tuple(kind: type) -> Any:
+    """Return the named tuple that stands for a dataclass in compiled code."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    if not all(map(can_be_field, names)):
+        raise CannotCompile(f"the fields of {kind.__name__} cannot all be those of a named tuple")
+    return record_class(kind.__name__.strip("_") or "Record", names)
+
+
+def _names(code: CodeType) -> set[str]:
+    return global_names(code) | {
+        constant for constant in code.co_consts if isinstance(constant, str)
+    }
+
+
+def _value(value: Any, known: dict[int, Any]) -> Any:
+    if isinstance(value, FunctionType):
+        return jitted(value, known)
+    if isinstance(value, type) and dataclasses.is_dataclass(value):
+        return as_named_tuple(value)
+    return value
+
+
+def _wrapped(function: Any) -> Any:
+    """Return a built-in function, which takes one or two values, as a kernel."""
+    source = f"def {function.__name__}_of(*values):\n    return {function.__name__}(*values)\n"
+    names: dict[str, Any] = {"__name__": HOME, function.__name__: function}
+    exec(compile(source, FILE, "exec"), names)
+    return kernel(names[f"{function.__name__}_of"])

@@ -1,0 +1,156 @@
+"""Compiled machines have the values of the interpreter's, bit for bit."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import elsinore.quantitative as qre
+from elsinore.quantitative.lowered import CannotCompile, lowered, why_not
+from elsinore.quantitative.query import Query
+
+A, B, S = (qre.event(name) for name in "abs")
+
+
+@dataclass(frozen=True)
+class Extent:
+    least: float
+    most: float
+
+
+def widened(extent: Extent, v: float) -> Extent:
+    return Extent(min(extent.least, v), max(extent.most, v))
+
+
+def twice(v: float) -> float:
+    return 2 * v
+
+
+def through_a_helper(item: Any) -> float:
+    return twice(item.v) + math.sqrt(item.n)
+
+
+VALUE = qre.atom(A, lambda item: item.v)
+PER_S = qre.split(
+    qre.iterate(qre.either(VALUE, qre.atom(B, lambda item: item.n)), qre.mean()),
+    qre.atom(S, lambda item: item.n),
+    lambda mean, n: (mean, n),
+)
+QUERIES: dict[str, Query] = {
+    "counts": qre.iter_last(
+        qre.split(qre.iterate(qre.atom(~S), qre.count()), qre.atom(S), qre.left)
+    ),
+    "optional means in tuples": qre.iter_last(PER_S),
+    "a fold of folds": qre.iterate(
+        PER_S, (0, 0.0), lambda t, v: (t[0] + 1, t[1] if v[0] is None else t[1] + v[0])
+    ),
+    "several live split points": qre.iter_last(
+        qre.split(
+            qre.iterate(qre.atom(~S, lambda item: item.n), qre.sum()),
+            qre.atom(B),
+            qre.iterate(qre.atom(A, lambda item: item.v), qre.variance()),
+            qre.atom(S),
+            lambda before, b, spread, s: (before, b.v, spread),
+        )
+    ),
+    "dataclasses": qre.iterate(qre.atom(qre.any, lambda item: item.v), Extent(0.0, 0.0), widened),
+    "helpers": qre.iter_last(qre.atom(qre.any, through_a_helper)),
+    "plain Python predicates": qre.apply(
+        qre.filter(qre.predicate(lambda item: item.v > 0.5, "big")), lambda item: item.n
+    ),
+    "combined": qre.combine(
+        qre.iterate1(qre.atom(qre.any, lambda item: item.v), qre.max()),
+        qre.iterate1(qre.atom(qre.any, lambda item: item.n), qre.min()),
+        lambda most, least: most - least,
+    ),
+    "regressions": qre.apply(
+        qre.iterate(qre.atom(qre.any, lambda item: (item.v, item.n)), qre.linear_regression()),
+        lambda line: line,
+    ),
+    "matches without a value": qre.iter_last(qre.match(qre.seq(A.plus(), S | B))),
+}
+
+
+def events(count: int, seed: int) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "type": pa.array((list("abaas") * count)[:count]),
+            "v": rng.random(count).round(2),
+            "n": rng.integers(0, 9, count),
+            "k": rng.integers(0, 5, count),
+        }
+    )
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_values_are_those_of_the_interpreter(name: str) -> None:
+    query = QUERIES[name]
+    table = events(400, 7)
+    assert why_not(query, dict(zip(table.schema.names, table.schema.types, strict=True))) is None
+    plain, fast = query.run(table, compiled=False), query.run(table, compiled=True)
+    assert plain.num_rows == fast.num_rows > 0
+    assert plain["value"].to_pylist() == fast["value"].to_pylist()
+    assert plain["position"].equals(fast["position"])
+
+
+def test_each_key_has_a_state_of_its_own() -> None:
+    query = QUERIES["a fold of folds"].by("k")
+    table = events(500, 3)
+    plain, fast = query.run(table, compiled=False), query.run(table, compiled=True)
+    assert plain.num_rows == fast.num_rows > 0
+    assert plain.to_pylist() == fast.to_pylist()
+
+
+def test_a_state_goes_from_the_interpreter_to_the_compiled_machine_and_back() -> None:
+    query = QUERIES["several live split points"]
+    table = events(60, 5)
+    machine = lowered(query, dict(zip(table.schema.names, table.schema.types, strict=True)))
+    stream = query.start()
+    stream.extend(table.slice(0, 30).to_pylist())
+    states = machine.states(stream.stages[0].state, 1)
+    again = query.start()
+    again.stages[0].state = machine.state(states[0])
+    rest = table.slice(30).to_pylist()
+    assert again.extend(rest) == stream.extend(rest)
+
+
+def test_a_function_that_raises_is_named_with_item_and_position() -> None:
+    query = qre.iter_last(qre.atom(qre.any, lambda item: 10 // item.n))
+    table = pa.table({"n": [5, 2, 0, 1]})
+    with pytest.raises(qre.OperationError, match=r"ZeroDivisionError.*at item 2") as caught:
+        query.run(table, compiled=True)
+    assert caught.value.position == 2
+
+
+def test_a_null_that_a_function_may_read_is_none_as_in_the_interpreter() -> None:
+    query = qre.iter_last(qre.atom(qre.any, lambda item: 0.0 if item.v is None else item.v))
+    table = pa.table({"v": [1.5, None, 2.5]})
+    assert query.run(table, compiled=True)["value"].to_pylist() == [1.5, 0.0, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        (
+            qre.iter_last(qre.atom(A, lambda item: str(item.v))),
+            r"lambda:\d+: values of type unicode",
+        ),
+        (qre.iterate(qre.atom(A), qre.counts()), "no type of compiled code"),
+        (qre.iterate(qre.atom(A), 0, lambda n, _: (n,)), "one value is|another type each time"),
+        (qre.filter(A), "hold whole items"),
+        (qre.sliding(VALUE, 3, qre.sum()), "sliding windows run in Python"),
+        (qre.map_collect(S, "k", qre.match(qre.seq((~S).star(), S)), S), "map_collect runs in"),
+    ],
+)
+def test_what_cannot_be_compiled_is_told_with_the_function_in_the_way(
+    query: Query, reason: str
+) -> None:
+    types = {"v": pa.float64(), "n": pa.int64(), "k": pa.int64(), "type": pa.string()}
+    with pytest.raises(CannotCompile, match=reason):
+        lowered(query, types)
+    table = events(30, 1)
+    assert query.run(table, compiled=True).equals(query.run(table, compiled=False))
