@@ -256,7 +256,7 @@ class Finish:
     """Makes one query's result of a partition's partial outputs.
 
     In: the group's attributes `g0`, ..., and the query's fields `f0`, ... Out: the result's
-    columns, times in microseconds. Where the unit's kind adds up, each group is complete in its
+    columns, times as int64. Where the unit's kind adds up, each group is complete in its
     partition.
     """
 

@@ -28,8 +28,8 @@ def result_table(
 
     `totals` are what the unit's operators gave out for the query, in any order and pieces; `groups`
     the values of the unit's grouping attributes by group code; `types` the types of the attributes.
-    Bounds of windows are in microseconds, null without WITHIN. Rows are in the order of group codes
-    and windows.
+    Bounds of windows are int64 as times are, null without WITHIN. Rows are in the order of group
+    codes and windows.
     """
     totals = merge(totals).combine_chunks()
     template = spec.members[number]
@@ -72,7 +72,7 @@ def group_column(query: Query, name: str) -> str:
 
 
 def window_bounds(window: Window | None, indices: NDArray[np.int64]) -> tuple[pa.Array, pa.Array]:
-    """Return starts and ends of windows in microseconds; nulls for a query without windows."""
+    """Return starts and ends of windows, as int64; nulls for a query without windows."""
     if window is None:
         nothing = pa.nulls(len(indices), pa.int64())
         return nothing, nothing
