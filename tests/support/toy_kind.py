@@ -82,7 +82,7 @@ class Toy(Kind):
         except ValueError as error:
             raise StateError("These bytes are not a saved state.") from error
 
-    def partials(self, unit: Unit) -> Sequence[pa.Schema]:
+    def partials(self, unit: Unit, types: Mapping[str, pa.DataType]) -> Sequence[pa.Schema]:
         return [COUNTS]
 
     def result(self, unit: Unit, query: int, groups: Sequence[Any], types: Any) -> ResultForm:

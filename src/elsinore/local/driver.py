@@ -161,11 +161,11 @@ def _run_unit(
             one_slot=one_slot, ordered=ordered, sharing=options.sharing, record=options.record
         ),
     )
+    types = {name: stream.column(name).type for name in unit.carried}
     partials = by_query(
-        kind.partials(unit), itertools.chain(operator.process(batch), operator.close())
+        kind.partials(unit, types), itertools.chain(operator.process(batch), operator.close())
     )
     groups = [keys.of_groups(stream.column(name)) for name in unit.group_by]
-    types = {name: stream.column(name).type for name in unit.carried}
     group_types = [column.type for column in groups]
     results = [
         _presented(
@@ -188,6 +188,8 @@ def _presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:
         else:
             shown = from_ticks(column, shown_kind)
         table = table.set_column(table.column_names.index(name), name, shown)
+    if form.limit is not None:
+        table = table.slice(0, form.limit)
     if not form.order:
         return table
     keys = pa.table({name: _plain(whole(table.column(name))) for name in form.order})

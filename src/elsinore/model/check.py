@@ -31,12 +31,6 @@ def query_kind(query: Clauses) -> Kind:
     return Kind.MATCHES if Kind.MATCHES in wants else Kind.TRENDS
 
 
-def first_value_of_a_match(query: Clauses) -> ex.Expression | None:
-    """Return the first item of RETURN that asks for matches instead of trends, if any does."""
-    items = (item for item in query.returns if Kind.MATCHES in _item_kinds(item))
-    return next((item.expression for item in items), None)
-
-
 def variables_named(pattern: pt.Pattern, name: str) -> tuple[str, ...]:
     """Return the variables a name stands for: itself, or all variables of a type of that name.
 
@@ -477,7 +471,7 @@ def trend_predicates_can_be_aggregated(query: Clauses) -> Iterator[QueryError]:
                     query,
                     "A predicate over all events selected so far cannot be aggregated over all "
                     "trends in polynomial time. It takes a match query, one that RETURNs values "
-                    "of single matches, such as a.x or COUNT(b[]); those are not supported yet.",
+                    "of single matches, such as a.x or COUNT(b[]).",
                     node.span,
                 )
 

@@ -30,11 +30,13 @@ class ResultForm:
     bounds of windows is given with the window, as these may fall between the input's times; one
     that holds times of events with None. Rows are sorted by the columns in `order`, nulls last;
     without any they stay as they come.
+    No more than `limit` rows are given.
     """
 
     schema: pa.Schema
     times: Mapping[str, Window | None] = field(default_factory=dict)
     order: tuple[str, ...] = ()
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +75,11 @@ class Kind(Protocol):
         Raises StateError where the bytes are damaged or of another version or workload.
         """
 
-    def partials(self, unit: Unit) -> Sequence[pa.Schema]:
+    def partials(self, unit: Unit, types: Mapping[str, pa.DataType]) -> Sequence[pa.Schema]:
         """Return, query by query, the columns of what a unit's operators give out for it.
 
-        `query` and `group` are among them; queries with equal columns may share batches.
+        `types` are those of the attributes that the unit carries. `query` and `group` are among the
+        columns; queries with equal columns may share batches.
         """
 
     def result(

@@ -7,13 +7,12 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from elsinore.errors import UnsupportedError
-from elsinore.model.check import first_value_of_a_match
 from elsinore.model.query import Query
 from elsinore.operators.kind import Kind
 from elsinore.plan import Unit
-from elsinore.plan.predicates import place_of
 
-MODULES = ["elsinore.trends.kind"]  # asked in this order whether a query is theirs
+# Asked in this order whether a query is theirs.
+MODULES = ["elsinore.trends.kind", "elsinore.matches.kind"]
 
 
 def kind_for(unit: Unit) -> Kind:
@@ -39,11 +38,9 @@ def module_for(query: Query) -> str:
     for module in MODULES:
         if kind_in(module).claims(query):
             return module
-    value = first_value_of_a_match(query)
     raise UnsupportedError(
-        "RETURN: queries that return matches are not supported yet; aggregates over all "
-        "trends, such as COUNT(*) or SUM(T.x), are.",
-        span=(place_of(value) if value is not None else None) or query.span,
+        "RETURN: no kind of query that is registered gives such results.",
+        span=query.places.get("RETURN", query.span),
         query=query.name,
     )
 

@@ -143,7 +143,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         with suppress(PySparkException):  # where Spark refuses to keep anything
             partials = partials.persist(StorageLevel.MEMORY_AND_DISK)
             kept.append(partials)
-        outputs = Outputs(units)
+        outputs = Outputs(units, _types(units, events))
         for unit in units:
             for place, number in enumerate(unit.queries):
                 mine = partials.filter(F.col("query") == number).select(
@@ -275,11 +275,13 @@ def _partials(
     frame = _selected(units, events)
     first, options = units[0], events.options
     group = [f"g{n}" for n in range(len(first.group_by))]
-    fields = from_arrow_schema(Outputs(units).fields).fields
+    outputs = Outputs(units, _types(units, events))
+    fields = from_arrow_schema(outputs.fields).fields
     schema = T.StructType([frame.schema[name] for name in group] + fields)
     whole = frame if cut is None else frame.filter(~is_cut(first, frame, cut))
     run_operators = RunOperators(
         units,
+        outputs,
         OperatorOptions(
             one_slot=True,
             ordered=bool(options.order_by),
@@ -292,7 +294,7 @@ def _partials(
     if cut is not None:
         order = [f"o{n}" for n in range(len(options.order_by))]
         hot = frame.filter(is_cut(first, frame, cut))
-        partials = partials.unionByName(partials_by_panes(first, hot, cut, order, schema))
+        partials = partials.unionByName(partials_by_panes(first, outputs, hot, cut, order, schema))
     adds_up = any(kind_for(unit).adds_up(unit) for unit in units)
     if adds_up and (cut is not None or first.equivalence):  # a group may lie in several partitions
         partials = partials.repartition(*group) if group else partials.repartition(1)
@@ -369,8 +371,15 @@ def _finished(unit: Unit, query: int, mine: DataFrame, events: Events) -> DataFr
             column = time.present(column, window).alias(field.name, metadata=time.metadata(window))
         columns.append(column)
     shown = found.select(*columns)
+    if form.limit is not None:
+        shown = shown.limit(form.limit)
     order = [F.col(quoted(name)).asc_nulls_last() for name in form.order]
     return shown.orderBy(*order) if order else shown
+
+
+def _types(units: Sequence[Unit], events: Events) -> list[dict[str, pa.DataType]]:
+    """Return the types of the attributes that units carry."""
+    return [{name: events.arrow_type(name) for name in unit.carried} for unit in units]
 
 
 def _kind(field: T.StructField) -> AttributeKind:

@@ -7,7 +7,7 @@ they change. Memory is one key's, however many events it has.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,11 +41,13 @@ class Outputs:
     each different schema, `o0`, ..., and a row has one of them.
     """
 
-    def __init__(self, units: Sequence[Unit]) -> None:
+    def __init__(self, units: Sequence[Unit], types: Sequence[Mapping[str, pa.DataType]]) -> None:
+        """Lay out what the units' operators give out; `types`: of what each unit carries."""
         self._schemas: list[pa.Schema] = []
         self._place: dict[int, int] = {}  # query -> its schema
-        for unit in units:
-            for number, declared in zip(unit.queries, kind_for(unit).partials(unit), strict=True):
+        for unit, carried in zip(units, types, strict=True):
+            partials = kind_for(unit).partials(unit, carried)
+            for number, declared in zip(unit.queries, partials, strict=True):
                 schema = without_codes(declared)
                 if schema not in self._schemas:
                     self._schemas.append(schema)
@@ -71,12 +73,11 @@ class Outputs:
         """Return a partial output as rows of the data frame, with the groups' values."""
         queries = np.array(unit.queries, dtype=np.int32)[partial.column("query").to_numpy()]
         columns = {**groups, "query": pa.array(queries)}
-        schema = without_codes(partial.schema)
-        parts = [partial.column(name) for name in schema.names]
+        place = self._place[int(queries[0])]
+        parts = [partial.column(f.name).cast(f.type) for f in self._schemas[place]]
         if len(self._schemas) == 1:
             columns |= {f"f{n}": part for n, part in enumerate(parts)}
             return pa.RecordBatch.from_pydict(columns)
-        place = self._schemas.index(schema)
         for other, one in enumerate(self._schemas):
             kind = pa.struct(_numbered(one))
             columns[f"o{other}"] = (
@@ -109,13 +110,14 @@ class RunOperators:
     """
 
     units: tuple[Unit, ...]
+    outputs: Outputs
     options: OperatorOptions
     statistics: tuple[StatisticsAccumulator | None, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take a partition's batches; yield partial outputs as groups end."""
         operators = [kind_for(unit).operator(unit, self.options) for unit in self.units]
-        outputs = Outputs(self.units)
+        outputs = self.outputs
         first = self.units[0]
         groups = Numbering([f"g{n}" for n in range(len(first.group_by))])
         keys = Numbering(groups.names + [f"k{n}" for n in range(len(first.equivalence))])
@@ -279,7 +281,7 @@ class Finish:
         columns = [rows.column(name).combine_chunks() for name in names]
         keys = encode_keys(columns, [], [], rows.num_rows)
         groups = [keys.of_groups(column) for column in columns]
-        schema = kind.partials(self.unit)[self.query]
+        schema = kind.partials(self.unit, self.types)[self.query]
         fields = iter(without_codes(schema).names)
         made = {name: rows.column(f"f{n}") for n, name in enumerate(fields)}
         made["query"] = pa.array(np.full(rows.num_rows, self.query, dtype=np.int32))

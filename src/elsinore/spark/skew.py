@@ -188,7 +188,12 @@ def is_cut(unit: Unit, frame: DataFrame, cut: Cut) -> Column:
 
 
 def partials_by_panes(
-    unit: Unit, frame: DataFrame, cut: Cut, order: list[str], schema: T.StructType
+    unit: Unit,
+    outputs: Outputs,
+    frame: DataFrame,
+    cut: Cut,
+    order: list[str],
+    schema: T.StructType,
 ) -> DataFrame:
     """Return the partial outputs of keys that are cut, as the operator would give them.
 
@@ -204,7 +209,9 @@ def partials_by_panes(
     )
     acted = panes.drop(*order).mapInArrow(Act(unit, bool(order)), kept)
     sorted_panes = acted.repartition(*names) if names else acted.repartition(1)
-    return sorted_panes.sortWithinPartitions(*names, "pane").mapInArrow(FoldPanes(unit), schema)
+    return sorted_panes.sortWithinPartitions(*names, "pane").mapInArrow(
+        FoldPanes(unit, outputs), schema
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +299,7 @@ class FoldPanes:
     """Stage 2: a partition's actions, key after key and pane after pane, to partial outputs."""
 
     unit: Unit
+    outputs: Outputs
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take a partition's actions; yield partial outputs with the group's attributes."""
@@ -299,7 +307,7 @@ class FoldPanes:
         if not found:
             return
         table = pa.Table.from_batches(found).combine_chunks()
-        panes, outputs = _panes(self.unit), Outputs((self.unit,))
+        panes, outputs = _panes(self.unit), self.outputs
         starts = _runs(table, _key_names(self.unit))
         for first, last in zip(starts, [*starts[1:], table.num_rows], strict=True):
             mine = table.slice(first, last - first)

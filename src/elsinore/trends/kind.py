@@ -57,7 +57,11 @@ class Trends(Kind):
 
         return GivingOut.load(spec_of(unit), blob)
 
-    def partials(self, unit: Unit) -> Sequence[pa.Schema]:
+    def partials(
+        self,
+        unit: Unit,
+        types: Mapping[str, pa.DataType],
+    ) -> Sequence[pa.Schema]:
         """Return the columns of totals, which all queries of a unit share."""
         from elsinore.trends.partials import totals_fields  # noqa: PLC0415 - Numba
 

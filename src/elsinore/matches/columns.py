@@ -1,0 +1,52 @@
+"""The Arrow types of RETURN's columns, and of what operators give out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from elsinore.matches.operands import Order, order_of
+from elsinore.matches.returns import Column, ColumnKind, is_windowed
+from elsinore.matches.template import MatchTemplate
+from elsinore.model import expression as ex
+
+
+def column_type(column: Column, types: Mapping[str, pa.DataType]) -> pa.DataType:
+    """Return the Arrow type of a column of RETURN, given the types of attributes."""
+    match column.kind:
+        case ColumnKind.VALUE:
+            return _plain_type(types[column.attribute or ""])
+        case ColumnKind.LIST:
+            return pa.list_(_plain_type(types[column.attribute or ""]))
+        case ColumnKind.COUNT:
+            return pa.int64()
+        case ColumnKind.SUM:
+            whole = order_of(types[column.attribute or ""]) is Order.WHOLE
+            return pa.int64() if whole else pa.float64()
+        case _:
+            return pa.bool_() if _is_truth(column.expression) else pa.float64()
+
+
+def _is_truth(node: ex.Expression | None) -> bool:
+    match node:
+        case ex.Not() | ex.IsNull() | ex.InList() | ex.Literal(bool()):
+            return True
+        case ex.Binary(operator, _, _):
+            return not operator.is_arithmetic
+        case _:
+            return False
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def partial_schema(template: MatchTemplate, types: Mapping[str, pa.DataType]) -> pa.Schema:
+    """Return the columns of what operators give out for a query: `c0`, ... are those of RETURN."""
+    fields = [pa.field("query", pa.int32()), pa.field("group", pa.int32())]
+    if is_windowed(template.query):
+        fields.append(pa.field("window", pa.int64()))
+    for number, column in enumerate(template.columns):
+        fields.append(pa.field(f"c{number}", column_type(column, types)))
+    return pa.schema(fields)

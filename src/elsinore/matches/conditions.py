@@ -1,0 +1,434 @@
+"""Conditions of a match query: at which event of a match each of them is looked at, and on what.
+
+- A condition on one event is *local*: events are classified by it before they come here.
+- A condition that reads `b[b.LEN]` or `b[]` is looked at when the match is complete.
+- Any other condition is looked at when an event is selected for one of its variables: that event
+  is the current one (`b[i]`, or `b` alone), other variables stand for their latest event, `b[1]`
+  for the first, `b[i-1]` for the neighbour before, `b[1..i-1]` for all before. A condition that
+  reads earlier events is about no event that has none, nor about a variable that is not bound.
+- A condition on two variables and nothing else means what it means for trends: where the earlier
+  one is repeated and the two may be neighbours, it is about neighbours; an event bound to a single
+  variable is compared with all later events. Of a repeated group, events of one round are compared.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from elsinore.errors import QuerySemanticError, UnsupportedError
+from elsinore.matches.registers import (
+    Moment,
+    RegisterKind,
+    Registers,
+    Slot,
+    aggregate_of,
+    slot_attribute,
+    slot_of,
+)
+from elsinore.model import expression as ex
+from elsinore.model import pattern as pt
+from elsinore.model.check import variables_named
+from elsinore.model.expression import (
+    AGGREGATES,
+    Attribute,
+    Binary,
+    Call,
+    Expression,
+    Reference,
+)
+from elsinore.model.query import Query
+from elsinore.plan.between import goes_back, is_local
+from elsinore.plan.predicates import place_of
+
+LATE = frozenset({Reference.LAST, Reference.ALL})
+SINGLE = frozenset({Reference.PLAIN, Reference.CURRENT})
+INDEXED = frozenset({Reference.CURRENT, Reference.PREVIOUS, Reference.EARLIER})
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition ready to be looked at: its leaves are slots.
+
+    It is about an event, or a match, only where the registers `bound` hold an event before it,
+    `bound_finally` at the end, and those in `unbound` hold none before it; else it holds.
+    """
+
+    expression: Expression
+    bound: tuple[int, ...]
+    unbound: tuple[int, ...]
+    bound_finally: tuple[int, ...]
+    source: Expression  # as the query has it
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes it reads."""
+        return tuple(leaf.name for leaf in ex.attributes(self.expression) if leaf.name is not None)
+
+    @property
+    def reads_neighbours_only(self) -> bool:
+        """Whether it reads the current and the previous event alone."""
+        moments = {slot_of(leaf).moment for leaf in ex.attributes(self.expression)}
+        return moments <= {Moment.CURRENT, Moment.PREVIOUS} and not (self.bound or self.unbound)
+
+
+class _NotAboutIt(Exception):  # noqa: N818 - not an error
+    """A condition is not about this event."""
+
+
+class Conditions:
+    """The conditions of one whole pattern, resolved for its edges."""
+
+    def __init__(
+        self,
+        query: Query,
+        whole: pt.Pattern,
+        pairs: frozenset[tuple[str, str]],
+        *,
+        is_negative: bool,
+    ) -> None:
+        """Take the query's conditions that are about `whole`; `pairs` are possible neighbours."""
+        self.registers = Registers()
+        self._query = query
+        self._whole = whole
+        self._pairs = pairs
+        self._own = {event.variable for event in pt.positive_events(whole)}
+        self._kleene = pt.kleene_variables(whole)
+        self._conditions: dict[Condition, int] = {}
+        self._read: set[int] = set()
+        self._mine: list[Expression] = []
+        for predicate in query.where:
+            if is_local(predicate):
+                continue
+            if self._is_mine(predicate):
+                if is_negative:
+                    self._refuse_prefix_under_not(predicate)
+                self._mine.append(predicate)
+        for predicate in self._mine:
+            self._refuse_unreadable(predicate)
+
+    @property
+    def all(self) -> tuple[Condition, ...]:
+        """The conditions that edges and the match ask for, by number."""
+        return tuple(self._conditions)
+
+    def of_edge(self, before: str | None, later: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the conditions of an event bound to `later` after one bound to `before`.
+
+        First those that are looked at when it is selected, then those when the match is complete.
+        """
+        checks: dict[int, None] = {}
+        late: dict[int, None] = {}
+        for number, predicate in enumerate(self._mine):
+            if self._is_of_match(predicate):
+                continue
+            for condition in self._of_event(predicate, before, later):
+                self._read.add(number)
+                place = self._conditions.setdefault(condition, len(self._conditions))
+                (late if self._is_late(predicate) else checks)[place] = None
+        return tuple(checks), tuple(late)
+
+    def of_match(self) -> tuple[int, ...]:
+        """Return the conditions on the whole match."""
+        found: dict[int, None] = {}
+        for number, predicate in enumerate(self._mine):
+            if self._is_of_match(predicate):
+                resolved = _Resolved(self, predicate, None, None)
+                condition = resolved.condition()
+                self._read.add(number)
+                found[self._conditions.setdefault(condition, len(self._conditions))] = None
+        return tuple(found)
+
+    def refuse_unread(self) -> None:
+        """Refuse conditions that no event is looked at for.
+
+        Raises QuerySemanticError: what is not looked at would be left out in silence.
+        """
+        for number, predicate in enumerate(self._mine):
+            if number in self._read:
+                continue
+            names = list(dict.fromkeys(found.variable for found in ex.attributes(predicate)))
+            raise QuerySemanticError(
+                f"No event of a match is one that this condition is about: {' and '.join(names)} "
+                "do not come after one another as it asks. Compare an event with earlier ones of "
+                "the same round of a repeated group.",
+                span=place_of(predicate),
+                query=self._query.name,
+            )
+
+    # --- which conditions are whose -------------------------------------------------------------
+
+    def variables(self, name: str) -> tuple[str, ...]:
+        """Return the variables of this pattern that a name stands for."""
+        return tuple(v for v in variables_named(self._query.pattern, name) if v in self._own)
+
+    def _is_mine(self, predicate: Expression) -> bool:
+        """Return whether all of a condition's variables are of this pattern.
+
+        Raises QuerySemanticError where they are of two: of one under NOT and of one beside it.
+        """
+        names = dict.fromkeys(found.variable for found in ex.attributes(predicate))
+        mine = [bool(self.variables(name)) for name in names]
+        if any(mine) and not all(mine):
+            raise QuerySemanticError(
+                f"{' and '.join(names)} are never in one match: one of them stands under NOT. "
+                "Compare events of one pattern.",
+                span=place_of(predicate),
+                query=self._query.name,
+            )
+        return all(mine)
+
+    def _refuse_prefix_under_not(self, predicate: Expression) -> None:
+        for found in ex.attributes(predicate):
+            if found.reference in LATE | {Reference.EARLIER}:
+                raise QuerySemanticError(
+                    f"'{found.variable}' stands under NOT: conditions there are about one event or "
+                    "neighbours, not about aggregates of what was selected so far.",
+                    span=found.span or place_of(predicate),
+                    query=self._query.name,
+                )
+
+    def _refuse_unreadable(self, predicate: Expression) -> None:
+        read = ex.attributes(predicate)
+        aggregated: set[int] = set()
+        for node in ex.walk(predicate):
+            if isinstance(node, ex.Like):
+                raise UnsupportedError(
+                    "WHERE: LIKE in a condition between events is not supported yet. Write it as a "
+                    "condition of its own, joined to the others by AND.",
+                    span=node.span or place_of(predicate),
+                    query=self._query.name,
+                )
+            if not isinstance(node, Call) or node.name in ex.SCALARS:
+                continue
+            if node.name not in AGGREGATES:
+                raise QuerySemanticError(
+                    f"There is no function '{node.name}'. Functions: "
+                    f"{', '.join(sorted(AGGREGATES | ex.SCALARS))}.",
+                    span=node.span,
+                    query=self._query.name,
+                )
+            argument = node.arguments[0] if node.arguments else None
+            if not isinstance(argument, Attribute):
+                raise UnsupportedError(
+                    f"{node.name} is taken of one attribute, as in {node.name}(b[].x); expressions "
+                    "inside are not supported yet. Give the events a column of their own for it.",
+                    span=node.span,
+                    query=self._query.name,
+                )
+            aggregated.add(id(argument))
+        for found in read:
+            ranged = found.reference in {Reference.ALL, Reference.EARLIER}
+            if ranged and id(found) not in aggregated:
+                raise QuerySemanticError(
+                    f"'{found.variable}{found.reference.value}' stands for several events: "
+                    "say what of them is compared, as in MAX(b[].x).",
+                    span=found.span,
+                    query=self._query.name,
+                )
+        for found in read:
+            if found.reference not in INDEXED:
+                continue
+            for other in read:
+                if other.reference in LATE or other.variable == found.variable:
+                    continue
+                later = self.variables(other.variable)
+                if all(
+                    goes_back(self._whole, v, w)
+                    for v in later
+                    for w in self.variables(found.variable)
+                ):
+                    raise QuerySemanticError(
+                        f"'{other.variable}' is not bound yet when {found.variable}[i] is taken: "
+                        f"it comes later in the pattern. Compare it with {found.variable}"
+                        f"[{found.variable}.LEN], or with an aggregate such as "
+                        f"MAX({found.variable}[].x).",
+                        span=other.span or place_of(predicate),
+                        query=self._query.name,
+                    )
+
+    def _is_late(self, predicate: Expression) -> bool:
+        return any(found.reference in LATE for found in ex.attributes(predicate))
+
+    def _is_of_match(self, predicate: Expression) -> bool:
+        """Return whether a condition is about the match as a whole."""
+        return self._is_late(predicate) and not self._iterating(predicate)
+
+    def _iterating(self, predicate: Expression) -> list[str]:
+        """Return the names that stand for each event of a repeated variable in turn."""
+        return list(
+            dict.fromkeys(
+                found.variable
+                for found in ex.attributes(predicate)
+                if found.reference in INDEXED
+                or (found.reference is Reference.PLAIN and self.is_kleene(found.variable))
+            )
+        )
+
+    def is_kleene(self, name: str) -> bool:
+        """Return whether a name may stand for several events of a match."""
+        variables = self.variables(name)
+        return len(variables) > 1 or bool(self._kleene.intersection(variables))
+
+    # --- resolving ------------------------------------------------------------------------------
+
+    def _of_event(self, predicate: Expression, before: str | None, later: str) -> list[Condition]:
+        read = ex.attributes(predicate)
+        names = list(dict.fromkeys(found.variable for found in read))
+        if len(names) == 2 and {found.reference for found in read} <= SINGLE:
+            return list(self._of_two(predicate, names, before, later))
+        triggers = self._iterating(predicate) if self._is_late(predicate) else names
+        if not any(later in self.variables(name) for name in triggers):
+            return []
+        try:
+            return [_Resolved(self, predicate, before, later).condition()]
+        except _NotAboutIt:
+            return []
+
+    def _of_two(
+        self, predicate: Expression, names: list[str], before: str | None, later: str
+    ) -> list[Condition]:
+        """Return a condition on two variables for an event bound to `later`, for each earlier one.
+
+        The variables that a type's name stands for are compared one by one.
+        """
+        found: dict[Condition, None] = {}
+        for one, other in itertools.permutations(names):
+            if later not in self.variables(other):
+                continue
+            for earlier in self.variables(one):
+                if goes_back(self._whole, earlier, later):
+                    continue
+                near = earlier in self._kleene and (earlier, later) in self._pairs
+                if near and before != earlier:
+                    continue
+                bound: tuple[int, ...] = ()
+                if before == earlier:
+                    place = Slot(Moment.PREVIOUS)
+                else:
+                    number = self.registers.number(RegisterKind.LATEST, (earlier,))
+                    place, bound = Slot(Moment.BEFORE, number), (number,)
+                slots = {one: place, other: Slot(Moment.CURRENT)}
+
+                def put(leaf: Attribute, slots: dict[str, Slot] = slots) -> Expression:
+                    slot = slots[leaf.variable]
+                    return slot_attribute(Slot(slot.moment, slot.register, leaf.name))
+
+                resolved = ex.with_attributes(predicate, put)
+                found[Condition(resolved, bound, (), (), predicate)] = None
+        return list(found)
+
+    def is_earlier(self, variables: tuple[str, ...], later: str) -> bool:
+        """Return whether some of the variables may come before `later` in one round."""
+        return any(not goes_back(self._whole, variable, later) for variable in variables)
+
+
+class _Resolved:
+    """One condition, resolved for an event bound to `later` after one bound to `before`.
+
+    Without `later` it is about the whole match.
+    """
+
+    def __init__(
+        self, owner: Conditions, predicate: Expression, before: str | None, later: str | None
+    ) -> None:
+        self._owner = owner
+        self._predicate = predicate
+        self._before = before
+        self._later = later
+        self._late = owner._is_late(predicate)
+        self._bound: set[int] = set()
+        self._unbound: set[int] = set()
+        self._finally: set[int] = set()
+
+    def condition(self) -> Condition:
+        """Return the condition; raises _NotAboutIt where it is not about such an event."""
+        expression = self._resolve(self._predicate)
+        return Condition(
+            expression,
+            tuple(sorted(self._bound)),
+            tuple(sorted(self._unbound)),
+            tuple(sorted(self._finally)),
+            self._predicate,
+        )
+
+    def _resolve(self, node: Expression) -> Expression:
+        match node:
+            case Attribute():
+                return slot_attribute(self._slot(node))
+            case Call(name, (Attribute() as over,)) if name in AGGREGATES:
+                return self._aggregate(name, over)
+            case ex.Not(operand):
+                return ex.Not(self._resolve(operand))
+            case ex.Negative(operand):
+                return ex.Negative(self._resolve(operand))
+            case ex.IsNull(operand):
+                return ex.IsNull(self._resolve(operand))
+            case ex.InList(operand, choices):
+                return ex.InList(self._resolve(operand), choices)
+            case Binary(operator, left, right):
+                return Binary(operator, self._resolve(left), self._resolve(right))
+            case Call(name, arguments):
+                return Call(name, tuple(self._resolve(argument) for argument in arguments))
+            case _:
+                return node
+
+    def _slot(self, leaf: Attribute) -> Slot:
+        owner, later, name = self._owner, self._later, leaf.name
+        variables = owner.variables(leaf.variable)
+        number = owner.registers.number
+        match leaf.reference:
+            case Reference.LAST:
+                register = number(RegisterKind.LATEST, variables)
+                self._finally.add(register)
+                return Slot(Moment.FINAL, register, name)
+            case Reference.FIRST:
+                register = number(RegisterKind.FIRST, variables)
+                if self._late:
+                    self._finally.add(register)
+                    return Slot(Moment.FINAL, register, name)
+                if later in variables and not self._iterates(leaf.variable):
+                    self._unbound.add(register)  # the first event itself
+                    return Slot(Moment.CURRENT, attribute=name)
+                return self._before_slot(register, variables, name)
+            case Reference.PREVIOUS:
+                if later not in variables or self._before not in variables:
+                    raise _NotAboutIt
+                return Slot(Moment.PREVIOUS, attribute=name)
+            case _:
+                if later in variables:
+                    return Slot(Moment.CURRENT, attribute=name)
+                if self._late and not owner.is_kleene(leaf.variable):
+                    register = number(RegisterKind.LATEST, variables)
+                    self._finally.add(register)
+                    return Slot(Moment.FINAL, register, name)
+                if later is None or not owner.is_earlier(variables, later):
+                    raise _NotAboutIt
+                if self._before in variables:
+                    return Slot(Moment.PREVIOUS, attribute=name)
+                register = number(RegisterKind.LATEST, variables)
+                return self._before_slot(register, variables, name)
+
+    def _before_slot(self, register: int, variables: tuple[str, ...], name: str | None) -> Slot:
+        if self._later is None or not self._owner.is_earlier(variables, self._later):
+            raise _NotAboutIt
+        self._bound.add(register)
+        return Slot(Moment.BEFORE, register, name)
+
+    def _iterates(self, name: str) -> bool:
+        """Return whether the condition reads other events of a variable than its first one."""
+        return any(
+            found.variable == name and found.reference in INDEXED | SINGLE
+            for found in ex.attributes(self._predicate)
+        )
+
+    def _aggregate(self, function: str, over: Attribute) -> Expression:
+        variables = self._owner.variables(over.variable)
+        if over.reference is Reference.ALL:
+            moment = Moment.FINAL
+        else:  # EARLIER: it is about events that have an earlier one
+            if self._later not in variables:
+                raise _NotAboutIt
+            moment = Moment.BEFORE
+            self._bound.add(self._owner.registers.number(RegisterKind.FIRST, variables))
+        return aggregate_of(self._owner.registers, function, variables, over.name, moment)

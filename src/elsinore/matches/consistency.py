@@ -1,0 +1,132 @@
+"""Consistency classes of conditions on Kleene variables (SASE++, Section 5.2).
+
+A condition is looked at for an event against all events that were selected before it. It is
+*true-value consistent* if, where it is true of all of them, it is true of any of them; *false-value
+consistent* if, where it is false of all of them, it is false of any of them.
+
+Decided by rules: the greatest of some events is never more than that of all, the least never less,
+and there are never more of them. So a comparison is followed down to what grows or shrinks with
+the events; anything else that depends on which were selected is consistent in neither way.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from elsinore.model import expression as ex
+from elsinore.model.expression import AGGREGATES, Attribute, Binary, Call, Expression, Operator
+from elsinore.model.expression import Reference as At
+
+
+class Consistency(Enum):
+    """Whether what a condition says of all selected events holds of any of them."""
+
+    BOTH = "true and false value consistent"
+    TRUE = "true value consistent"
+    FALSE = "false value consistent"
+    NEITHER = "neither"
+
+
+class _Trend(Enum):
+    """What becomes of a value where fewer events are selected."""
+
+    SAME = 0
+    DOWN = 1  # it may shrink, never grow
+    UP = 2
+    ANY = 3
+
+
+_OPPOSITE = {_Trend.DOWN: _Trend.UP, _Trend.UP: _Trend.DOWN}
+_SELECTED = {At.PREVIOUS, At.FIRST, At.LAST}
+
+
+def consistency(predicate: Expression) -> Consistency:
+    """Return the class of a condition.
+
+    >>> from elsinore.language import parse_workload
+    >>> def of(text):
+    ...     query = f"QUERY q RETURN b[].v PATTERN SEQ(A a, B+ b, C c) WHERE {text};"
+    ...     return consistency(parse_workload(query).queries[0].where[0]).name
+    >>> of("b[i].v > MAX(b[1..i-1].v)"), of("c.v < MAX(b[].v)"), of("b[i].v > 5")
+    ('TRUE', 'FALSE', 'BOTH')
+    >>> of("b[i].v > AVG(b[1..i-1].v)")
+    'NEITHER'
+    """
+    true, false = _truth(predicate)
+    if true and false:
+        return Consistency.BOTH
+    if true or false:
+        return Consistency.TRUE if true else Consistency.FALSE
+    return Consistency.NEITHER
+
+
+def _truth(node: Expression) -> tuple[bool, bool]:
+    """Return whether a condition stays true, and stays false, where fewer events are selected."""
+    match node:
+        case ex.Not(operand):
+            true, false = _truth(operand)
+            return false, true
+        case Binary(Operator.AND | Operator.OR, left, right):
+            one, other = _truth(left), _truth(right)
+            return one[0] and other[0], one[1] and other[1]
+        case Binary(operator, left, right) if operator.is_comparison:
+            first, second = _trend(left), _trend(right)
+            if first is _Trend.SAME and second is _Trend.SAME:
+                return True, True
+            both = _sum(first, _OPPOSITE.get(second, second))  # what left - right does
+            if operator in {Operator.LT, Operator.LE}:
+                return both is _Trend.DOWN, both is _Trend.UP
+            if operator in {Operator.GT, Operator.GE}:
+                return both is _Trend.UP, both is _Trend.DOWN
+            return False, False
+        case _:
+            same = all(_trend(child) is _Trend.SAME for child in ex.children(node))
+            same = same and (not isinstance(node, Attribute) or _trend(node) is _Trend.SAME)
+            return same, same
+
+
+def _trend(node: Expression) -> _Trend:
+    match node:
+        case Attribute(_, _, reference):
+            return _Trend.ANY if reference in _SELECTED else _Trend.SAME
+        case Call("MAX" | "COUNT", _):
+            return _Trend.DOWN
+        case Call("MIN", _):
+            return _Trend.UP
+        case Call(name, _) if name in AGGREGATES:
+            return _Trend.ANY
+        case ex.Negative(operand):
+            trend = _trend(operand)
+            return _OPPOSITE.get(trend, trend)
+        case Binary(Operator.ADD, left, right):
+            return _sum(_trend(left), _trend(right))
+        case Binary(Operator.SUB, left, right):
+            trend = _trend(right)
+            return _sum(_trend(left), _OPPOSITE.get(trend, trend))
+        case Binary(Operator.MUL | Operator.DIV as operator, left, right):
+            return _scaled(operator, left, right)
+        case _:
+            trends = {_trend(child) for child in ex.children(node)}
+            return _Trend.SAME if trends <= {_Trend.SAME} else _Trend.ANY
+
+
+def _sum(one: _Trend, other: _Trend) -> _Trend:
+    if one is _Trend.SAME or one is other:
+        return other
+    return one if other is _Trend.SAME else _Trend.ANY
+
+
+def _scaled(operator: Operator, left: Expression, right: Expression) -> _Trend:
+    """Return what a product or a quotient does: scaled by a constant, it keeps or turns."""
+    one, other = _trend(left), _trend(right)
+    if one is _Trend.SAME and other is _Trend.SAME:
+        return _Trend.SAME
+    if operator is Operator.MUL and other is not _Trend.SAME:
+        one, left, right = other, right, left
+    match right:
+        case ex.Literal(int() | float() as factor) if not isinstance(factor, bool) and factor > 0:
+            return one
+        case ex.Literal(int() | float() as factor) if not isinstance(factor, bool) and factor < 0:
+            return _OPPOSITE.get(one, one)
+        case _:
+            return _Trend.ANY

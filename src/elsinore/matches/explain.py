@@ -1,0 +1,102 @@
+"""What `explain` tells of match queries: automaton, conditions and their classes, windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from elsinore.language import render
+from elsinore.matches.consistency import consistency
+from elsinore.matches.returns import is_windowed
+from elsinore.matches.template import MatchTemplate
+from elsinore.model.query import Query
+from elsinore.model.window import UNITS
+from elsinore.plan.between import is_local
+from elsinore.plan.explain.words import listed
+
+
+def template_facts(template: MatchTemplate) -> dict[str, Any]:
+    """Return what there is to tell of a match query, as plain data."""
+    query = template.query
+    begins = {template.states[edge.target].variable for edge in template.edges if edge.source < 0}
+    ends = {template.states[end.state].variable for end in template.ends}
+    return {
+        "name": query.name,
+        "strategy": query.strategy.value,
+        "states": len(template.states),
+        "begins_with": sorted(begins),
+        "ends_with": sorted(ends),
+        "registers": [
+            f"{register.kind.name.lower()} {', '.join(register.variables)}"
+            + (f".{register.attribute}" if register.attribute else "")
+            for register in template.registers
+        ],
+        "conditions": [
+            {"text": render(p), "class": consistency(p).value, "when": _when(template, p)}
+            for p in query.where
+        ],
+        "windows": _windows(query),
+        "given_out": _given_out(template),
+        "limit": query.limit,
+        "warnings": [*window_warnings(query), *template.warnings],
+    }
+
+
+def template_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the same in words."""
+    lines = [
+        "",
+        f"  {facts['name']}: matches, {facts['strategy']}; {facts['states']} states",
+        f"    begins with {listed(facts['begins_with'])}, ends with {listed(facts['ends_with'])}",
+    ]
+    lines += [f"    {c['text']}: {c['class']}; {c['when']}" for c in facts["conditions"]]
+    if facts["registers"]:
+        lines.append(f"    a partial match remembers: {'; '.join(facts['registers'])}")
+    lines += [f"    {facts['windows']}", f"    {facts['given_out']}"]
+    if facts["limit"] is not None:
+        lines.append(f"    at most {facts['limit']} matches")
+    lines += [f"    warning: {warning}" for warning in facts["warnings"]]
+    return lines
+
+
+def window_warnings(query: Query) -> Iterator[str]:
+    """Yield what may be a mistake in a query's windows."""
+    window = query.window
+    if window is not None and window.slide is not None and window.slide > window.within:
+        yield "SLIDE is longer than WITHIN: events between two windows are in none of them."
+
+
+def _when(template: MatchTemplate, predicate: Any) -> str:
+    if is_local(predicate):
+        return "looked at before the search"
+    numbers = {n for n, c in enumerate(template.conditions) if c.source == predicate}
+    if not numbers:
+        return "looked at for the pattern under NOT"
+    if numbers & set(template.final) or any(numbers & set(e.late) for e in template.edges):
+        return "looked at when the match is complete"
+    if all(template.conditions[n].reads_neighbours_only for n in numbers):
+        return "rules out what cannot be completed before the search"
+    return "looked at when an event is selected"
+
+
+def _windows(query: Query) -> str:
+    window = query.window
+    if window is None:
+        return "one window: the whole stream"
+    if is_windowed(query):
+        return f"windows of {_length(window.within)}, every {_length(window.step)}"
+    return f"windows of {_length(window.within)} that begin with the match"
+
+
+def _length(microseconds: int) -> str:
+    for name, length in sorted(UNITS.items(), key=lambda unit: -unit[1]):
+        if microseconds % length == 0:
+            number = microseconds // length
+            return f"{number} {name}{'' if number == 1 else 's'}"
+    return f"{microseconds} microseconds"
+
+
+def _given_out(template: MatchTemplate) -> str:
+    if template.ends_with_not:
+        return "a match is given out when its window has passed: it ends with NOT"
+    return "a match is given out with its last event"

@@ -1,0 +1,149 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""Running the code of a condition (`elsinore.matches.program`) on the events of a match."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from elsinore.kernels import kernel
+from elsinore.matches.arrays import Doubles, Ints
+
+WHOLES_AT = 6  # the place in the header of `tables` of where integer constants are
+STACK = 256  # a condition is at most 200 operators deep
+
+_NULL = np.int64(np.iinfo(np.int64).min)
+
+
+@kernel
+def value_of(
+    tables: Ints,
+    at: int,
+    constants: Doubles,
+    doubles: Doubles,
+    integers: Ints,
+    current: int,
+    previous: int,
+    before: int,
+    final: int,
+    held: Ints,
+    numbers: Doubles,
+    stack: Doubles,
+    whole_stack: Ints,
+) -> float:
+    """Return the value of the expression whose code begins at `tables[at]`.
+
+    `current` and `previous` are rows of events; `before` and `final` rows of the registers `held`
+    (int64 [moment, register]: the row of an event, below 0: none) and `numbers` (float64).
+    `doubles` and `integers` hold attributes [row of the layout, event].
+    """
+    top = -1  # of the stack of doubles
+    whole = -1  # of the stack of integers
+    for line in range(at + 1, at + 1 + tables[at], 4):
+        op, a, b, c = tables[line], tables[line + 1], tables[line + 2], tables[line + 3]
+        if op == 0:
+            top += 1
+            stack[top] = constants[a]
+        elif op == 1:
+            row = current
+            if a == 1:
+                row = previous
+            elif a == 2:
+                row = held[before, b]
+            elif a == 3:
+                row = held[final, b]
+            top += 1
+            stack[top] = doubles[c, row] if row >= 0 else np.nan
+        elif op == 2:
+            row = current
+            if a == 1:
+                row = previous
+            elif a == 2:
+                row = held[before, b]
+            elif a == 3:
+                row = held[final, b]
+            whole += 1
+            whole_stack[whole] = integers[c, row] if row >= 0 else _NULL
+        elif op == 3:
+            whole += 1
+            whole_stack[whole] = tables[tables[WHOLES_AT] + a]
+        elif op == 4:
+            top += 1
+            stack[top] = numbers[before, b] if a == 2 else numbers[final, b]
+        elif op == 5:
+            if held[before, a] < 0:
+                return 1.0
+        elif op == 6:
+            if held[before, a] >= 0:
+                return 1.0
+        elif op == 7:
+            if held[final, a] < 0:
+                return 1.0
+        elif op == 8:
+            stack[top] = 1.0 - stack[top]
+        elif op == 9:
+            stack[top] = -stack[top]
+        elif op == 10:
+            stack[top] = abs(stack[top])
+        elif op == 11:
+            stack[top] = math.log2(stack[top]) if stack[top] > 0 else np.nan
+        elif op == 12:
+            stack[top] = 1.0 if math.isnan(stack[top]) else 0.0
+        elif op == 13:
+            top += 1
+            stack[top] = 1.0 if whole_stack[whole] == _NULL else 0.0
+            whole -= 1
+        elif op < 27:
+            top -= 1
+            stack[top] = _binary(op, stack[top], stack[top + 1])
+        else:
+            whole -= 2
+            one, other = whole_stack[whole + 1], whole_stack[whole + 2]
+            top += 1
+            if one == _NULL or other == _NULL:  # noqa: PLR1714 - compiled
+                stack[top] = np.nan
+            else:
+                stack[top] = 1.0 if _compare(op - 6, one, other) else 0.0
+    return stack[0]
+
+
+@kernel
+def _binary(op: int, one: float, other: float) -> float:
+    """Return the value of an operator of two doubles, in three-valued logic."""
+    if op == 14:  # AND
+        if one == 0.0 or other == 0.0:
+            return 0.0
+        return one + other - 1.0  # 1 where both are, NaN where one is unknown
+    if op == 15:  # OR
+        if one == 1.0 or other == 1.0:
+            return 1.0
+        return one + other  # 0 where both are
+    if op == 16:
+        return one + other
+    if op == 17:
+        return one - other
+    if op == 18:
+        return one * other
+    if math.isnan(one) or math.isnan(other):
+        return np.nan
+    if op == 19:
+        return one / other if other != 0.0 else np.nan
+    if op == 20:
+        return np.fmod(one, other) if other != 0.0 and not math.isinf(one) else np.nan
+    return 1.0 if _compare(op, one, other) else 0.0
+
+
+@kernel
+def _compare(op: int, one: float, other: float) -> bool:
+    if op == 21:
+        return one < other
+    if op == 22:
+        return one <= other
+    if op == 23:
+        return one > other
+    if op == 24:
+        return one >= other
+    if op == 25:
+        return one == other
+    return one != other

@@ -1,0 +1,115 @@
+"""Match queries as a kind: what planning, drivers and results know of the engine.
+
+Only planning is loaded with this module; the engine comes with the first operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from elsinore.matches.columns import column_type
+from elsinore.matches.explain import template_facts, template_lines, window_warnings
+from elsinore.matches.returns import group_column, is_windowed
+from elsinore.matches.spec import plan_matches, spec_of
+from elsinore.model.kinds import Kind as QueryKind
+from elsinore.model.query import Query
+from elsinore.operators import Kind, Operator, OperatorOptions, ResultForm
+from elsinore.plan import PlanOptions, Unit
+
+
+class Matches(Kind):
+    """The matches of a pattern, one row each."""
+
+    name = "matches"
+
+    def claims(self, query: Query) -> bool:
+        """Return whether a query asks for values of single matches."""
+        return query.kind is QueryKind.MATCHES
+
+    def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
+        """Plan match queries: a unit for each partition."""
+        return plan_matches(queries, __name__)
+
+    def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
+        """Return a new operator."""
+        from elsinore.matches.operator import MatchOperator  # noqa: PLC0415 - Numba
+
+        return MatchOperator(unit, options)
+
+    def load(self, unit: Unit, blob: bytes) -> Operator:
+        """Return the operator that `save` made the bytes of."""
+        from elsinore.matches.operator import MatchOperator  # noqa: PLC0415 - Numba
+
+        return MatchOperator.load(unit, blob)
+
+    def partials(self, unit: Unit, types: Mapping[str, pa.DataType]) -> Sequence[pa.Schema]:
+        """Return the columns of each query's matches."""
+        return spec_of(unit).partials(types)
+
+    def result(
+        self,
+        unit: Unit,
+        query: int,
+        groups: Sequence[pa.DataType],
+        types: Mapping[str, pa.DataType],
+    ) -> ResultForm:
+        """Return the form of a query's result: group attributes, window, columns of RETURN."""
+        template = spec_of(unit).templates[query]
+        by_name = dict(zip(unit.group_by, groups, strict=True))
+        given = template.query
+        fields = [pa.field(group_column(given, name), by_name[name]) for name in given.group_by]
+        times = {}
+        if is_windowed(given):
+            times = {"window_start": given.window, "window_end": given.window}
+            fields += [pa.field(name, pa.int64()) for name in times]
+        fields += [pa.field(c.name, column_type(c, types)) for c in template.columns]
+        return ResultForm(schema=pa.schema(fields), times=times, limit=given.limit)
+
+    def finish(
+        self,
+        unit: Unit,
+        query: int,
+        partials: pa.Table,
+        groups: Sequence[pa.Array],
+        types: Mapping[str, pa.DataType],
+    ) -> pa.Table:
+        """Return a query's result from its matches, in the order that they come in."""
+        template = spec_of(unit).templates[query]
+        form = self.result(unit, query, [column.type for column in groups], types)
+        partials = partials.combine_chunks()
+        by_name = dict(zip(unit.group_by, groups, strict=True))
+        codes = partials.column("group")
+        columns = [by_name[name].take(codes) for name in template.query.group_by]
+        window = template.query.window
+        if window is not None and is_windowed(template.query):
+            starts = window.origin + window.step * partials.column("window").to_numpy()
+            columns += [pa.array(starts), pa.array(starts + window.within)]
+        columns += [partials.column(f"c{n}") for n in range(len(template.columns))]
+        typed = [column.cast(f.type) for column, f in zip(columns, form.schema, strict=True)]
+        return pa.table(typed, schema=form.schema)
+
+    def adds_up(self, unit: Unit) -> bool:
+        """Return False: each match is a row of the result by itself."""
+        return False
+
+    def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
+        """Return what may be a mistake, such as conditions that contradict each other."""
+        return [
+            (place, text)
+            for place, template in enumerate(spec_of(unit).templates)
+            for text in (*window_warnings(template.query), *template.warnings)
+        ]
+
+    def facts(self, unit: Unit) -> dict[str, Any]:
+        """Return what there is to tell of the queries: strategy, states, conditions."""
+        return {"queries": [template_facts(template) for template in spec_of(unit).templates]}
+
+    def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
+        """Return the same in words."""
+        return [line for query in facts["queries"] for line in template_lines(query)]
+
+
+KIND = Matches()

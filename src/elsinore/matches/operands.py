@@ -1,0 +1,195 @@
+"""Attributes as conditions and registers read them: rows of doubles, and of 64-bit integers.
+
+Texts become their ranks among all texts of a batch (even numbers, so that a constant that does not
+occur has a place between two), times whole numbers of the finest unit that the attributes have.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from elsinore.errors import InputError
+
+_UNITS = ("s", "ms", "us", "ns")
+TIME, CLASS, MOMENT, RESERVED = 0, 1, 2, 3  # rows of integers that every event has; how many
+NULL_CODE = np.iinfo(np.int64).min
+
+
+class Order(Enum):
+    """What values are compared with one another."""
+
+    WHOLE = auto()  # integers of at most 64 bits
+    NUMBER = auto()  # other numbers, as doubles
+    TRUTH = auto()
+    TEXT = auto()
+    TIME = auto()
+    NONE = auto()  # null or not, and nothing else
+    NULL = auto()  # the constant NULL, which goes with anything
+
+
+def order_of(kind: pa.DataType) -> Order:
+    """Return how values of an Arrow type are compared.
+
+    >>> order_of(pa.int32()), order_of(pa.timestamp("us"))
+    (<Order.WHOLE: 1>, <Order.TIME: 5>)
+    """
+    if pa.types.is_dictionary(kind):
+        return order_of(kind.value_type)
+    if pa.types.is_boolean(kind):
+        return Order.TRUTH
+    if pa.types.is_integer(kind) and kind != pa.uint64():
+        return Order.WHOLE
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return Order.NUMBER
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return Order.TEXT
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_duration(kind):
+        return Order.TIME
+    return Order.NONE
+
+
+class Layout:
+    """Which rows the attributes get, by their Arrow types; rows are given out as they are asked."""
+
+    def __init__(self, types: Mapping[str, pa.DataType]) -> None:
+        self._types = dict(types)
+        self._orders = {name: order_of(kind) for name, kind in types.items()}
+        self._doubles: dict[str, int] = {}
+        self._wholes: dict[str, int] = {}
+        units = [_unit_of(k) for n, k in types.items() if self._orders[n] is Order.TIME]
+        self._unit = max(units, key=_UNITS.index, default="us")
+
+    @property
+    def types(self) -> Mapping[str, pa.DataType]:
+        """The attributes' types."""
+        return self._types
+
+    def order(self, name: str) -> Order:
+        """Return how an attribute is compared."""
+        return self._orders[name]
+
+    def double(self, name: str) -> int:
+        """Return the row of an attribute as doubles.
+
+        Raises InputError for texts and what else is no number.
+        """
+        if self._orders[name] in {Order.TEXT, Order.NONE}:
+            raise InputError(
+                f"'{name}' is of type {self._types[name]}: a condition or an aggregate cannot "
+                "compute with it."
+            )
+        return self._doubles.setdefault(name, len(self._doubles))
+
+    def whole(self, name: str) -> int:
+        """Return the row of an attribute as integers that keep the order."""
+        return RESERVED + self._wholes.setdefault(name, len(self._wholes))
+
+    def comparable(self, name: str) -> tuple[bool, int]:
+        """Return the row that keeps an attribute's order: is it of integers, and which."""
+        if self._orders[name] in {Order.NUMBER, Order.TRUTH}:
+            return False, self.double(name)
+        return True, self.whole(name)
+
+    def time(self, text: str) -> int:
+        """Return a time written as text as an integer; InputError where it is none."""
+        try:
+            moment = pa.scalar(text).cast(pa.timestamp(self._unit))
+        except pa.ArrowInvalid:
+            raise InputError(
+                f"'{text}' is compared with a time and is none. Write it as 2026-01-31 12:00:00."
+            ) from None
+        return int(moment.cast(pa.int64()).as_py())
+
+    def of(self, columns: Mapping[str, pa.Array], count: int) -> Operands:
+        """Return the rows of columns of `count` values each."""
+        plain = {n: _plain(columns[n]) for n in {**self._doubles, **self._wholes}}
+        doubles = np.zeros((len(self._doubles), count), dtype=np.float64)
+        for name, row in self._doubles.items():
+            doubles[row] = _doubles(self._timed(name, plain[name]))
+        texts = _texts(plain[n] for n in self._wholes if self._orders[n] is Order.TEXT)
+        wholes = np.zeros((RESERVED + len(self._wholes), count), dtype=np.int64)
+        for name, row in self._wholes.items():
+            wholes[RESERVED + row] = self._codes(name, plain[name], texts)
+        return Operands(doubles, wholes, texts)
+
+    def _timed(self, name: str, column: pa.Array) -> pa.Array:
+        """Return times as integers of the common unit; other columns as they are."""
+        if self._orders[name] is not Order.TIME:
+            return column
+        if pa.types.is_duration(column.type):
+            return column.cast(pa.duration(self._unit)).cast(pa.int64())
+        try:
+            moments = column.cast(pa.timestamp(self._unit, _zone(column.type)))
+        except pa.ArrowInvalid as error:
+            raise InputError(f"The times in '{name}' cannot be compared: {error}") from error
+        return moments.cast(pa.int64())
+
+    def _codes(self, name: str, column: pa.Array, texts: pa.Array) -> NDArray[np.int64]:
+        match self._orders[name]:
+            case Order.TEXT:
+                found = pc.multiply(
+                    pc.index_in(column.cast(pa.string()), texts).cast(pa.int64()), 2
+                )
+            case Order.TIME:
+                found = self._timed(name, column)
+            case Order.WHOLE:
+                found = column.cast(pa.int64())
+            case _:
+                found = pc.if_else(column.is_null(), pa.scalar(None, pa.int64()), 0)
+        return np.asarray(found.fill_null(NULL_CODE).to_numpy(zero_copy_only=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """The rows of a batch, and all texts in it, ascending."""
+
+    doubles: NDArray[np.float64]
+    wholes: NDArray[np.int64]
+    texts: pa.Array
+
+    def code_of(self, text: str) -> int:
+        """Return the integer that stands for a text among those of the batch."""
+        values = self.texts.to_pylist()
+        place = bisect.bisect_left([value.encode() for value in values], text.encode())
+        return 2 * place if place < len(values) and values[place] == text else 2 * place - 1
+
+
+def _unit_of(kind: pa.DataType) -> str:
+    if pa.types.is_dictionary(kind):
+        return _unit_of(kind.value_type)
+    return "s" if pa.types.is_date(kind) else str(kind.unit)
+
+
+def _zone(kind: pa.DataType) -> str | None:
+    return kind.tz if pa.types.is_timestamp(kind) else None
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _doubles(column: pa.Array) -> NDArray[np.float64]:
+    """Return numbers as doubles, null as NaN."""
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    found = column.cast(pa.float64(), safe=False)
+    return np.asarray(found.fill_null(float("nan")).to_numpy(zero_copy_only=False))
+
+
+def _texts(columns: Iterable[pa.Array]) -> pa.Array:
+    """Return all texts of some columns, each once, in the order of their code points."""
+    pieces = [pc.unique(column.cast(pa.string()).drop_null()) for column in columns]
+    if not pieces:
+        return pa.array([], pa.string())
+    found = pc.unique(pa.concat_arrays(pieces))
+    return found.take(pc.sort_indices(found))

@@ -1,0 +1,326 @@
+"""The match operator: the events of open windows, and the matches that end among the new ones."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from elsinore.errors import InputError, StateError
+from elsinore.matches.arrays import Ints
+from elsinore.matches.operands import CLASS, TIME, Layout, Operands
+from elsinore.matches.query import Found, QuerySearch
+from elsinore.matches.returns import is_windowed
+from elsinore.matches.rows import Rows
+from elsinore.matches.scan import (
+    END_ROW,
+    FIRST_ROW,
+    KEY_COLUMNS,
+    NEW_ROW,
+    NO_WINDOW,
+    PASSED,
+    REACHED,
+    number_moments,
+    rows_by_key,
+)
+from elsinore.matches.spec import MatchUnit, spec_of
+from elsinore.matches.template import MatchTemplate
+from elsinore.operators import OperatorOptions, OperatorStatistics
+from elsinore.plan import Unit
+
+NEVER, EVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+VERSION = b"matches 1"
+DENSE = 2**20  # up to so many classes each has its number; beyond, those that were seen
+
+
+class MatchOperator:
+    """Answers the match queries of a unit (see `elsinore.operators.Operator`).
+
+    It keeps the events of each key that a match still to come, or one that awaits the end of its
+    window, may hold.
+    """
+
+    def __init__(self, unit: Unit, options: OperatorOptions) -> None:
+        self.statistics = OperatorStatistics()
+        self._unit = unit
+        self._spec: MatchUnit = spec_of(unit)
+        self._options = options
+        self._rows: pa.Table | None = None  # the events kept: each key's together and in order
+        self._passed = NEVER  # no event before it comes any more
+        self._engine: _Engine | None = None
+        self._left = [t.query.limit or EVER for t in self._spec.templates]
+
+    @property
+    def open_group(self) -> int:
+        """The group of the last row: nothing of an earlier one is kept."""
+        return -1
+
+    def process(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Take a batch; give out the matches that end in it, and those whose window has passed."""
+        if batch.num_rows == 0:
+            return
+        kept = 0 if self._rows is None else self._rows.num_rows
+        new = pa.Table.from_batches([batch])
+        rows = new if self._rows is None else pa.concat_tables([self._rows, new])
+        yield from self._advance(rows.combine_chunks(), kept, None)
+
+    def close(self, until: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Give out what is final where no event before `until` comes any more; None: all."""
+        reached = EVER if until is None else until
+        if self._rows is not None:
+            yield from self._advance(self._rows, self._rows.num_rows, reached)
+        self._passed = max(self._passed, reached)
+        if until is None:
+            self._rows, self._passed = None, NEVER
+
+    def deadline(self) -> int | None:
+        """Return when the next window passes that may hold a match with NOT at its end."""
+        if self._rows is None or self._rows.num_rows == 0:
+            return None
+        times = self._rows.column("time").to_numpy()
+        found = [
+            deadline
+            for template in self._spec.templates
+            if template.ends_with_not
+            and (deadline := _next_deadline(template, times, self._passed)) is not None
+        ]
+        return min(found, default=None)
+
+    def save(self) -> bytes:
+        """Return the events that are kept, and what is known to be over."""
+        sink = io.BytesIO()
+        sink.write(VERSION + b"\n")
+        header = [self._spec.fingerprint, str(self._passed), ",".join(map(str, self._left))]
+        header.append(str(int(self._options.one_slot)) + str(int(self._options.ordered)))
+        sink.write("\n".join(header).encode() + b"\n")
+        if self._rows is not None:
+            with pa.ipc.new_stream(sink, self._rows.schema) as writer:
+                writer.write_table(self._rows)
+        return sink.getvalue()
+
+    @classmethod
+    def load(cls, unit: Unit, blob: bytes) -> MatchOperator:
+        """Return the operator that `save` made the bytes of; StateError where it made them not."""
+        parts = blob.split(b"\n", 5)
+        if len(parts) != 6 or parts[0] != VERSION:
+            raise StateError("A saved state of match queries is damaged, or of another version.")
+        if parts[1].decode() != spec_of(unit).fingerprint:
+            raise StateError("A saved state is of other match queries than these.")
+        flags = parts[4].decode()
+        options = OperatorOptions(one_slot=flags[0] == "1", ordered=flags[1] == "1")
+        operator = cls(unit, options)
+        operator._passed = int(parts[2])
+        operator._left = [int(part) for part in parts[3].split(b",")]
+        if parts[5]:
+            try:
+                with pa.ipc.open_stream(parts[5]) as reader:
+                    operator._rows = reader.read_all()
+            except pa.ArrowInvalid as error:
+                raise StateError(f"A saved state of match queries is damaged: {error}") from error
+        return operator
+
+    def _advance(self, table: pa.Table, kept: int, reached: int | None) -> Iterator[pa.RecordBatch]:
+        """Search all rows, the first `kept` of which are old; keep what later matches may need."""
+        if self._engine is None or self._engine.schema != table.schema:
+            self._engine = _Engine(self._unit, self._spec, table.schema)
+        codes = table.column("key").to_numpy()
+        if len(codes) and self._options.one_slot:
+            order = np.arange(len(codes))
+            edges = np.flatnonzero(np.diff(codes)) + 1
+            bounds = np.concatenate([[0], edges, [len(codes)]])
+        else:
+            order, bounds = _by_key(codes)
+        times = table.column("time").to_numpy()[order]
+        keys = self._keys(times, bounds, order < kept, reached)
+        _check_order(times, keys)
+        operands = self._engine.operands(table, order, keys, times, ordered=self._options.ordered)
+        for number, template in enumerate(self._spec.templates):
+            yield from self._search(number, template, operands, keys, order, table)
+        self._rows = self._kept(table, order, times, keys)
+
+    def _keys(
+        self, times: Ints, bounds: Ints, is_old: NDArray[np.bool_], reached: int | None
+    ) -> Ints:
+        """Return each key's rows and what is known to be over (`elsinore.matches.scan`)."""
+        keys = np.zeros((len(bounds) - 1, KEY_COLUMNS), dtype=np.int64)
+        keys[:, FIRST_ROW], keys[:, END_ROW] = bounds[:-1], bounds[1:]
+        old = np.concatenate([[0], np.cumsum(is_old)])
+        keys[:, NEW_ROW] = bounds[:-1] + old[bounds[1:]] - old[bounds[:-1]]
+        has_old = keys[:, NEW_ROW] > keys[:, FIRST_ROW]
+        before = times[np.maximum(keys[:, NEW_ROW] - 1, 0)] if len(times) else times
+        keys[:, PASSED] = np.where(has_old, before, NEVER)
+        keys[:, PASSED] = np.maximum(keys[:, PASSED], self._passed)
+        keys[:, REACHED] = times[keys[:, END_ROW] - 1] if len(times) else 0
+        if reached is not None:
+            keys[:, REACHED] = np.maximum(keys[:, REACHED], reached)
+        elif self._options.one_slot and len(keys):
+            keys[:-1, REACHED] = EVER  # the next key has begun: this one is over
+        keys[:, REACHED] = np.maximum(keys[:, REACHED], keys[:, PASSED])
+        return keys
+
+    def _search(
+        self,
+        number: int,
+        template: MatchTemplate,
+        operands: Operands,
+        keys: Ints,
+        order: Ints,
+        table: pa.Table,
+    ) -> Iterator[pa.RecordBatch]:
+        engine = self._engine
+        if engine is None or self._left[number] <= 0:
+            return
+        search, rows = engine.searches[number], engine.rows[number]
+        # a match that two runs find is counted against LIMIT once
+        limit = EVER if template.duplicates else self._left[number]
+        for found in search.matches(operands, keys, window=_window(template), limit=limit):
+            piece = found
+            if len(piece) > self._left[number]:
+                piece = piece.take(np.arange(self._left[number]))
+            if self._left[number] != EVER:
+                self._left[number] -= len(piece)
+            columns = rows.of(piece, operands, order, engine.attributes(table))
+            yield engine.batch(number, piece, order, table, columns)
+            if self._left[number] <= 0:
+                return
+
+    def _kept(self, table: pa.Table, order: Ints, times: Ints, keys: Ints) -> pa.Table | None:
+        """Return the rows that a match that is not given out yet may hold."""
+        reached = np.repeat(keys[:, REACHED], keys[:, END_ROW] - keys[:, FIRST_ROW])
+        kept = np.zeros(len(times), dtype=np.bool_)
+        for template, left in zip(self._spec.templates, self._left, strict=True):
+            if left <= 0:
+                continue
+            within, slide, origin = _window(template)
+            if within == NO_WINDOW:
+                kept |= reached != EVER
+            elif slide == 0:
+                kept |= (reached != EVER) & (times >= reached - within)
+            else:
+                ends = origin + (times - origin) // slide * slide + within
+                kept |= (ends > reached) & (ends > times)
+        rows = order[kept]
+        return None if len(rows) == 0 else table.take(pa.array(rows)).combine_chunks()
+
+
+class _Engine:
+    """What depends on the types of the columns: searches, and how their columns are made."""
+
+    def __init__(self, unit: Unit, spec: MatchUnit, schema: pa.Schema) -> None:
+        self.schema = schema
+        self._unit = unit
+        self._spec = spec
+        types = {column.source: schema.field(column.name).type for column in unit.columns}
+        self._layout = Layout({str(name): kind for name, kind in types.items()})
+        size = unit.classes.size
+        self._dense = size <= DENSE
+        self._numbers: dict[int, int] = {}  # of the classes seen, where there are very many
+        self._known = np.zeros(size if self._dense else 0, dtype=np.bool_)
+        self.searches = [
+            QuerySearch(template, unit.classes, self._layout, size if self._dense else 0)
+            for template in spec.templates
+        ]
+        self.rows = [Rows(template, self._layout) for template in spec.templates]
+        self._schemas = spec.partials(self._layout.types)
+
+    def attributes(self, table: pa.Table) -> Mapping[str, pa.Array]:
+        """Return the attributes that travelled with the events."""
+        return {
+            str(column.source): _whole(table.column(column.name)) for column in self._unit.columns
+        }
+
+    def operands(
+        self, table: pa.Table, order: Ints, keys: Ints, times: Ints, *, ordered: bool
+    ) -> Operands:
+        """Return what searches read of the rows, in the order of keys."""
+        columns = self.attributes(table)
+        given = self._layout.of(columns, table.num_rows)
+        in_order = len(order) == table.num_rows and bool(np.all(order == np.arange(len(order))))
+        doubles = given.doubles if in_order else given.doubles[:, order]
+        wholes = given.wholes if in_order else given.wholes[:, order]
+        found = Operands(doubles, wholes, given.texts)
+        wholes[TIME] = times
+        wholes[CLASS] = self._classes(table.column("class").to_numpy()[order])
+        number_moments(wholes, keys, ordered)
+        for search in self.searches:
+            search.tables.set_texts(found)
+        return found
+
+    def _classes(self, codes: Ints) -> Ints:
+        """Return the classes as small numbers; searches learn those that are new."""
+        if self._dense:
+            usable = codes[codes >= 0]
+            seen = np.bincount(usable, minlength=len(self._known)) > 0
+            first: list[int] = np.flatnonzero(seen & ~self._known).tolist()
+            self._known |= seen
+            self._learn(first, first)
+            return codes
+        distinct, places = np.unique(codes, return_inverse=True)
+        values: list[int] = distinct.tolist()
+        new = [code for code in values if code >= 0 and code not in self._numbers]
+        for code in new:
+            self._numbers[code] = len(self._numbers)
+        self._learn(new, [self._numbers[code] for code in new])
+        numbers = np.array([self._numbers.get(code, -1) for code in values], dtype=np.int64)
+        return np.asarray(numbers[places])
+
+    def _learn(self, codes: list[int], numbers: list[int]) -> None:
+        if codes:
+            for search in self.searches:
+                search.learn(codes, numbers)
+
+    def batch(
+        self, number: int, found: Found, order: Ints, table: pa.Table, columns: list[pa.Array]
+    ) -> pa.RecordBatch:
+        """Return matches as a batch of partial outputs."""
+        groups = table.column("group").to_numpy()[order[found.first]]
+        arrays = [
+            pa.array(np.full(len(found), number, dtype=np.int32)),
+            pa.array(groups.astype(np.int32)),
+        ]
+        if is_windowed(self._spec.templates[number].query):
+            arrays.append(pa.array(found.window))
+        return pa.RecordBatch.from_arrays(arrays + columns, schema=self._schemas[number])
+
+
+def _window(template: MatchTemplate) -> tuple[int, int, int]:
+    """Return WITHIN, SLIDE (0: none) and ORIGIN; WITHIN is `NO_WINDOW` where there is none."""
+    window = template.query.window
+    if window is None:
+        return NO_WINDOW, 0, 0
+    return window.within, window.slide or 0, window.origin
+
+
+def _next_deadline(template: MatchTemplate, times: Ints, passed: int) -> int | None:
+    """Return when the first window ends that is open; None without windows."""
+    within, slide, origin = _window(template)
+    if within == NO_WINDOW or len(times) == 0:
+        return None
+    if slide == 0:
+        return int(times.min()) + within + 1
+    first = (int(times.min()) - origin - within) // slide + 1
+    ends = origin + first * slide + within
+    return max(ends, passed + 1) if passed > NEVER else ends
+
+
+def _by_key(codes: NDArray[np.int32]) -> tuple[Ints, Ints]:
+    """Return the rows in the order of keys, and where each key's begin; rows without one last."""
+    count = int(codes.max(initial=-1)) + 1
+    starts = np.zeros(count + 1, dtype=np.int64)
+    rows = np.zeros(len(codes), dtype=np.int64)
+    rows_by_key(codes, starts, rows)
+    edges = np.unique(starts)
+    return rows[: starts[-1]], edges
+
+
+def _check_order(times: Ints, keys: Ints) -> None:
+    back = np.flatnonzero(times[1:] < times[:-1]) + 1
+    if len(back) and not np.isin(back, keys[:, FIRST_ROW]).all():
+        raise InputError("A key's events are not in the order of their times.")
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

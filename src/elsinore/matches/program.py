@@ -1,0 +1,246 @@
+"""Conditions as code for a small stack machine, which compiled kernels run (`interpret`).
+
+Values are doubles, null is NaN, truth is 1 and 0. What doubles do not hold exactly, whole numbers,
+times and texts, is compared as 64-bit integers on a stack of its own; the least is null there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from elsinore.matches.conditions import Condition
+from elsinore.matches.operands import Layout, Order
+from elsinore.matches.registers import Moment, Register, Slot, slot_of
+from elsinore.model import expression as ex
+from elsinore.model.expression import Attribute, Binary, Call, Expression, Literal, Operator
+
+
+class Code(IntEnum):
+    """What an instruction does; its operands follow it in its row."""
+
+    CONSTANT = 0  # push constant [a]
+    DOUBLE = 1  # push row c of the doubles of moment a, register b
+    WHOLE = 2  # push row c of the integers of moment a, register b
+    WHOLE_CONSTANT = 3  # push integer constant [a]
+    NUMBER = 4  # push number b of the registers at moment a
+    BOUND = 5  # end, true, where event register a holds no event before
+    UNBOUND = 6  # end, true, where it holds one
+    BOUND_FINALLY = 7  # end, true, where it holds none at the end
+    NOT = 8
+    NEGATE = 9
+    ABSOLUTE = 10
+    LOG2 = 11
+    IS_NULL = 12
+    WHOLE_IS_NULL = 13
+    AND = 14
+    OR = 15
+    ADD = 16
+    SUB = 17
+    MUL = 18
+    DIV = 19
+    MOD = 20
+    LT = 21
+    LE = 22
+    GT = 23
+    GE = 24
+    EQ = 25
+    NE = 26
+    WHOLE_LT = 27
+    WHOLE_LE = 28
+    WHOLE_GT = 29
+    WHOLE_GE = 30
+    WHOLE_EQ = 31
+    WHOLE_NE = 32
+
+
+_BINARY = {operator: Code[operator.name] for operator in Operator}
+_UNARY = {"ABS": Code.ABSOLUTE, "LOG2": Code.LOG2}
+_TRUTH = {True: 1.0, False: 0.0, None: float("nan")}
+
+
+@dataclass(slots=True)
+class Program:
+    """The code of all conditions of a template: condition n is rows `starts[n]` to `starts[n+1]`.
+
+    `texts` are the integer constants that stand for texts: their place depends on the texts that
+    the events have, so they are put in batch by batch.
+    """
+
+    rows: list[tuple[int, int, int, int]] = field(default_factory=list)
+    starts: list[int] = field(default_factory=lambda: [0])
+    constants: list[float] = field(default_factory=list)
+    wholes: list[int] = field(default_factory=list)
+    texts: dict[int, str] = field(default_factory=dict)
+
+    def code_of(self, number: int) -> list[int]:
+        """Return the instructions of a condition, four integers each."""
+        rows = self.rows[self.starts[number] : self.starts[number + 1]]
+        return [value for row in rows for value in row]
+
+
+class Compiler:
+    """Compiles conditions whose slots read the columns of a layout."""
+
+    def __init__(self, registers: tuple[Register, ...], layout: Layout) -> None:
+        self.program = Program()
+        self._layout = layout
+        self._places = register_places(registers)
+
+    def add(self, condition: Condition) -> None:
+        """Compile one condition and put it behind those there are."""
+        for code, registers in (
+            (Code.BOUND, condition.bound),
+            (Code.UNBOUND, condition.unbound),
+            (Code.BOUND_FINALLY, condition.bound_finally),
+        ):
+            for register in registers:
+                self._emit(code, self._places[register])
+        self._value(condition.expression)
+        self.program.starts.append(len(self.program.rows))
+
+    def _emit(self, code: Code, a: int = 0, b: int = 0, c: int = 0) -> None:
+        self.program.rows.append((int(code), int(a), int(b), int(c)))
+
+    def _constant(self, value: float) -> None:
+        self.program.constants.append(value)
+        self._emit(Code.CONSTANT, len(self.program.constants) - 1)
+
+    def _value(self, node: Expression) -> None:
+        """Emit what pushes the value of an expression as a double."""
+        match node:
+            case Literal(None | True | False as value):
+                self._constant(_TRUTH[value])
+            case Literal(int() | float() as value):
+                self._constant(float(value))
+            case Literal():
+                self._constant(float("nan"))
+            case Attribute():
+                self._leaf(node)
+            case ex.Not(operand):
+                self._value(operand)
+                self._emit(Code.NOT)
+            case ex.Negative(operand):
+                self._value(operand)
+                self._emit(Code.NEGATE)
+            case ex.IsNull(operand):
+                if self._order(operand) in {Order.TEXT, Order.TIME, Order.NONE}:
+                    self._whole(operand)
+                    self._emit(Code.WHOLE_IS_NULL)
+                else:
+                    self._value(operand)
+                    self._emit(Code.IS_NULL)
+            case ex.InList(operand, choices):
+                for number, choice in enumerate(choices):
+                    self._value(Binary(Operator.EQ, operand, choice))
+                    if number:
+                        self._emit(Code.OR)
+            case Call(name, (operand,)):
+                self._value(operand)
+                self._emit(_UNARY[name])
+            case Binary(operator, left, right) if operator.is_comparison:
+                self._comparison(operator, left, right)
+            case Binary(operator, left, right):
+                self._value(left)
+                self._value(right)
+                self._emit(_BINARY[operator])
+            case _:
+                raise TypeError(f"not a condition: {node}")
+
+    def _comparison(self, operator: Operator, left: Expression, right: Expression) -> None:
+        one, other = self._order(left), self._order(right)
+        times = {one, other} == {Order.TIME, Order.TEXT}
+        if (
+            times
+            and isinstance(left, Literal | Attribute)
+            and isinstance(right, Literal | Attribute)
+        ):
+            literal = left if isinstance(left, Literal) else right
+            if isinstance(literal, Literal):
+                one = other = Order.TIME
+        if one is other and one in {Order.TEXT, Order.TIME, Order.WHOLE}:
+            self._whole(left, one)
+            self._whole(right, other)
+            self._emit(Code[f"WHOLE_{_BINARY[operator].name}"])
+            return
+        numbers = {Order.WHOLE, Order.NUMBER}
+        if one is not other and not {one, other} <= numbers and Order.NULL not in {one, other}:
+            self._constant(float("nan"))  # values of two kinds: unknown
+            return
+        if Order.NONE in {one, other} or Order.TEXT in {one, other}:
+            self._constant(float("nan"))
+            return
+        self._value(left)
+        self._value(right)
+        self._emit(_BINARY[operator])
+
+    def _order(self, node: Expression) -> Order:
+        """Return how the values of an expression are compared."""
+        match node:
+            case Literal(None):
+                return Order.NULL
+            case Literal(bool()):
+                return Order.TRUTH
+            case Literal(int(value)) if abs(value) < 2**63:
+                return Order.WHOLE
+            case Literal(str()):
+                return Order.TEXT
+            case Literal():
+                return Order.NUMBER
+            case Attribute(_, str(name)):
+                return self._layout.order(name)
+            case Attribute():
+                return Order.NUMBER
+            case ex.Not() | ex.IsNull() | ex.InList():
+                return Order.TRUTH
+            case Binary(operator, _, _) if not operator.is_arithmetic:
+                return Order.TRUTH
+            case _:
+                return Order.NUMBER
+
+    def _leaf(self, node: Attribute) -> None:
+        slot = slot_of(node)
+        if slot.attribute is None:
+            self._emit(Code.NUMBER, slot.moment, self._places[slot.register])
+            return
+        self._emit(Code.DOUBLE, slot.moment, self._place(slot), self._layout.double(slot.attribute))
+
+    def _whole(self, node: Expression, order: Order | None = None) -> None:
+        """Emit what pushes a value that is compared as an integer."""
+        match node:
+            case Literal(str(text)):
+                self.program.wholes.append(0)
+                if order is Order.TIME:
+                    self.program.wholes[-1] = self._layout.time(text)
+                else:
+                    self.program.texts[len(self.program.wholes) - 1] = text
+                self._emit(Code.WHOLE_CONSTANT, len(self.program.wholes) - 1)
+            case Literal(int(value)):
+                self.program.wholes.append(int(value))
+                self._emit(Code.WHOLE_CONSTANT, len(self.program.wholes) - 1)
+            case Attribute(_, str(name)):
+                slot = slot_of(node)
+                self._emit(Code.WHOLE, slot.moment, self._place(slot), self._layout.whole(name))
+            case _:
+                raise TypeError(f"not compared as an integer: {node}")
+
+    def _place(self, slot: Slot) -> int:
+        if slot.moment in {Moment.CURRENT, Moment.PREVIOUS}:
+            return 0
+        return self._places[slot.register]
+
+
+def register_places(registers: tuple[Register, ...]) -> tuple[int, ...]:
+    """Return each register's place among those of events, or among those of numbers.
+
+    >>> from elsinore.matches.registers import RegisterKind
+    >>> kinds = RegisterKind.FIRST, RegisterKind.SUM, RegisterKind.LATEST
+    >>> register_places(tuple(Register(kind, ("b",), "v") for kind in kinds))
+    (0, 0, 1)
+    """
+    counts = {True: 0, False: 0}
+    places = []
+    for register in registers:
+        places.append(counts[register.kind.holds_event])
+        counts[register.kind.holds_event] += 1
+    return tuple(places)

@@ -1,0 +1,290 @@
+"""One match query at work: its tables, its working room, and the matches of a stretch of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.errors import InputError
+from elsinore.matches import scan as sc
+from elsinore.matches import search as se
+from elsinore.matches import select as sl
+from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.interpret import STACK
+from elsinore.matches.operands import Layout, Operands
+from elsinore.matches.returns import ColumnKind
+from elsinore.matches.tables import ClassStates, Header, Tables, build_tables
+from elsinore.matches.template import MatchTemplate
+from elsinore.plan.classes import Classes
+
+GUARD = 10**7  # matches of a window beyond which a run stops, unless the query has LIMIT
+ROOM = 1 << 16  # matches given out at a time, at least
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Matches: their first and last rows, windows and registers; `paths` their events, if asked.
+
+    `events` [match, register] are rows, below 0 where there is none; `numbers` [match, register].
+    The path of match n is rows `starts[n]` to `starts[n + 1]` of `paths`: event row and state.
+    """
+
+    first: Ints
+    last: Ints
+    window: Ints
+    events: Ints
+    numbers: Doubles
+    starts: Ints
+    paths: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def take(self, kept: Ints) -> Found:
+        """Return some of the matches; their paths stay where they are."""
+        lengths = np.diff(self.starts)[kept]
+        rows = np.repeat(self.starts[:-1][kept] - np.cumsum(lengths) + lengths, lengths)
+        paths = self.paths[rows + np.arange(len(rows))] if len(self.paths) else self.paths
+        return Found(
+            self.first[kept],
+            self.last[kept],
+            self.window[kept],
+            self.events[kept],
+            self.numbers[kept],
+            np.concatenate([[0], np.cumsum(lengths)]),
+            paths,
+        )
+
+
+class QuerySearch:
+    """The search of one query."""
+
+    def __init__(
+        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
+    ) -> None:
+        self.template = template
+        self.tables = build_tables(template, layout)
+        self.states = ClassStates(template, classes, size)
+        self.wants_paths = template.duplicates or any(
+            column.kind is ColumnKind.LIST for column in template.columns
+        )
+        self._room = _Room(self.tables)
+        self._filled = 0  # the longest array of events there was
+
+    def learn(self, codes: list[int], numbers: list[int]) -> None:
+        """Take in classes that came for the first time."""
+        self.states.learn(codes, numbers)
+        self.tables.set_classes(self.states)
+
+    def matches(
+        self,
+        operands: Operands,
+        keys: Ints,
+        *,
+        window: tuple[int, int, int],
+        limit: int,
+    ) -> Iterator[Found]:
+        """Yield the matches among the rows of `keys` (see `elsinore.matches.scan`), in pieces.
+
+        `window` is WITHIN, SLIDE (0: none) and ORIGIN in the unit of times. Raises InputError where
+        a window has more than `GUARD` matches, or they cannot be found in reasonable time.
+        """
+        negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
+        room = self._room
+        room.for_rows(self.tables, _longest(keys))
+        progress = _progress(self.tables, window, limit, with_paths=self.wants_paths)
+        while True:
+            sc.scan(
+                self.tables.integers, self.tables.constants, operands.doubles, operands.wholes,
+                negatives, keys, room.events, progress, room.ways, room.path, room.held,
+                room.numbers, room.stack, room.whole_stack, room.found, room.counted, room.paths,
+            )  # fmt: skip
+            status = progress[se.STATUS]
+            count = int(progress[se.FOUND])
+            if count:
+                yield self._given(room, count, int(progress[se.FILLED]))
+            progress[se.FOUND] = progress[se.FILLED] = 0
+            progress[se.LIMIT] -= count
+            progress[se.STATUS] = se.DONE
+            if status in {se.DONE, se.LIMITED}:
+                return
+            if status == se.DEEP:
+                room.deepen()
+            elif status == se.FULL:
+                if count == 0:
+                    room.widen()
+            else:
+                raise self._refusal(int(progress[se.COUNTED]), too_long=status == se.TOO_LONG)
+
+    def _given(self, room: _Room, count: int, filled: int) -> Found:
+        """Return what stands in the working room, copied; each match once."""
+        found = room.found[:count]
+        places = found[:, sl.PATH_AT]
+        result = Found(
+            first=found[:, sl.FIRST_ROW].copy(),
+            last=found[:, sl.LAST_ROW].copy(),
+            window=found[:, sl.IN_WINDOW].copy(),
+            events=found[:, sl.BOUND :].copy(),
+            numbers=room.counted[:count].copy(),
+            starts=np.append(places, filled),
+            paths=room.paths[:filled].copy(),
+        )
+        return self._once(result) if self.template.duplicates else result
+
+    def _once(self, found: Found) -> Found:
+        """Leave out matches that bind the same events to the same variables as an earlier one.
+
+        Such matches begin with one event, and matches of one event are never given out apart.
+        """
+        names = list(dict.fromkeys(state.variable for state in self.template.states))
+        variable = np.array([names.index(s.variable) for s in self.template.states], np.int32)
+        paths = found.paths.copy()
+        paths[:, 1] = variable[paths[:, 1]]
+        seen: set[tuple[int, bytes]] = set()
+        kept = []
+        for number in range(len(found)):
+            piece = paths[found.starts[number] : found.starts[number + 1]]
+            mark = (int(found.window[number]), piece.tobytes())
+            if mark not in seen:
+                seen.add(mark)
+                kept.append(number)
+        return found.take(np.array(kept, dtype=np.int64))
+
+    def _refusal(self, count: int, *, too_long: bool) -> InputError:
+        name = self.template.query.name
+        if too_long:
+            return InputError(
+                f"query {name}: from one event more than {se.STEP_LIMIT:,} partial matches were "
+                "tried, and most of them lead to no match. Make the window shorter, or add "
+                "conditions between neighbours: they rule events out early."
+            )
+        told = f"{count:,}" if self.tables.counts_exactly and count > GUARD else f"over {GUARD:,}"
+        return InputError(
+            f"query {name}: a window has {told} matches. Ask for some of them with LIMIT, make the "
+            "window shorter, or count and sum over them without listing any in a trend query "
+            "(RETURN COUNT(*), SUM(b.x))."
+        )
+
+
+class _Room:
+    """The arrays that a search works in."""
+
+    def __init__(self, tables: Tables) -> None:
+        header = tables.integers
+        events, numbers = int(header[Header.EVENTS]), int(header[Header.NUMBERS])
+        states = int(header[Header.STATES])
+        self.events = np.zeros((0, 3), dtype=np.int64)
+        self.ways = np.zeros((0, states), dtype=np.float64)
+        self.path = np.zeros((64, se.PATH_COLUMNS), dtype=np.int64)
+        self.held = np.zeros((66, events), dtype=np.int64)
+        self.numbers = np.zeros((66, numbers), dtype=np.float64)
+        self.stack = np.zeros(STACK + states, dtype=np.float64)
+        self.whole_stack = np.zeros(STACK, dtype=np.int64)
+        self.found = np.zeros((ROOM, sl.BOUND + events), dtype=np.int64)
+        self.counted = np.zeros((ROOM, numbers), dtype=np.float64)
+        self.paths = np.zeros((4 * ROOM, 2), dtype=np.int32)
+
+    def for_rows(self, tables: Tables, rows: int) -> None:
+        """Make room for keys of up to so many rows."""
+        if len(self.events) < rows:
+            self.events = np.zeros((rows, 3), dtype=np.int64)
+            self.ways = np.zeros((rows, int(tables.integers[Header.STATES])), dtype=np.float64)
+
+    def deepen(self) -> None:
+        """Make room for matches of twice as many events."""
+        more = 2 * len(self.path)
+        self.path = np.zeros((more, se.PATH_COLUMNS), dtype=np.int64)
+        self.held = np.zeros((more + 2, self.held.shape[1]), dtype=np.int64)
+        self.numbers = np.zeros((more + 2, self.numbers.shape[1]), dtype=np.float64)
+
+    def widen(self) -> None:
+        """Make room for twice as many matches at a time."""
+        more = 2 * len(self.found)
+        self.found = np.zeros((more, self.found.shape[1]), dtype=np.int64)
+        self.counted = np.zeros((more, self.counted.shape[1]), dtype=np.float64)
+        self.paths = np.zeros((2 * len(self.paths), 2), dtype=np.int32)
+
+
+def _progress(
+    tables: Tables, window: tuple[int, int, int], limit: int, *, with_paths: bool
+) -> Ints:
+    progress = np.zeros(se.PROGRESS, dtype=np.int64)
+    progress[se.WINDOW] = progress[se.BEGIN] = sc.FIRST_CALL
+    progress[se.LIMIT] = limit
+    progress[se.WITH_PATHS] = with_paths
+    progress[[se.WITHIN, se.SLIDE, se.ORIGIN]] = window
+    limited = limit < np.iinfo(np.int64).max
+    progress[se.GUARD] = np.iinfo(np.int64).max if limited else GUARD
+    progress[se.EXACT] = tables.counts_exactly and not limited
+    return progress
+
+
+def _longest(keys: Ints) -> int:
+    return int((keys[:, sc.END_ROW] - keys[:, sc.FIRST_ROW]).max(initial=0))
+
+
+def negative_rows(
+    template: MatchTemplate, tables: Tables, operands: Operands, keys: Ints, within: int
+) -> Ints:
+    """Return for each pattern under NOT and row the latest beginning of a match that ended by it.
+
+    Beginnings are moments of the row's key, -1 where no match ended by the row.
+    """
+    rows = operands.wholes.shape[1]
+    found = np.full((len(template.negatives), rows if template.negatives else 0), -1, np.int64)
+    for number, (negative, own) in enumerate(
+        zip(template.negatives, tables.negatives, strict=True)
+    ):
+        inner = negative_rows(negative, own, operands, keys, within)
+        room = _Room(own)
+        room.for_rows(own, _longest(keys))
+        if own.is_path:
+            sc.latest_beginnings(
+                own.integers, own.constants, operands.doubles, operands.wholes, found, keys,
+                room.events, room.ways, room.held, room.numbers, room.stack, room.whole_stack,
+                number, inner, within,
+            )  # fmt: skip
+        else:
+            found[number] = _beginnings_one_by_one(own, room, operands, inner, keys, within)
+    return found
+
+
+def _beginnings_one_by_one(
+    tables: Tables, room: _Room, operands: Operands, inner: Ints, keys: Ints, within: int
+) -> Ints:
+    """Return the latest beginnings where conditions look farther than to neighbours.
+
+    Every match of the pattern is made.
+    """
+    moments = operands.wholes[2]
+    latest = np.full(len(moments), -1, dtype=np.int64)
+    every = keys.copy()
+    every[:, sc.NEW_ROW] = every[:, sc.FIRST_ROW]
+    progress = _progress(tables, (within, 0, 0), np.iinfo(np.int64).max, with_paths=False)
+    progress[se.GUARD] = progress[se.LIMIT]
+    progress[se.EXACT] = 0
+    while True:
+        sc.scan(
+            tables.integers, tables.constants, operands.doubles, operands.wholes, inner, every,
+            room.events, progress, room.ways, room.path, room.held, room.numbers, room.stack,
+            room.whole_stack, room.found, room.counted, room.paths,
+        )  # fmt: skip
+        found = room.found[: progress[se.FOUND]]
+        np.maximum.at(latest, found[:, sl.LAST_ROW], moments[found[:, sl.FIRST_ROW]])
+        status, count = progress[se.STATUS], int(progress[se.FOUND])
+        progress[se.FOUND] = progress[se.FILLED] = 0
+        progress[se.STATUS] = se.DONE
+        if status == se.DONE:
+            break
+        if status == se.DEEP:
+            room.deepen()
+        elif status == se.FULL and count == 0:
+            room.widen()
+        elif status == se.TOO_LONG:
+            raise InputError("A pattern under NOT has too many matches to look at one by one.")
+    for begin, end in every[:, :2]:
+        latest[begin:end] = np.maximum.accumulate(latest[begin:end])
+    return latest

@@ -1,0 +1,218 @@
+"""RETURN of a match query: what each column is made of (SASE++, Section 2.1: new events).
+
+An item is an attribute of one event of the match, an aggregate of a variable's events, a list of
+them, or computed from such values. The planner names registers for them; `elsinore.matches.rows`
+makes the columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from elsinore.errors import QuerySemanticError, UnsupportedError
+from elsinore.language import render
+from elsinore.matches.registers import Moment, RegisterKind, Registers, Slot, aggregate_of
+from elsinore.matches.registers import slot_attribute as slotted
+from elsinore.model import expression as ex
+from elsinore.model import pattern as pt
+from elsinore.model.check import variables_named
+from elsinore.model.clauses import ReturnItem
+from elsinore.model.expression import AGGREGATES, Attribute, Call, Expression, Reference
+from elsinore.model.query import Query
+
+
+class ColumnKind(Enum):
+    """How a column of the result is made."""
+
+    VALUE = "value"  # an attribute of an event that a register holds, of the attribute's type
+    COUNT = "count"  # a register that counts
+    SUM = "sum"  # a register that adds up
+    COMPUTED = "computed"  # an expression over registers
+    LIST = "list"  # an attribute of all events of some variables
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the result: its name, how it is made, and from what.
+
+    `expression` reads slots of the complete match; `variables` are those whose events a list has.
+    """
+
+    name: str
+    kind: ColumnKind
+    expression: Expression | None = None
+    register: int = -1
+    attribute: str | None = None
+    variables: tuple[str, ...] = ()
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes it reads."""
+        read = [self.attribute] if self.attribute is not None else []
+        if self.expression is not None:
+            read += [leaf.name for leaf in ex.attributes(self.expression) if leaf.name is not None]
+        return tuple(dict.fromkeys(read))
+
+
+def returned(query: Query, registers: Registers) -> tuple[Column, ...]:
+    """Return the columns of a match query, those of grouping attributes left out.
+
+    Raises QuerySemanticError where an item does not say which event it is of, or two columns have
+    one name; UnsupportedError for what is not there yet.
+    """
+    columns = []
+    names = set(query.group_by) | ({"window_start", "window_end"} if is_windowed(query) else set())
+    for item in query.returns:
+        if isinstance(item.expression, ex.Column) and item.expression.name in query.group_by:
+            continue
+        column = _column(query, item, registers)
+        if column.name in names:
+            raise QuerySemanticError(
+                f"Two columns of the result are named '{column.name}': give one an alias with AS.",
+                span=item.expression.span,
+                query=query.name,
+            )
+        names.add(column.name)
+        columns.append(column)
+    return tuple(columns)
+
+
+def is_windowed(query: Query) -> bool:
+    """Return whether matches are looked for window by window: WITHIN with SLIDE."""
+    return query.window is not None and query.window.slide is not None
+
+
+def item_name(item: ReturnItem) -> str:
+    """Return a column's name: its alias, or its text with functions in lower case.
+
+    >>> item_name(ReturnItem(Call("AVG", (Attribute("b", "v", Reference.ALL),))))
+    'avg(b[].v)'
+    """
+    if item.alias is not None:
+        return item.alias
+    if isinstance(item.expression, ex.Column):
+        return item.expression.name
+    text = render(item.expression)
+    for node in ex.walk(item.expression):
+        if isinstance(node, Call):
+            text = text.replace(f"{node.name}(", f"{node.name.lower()}(")
+    return text
+
+
+def _column(query: Query, item: ReturnItem, registers: Registers) -> Column:
+    name = item_name(item)
+    positive = {event.variable for event in pt.positive_events(query.pattern)}
+
+    def variables(leaf: Attribute) -> tuple[str, ...]:
+        return tuple(v for v in variables_named(query.pattern, leaf.variable) if v in positive)
+
+    match item.expression:
+        case ex.Column(attribute):
+            every = tuple(sorted(positive))
+            first = registers.number(RegisterKind.FIRST, every)
+            return Column(name, ColumnKind.VALUE, register=first, attribute=attribute)
+        case Attribute(_, attribute, Reference.ALL):
+            if attribute is None:
+                raise UnsupportedError(
+                    f"RETURN {item.expression.variable}[]: lists of whole events are not supported "
+                    "yet. Ask for lists of attributes, such as "
+                    f"{item.expression.variable}[].x.",
+                    span=item.expression.span or query.span,
+                    query=query.name,
+                )
+            return Column(
+                name, ColumnKind.LIST, attribute=attribute, variables=variables(item.expression)
+            )
+        case Attribute() as leaf:
+            slot = _slot(query, leaf, variables(leaf), registers)
+            return Column(name, ColumnKind.VALUE, register=slot.register, attribute=slot.attribute)
+        case Call("MIN" | "MAX" as function, (Attribute() as over,)):
+            _check_range(query, over)
+            kind = RegisterKind.LEAST if function == "MIN" else RegisterKind.GREATEST
+            number = registers.number(kind, variables(over), over.name)
+            return Column(name, ColumnKind.VALUE, register=number, attribute=over.name)
+        case Call("SUM", (Attribute() as over,)):
+            _check_range(query, over)
+            number = registers.number(RegisterKind.SUM, variables(over), over.name)
+            return Column(name, ColumnKind.SUM, register=number, attribute=over.name)
+        case Call("COUNT", (Attribute() as over,)):
+            _check_range(query, over)
+            kind = RegisterKind.COUNT if over.name is None else RegisterKind.PRESENT
+            number = registers.number(kind, variables(over), over.name)
+            return Column(name, ColumnKind.COUNT, register=number, attribute=over.name)
+
+    def resolve(node: Expression) -> Expression:
+        match node:
+            case Attribute():
+                return slotted(_slot(query, node, variables(node), registers))
+            case Call(function, (Attribute() as over,)) if function in AGGREGATES:
+                _check_range(query, over)
+                return aggregate_of(registers, function, variables(over), over.name, Moment.FINAL)
+            case Call(function, arguments) if function in ex.SCALARS:
+                return Call(function, tuple(resolve(argument) for argument in arguments))
+            case Call():
+                raise UnsupportedError(
+                    f"{node.name}: aggregates are taken of one attribute, as in AVG(b[].x); other "
+                    "functions and expressions inside are not supported yet.",
+                    span=node.span or query.span,
+                    query=query.name,
+                )
+            case ex.Binary(operator, left, right):
+                return ex.Binary(operator, resolve(left), resolve(right))
+            case ex.Negative(operand):
+                return ex.Negative(resolve(operand))
+            case ex.Not(operand):
+                return ex.Not(resolve(operand))
+            case ex.IsNull(operand):
+                return ex.IsNull(resolve(operand))
+            case ex.InList(operand, choices):
+                return ex.InList(resolve(operand), choices)
+            case ex.Literal():
+                return node
+            case _:
+                raise UnsupportedError(
+                    f"RETURN: {render(node)} is not supported yet. Return what it is computed of.",
+                    span=node.span or item.expression.span or query.span,
+                    query=query.name,
+                )
+
+    return Column(name, ColumnKind.COMPUTED, expression=resolve(item.expression))
+
+
+def _slot(query: Query, leaf: Attribute, variables: tuple[str, ...], registers: Registers) -> Slot:
+    """Return the slot of an attribute of one event of a complete match."""
+    several = len(variables) > 1 or bool(pt.kleene_variables(query.pattern).intersection(variables))
+    name = leaf.variable
+    if leaf.reference is Reference.FIRST:
+        kind = RegisterKind.FIRST
+    elif leaf.reference is Reference.LAST or (leaf.reference is Reference.PLAIN and not several):
+        kind = RegisterKind.LATEST
+    else:
+        attribute = leaf.name or "x"
+        raise QuerySemanticError(
+            f"'{name}' may be bound to several events of a match: say which is meant, as "
+            f"{name}[1].{attribute} or {name}[{name}.LEN].{attribute}, or what of all of them, as "
+            f"{name}[].{attribute} or MAX({name}[].{attribute}).",
+            span=leaf.span or query.span,
+            query=query.name,
+        )
+    return Slot(Moment.FINAL, registers.number(kind, variables), leaf.name)
+
+
+def _check_range(query: Query, over: Attribute) -> None:
+    if over.reference is not Reference.ALL:
+        raise QuerySemanticError(
+            f"An aggregate of a match is over all events of a variable: write "
+            f"{over.variable}[]{'.' + over.name if over.name else ''}.",
+            span=over.span or query.span,
+            query=query.name,
+        )
+
+
+def group_column(query: Query, name: str) -> str:
+    """Return what a grouping attribute is called in the result: its alias, where RETURN has one."""
+    for item in query.returns:
+        if isinstance(item.expression, ex.Column) and item.expression.name == name and item.alias:
+            return item.alias
+    return name

@@ -1,0 +1,354 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""The search over all keys of a batch: their events, windows and beginnings of matches.
+
+`keys` [key] says where its rows begin and end, which is the first new one, and the times that were
+(`PASSED`) and are (`REACHED`) known to be over: no event at or before them comes any more.
+
+A window relative to the match, of `progress[WITHIN]` time units, begins with its first event. With
+SLIDE a match is given out for each window that holds it. A match is given out when its last event
+is new; where its end is a NOT, when its window has passed.
+"""
+
+from __future__ import annotations
+
+from elsinore.kernels import kernel
+from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.search import (
+    ANY,
+    BEGIN,
+    DONE,
+    EDGE_AT,
+    END_AT,
+    EXACT,
+    FIRST,
+    FOUND,
+    FRESH,
+    FROM,
+    GUARD,
+    HIGHEST,
+    LAST,
+    LIMITED,
+    LOWEST,
+    MOMENT,
+    ORIGIN,
+    ROW,
+    SEGMENT,
+    SLIDE,
+    STATES,
+    STATUS,
+    STRATEGY,
+    TAKES,
+    TIME,
+    TOO_MANY,
+    UNTO,
+    WAYS_TO,
+    WHEN,
+    WINDOW,
+    WITHIN,
+    are_neighbours,
+    completions,
+    first_at,
+    matches_from,
+)
+from elsinore.matches.search import COUNTED as GIVEN
+from elsinore.matches.search import FILLED as PATHS_FILLED
+from elsinore.matches.select import clear_registers
+
+DEFERRED, CLASS_AT = 4, 5  # places in the header of `tables`
+CLASS = 1  # a row of `integers`
+# Columns of `keys`.
+FIRST_ROW, END_ROW, NEW_ROW, PASSED, REACHED = range(5)
+KEY_COLUMNS = 5
+NO_WINDOW = -1  # in progress[WITHIN]: the whole stream is one window
+FIRST_CALL = -(2**62)  # in progress[WINDOW], progress[BEGIN]: at a key's beginning
+
+
+@kernel
+def rows_by_key(keys: Shorts, starts: Ints, rows: Ints) -> None:
+    """Fill `rows` with the rows sorted by key, each key's in their order.
+
+    `starts` [key + 1] is filled with where each key's rows begin; keys below 0 are left out.
+    """
+    starts[:] = 0
+    for key in keys:
+        if key >= 0:
+            starts[key + 1] += 1
+    for key in range(1, len(starts)):
+        starts[key] += starts[key - 1]
+    for row in range(len(keys)):
+        if keys[row] >= 0:
+            rows[starts[keys[row]]] = row
+            starts[keys[row]] += 1
+    for key in range(len(starts) - 1, 0, -1):
+        starts[key] = starts[key - 1]
+    starts[0] = 0
+
+
+@kernel
+def number_moments(integers: Ints, keys: Ints, ordered: bool) -> None:
+    """Number the times of each key: simultaneous events share one unless they are ordered."""
+    for key in range(len(keys)):
+        moment = -1
+        for row in range(keys[key, FIRST_ROW], keys[key, END_ROW]):
+            if moment < 0 or ordered or integers[TIME, row] != integers[TIME, row - 1]:
+                moment += 1
+            integers[MOMENT, row] = moment
+
+
+@kernel
+def gather(tables: Ints, integers: Ints, begin: int, end: int, events: Ints) -> int:
+    """Fill `events` with the rows that some state takes; return how many there are."""
+    count = 0
+    for row in range(begin, end):
+        number = integers[CLASS, row]
+        if number < 0:
+            continue
+        listed = tables[tables[CLASS_AT] + number]
+        if tables[listed] > 0:
+            events[count, ROW], events[count, WHEN] = row, integers[MOMENT, row]
+            events[count, TAKES] = listed
+            count += 1
+    return count
+
+
+@kernel
+def may_begin(tables: Ints, listed: int) -> bool:
+    """Return whether an event that takes the states of a list may begin a match."""
+    for place in range(listed + 1, listed + 1 + tables[listed]):
+        if tables[tables[EDGE_AT] + tables[place]] >= 0:
+            return True
+    return False
+
+
+@kernel
+def scan(
+    tables: Ints,
+    constants: Doubles,
+    doubles: Doubles,
+    integers: Ints,
+    negatives: Ints,
+    keys: Ints,
+    events: Ints,
+    progress: Ints,
+    ways: Doubles,
+    path: Ints,
+    held: Ints,
+    numbers: Doubles,
+    stack: Doubles,
+    whole_stack: Ints,
+    found: Ints,
+    counted: Doubles,
+    paths: Shorts,
+) -> None:
+    """Search from where `progress` says; stop where a match finds no room, and at the end."""
+    clear_registers(tables, held, numbers)
+    progress[WAYS_TO] = -1
+    count = -1  # of the key's events
+    while progress[SEGMENT] < len(keys):
+        key = progress[SEGMENT]
+        if count < 0:
+            progress[FIRST], progress[FRESH] = keys[key, FIRST_ROW], keys[key, NEW_ROW]
+            if tables[DEFERRED] == 1:
+                progress[FRESH] = 0
+            count = 0
+            if progress[FRESH] < keys[key, END_ROW]:
+                count = gather(tables, integers, keys[key, FIRST_ROW], keys[key, END_ROW], events)
+            if count > 0 and events[count - 1, ROW] < progress[FRESH]:
+                count = 0
+        if not next_window(tables, integers, keys, events, count, progress):
+            progress[SEGMENT] += 1
+            progress[WINDOW], progress[BEGIN] = FIRST_CALL, FIRST_CALL
+            progress[FROM], progress[LAST], progress[WAYS_TO] = 0, 0, -1
+            count = -1
+            continue
+        if tables[STRATEGY] == ANY and progress[WAYS_TO] != progress[LAST]:
+            completions(
+                tables, constants, doubles, integers, negatives, events, progress[BEGIN],
+                progress[LAST], progress, ways, held, numbers, stack, whole_stack,
+            )  # fmt: skip
+            progress[WAYS_TO] = progress[LAST]
+        if progress[EXACT] == 1 and is_too_many(tables, events, progress, ways):
+            return
+        while progress[BEGIN] <= progress[UNTO]:
+            if may_begin(tables, events[progress[BEGIN], TAKES]):
+                before, filled = progress[FOUND], progress[PATHS_FILLED]
+                given = progress[GIVEN]
+                matches_from(
+                    tables, constants, doubles, integers, negatives, events, progress[BEGIN],
+                    progress[LAST], progress, ways, path, held, numbers, stack, whole_stack, found,
+                    counted, paths,
+                )  # fmt: skip
+                if progress[STATUS] != DONE:
+                    if progress[STATUS] != LIMITED:  # there was no room: all of them another time
+                        progress[FOUND], progress[PATHS_FILLED] = before, filled
+                        progress[GIVEN] = given
+                    return
+            progress[BEGIN] += 1
+
+
+@kernel
+def next_window(
+    tables: Ints, integers: Ints, keys: Ints, events: Ints, count: int, progress: Ints
+) -> bool:
+    """Set the window that is searched next; return whether there is one.
+
+    Sets FROM and LAST, its first and last events; BEGIN and UNTO, the events that matches begin
+    with; LOWEST and HIGHEST, the first moment (below 0: it depends on the match) and the last row
+    where a NOT is looked for. A window that is under way is not left.
+    """
+    if count == 0:
+        return False
+    key = progress[SEGMENT]
+    deferred = tables[DEFERRED] == 1
+    within, slide = progress[WITHIN], progress[SLIDE]
+    is_first = progress[BEGIN] == FIRST_CALL
+    if not is_first and progress[BEGIN] <= progress[UNTO]:
+        return True
+    progress[GIVEN] = 0
+    if slide == 0 and within == NO_WINDOW:
+        if not is_first or (deferred and keys[key, REACHED] != 2**63 - 1):
+            return False
+        progress[BEGIN], progress[UNTO], progress[LAST] = 0, count - 1, count - 1
+        progress[LOWEST], progress[HIGHEST], progress[WINDOW] = 0, keys[key, END_ROW] - 1, 0
+        return True
+    if slide == 0:
+        begin = 0 if is_first else progress[BEGIN]
+        progress[WINDOW], progress[LOWEST] = 0, -1
+        last = progress[LAST]
+        while begin < count:
+            time = integers[TIME, events[begin, ROW]]
+            if deferred and time + within >= keys[key, REACHED]:
+                return False
+            last = max(last, begin)
+            while last + 1 < count and integers[TIME, events[last + 1, ROW]] - time <= within:
+                last += 1
+            wanted = events[last, ROW] >= progress[FRESH]
+            if deferred:
+                wanted = time + within >= keys[key, PASSED]
+            if wanted and may_begin(tables, events[begin, TAKES]):
+                progress[BEGIN], progress[UNTO], progress[LAST] = begin, begin, last
+                if deferred:
+                    end = keys[key, END_ROW]
+                    row = first_at(integers, events[last, ROW], end, time + within + 1)
+                    progress[HIGHEST] = row - 1
+                return True
+            begin += 1
+        return False
+    origin = progress[ORIGIN]
+    first = progress[FROM]
+    if is_first:
+        number = (integers[TIME, events[0, ROW]] - origin - within) // slide + 1
+    else:
+        number = progress[WINDOW] + 1
+    while True:
+        start = origin + number * slide
+        while first < count and integers[TIME, events[first, ROW]] < start:
+            first += 1
+        if first == count or (deferred and start + within > keys[key, REACHED]):
+            return False
+        time = integers[TIME, events[first, ROW]]
+        if time >= start + within:  # nothing in it: go on to the first window that has the event
+            number = (time - origin - within) // slide + 1
+            continue
+        last = first
+        while last + 1 < count and integers[TIME, events[last + 1, ROW]] < start + within:
+            last += 1
+        wanted = events[last, ROW] >= progress[FRESH]
+        if deferred:
+            wanted = start + within > keys[key, PASSED]
+        if wanted:
+            break
+        number += 1
+    low = first_at(integers, progress[FIRST], keys[key, END_ROW], start)
+    progress[WINDOW], progress[LOWEST] = number, integers[MOMENT, low]
+    progress[HIGHEST] = first_at(integers, low, keys[key, END_ROW], start + within) - 1
+    progress[FROM], progress[BEGIN], progress[UNTO], progress[LAST] = first, first, last, last
+    progress[WAYS_TO] = -1
+    return True
+
+
+@kernel
+def is_too_many(tables: Ints, events: Ints, progress: Ints, ways: Doubles) -> bool:
+    """Return whether more matches begin in the window than may be given out."""
+    if tables[STRATEGY] != ANY:
+        return False
+    total = float(progress[GIVEN])
+    for at in range(progress[BEGIN], progress[UNTO] + 1):
+        listed = events[at, TAKES]
+        for place in range(listed + 1, listed + 1 + tables[listed]):
+            if tables[tables[EDGE_AT] + tables[place]] >= 0:
+                total += ways[at, tables[place]]
+    if total <= progress[GUARD]:
+        return False
+    progress[STATUS] = TOO_MANY
+    progress[GIVEN] = int(min(total, 9.0e18))
+    return True
+
+
+@kernel
+def latest_beginnings(
+    tables: Ints,
+    constants: Doubles,
+    doubles: Doubles,
+    integers: Ints,
+    negatives: Ints,
+    keys: Ints,
+    events: Ints,
+    latest: Doubles,
+    held: Ints,
+    numbers: Doubles,
+    stack: Doubles,
+    whole_stack: Ints,
+    pattern: int,
+    inner: Ints,
+    within: int,
+) -> None:
+    """Fill `negatives[pattern]`: the latest moment at which a match began that ended by each row.
+
+    `tables` is of a pattern under NOT whose conditions look no farther than to neighbours; `inner`
+    are the patterns under NOT in it. `latest` [event, state] is working room. Matches longer than
+    `within` time units lie in no window (below 0: there is no bound).
+    """
+    for key in range(len(keys)):
+        begin_row, end_row = keys[key, FIRST_ROW], keys[key, END_ROW]
+        count = gather(tables, integers, begin_row, end_row, events)
+        row, best = begin_row, -1
+        earliest = 0
+        for at in range(count):
+            current, moment = events[at, ROW], events[at, WHEN]
+            while row < current:
+                negatives[pattern, row] = best
+                row += 1
+            while (
+                within >= 0
+                and integers[TIME, current] - integers[TIME, events[earliest, ROW]] > within
+            ):
+                earliest += 1
+            listed = events[at, TAKES]
+            for state in range(tables[STATES]):
+                latest[at, state] = -1.0
+            for place in range(listed + 1, listed + 1 + tables[listed]):
+                state = tables[place]
+                began = -1.0
+                if tables[tables[EDGE_AT] + state] >= 0:
+                    began = float(moment)
+                for before in range(at - 1, earliest - 1, -1):
+                    if began == float(moment):
+                        break
+                    if events[before, WHEN] == moment:
+                        continue
+                    for source in range(tables[STATES]):
+                        if latest[before, source] <= began:
+                            continue
+                        edge = tables[tables[EDGE_AT] + (source + 1) * tables[STATES] + state]
+                        if edge >= 0 and are_neighbours(
+                            tables, edge, constants, doubles, integers, inner, current,
+                            events[before, ROW], begin_row, held, numbers, stack, whole_stack,
+                        ):  # fmt: skip
+                            began = latest[before, source]
+                latest[at, state] = began
+                if tables[tables[END_AT] + state] > -2:
+                    best = max(best, int(began))
+        while row < end_row:
+            negatives[pattern, row] = best
+            row += 1

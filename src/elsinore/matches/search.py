@@ -1,0 +1,392 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""The search for matches: from each event that may begin one, depth first (SASE++, Section 5.1).
+
+Under SKIP TILL ANY MATCH the window's events are first looked at from its end (`completions`): what
+cannot be completed is never entered, so that, where conditions are on neighbours alone, each step
+leads on to a match. Conditions that look farther back are looked at as the match grows.
+
+What kernels here are passed: `tables` and `constants` of a template (`elsinore.matches.tables`);
+`doubles` and `integers`, the attributes of all events [row of the layout, event], with time, class
+and moment in the first rows of integers; `negatives` [pattern, event], the latest moment at which a
+match of a pattern under NOT began that ended by that event; `events`, the relevant ones of a key;
+`ways` [event, state], see `completions`; `held` and `numbers`, the registers [step + 1, register];
+`path` [step], the match under way; `stack` and `whole_stack`, working room; `progress`, what a
+search keeps between calls. A *moment* is the number of a time among the key's times: simultaneous
+events have one moment.
+"""
+
+from __future__ import annotations
+
+from elsinore.kernels import kernel
+from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.interpret import STACK, value_of
+from elsinore.matches.select import give_out, select
+
+# Places in the header of `tables` (`elsinore.matches.tables.Header`).
+STATES, STRATEGY = 0, 3
+EDGE_AT, NEAR_AT, CHECK_AT, LATE_AT, WAY_AT, END_AT, FINAL_AT, CODE_AT = 7, 8, 9, 10, 11, 12, 14, 15
+ANY, NEXT, CONTIGUOUS = 0, 1, 2
+
+TIME, MOMENT = 0, 2  # rows of `integers`
+ROW, WHEN, TAKES = 0, 1, 2  # columns of `events`: row, moment, where its states are listed
+# Columns of `path`: row, state and edge of the step, its place in `events`, then what comes next:
+# the event and the state of it to look at, and the moment that events may not pass.
+AT, STATE, EDGE, PLACE, EVENT, CHOICE, UNTIL = range(7)
+PATH_COLUMNS = 7
+
+# Entries of `progress`.
+(
+    SEGMENT, WINDOW, BEGIN, FOUND, FILLED, STATUS, LIMIT, WITH_PATHS, FRESH, LOWEST, HIGHEST,
+    FIRST, WITHIN, SLIDE, ORIGIN, GUARD, COUNTED, STEPS, EXACT, FROM, UNTO, LAST, WAYS_TO,
+) = range(23)  # fmt: skip
+PROGRESS = 23
+DONE, FULL, TOO_MANY, LIMITED, TOO_LONG, DEEP = range(6)
+STEP_LIMIT = 4_000_000_000  # events tried from one beginning before a search is given up
+
+
+@kernel
+def last_before(integers: Ints, row: int, first: int) -> int:
+    """Return the last row, from `first` on, of a moment before that of `row`; -1: there is none."""
+    moment = integers[MOMENT, row]
+    while row >= first and integers[MOMENT, row] == moment:
+        row -= 1
+    return row if row >= first else -1
+
+
+@kernel
+def first_at(integers: Ints, begin: int, end: int, value: int) -> int:
+    """Return the first row from `begin` to `end` with a time of at least `value`, else `end`."""
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) // 2
+        if integers[TIME, middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def is_free(tables: Ints, way: int, negatives: Ints, moment: int, before: int) -> bool:
+    """Return whether some way has no match that begins after `moment` and ends by `before`.
+
+    `before` is a row, or below 0 where there is none.
+    """
+    if way < 0 or before < 0:
+        return True
+    at = way + 1
+    while at <= way + tables[way]:
+        count = tables[at]
+        free = True
+        for place in range(at + 1, at + 1 + count):
+            if negatives[tables[place], before] > moment:
+                free = False
+        if free:
+            return True
+        at += count + 1
+    return False
+
+
+@kernel
+def all_hold(
+    tables: Ints,
+    listed: int,
+    constants: Doubles,
+    doubles: Doubles,
+    integers: Ints,
+    current: int,
+    previous: int,
+    before: int,
+    final: int,
+    held: Ints,
+    numbers: Doubles,
+    stack: Doubles,
+    whole_stack: Ints,
+) -> bool:
+    """Return whether all conditions of a list are true (see `value_of`)."""
+    for place in range(listed + 1, listed + 1 + tables[listed]):
+        value = value_of(
+            tables, tables[tables[CODE_AT] + tables[place]], constants, doubles, integers, current,
+            previous, before, final, held, numbers, stack, whole_stack,
+        )  # fmt: skip
+        if value != 1.0:
+            return False
+    return True
+
+
+@kernel
+def are_neighbours(
+    tables: Ints,
+    edge: int,
+    constants: Doubles,
+    doubles: Doubles,
+    integers: Ints,
+    negatives: Ints,
+    current: int,
+    previous: int,
+    first: int,
+    held: Ints,
+    numbers: Doubles,
+    stack: Doubles,
+    whole_stack: Ints,
+) -> bool:
+    """Return whether row `current` may follow `previous` by an edge: NOT, conditions on the two."""
+    way = tables[tables[WAY_AT] + edge]
+    if way >= 0 and not is_free(
+        tables, way, negatives, integers[MOMENT, previous], last_before(integers, current, first)
+    ):
+        return False
+    listed = tables[tables[NEAR_AT] + edge]
+    return tables[listed] == 0 or all_hold(
+        tables, listed, constants, doubles, integers, current, previous, 0, 0, held, numbers,
+        stack, whole_stack,
+    )  # fmt: skip
+
+
+@kernel
+def completions(
+    tables: Ints,
+    constants: Doubles,
+    doubles: Doubles,
+    integers: Ints,
+    negatives: Ints,
+    events: Ints,
+    begin: int,
+    last: int,
+    progress: Ints,
+    ways: Doubles,
+    held: Ints,
+    numbers: Doubles,
+    stack: Doubles,
+    whole_stack: Ints,
+) -> None:
+    """Count the ways to complete a match: `ways` [event, state], for events `begin` to `last`.
+
+    A match ends at row progress[FRESH] or later. An event in a state adds up, over the states that
+    may follow, the ways of all later events; or, where a condition on neighbours or a NOT decides,
+    of each later event that it lets through. (The number of paths of a directed graph without
+    cycles, from its ends backwards.)
+    """
+    states = tables[STATES]
+    for state in range(states):
+        stack[STACK + state] = 0.0
+    done = last  # the ways of events after it have been added up
+    for at in range(last, begin - 1, -1):
+        while events[done, WHEN] > events[at, WHEN]:
+            listed = events[done, TAKES]
+            for place in range(listed + 1, listed + 1 + tables[listed]):
+                stack[STACK + tables[place]] += ways[done, tables[place]]
+            done -= 1
+        row = events[at, ROW]
+        for state in range(states):
+            ways[at, state] = 0.0
+        listed = events[at, TAKES]
+        for place in range(listed + 1, listed + 1 + tables[listed]):
+            state = tables[place]
+            count = 0.0
+            if tables[tables[END_AT] + state] > -2 and row >= progress[FRESH]:
+                count = 1.0
+            for target in range(states):
+                edge = tables[tables[EDGE_AT] + (state + 1) * states + target]
+                if edge < 0 or stack[STACK + target] == 0.0:
+                    continue
+                if (
+                    tables[tables[tables[NEAR_AT] + edge]] == 0
+                    and tables[tables[WAY_AT] + edge] < 0
+                ):
+                    count += stack[STACK + target]
+                    continue
+                for later in range(done + 1, last + 1):
+                    if ways[later, target] > 0.0 and are_neighbours(
+                        tables, edge, constants, doubles, integers, negatives, events[later, ROW],
+                        row, progress[FIRST], held, numbers, stack, whole_stack,
+                    ):  # fmt: skip
+                        count += ways[later, target]
+            ways[at, state] = count
+
+
+@kernel(inline=True)
+def is_match(
+    tables: Ints,
+    constants: Doubles,
+    doubles: Doubles,
+    integers: Ints,
+    negatives: Ints,
+    progress: Ints,
+    path: Ints,
+    depth: int,
+    held: Ints,
+    numbers: Doubles,
+    stack: Doubles,
+    whole_stack: Ints,
+) -> bool:
+    """Return whether a path that ends where a match may end is one.
+
+    What is left to look at: NOT at the beginning and at the end, conditions of the whole.
+    """
+    last = path[depth, AT]
+    way = tables[tables[WAY_AT] + path[0, EDGE]]
+    if way >= 0:
+        lowest = progress[LOWEST]
+        if lowest < 0:  # the window ends with the match
+            row = first_at(integers, progress[FIRST], last, integers[TIME, last] - progress[WITHIN])
+            lowest = integers[MOMENT, row]
+        before = last_before(integers, path[0, AT], progress[FIRST])
+        if not is_free(tables, way, negatives, lowest - 1, before):
+            return False
+    way = tables[tables[END_AT] + path[depth, STATE]]
+    if not is_free(tables, way, negatives, integers[MOMENT, last], progress[HIGHEST]):
+        return False
+    if not all_hold(
+        tables, tables[FINAL_AT], constants, doubles, integers, last, -1, depth, depth + 1, held,
+        numbers, stack, whole_stack,
+    ):  # fmt: skip
+        return False
+    for step in range(depth + 1):
+        listed = tables[tables[LATE_AT] + path[step, EDGE]]
+        if tables[listed] > 0 and not all_hold(
+            tables, listed, constants, doubles, integers, path[step, AT],
+            path[step - 1, AT] if step else -1, step, depth + 1, held, numbers, stack, whole_stack,
+        ):  # fmt: skip
+            return False
+    return True
+
+
+@kernel
+def matches_from(
+    tables: Ints,
+    constants: Doubles,
+    doubles: Doubles,
+    integers: Ints,
+    negatives: Ints,
+    events: Ints,
+    begin: int,
+    last: int,
+    progress: Ints,
+    ways: Doubles,
+    path: Ints,
+    held: Ints,
+    numbers: Doubles,
+    stack: Doubles,
+    whole_stack: Ints,
+    found: Ints,
+    counted: Doubles,
+    paths: Shorts,
+) -> None:
+    """Give out the matches from event `begin` to at most event `last` into `found` and the rest.
+
+    Where there is no room for them progress[STATUS] is FULL, and the caller takes them back.
+    """
+    first_row = events[begin, ROW]
+    listed = events[begin, TAKES]
+    is_any = tables[STRATEGY] == ANY
+    steps = 0
+    for choice in range(listed + 1, listed + 1 + tables[listed]):
+        state = tables[choice]
+        edge = tables[tables[EDGE_AT] + state]
+        if edge < 0 or (is_any and ways[begin, state] == 0.0):
+            continue
+        if not all_hold(
+            tables, tables[tables[CHECK_AT] + edge], constants, doubles, integers, first_row, -1,
+            0, 0, held, numbers, stack, whole_stack,
+        ):  # fmt: skip
+            continue
+        path[0, AT], path[0, STATE], path[0, EDGE], path[0, PLACE] = first_row, state, edge, begin
+        select(tables, state, first_row, 1, doubles, integers, held, numbers)
+        depth = 0
+        is_new = True  # whether the last step of the path was just made
+        while depth >= 0:
+            if is_new:
+                steps += 1
+                row = path[depth, AT]
+                if (
+                    tables[tables[END_AT] + path[depth, STATE]] > -2
+                    and row >= progress[FRESH]
+                    and is_match(
+                        tables, constants, doubles, integers, negatives, progress, path, depth,
+                        held, numbers, stack, whole_stack,
+                    )
+                ):  # fmt: skip
+                    give_out(tables, progress, path, depth, held, numbers, found, counted, paths)
+                    if progress[STATUS] != DONE:
+                        return
+                place = path[depth, PLACE] + 1
+                while place <= last and events[place, WHEN] == integers[MOMENT, row]:
+                    place += 1
+                path[depth, EVENT], path[depth, CHOICE], path[depth, UNTIL] = place, 0, -1
+                if tables[STRATEGY] == CONTIGUOUS:
+                    path[depth, UNTIL] = integers[MOMENT, row] + 1
+                if steps > STEP_LIMIT or depth + 2 >= len(path):
+                    progress[STATUS] = TOO_LONG if steps > STEP_LIMIT else DEEP
+                    return
+            is_new = extend(
+                tables, constants, doubles, integers, negatives, events, last, progress, ways,
+                path, depth, held, numbers, stack, whole_stack,
+            )  # fmt: skip
+            if is_new:
+                depth += 1
+                select(
+                    tables, path[depth, STATE], path[depth, AT], depth + 1, doubles, integers,
+                    held, numbers,
+                )  # fmt: skip
+            else:
+                depth -= 1
+    progress[STEPS] += steps
+
+
+@kernel(inline=True)
+def extend(
+    tables: Ints,
+    constants: Doubles,
+    doubles: Doubles,
+    integers: Ints,
+    negatives: Ints,
+    events: Ints,
+    last: int,
+    progress: Ints,
+    ways: Doubles,
+    path: Ints,
+    depth: int,
+    held: Ints,
+    numbers: Doubles,
+    stack: Doubles,
+    whole_stack: Ints,
+) -> bool:
+    """Put the next event that may follow behind a path; return whether there was one.
+
+    NEXT: the first event that can follow, and those of its moment. CONTIGUOUS: the next moment's.
+    """
+    states = tables[STATES]
+    state, row = path[depth, STATE], path[depth, AT]
+    is_any = tables[STRATEGY] == ANY
+    place = path[depth, EVENT]
+    while place <= last:
+        if path[depth, UNTIL] >= 0 and events[place, WHEN] > path[depth, UNTIL]:
+            break
+        listed = events[place, TAKES]
+        current = events[place, ROW]
+        for choice in range(path[depth, CHOICE], tables[listed]):
+            target = tables[listed + 1 + choice]
+            edge = tables[tables[EDGE_AT] + (state + 1) * states + target]
+            if edge < 0 or (is_any and ways[place, target] == 0.0):
+                continue
+            if not are_neighbours(
+                tables, edge, constants, doubles, integers, negatives, current, row,
+                progress[FIRST], held, numbers, stack, whole_stack,
+            ):  # fmt: skip
+                continue
+            checks = tables[tables[CHECK_AT] + edge]
+            if tables[checks] > 0 and not all_hold(
+                tables, checks, constants, doubles, integers, current, row, depth + 1, depth + 1,
+                held, numbers, stack, whole_stack,
+            ):  # fmt: skip
+                continue
+            path[depth, EVENT], path[depth, CHOICE] = place, choice + 1
+            if tables[STRATEGY] == NEXT:
+                path[depth, UNTIL] = events[place, WHEN]
+            path[depth + 1, AT], path[depth + 1, STATE] = current, target
+            path[depth + 1, EDGE], path[depth + 1, PLACE] = edge, place
+            return True
+        path[depth, CHOICE] = 0
+        place += 1
+    return False

@@ -1,0 +1,130 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""Registers as a match grows by an event, and matches as they are given out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from elsinore.kernels import kernel
+from elsinore.matches.arrays import Doubles, Ints, Shorts
+
+EVENTS, NUMBERS = 1, 2  # places in the header of `tables` (`elsinore.matches.tables.Header`)
+UPDATE_AT, SUM_AT = 13, 16
+FOUND, FILLED, STATUS, LIMIT, WITH_PATHS, WINDOW, GUARD, COUNTED = 3, 4, 5, 6, 7, 1, 15, 16
+DONE, FULL, TOO_MANY, LIMITED = 0, 1, 2, 3
+AT, STATE = 0, 1  # columns of `path`
+# Columns of `found`: first and last row, window, where the path begins; then the registers' events.
+FIRST_ROW, LAST_ROW, IN_WINDOW, PATH_AT, BOUND = range(5)
+
+_NULL = np.int64(np.iinfo(np.int64).min)
+
+
+@kernel
+def clear_registers(tables: Ints, held: Ints, numbers: Doubles) -> None:
+    """Set row 0 of the registers: no event, nothing counted; the sum of nothing is null."""
+    for register in range(tables[EVENTS]):
+        held[0, register] = -1
+    for register in range(tables[NUMBERS]):
+        numbers[0, register] = 0.0
+    listed = tables[SUM_AT]
+    for place in range(listed + 1, listed + 1 + tables[listed]):
+        numbers[0, tables[place]] = np.nan
+
+
+@kernel
+def select(
+    tables: Ints,
+    state: int,
+    row: int,
+    step: int,
+    doubles: Doubles,
+    integers: Ints,
+    held: Ints,
+    numbers: Doubles,
+) -> None:
+    """Set row `step` of the registers: those of the row before, and the event `row` in `state`."""
+    for register in range(tables[EVENTS]):
+        held[step, register] = held[step - 1, register]
+    for register in range(tables[NUMBERS]):
+        numbers[step, register] = numbers[step - 1, register]
+    listed = tables[tables[UPDATE_AT] + state]
+    for place in range(listed + 1, listed + 1 + tables[listed], 4):
+        kind, register = tables[place], tables[place + 1]
+        column, is_whole = tables[place + 2], tables[place + 3]
+        if kind == 0:
+            if held[step, register] < 0:
+                held[step, register] = row
+        elif kind == 1:
+            held[step, register] = row
+        elif kind <= 3:
+            if _is_better(kind, column, is_whole, row, held[step, register], doubles, integers):
+                held[step, register] = row
+        elif kind == 4:
+            numbers[step, register] += 1.0
+        elif kind == 5:
+            if is_whole == 1:
+                numbers[step, register] += 1.0 if integers[column, row] != _NULL else 0.0
+            else:
+                numbers[step, register] += 0.0 if np.isnan(doubles[column, row]) else 1.0
+        else:
+            value = doubles[column, row]
+            if not np.isnan(value):
+                before = numbers[step, register]
+                numbers[step, register] = value if np.isnan(before) else before + value
+
+
+@kernel
+def _is_better(
+    kind: int, column: int, is_whole: int, row: int, best: int, doubles: Doubles, integers: Ints
+) -> bool:
+    """Return whether an event's value is less (kind 2) or greater (3) than the best so far."""
+    if is_whole == 1:
+        value = integers[column, row]
+        if value == _NULL:
+            return False
+        if best < 0:
+            return True
+        return value < integers[column, best] if kind == 2 else value > integers[column, best]
+    number = doubles[column, row]
+    if np.isnan(number):
+        return False
+    if best < 0:
+        return True
+    return number < doubles[column, best] if kind == 2 else number > doubles[column, best]
+
+
+@kernel
+def give_out(
+    tables: Ints,
+    progress: Ints,
+    path: Ints,
+    depth: int,
+    held: Ints,
+    numbers: Doubles,
+    found: Ints,
+    counted: Doubles,
+    paths: Shorts,
+) -> None:
+    """Write a match down; progress[STATUS] says where there is no room, or enough of them."""
+    number = progress[FOUND]
+    if progress[COUNTED] >= progress[GUARD]:
+        progress[STATUS] = TOO_MANY
+        return
+    steps = depth + 1 if progress[WITH_PATHS] else 0
+    if number >= len(found) or progress[FILLED] + steps > len(paths):
+        progress[STATUS] = FULL
+        return
+    found[number, FIRST_ROW], found[number, LAST_ROW] = path[0, AT], path[depth, AT]
+    found[number, IN_WINDOW], found[number, PATH_AT] = progress[WINDOW], progress[FILLED]
+    for register in range(tables[EVENTS]):
+        found[number, BOUND + register] = held[depth + 1, register]
+    for register in range(tables[NUMBERS]):
+        counted[number, register] = numbers[depth + 1, register]
+    for step in range(steps):
+        paths[progress[FILLED] + step, 0] = path[step, AT]
+        paths[progress[FILLED] + step, 1] = path[step, STATE]
+    progress[FILLED] += steps
+    progress[FOUND] = number + 1
+    progress[COUNTED] += 1
+    if number + 1 >= progress[LIMIT]:
+        progress[STATUS] = LIMITED

@@ -1,0 +1,89 @@
+"""What the match engine reads of a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from elsinore.errors import QueryError, raise_errors
+from elsinore.matches.columns import partial_schema
+from elsinore.matches.template import MatchTemplate, match_template
+from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
+from elsinore.model.query import Query
+from elsinore.plan import Carried, Partition, Travel, Unit, partition_of
+from elsinore.plan.classes import classes_of
+from elsinore.plan.fingerprint import fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class MatchUnit:
+    """The templates of a unit's queries."""
+
+    templates: tuple[MatchTemplate, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest that two units share only if their states mean the same."""
+        return fingerprint(self.templates)
+
+    def partials(self, types: Mapping[str, pa.DataType]) -> list[pa.Schema]:
+        """Return, query by query, the columns of what operators give out."""
+        return [partial_schema(template, types) for template in self.templates]
+
+
+def spec_of(unit: Unit) -> MatchUnit:
+    """Return the spec of a unit of match queries."""
+    if not isinstance(unit.spec, MatchUnit):
+        raise TypeError(f"not a unit of match queries: {unit.names}")
+    return unit.spec
+
+
+def plan_matches(queries: Sequence[tuple[int, Query]], kind: str) -> tuple[Unit, ...]:
+    """Plan match queries, given with their numbers in the workload; `kind` is their units'.
+
+    Raises the errors of all of them at once (`match_template`).
+    """
+    errors: list[QueryError] = []
+    templates: dict[int, MatchTemplate] = {}
+    for number, query in queries:
+        try:
+            templates[number] = match_template(query)
+        except QueryError as error:
+            errors.append(error)
+    raise_errors(errors)
+    together: dict[Partition, list[int]] = {}
+    for number, query in queries:
+        together.setdefault(partition_of(query), []).append(number)
+    return tuple(
+        match_unit(kind, partition, numbers, [templates[n] for n in numbers])
+        for partition, numbers in together.items()
+    )
+
+
+def match_unit(
+    kind: str, partition: Partition, numbers: Sequence[int], templates: Sequence[MatchTemplate]
+) -> Unit:
+    """Return the unit of queries that take the stream apart alike."""
+    local: dict[str, dict[Expression, None]] = {}
+    wanted: dict[str, dict[frozenset[Expression], None]] = {}
+    for template in templates:
+        for name, predicates in sorted(template.predicates.items()):
+            local.setdefault(name, {}).update(dict.fromkeys(sorted(predicates, key=repr)))
+        for name, needs in template.wanted.items():
+            wanted.setdefault(name, {}).update(needs)
+    attributes = dict.fromkeys(name for template in templates for name in template.attributes)
+    return Unit(
+        kind=kind,
+        queries=tuple(numbers),
+        names=tuple(template.query.name for template in templates),
+        types_of=tuple(tuple(template.predicates) for template in templates),
+        partition=partition,
+        classes=classes_of(local.items()),
+        columns=tuple(Carried(f"value:{name}", name, Travel.RAW) for name in attributes),
+        wanted=tuple((name, tuple(needs)) for name, needs in wanted.items()),
+        keeps_all=any(t.strategy is Strategy.CONTIGUOUS for t in templates),
+        spec=MatchUnit(tuple(templates)),
+    )

@@ -1,0 +1,198 @@
+"""A template as one array of integers, which kernels read: a header, and what it points to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.matches.operands import Layout, Operands
+from elsinore.matches.program import Compiler, Program, register_places
+from elsinore.matches.registers import RegisterKind
+from elsinore.matches.template import START, MatchTemplate
+from elsinore.model.kinds import Strategy
+from elsinore.plan.classes import Classes
+from elsinore.plan.guards import FREE, Ways
+
+Ints = NDArray[np.int64]
+
+
+class Header(IntEnum):
+    """What the first entries of the tables say; those named `..._AT` are places in them."""
+
+    STATES = 0
+    EVENTS = 1  # registers that hold an event
+    NUMBERS = 2  # registers that hold a number
+    STRATEGY = 3  # 0 any, 1 next, 2 contiguous
+    DEFERRED = 4  # whether a match is known only when its window has passed
+    CLASS_AT = 5  # [class]: where the states are listed that an event of the class takes
+    WHOLES_AT = 6  # [integer constant]
+    EDGE_AT = 7  # [state + 1, state]: the edge, -1 where there is none; row 0 is the beginning
+    NEAR_AT = 8  # [edge]: a list of conditions on neighbours, its length first
+    CHECK_AT = 9  # [edge]: a list of the other conditions, when the event is selected
+    LATE_AT = 10  # [edge]: the same, for when the match is complete
+    WAY_AT = 11  # [edge]: the ways, -1 where one is free
+    END_AT = 12  # [state]: -2 where no match ends, -1 where one may, else the ways
+    UPDATE_AT = 13  # [state]: a list of (kind, place, row of the layout or -1, is it of integers)
+    FINAL_AT = 14  # a list of the conditions of the match
+    CODE_AT = 15  # [condition]: where its code is, the number of instructions first
+    SUM_AT = 16  # a list of the registers that hold sums
+    SIZE = 17
+
+
+_COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
+_STRATEGIES = {Strategy.ANY: 0, Strategy.NEXT: 1, Strategy.CONTIGUOUS: 2}
+
+
+@dataclass(slots=True)
+class Tables:
+    """A template's tables, and the double constants of its conditions."""
+
+    integers: Ints
+    constants: NDArray[np.float64]
+    program: Program
+    negatives: tuple[Tables, ...]
+    is_path: bool  # whether no condition looks farther than to the neighbour
+    counts_exactly: bool  # whether the number of paths is that of matches
+
+    def set_texts(self, operands: Operands) -> None:
+        """Put in the integers that stand for texts among those of a batch."""
+        at = self.integers[Header.WHOLES_AT]
+        for place, text in self.program.texts.items():
+            self.integers[at + place] = operands.code_of(text)
+        for negative in self.negatives:
+            negative.set_texts(operands)
+
+    def set_classes(self, states: ClassStates) -> None:
+        """Put in which states the events of each class take."""
+        kept = self.integers[: self._size()]
+        at = len(kept) + states.at
+        at[states.at == 0] = len(kept)  # the empty list
+        where = len(kept) + len(states.lists)
+        self.integers = np.concatenate([kept, states.lists, at])
+        self.integers[Header.CLASS_AT] = where
+        for negative, own in zip(self.negatives, states.negatives, strict=True):
+            negative.set_classes(own)
+
+    def _size(self) -> int:
+        """Return how many of the integers are not about classes: the last are integer constants."""
+        return int(self.integers[Header.WHOLES_AT]) + len(self.program.wholes)
+
+
+def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
+    """Return the tables of a template.
+
+    Rows of the layout are given out for what its conditions and registers read.
+    """
+    compiler = Compiler(template.registers, layout)
+    for condition in template.conditions:
+        compiler.add(condition)
+    program = compiler.program
+    table = list[int]([0] * Header.SIZE)
+    states = len(template.states)
+    places = register_places(template.registers)
+    kinds = [register.kind for register in template.registers]
+    table[Header.STATES] = states
+    table[Header.EVENTS] = sum(kind.holds_event for kind in kinds)
+    table[Header.NUMBERS] = len(kinds) - table[Header.EVENTS]
+    table[Header.STRATEGY] = _STRATEGIES[template.strategy]
+    table[Header.DEFERRED] = int(template.ends_with_not)
+
+    def put(values: Sequence[int]) -> int:
+        table.extend(values)
+        return len(table) - len(values)
+
+    def put_lists(count: int, lists: Callable[[int], Sequence[int] | int]) -> int:
+        """Put a directory of `count` places of lists; a number stands for itself."""
+        at = put([0] * count)
+        for number in range(count):
+            value = lists(number)
+            table[at + number] = value if isinstance(value, int) else put([len(value), *value])
+        return at
+
+    table[Header.EDGE_AT] = at = put([-1] * ((states + 1) * states))
+    for number, edge in enumerate(template.edges):
+        table[at + (edge.source + 1) * states + edge.target] = number
+    edges = template.edges
+    near = [condition.reads_neighbours_only for condition in template.conditions]
+    table[Header.NEAR_AT] = put_lists(len(edges), lambda n: [c for c in edges[n].checks if near[c]])
+    table[Header.CHECK_AT] = put_lists(
+        len(edges), lambda n: [c for c in edges[n].checks if not near[c]]
+    )
+    table[Header.LATE_AT] = put_lists(len(edges), lambda n: edges[n].late)
+    table[Header.WAY_AT] = put_lists(len(edges), lambda n: _ways(edges[n].ways))
+    ways = {end.state: _ways(end.ways) for end in template.ends}
+    table[Header.END_AT] = put_lists(states, lambda n: ways.get(n, -2))
+
+    def updates(state: int) -> list[int]:
+        found = []
+        for place, register in zip(places, template.registers, strict=True):
+            if template.states[state].variable not in register.variables:
+                continue
+            is_whole, row = False, -1
+            if register.kind in _COMPARED:
+                is_whole, row = layout.comparable(register.attribute or "")
+            elif register.kind is RegisterKind.SUM:
+                row = layout.double(register.attribute or "")
+            found += [int(register.kind), place, row, int(is_whole)]
+        return found
+
+    table[Header.UPDATE_AT] = put_lists(states, updates)
+    table[Header.FINAL_AT] = put([len(template.final), *template.final])
+    table[Header.CODE_AT] = put_lists(len(template.conditions), program.code_of)
+    sums = [p for p, kind in zip(places, kinds, strict=True) if kind is RegisterKind.SUM]
+    table[Header.SUM_AT] = put([len(sums), *sums])
+    table[Header.WHOLES_AT] = put(program.wholes)
+    is_path = all(near[n] for edge in edges for n in edge.checks) and not template.final
+    is_path = is_path and not any(edge.late for edge in edges)
+    begins_with_not = any(edge.source == START and edge.ways != FREE for edge in edges)
+    return Tables(
+        integers=np.array(table, dtype=np.int64),
+        constants=np.array(program.constants, dtype=np.float64),
+        program=program,
+        negatives=tuple(build_tables(n, layout) for n in template.negatives),
+        is_path=is_path,
+        counts_exactly=is_path
+        and not begins_with_not
+        and not template.ends_with_not
+        and not template.duplicates,
+    )
+
+
+class ClassStates:
+    """The states of a template that an event of each class takes, for the classes seen so far.
+
+    `at[class]` is where the list of states begins in `lists`, its length first.
+    """
+
+    def __init__(self, template: MatchTemplate, classes: Classes, size: int) -> None:
+        self.at = np.zeros(size, dtype=np.int64)
+        self.lists = np.zeros(1, dtype=np.int64)  # the empty list, of classes that no state takes
+        self.negatives = tuple(ClassStates(n, classes, size) for n in template.negatives)
+        self._classes = classes
+        self._states = template.states
+
+    def learn(self, codes: Sequence[int], numbers: Sequence[int]) -> None:
+        """Take in classes: their codes, and the numbers that `at` knows them by."""
+        lists = self.lists.tolist()
+        if len(numbers) and max(numbers) >= len(self.at):
+            self.at = np.concatenate([self.at, np.zeros(max(numbers) + 1, dtype=np.int64)])
+        for code, number in zip(codes, numbers, strict=True):
+            kind, true = self._classes.decode(int(code))
+            taken = [n for n, s in enumerate(self._states) if s.type == kind and s.needs <= true]
+            if taken:
+                self.at[number] = len(lists)
+                lists += [len(taken), *taken]
+        self.lists = np.array(lists, dtype=np.int64)
+        for negative in self.negatives:
+            negative.learn(codes, numbers)
+
+
+def _ways(ways: Ways) -> int | list[int]:
+    """Return -1 where nothing is forbidden, else each way's negatives, their number first."""
+    if frozenset() in ways:
+        return -1
+    return [value for way in sorted(ways, key=sorted) for value in (len(way), *sorted(way))]

@@ -1,0 +1,248 @@
+"""Templates: a match query as an automaton whose runs are its matches (SASE++, Section 2.2).
+
+A state says which variable the latest event is bound to; an edge, what the next event must be and
+which conditions it must satisfy against what was selected before. The states are the places of
+events in the pattern; where copies that `{n,m}` makes cannot be told apart by what is bound, they
+are one state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from elsinore.automata import Nfa, Symbol, Transition, ambiguity
+from elsinore.errors import QuerySemanticError, UnsupportedError
+from elsinore.matches.conditions import Condition, Conditions
+from elsinore.matches.registers import Register
+from elsinore.matches.returns import Column, returned
+from elsinore.model import pattern as pt
+from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
+from elsinore.model.query import Query
+from elsinore.plan.guards import NO_WAY, GuardedPositions, Ways, either, guarded_positions
+from elsinore.plan.predicates import contradictions, local_predicates
+
+START = -1  # the source of an edge that begins a match
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The latest event of a match stands here: its type, its variable, its local predicates."""
+
+    type: str
+    variable: str
+    needs: frozenset[Expression]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An event that fits `target` may follow one in `source`, or begin a match (START).
+
+    Some of `ways` must be free of negative matches; `checks` (numbers of conditions) are looked at
+    when the event is selected, `late` for this event when the match is complete.
+    """
+
+    source: int
+    target: int
+    ways: Ways
+    checks: tuple[int, ...] = ()
+    late: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A match may end in `state` where no negative match of some way begins after it."""
+
+    state: int
+    ways: Ways
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchTemplate:
+    """The automaton of a match query, or of a pattern under NOT in one; states are 0, 1, ...
+
+    `final` are the conditions of the whole match. `duplicates`: two runs may select the same events
+    for the same variables; they are one match.
+    """
+
+    query: Query
+    states: tuple[State, ...]
+    edges: tuple[Edge, ...]
+    ends: tuple[End, ...]
+    conditions: tuple[Condition, ...]
+    final: tuple[int, ...]
+    registers: tuple[Register, ...]
+    negatives: tuple[MatchTemplate, ...]
+    columns: tuple[Column, ...]
+    duplicates: bool
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def strategy(self) -> Strategy:
+        """The selection strategy."""
+        return self.query.strategy
+
+    @property
+    def ends_with_not(self) -> bool:
+        """Whether a match is known to be one only when its window has passed."""
+        return any(any(way for way in end.ways) for end in self.ends)
+
+    @property
+    def predicates(self) -> dict[str, frozenset[Expression]]:
+        """The local predicates that tell events apart, by type, those of negatives included."""
+        found: dict[str, frozenset[Expression]] = {}
+        for state in self.states:
+            found[state.type] = found.get(state.type, frozenset()) | state.needs
+        for negative in self.negatives:
+            for name, predicates in negative.predicates.items():
+                found[name] = found.get(name, frozenset()) | predicates
+        return found
+
+    @property
+    def wanted(self) -> dict[str, dict[frozenset[Expression], None]]:
+        """By type, the sets of local predicates of which one must hold for a state to be taken."""
+        found: dict[str, dict[frozenset[Expression], None]] = {}
+        for template in (self, *self.negatives):
+            for state in template.states:
+                found.setdefault(state.type, {})[state.needs] = None
+            if template is not self:
+                for name, needs in template.wanted.items():
+                    found.setdefault(name, {}).update(needs)
+        return found
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that conditions, registers and columns read, each once."""
+        read: dict[str, None] = {}
+        for condition in self.conditions:
+            read.update(dict.fromkeys(condition.attributes))
+        read.update((r.attribute, None) for r in self.registers if r.attribute is not None)
+        for column in self.columns:
+            read.update(dict.fromkeys(column.attributes))
+        for negative in self.negatives:
+            read.update(dict.fromkeys(negative.attributes))
+        return tuple(read)
+
+
+def match_template(query: Query) -> MatchTemplate:
+    """Build the template of a match query.
+
+    Raises QuerySemanticError for conditions that no event can be looked at for, and
+    UnsupportedError for clauses that there is no engine for yet.
+    """
+    _refuse_unsupported(query)
+    local = local_predicates(query)
+    template = _template(query, query.pattern, local, is_negative=False)
+    return replace(template, warnings=contradictions(query, local, ()))
+
+
+def _refuse_unsupported(query: Query) -> None:
+    def refuse(clause: str, message: str) -> None:
+        raise UnsupportedError(message, span=query.places.get(clause, query.span), query=query.name)
+
+    if isinstance(query.pattern, pt.Conjunction):
+        raise QuerySemanticError(
+            "AND counts pairs of trends; a match is of one pattern. Ask for the matches of each of "
+            "its patterns in a query of its own.",
+            span=query.pattern.span or query.span,
+            query=query.name,
+        )
+    if query.confidence is not None:
+        refuse(
+            "CONFIDENCE",
+            "CONFIDENCE: events with intervals of possible times are not supported yet. Leave the "
+            "clause out where times are exact.",
+        )
+
+
+def _template(
+    query: Query,
+    whole: pt.Pattern,
+    local: dict[str, frozenset[Expression]],
+    *,
+    is_negative: bool,
+) -> MatchTemplate:
+    positions = guarded_positions(whole)
+    if is_negative and any(
+        any(way) for ways in (*positions.first.values(), *positions.last.values()) for way in ways
+    ):
+        raise UnsupportedError(
+            "NOT at the beginning or the end of a pattern that itself stands under NOT is not "
+            "supported for match queries. Put it between two events of that pattern.",
+            span=whole.span or query.span,
+            query=query.name,
+        )
+    sites = tuple(range(len(positions.events))) if positions.negatives else positions.sites
+    spots: dict[frozenset[int], int] = {}
+    order: list[frozenset[int]] = []
+
+    def enter(spot: frozenset[int]) -> int:
+        if spot not in spots:
+            spots[spot] = len(order)
+            order.append(spot)
+        return spots[spot]
+
+    moves = [(START, enter(spot), ways) for spot, ways in _entered(positions.first.items(), sites)]
+    onward: dict[int, list[tuple[int, Ways]]] = {}
+    for (p, q), ways in sorted(positions.follow.items(), key=lambda entry: entry[0]):
+        onward.setdefault(p, []).append((q, ways))
+    for number, spot in enumerate(order):  # it grows while it is gone through
+        steps = [step for p in sorted(spot) for step in onward.get(p, ())]
+        moves += [(number, enter(entered), ways) for entered, ways in _entered(steps, sites)]
+    states = tuple(_state(positions, spot, local) for spot in order)
+    ends = tuple(
+        End(number, either(*ending))
+        for number, spot in enumerate(order)
+        if (ending := [positions.last[p] for p in spot if p in positions.last])
+    )
+    pairs = {(states[p].variable, states[q].variable) for p, q, _ in moves if p != START}
+    conditions = Conditions(query, whole, frozenset(pairs), is_negative=is_negative)
+    edges = []
+    for source, target, ways in moves:
+        before = None if source == START else states[source].variable
+        checks, late = conditions.of_edge(before, states[target].variable)
+        edges.append(Edge(source, target, ways, checks, late))
+    final = conditions.of_match()
+    conditions.refuse_unread()
+    columns = () if is_negative else returned(query, conditions.registers)
+    return MatchTemplate(
+        query=query,
+        states=states,
+        edges=tuple(edges),
+        ends=ends,
+        conditions=conditions.all,
+        final=final,
+        registers=conditions.registers.all,
+        negatives=tuple(
+            _template(query, negative, local, is_negative=True) for negative in positions.negatives
+        ),
+        columns=columns,
+        duplicates=_may_repeat(states, edges, ends),
+    )
+
+
+def _state(
+    positions: GuardedPositions, spot: frozenset[int], local: dict[str, frozenset[Expression]]
+) -> State:
+    event = positions.events[min(spot)]
+    return State(event.type, event.variable, local[event.variable])
+
+
+def _entered(
+    steps: Iterable[tuple[int, Ways]], sites: tuple[int, ...]
+) -> list[tuple[frozenset[int], Ways]]:
+    """Put positions of one site together, with the ways into any of them."""
+    found: dict[int, dict[int, Ways]] = {}
+    for position, ways in steps:
+        places = found.setdefault(sites[position], {})
+        places[position] = either(places.get(position, NO_WAY), ways)
+    return [(frozenset(places), either(*places.values())) for places in found.values()]
+
+
+def _may_repeat(states: tuple[State, ...], edges: list[Edge], ends: tuple[End, ...]) -> bool:
+    """Return whether two runs may bind the same events to the same variables."""
+    symbols = [Symbol(state.variable) for state in states]
+    moves = tuple(Transition(e.source + 1, symbols[e.target], e.target + 1) for e in edges)
+    nfa = Nfa(len(states) + 1, moves, frozenset(end.state + 1 for end in ends))
+    return ambiguity(nfa) is not None

@@ -1,0 +1,96 @@
+"""Match queries give the same rows in process and on Spark, beside trend queries."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import elsinore as el
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TEXT = """
+QUERY rising
+RETURN  g, k, a.s, COUNT(b[]) AS n, SUM(b[].n) AS total, b[].at, AVG(b[].v) / 2 AS half, c.at
+PATTERN SEQ(A a, B+ b[], C c)
+WHERE   [k] AND b[i].v >= b[i-1].v AND a.s != 'z'
+GROUP BY g
+STRATEGY SKIP TILL ANY MATCH
+WITHIN  30 seconds;
+
+QUERY sliding
+RETURN  a.n, b[].s
+PATTERN SEQ(A a, NOT C x, B+ b[])
+WHERE   [k]
+STRATEGY SKIP TILL NEXT MATCH
+WITHIN  10 seconds SLIDE 5 seconds;
+
+QUERY counted
+RETURN  g, COUNT(*) AS trends
+PATTERN SEQ(A a, B+ b, C c)
+WHERE   [k] AND b[i].v >= b[i-1].v AND a.s != 'z'
+GROUP BY g;
+
+QUERY few
+RETURN  a.n
+PATTERN SEQ(A a, B b)
+LIMIT   3;
+"""
+
+
+def events() -> pa.Table:
+    kinds = "ABBCABCBBCAABBBCBC" * 3
+    count = len(kinds)
+    start = dt.datetime(2026, 1, 31, 12, tzinfo=dt.UTC)
+    return pa.table(
+        {
+            "at": pa.array([start + dt.timedelta(seconds=n) for n in range(count)]),
+            "type": list(kinds),
+            "g": ["p" if n % 5 else None for n in range(count)],
+            "k": [n // 3 % 2 for n in range(count)],
+            "n": list(range(count)),
+            "v": [float(n * 7 % 5) if n % 11 else None for n in range(count)],
+            "s": ["xyz"[n * n % 7 % 3] for n in range(count)],
+        }
+    )
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=repr)
+
+
+def test_both_drivers_give_the_same_matches(spark: SparkSession) -> None:
+    workload = el.Workload.parse(TEXT)
+    here = workload.run(events(), time="at")
+    there = workload.run(spark.createDataFrame(events()), time="at")
+    for name in ("rising", "sliding", "counted"):
+        rows = here[name].to_pylist()
+        assert rows
+        assert in_order(there[name].toArrow().to_pylist()) == in_order(rows)
+    assert here["few"].num_rows == there["few"].count() == 3
+
+
+def test_a_query_has_as_many_matches_as_trends() -> None:
+    results = el.Workload.parse(TEXT.replace("WITHIN  30 seconds", "")).run(events(), time="at")
+    matches = results["rising"].group_by("g").aggregate([("n", "count")]).to_pylist()
+    trends = {row["g"]: row["trends"] for row in results["counted"].to_pylist()}
+    assert {row["g"]: row["n_count"] for row in matches} == trends
+
+
+def test_a_window_with_too_many_matches_is_refused_before_they_are_made() -> None:
+    stream = [{"time": n, "type": "B", "v": n} for n in range(60)]
+    text = "RETURN COUNT(b[]) PATTERN B+ b[] WHERE b[i].v > b[i-1].v {};"
+    with pytest.raises(el.InputError, match=r"1,152,921,504,606,846,976 matches.*LIMIT"):
+        el.Workload.parse(text.format("")).run(stream)
+    (table,) = el.Workload.parse(text.format("LIMIT 5")).run(stream).values()
+    assert table.num_rows == 5
+
+
+def test_matches_are_told_of_by_explain() -> None:
+    told = el.Workload.parse(TEXT).explain()
+    assert "rising: matches, SKIP TILL ANY MATCH; 3 states" in told
+    assert "b[i].v >= b[i-1].v: neither; rules out what cannot be completed" in told

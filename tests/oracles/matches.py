@@ -1,0 +1,553 @@
+"""Matches by brute force: every assignment of a pattern is made, then looked at as a whole.
+
+Nothing of the match engine is used: patterns are taken apart by their derivatives (Antimirov), and
+each condition, NOT and strategy is checked on the complete assignment, in the words of docs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from elsinore.model import expression as ex
+from elsinore.model import pattern as pt
+from elsinore.model.check import variables_named
+from elsinore.model.evaluate import evaluate, is_true
+from elsinore.model.expression import AGGREGATES, Attribute, Call, Expression, Literal, Reference
+from elsinore.model.kinds import Strategy
+from elsinore.model.query import Query
+
+State = tuple[pt.Pattern, ...]
+Site = tuple[int, ...]
+LIMIT = 20_000  # assignments of one part; drawn cases with more are given up
+INDEXED = {Reference.CURRENT, Reference.PREVIOUS, Reference.EARLIER}
+SINGLE = {Reference.PLAIN, Reference.CURRENT}
+LATE = {Reference.LAST, Reference.ALL}
+
+
+class TooMany(Exception):  # noqa: N818
+    """There are more assignments than brute force can look at."""
+
+
+@dataclass(frozen=True)
+class Happening:
+    """An event: its time, type and attributes."""
+
+    time: int
+    type: str
+    attributes: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An event (its place in the part) bound to a variable at a site; the NOTs right before it."""
+
+    event: int
+    variable: str
+    site: Site
+    nots: tuple[pt.Pattern, ...]
+
+
+@dataclass(frozen=True)
+class Match:
+    """A match: group, window if it slides, pairs of event number and variable, values."""
+
+    group: tuple[Any, ...]
+    window: tuple[int, int] | None
+    steps: tuple[tuple[int, str], ...]
+    values: tuple[Any, ...]
+
+
+def brute_force(query: Query, events: Sequence[Happening], *, ordered: bool = False) -> list[Match]:
+    """Return all matches of a query among events in the order of time."""
+    parts: dict[tuple[tuple[Any, ...], tuple[Any, ...]], list[int]] = {}
+    for number, event in enumerate(events):
+        group = tuple(event.attributes.get(name) for name in query.group_by)
+        same = tuple(event.attributes.get(name) for name in query.equivalence)
+        if None not in same:
+            parts.setdefault((group, same), []).append(number)
+    found: list[Match] = []
+    for (group, _), numbers in parts.items():
+        for window, inside in _windows(query, events, numbers):
+            part = _Part(query, [events[n] for n in inside], window, ordered)
+            for steps, values in part.matches():
+                pairs = tuple((inside[step.event], step.variable) for step in steps)
+                found.append(Match(group, window, pairs, values))
+    return found
+
+
+def _windows(
+    query: Query, events: Sequence[Happening], numbers: Sequence[int]
+) -> Iterator[tuple[tuple[int, int] | None, list[int]]]:
+    window = query.window
+    if window is None or window.slide is None:
+        yield None, list(numbers)
+        return
+    starts = set()
+    for number in numbers:
+        start = window.origin + (events[number].time - window.origin) // window.slide * window.slide
+        while start + window.within > events[number].time:
+            starts.add(start)
+            start -= window.slide
+    for start in sorted(starts):
+        end = start + window.within
+        yield (start, end), [n for n in numbers if start <= events[n].time < end]
+
+
+# --- patterns, by derivatives -------------------------------------------------------------------
+
+
+def _empties(pattern: pt.Pattern) -> list[tuple[pt.Pattern, ...]]:
+    """Return the ways in which a pattern takes no event: the NOTs of each."""
+    match pattern:
+        case pt.Event():
+            return []
+        case pt.Negation(inner):
+            return [(inner,)]
+        case pt.Sequence(parts):
+            return [sum(ways, ()) for ways in itertools.product(*map(_empties, parts))]
+        case pt.Kleene(inner, least, _):
+            return [()] if least == 0 or pt.nullable(inner) else []
+        case pt.Disjunction(parts):
+            return [way for part in parts for way in _empties(part)]
+        case _:
+            raise TypeError(pattern)
+
+
+def _firsts(
+    pattern: pt.Pattern, site: Site
+) -> Iterator[tuple[pt.Event, Site, tuple[pt.Pattern, ...], tuple[tuple[pt.Pattern, Site], ...]]]:
+    """Yield the events a pattern may begin with: site, NOTs before it, what is left."""
+    match pattern:
+        case pt.Event():
+            yield pattern, site, (), ()
+        case pt.Sequence(parts):
+            yield from _steps(tuple((part, (*site, n)) for n, part in enumerate(parts)))
+        case pt.Disjunction(parts):
+            for number, part in enumerate(parts):
+                yield from _firsts(part, (*site, number))
+        case pt.Kleene(inner, least, most):
+            if most == 0:
+                return
+            again = pt.Kleene(inner, max(least - 1, 0), None if most is None else most - 1)
+            rest = ((again, site),) if again.most != 0 else ()
+            for event, place, nots, left in _firsts(inner, (*site, 0)):
+                yield event, place, nots, left + rest
+
+
+def _steps(state):  # type: ignore[no-untyped-def]
+    """Yield the events a sequence of patterns may begin with."""
+    if not state:
+        return
+    (pattern, site), rest = state[0], state[1:]
+    for event, place, nots, left in _firsts(pattern, site):
+        yield event, place, nots, left + rest
+    for skipped in _empties(pattern):
+        for event, place, nots, left in _steps(rest):
+            yield event, place, skipped + nots, left
+
+
+def _endings(state) -> list[tuple[pt.Pattern, ...]]:  # type: ignore[no-untyped-def]
+    return [sum(ways, ()) for ways in itertools.product(*(_empties(p) for p, _ in state))]
+
+
+class _Part:
+    """The events of one partition, and of one window where it slides."""
+
+    def __init__(
+        self,
+        query: Query,
+        events: Sequence[Happening],
+        window: tuple[int, int] | None,
+        ordered: bool,
+    ) -> None:
+        self.query = query
+        self.events = events
+        self.window = window
+        self.ordered = ordered
+        self.made = 0
+        self._negatives: dict[pt.Pattern, set[tuple[int, int]]] = {}
+        self._pairs: dict[pt.Pattern, set[tuple[str, str]]] = {}
+
+    def matches(self) -> list[tuple[tuple[Bound, ...], tuple[Any, ...]]]:
+        """Return the matches, each assignment of variables once, with the values of RETURN."""
+        found: dict[tuple[tuple[int, str], ...], tuple[Bound, ...]] = {}
+        whole = self.query.pattern
+        for steps, ending in self._assignments(whole):
+            if self._is_match(whole, steps, ending, self.query.strategy):
+                found.setdefault(tuple((s.event, s.variable) for s in steps), steps)
+        return [(steps, self._values(steps)) for steps in found.values()]
+
+    def later(self, one: int, other: int) -> bool:
+        """Return whether event `one` precedes event `other`."""
+        return one < other if self.ordered else self.events[one].time < self.events[other].time
+
+    def _assignments(
+        self, whole: pt.Pattern
+    ) -> Iterator[tuple[tuple[Bound, ...], tuple[pt.Pattern, ...]]]:
+        """Yield every way to bind events to a pattern, with the NOTs at its end."""
+        within = self.query.window.within if self.query.window else None
+        pending = [((), ((whole, ()),))]
+        while pending:
+            steps, state = pending.pop()
+            if steps:
+                for ending in _endings(state):
+                    yield steps, ending
+            self.made += 1
+            if self.made > LIMIT:
+                raise TooMany
+            for event, site, nots, left in _steps(state):
+                for number, happening in enumerate(self.events):
+                    if happening.type != event.type:
+                        continue
+                    if steps and not self.later(steps[-1].event, number):
+                        continue
+                    span = happening.time - self.events[steps[0].event].time if steps else 0
+                    if within is not None and self.window is None and span > within:
+                        continue
+                    step = Bound(number, event.variable, site, nots)
+                    if self._local(step):
+                        pending.append(((*steps, step), left))
+
+    def _local(self, step: Bound) -> bool:
+        event = self.events[step.event]
+        for predicate in self.query.where:
+            read = ex.attributes(predicate)
+            names = {found.variable for found in read}
+            if len(names) > 1 or any(found.reference not in SINGLE for found in read):
+                continue
+            about = not names or step.variable in variables_named(self.query.pattern, names.pop())
+            if about and not is_true(predicate, lambda a: event.attributes.get(a.name or "")):
+                return False
+        return True
+
+    def _is_match(
+        self,
+        whole: pt.Pattern,
+        steps: tuple[Bound, ...],
+        ending: tuple[pt.Pattern, ...],
+        strategy: Strategy,
+    ) -> bool:
+        return (
+            all(
+                self._holds(whole, predicate, steps, complete=True)
+                for predicate in self._mine(whole)
+            )
+            and self._free(steps, ending)
+            and self._selected(whole, steps, strategy)
+        )
+
+    # --- NOT ------------------------------------------------------------------------------------
+
+    def _spans(self, negated: pt.Pattern) -> set[tuple[int, int]]:
+        """Return the first and last events of all matches of a pattern under NOT."""
+        if negated not in self._negatives:
+            self._negatives[negated] = {
+                (steps[0].event, steps[-1].event)
+                for steps, ending in self._assignments(negated)
+                if self._is_match(negated, steps, ending, Strategy.ANY)
+            }
+        return self._negatives[negated]
+
+    def _free(self, steps: tuple[Bound, ...], ending: tuple[pt.Pattern, ...]) -> bool:
+        """Return whether no match of a NOT lies where none may."""
+        first, last = self.events[steps[0].event].time, self.events[steps[-1].event].time
+        relative = self.query.window is not None and self.window is None
+        within = self.query.window.within if self.query.window else 0
+        for number, step in enumerate(steps):
+            for negated in step.nots:
+                for begin, end in self._spans(negated):
+                    after = number == 0 or self.later(steps[number - 1].event, begin)
+                    early = number == 0 and relative and self.events[begin].time < last - within
+                    if after and not early and self.later(end, step.event):
+                        return False
+        for negated in ending:
+            for begin, end in self._spans(negated):
+                over = relative and self.events[end].time > first + within
+                if self.later(steps[-1].event, begin) and not over:
+                    return False
+        return True
+
+    # --- strategies -----------------------------------------------------------------------------
+
+    def _selected(self, whole: pt.Pattern, steps: tuple[Bound, ...], strategy: Strategy) -> bool:
+        if strategy is Strategy.ANY:
+            return True
+        for number, (one, other) in enumerate(itertools.pairwise(steps), start=1):
+            for event in range(len(self.events)):
+                if self.later(one.event, event) and self.later(event, other.event):
+                    if strategy is Strategy.CONTIGUOUS:
+                        return False
+                    if self._extends(whole, steps[:number], event):
+                        return False
+        return True
+
+    def _extends(self, whole: pt.Pattern, steps: tuple[Bound, ...], event: int) -> bool:
+        """Return whether a run, the events bound at their sites, can go on with an event."""
+        states = [(((whole, ()),), ())]
+        for step in steps:
+            states = [
+                (left, (*taken, Bound(step.event, step.variable, site, nots)))
+                for state, taken in states
+                for node, site, nots, left in _steps(state)
+                if site == step.site and node.variable == step.variable
+            ]
+        for state, taken in states:
+            for node, site, nots, _ in _steps(state):
+                step = Bound(event, node.variable, site, nots)
+                if node.type != self.events[event].type or not self._local(step):
+                    continue
+                longer = (*taken, step)
+                if all(
+                    self._holds(whole, predicate, longer, complete=False)
+                    for predicate in self._mine(whole)
+                ) and self._free(longer, ()):
+                    return True
+        return False
+
+    # --- conditions -----------------------------------------------------------------------------
+
+    def _mine(self, whole: pt.Pattern) -> list[Expression]:
+        """Return the conditions on several events of a pattern."""
+        own = {event.variable for event in pt.positive_events(whole)}
+        found = []
+        for predicate in self.query.where:
+            read = ex.attributes(predicate)
+            names = {a.variable for a in read}
+            if len(names) <= 1 and all(a.reference in SINGLE for a in read):
+                continue
+            if all(own.intersection(variables_named(self.query.pattern, name)) for name in names):
+                found.append(predicate)
+        return found
+
+    def _variables(self, name: str, whole: pt.Pattern) -> set[str]:
+        own = {event.variable for event in pt.positive_events(whole)}
+        return own.intersection(variables_named(self.query.pattern, name))
+
+    def _neighbours(self, whole: pt.Pattern) -> set[tuple[str, str]]:
+        """Return the variables that may be bound to neighbours."""
+        if whole not in self._pairs:
+            pairs = set()
+            seen = set()
+            pending = [(None, ((whole, ()),))]
+            while pending:
+                before, state = pending.pop()
+                for node, _, _, left in _steps(state):
+                    if before is not None:
+                        pairs.add((before, node.variable))
+                    if (node.variable, left) not in seen:
+                        seen.add((node.variable, left))
+                        pending.append((node.variable, left))
+            self._pairs[whole] = pairs
+        return self._pairs[whole]
+
+    def _holds(
+        self, whole: pt.Pattern, predicate: Expression, steps: tuple[Bound, ...], *, complete: bool
+    ) -> bool:
+        """Return whether a condition holds for all events of an assignment that it is about."""
+        read = ex.attributes(predicate)
+        names = list(dict.fromkeys(a.variable for a in read))
+        late = any(a.reference in LATE for a in read)
+        if late and not complete:
+            return True
+        if len(names) == 2 and {a.reference for a in read} <= SINGLE:
+            return all(
+                is_true(predicate, lambda a, at=at: self._value(steps[at[a.variable]], a.name))
+                for at in self._pairs_of(whole, names, steps)
+            )
+        kleene = pt.kleene_variables(whole)
+
+        def several(name: str) -> bool:
+            variables = self._variables(name, whole)
+            return len(variables) > 1 or bool(kleene & variables)
+
+        turning = [
+            n
+            for n in names
+            if any(
+                a.variable == n
+                and (a.reference in INDEXED or (a.reference is Reference.PLAIN and several(n)))
+                for a in read
+            )
+        ]
+        if late and not turning:
+            places = [len(steps)]
+        else:
+            triggers = turning if late else names
+            places = [
+                number
+                for number, step in enumerate(steps)
+                if any(step.variable in self._variables(name, whole) for name in triggers)
+            ]
+        for place in places:
+            filled = self._filled(whole, predicate, steps, place, late, several)
+            if filled is not None and not is_true(filled, lambda _: None):
+                return False
+        return True
+
+    def _pairs_of(
+        self, whole: pt.Pattern, names: list[str], steps: tuple[Bound, ...]
+    ) -> Iterator[dict[str, int]]:
+        kleene = pt.kleene_variables(whole)
+        for number, step in enumerate(steps):
+            for one, other in itertools.permutations(names):
+                if step.variable not in self._variables(other, whole):
+                    continue
+                for earlier in self._variables(one, whole):
+                    if goes_back(whole, earlier, step.variable):
+                        continue
+                    before = [n for n in range(number) if steps[n].variable == earlier]
+                    if earlier in kleene and (earlier, step.variable) in self._neighbours(whole):
+                        before = [n for n in before if n == number - 1]
+                    if before:
+                        yield {one: before[-1], other: number}
+
+    def _value(self, step: Bound, name: str | None) -> Any:
+        return self.events[step.event].attributes.get(name or "")
+
+    def _filled(self, whole, predicate, steps, place, late, several):  # type: ignore[no-untyped-def]
+        """Return a condition with values for attributes; None where it is not about the event."""
+        current = steps[place] if place < len(steps) else None
+        read = ex.attributes(predicate)
+        missing = object()
+
+        def events_of(name: str, upto: int) -> list[Bound]:
+            variables = self._variables(name, whole)
+            return [step for step in steps[:upto] if step.variable in variables]
+
+        def is_current(name: str) -> bool:
+            return current is not None and current.variable in self._variables(name, whole)
+
+        def earlier(name: str) -> list[Bound]:
+            if current is None:
+                return []
+            if all(goes_back(whole, v, current.variable) for v in self._variables(name, whole)):
+                return []
+            return events_of(name, place)
+
+        def chosen(a: Attribute) -> Any:
+            name = a.variable
+            iterates = any(o.variable == name and o.reference in INDEXED | SINGLE for o in read)
+            match a.reference:
+                case Reference.LAST:
+                    found = events_of(name, len(steps))[-1:]
+                case Reference.FIRST if late:
+                    found = events_of(name, len(steps))[:1]
+                case Reference.FIRST if is_current(name) and not iterates:
+                    found = [current] if not events_of(name, place) else []
+                case Reference.FIRST:
+                    found = earlier(name)[:1]
+                case Reference.PREVIOUS:
+                    found = []
+                    if (
+                        is_current(name)
+                        and place
+                        and (steps[place - 1].variable in self._variables(name, whole))
+                    ):
+                        found = [steps[place - 1]]
+                case _ if is_current(name):
+                    found = [current]
+                case _ if late and not several(name):
+                    found = events_of(name, len(steps))[-1:]
+                case _:
+                    found = earlier(name)[-1:]
+            return self._value(found[0], a.name) if found else missing
+
+        def fill(node: Expression) -> Expression | None:
+            match node:
+                case Call(name, (Attribute() as over,)) if name in AGGREGATES:
+                    if over.reference is Reference.EARLIER:
+                        if not is_current(over.variable) or not events_of(over.variable, place):
+                            return None
+                        ranged = events_of(over.variable, place)
+                    else:
+                        ranged = events_of(over.variable, len(steps))
+                    return Literal(self._aggregate(name, ranged, over.name))
+                case Attribute():
+                    value = chosen(node)
+                    return None if value is missing else Literal(value)
+                case ex.Not(operand) | ex.Negative(operand) | ex.IsNull(operand):
+                    inner = fill(operand)
+                    return None if inner is None else type(node)(inner)
+                case ex.InList(operand, choices):
+                    inner = fill(operand)
+                    return None if inner is None else ex.InList(inner, choices)
+                case ex.Binary(operator, left, right):
+                    one, other = fill(left), fill(right)
+                    return None if one is None or other is None else ex.Binary(operator, one, other)
+                case Call(name, (operand,)):
+                    inner = fill(operand)
+                    return None if inner is None else Call(name, (inner,))
+                case _:
+                    return node
+
+        return fill(predicate)
+
+    def _aggregate(self, name: str, ranged: Sequence[Bound], attribute: str | None) -> Any:
+        if attribute is None:
+            return len(ranged)
+        values = [v for step in ranged if (v := self._value(step, attribute)) is not None]
+        if name == "COUNT":
+            return len(values)
+        if not values:
+            return None
+        if name == "AVG":
+            return sum(values) / len(values)
+        return {"SUM": sum, "MIN": min, "MAX": max}[name](values)
+
+    # --- RETURN ---------------------------------------------------------------------------------
+
+    def _values(self, steps: tuple[Bound, ...]) -> tuple[Any, ...]:
+        whole = self.query.pattern
+
+        def bound(name: str) -> list[Bound]:
+            variables = self._variables(name, whole)
+            return [step for step in steps if step.variable in variables]
+
+        def fill(node: Expression) -> Expression:
+            match node:
+                case Call(name, (Attribute() as over,)) if name in AGGREGATES:
+                    return Literal(self._aggregate(name, bound(over.variable), over.name))
+                case Attribute(name, attribute, reference):
+                    events = bound(name)
+                    place = 0 if reference is Reference.FIRST else -1
+                    return Literal(self._value(events[place], attribute) if events else None)
+                case ex.Column(name):
+                    return Literal(self._value(steps[0], name))
+                case ex.Binary(operator, left, right):
+                    return ex.Binary(operator, fill(left), fill(right))
+                case ex.Negative(operand):
+                    return ex.Negative(fill(operand))
+                case _:
+                    return node
+
+        values = []
+        for item in self.query.returns:
+            node = item.expression
+            if isinstance(node, ex.Column) and node.name in self.query.group_by:
+                continue
+            if isinstance(node, Attribute) and node.reference is Reference.ALL:
+                values.append(tuple(self._value(step, node.name) for step in bound(node.variable)))
+            else:
+                values.append(evaluate(fill(node), lambda _: None))
+        return tuple(values)
+
+
+def goes_back(whole: pt.Pattern, one: str, other: str) -> bool:
+    """Return whether a SEQ puts `other` before `one`, and none puts `one` before `other`."""
+
+    def puts(before: str, after: str) -> bool:
+        return any(
+            before in _names(node.parts[p]) and after in _names(node.parts[q])
+            for node in pt.walk(whole)
+            if isinstance(node, pt.Sequence)
+            for p, q in itertools.combinations(range(len(node.parts)), 2)
+        )
+
+    return puts(other, one) and not puts(one, other)
+
+
+def _names(pattern: pt.Pattern) -> set[str]:
+    return {event.variable for event in pt.positive_events(pattern)}

@@ -1,0 +1,287 @@
+"""Match queries and streams drawn at random, and the engine run on them without any driver."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from elsinore.language import parse_workload
+from elsinore.matches.operator import MatchOperator
+from elsinore.matches.returns import is_windowed
+from elsinore.matches.spec import plan_matches, spec_of
+from elsinore.model.query import Workload
+from elsinore.operators import OperatorOptions
+from elsinore.plan import Unit
+from elsinore.runtime.classify import classify, type_numbers
+from elsinore.runtime.keys import encode_keys
+from oracles.matches import Happening, Match
+
+ATTRIBUTES = {
+    "v": pa.float64(),
+    "n": pa.int64(),
+    "s": pa.string(),
+    "g": pa.string(),
+    "k": pa.int64(),
+}
+
+
+def units_of(workload: Workload) -> tuple[Unit, ...]:
+    """Return the units of a workload of match queries."""
+    return plan_matches(list(enumerate(workload)), "elsinore.matches")
+
+
+def batch_of(unit: Unit, events: Sequence[Happening]) -> tuple[pa.RecordBatch, list[pa.Array]]:
+    """Return events as an operator takes them, and the values of groups by code."""
+    columns = {
+        name: pa.array([event.attributes.get(name) for event in events], kind)
+        for name, kind in ATTRIBUTES.items()
+    }
+    keys = encode_keys(
+        [columns[name] for name in unit.group_by],
+        [columns[name] for name in unit.equivalence],
+        [columns[name] for name in unit.required],
+        len(events),
+    )
+    numbers = type_numbers(pa.array([event.type for event in events]), unit.types)
+    codes = classify(unit.classes, numbers, unit.types, columns)
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array(keys.key),
+            "group": pa.array(keys.group),
+            "time": pa.array([event.time for event in events], pa.int64()),
+            "class": pa.array(np.where(keys.key < 0, -1, codes)),
+        }
+        | {column.name: columns[str(column.source)] for column in unit.columns}
+    )
+    return batch, [keys.of_groups(columns[name]) for name in unit.group_by]
+
+
+def engine_rows(
+    unit: Unit,
+    events: Sequence[Happening],
+    *,
+    cuts: Sequence[int] = (),
+    ordered: bool = False,
+    saves: bool = False,
+) -> list[Counter[Any]]:
+    """Return for each query of a unit the rows it gives: group, window, values."""
+    batch, groups = batch_of(unit, events)
+    options = OperatorOptions(ordered=ordered)
+    operator = MatchOperator(unit, options)
+    edges = [0, *sorted(cuts), batch.num_rows]
+    given = []
+    for begin, end in itertools.pairwise(edges):
+        given += list(operator.process(batch.slice(begin, end - begin)))
+        if saves:
+            operator = MatchOperator.load(unit, operator.save())
+    given += list(operator.close())
+    found: list[Counter[Any]] = [Counter() for _ in unit.queries]
+    templates = spec_of(unit).templates
+    for piece in given:
+        for row in piece.to_pylist():
+            number = row["query"]
+            query = templates[number].query
+            group = tuple(
+                groups[unit.group_by.index(n)][row["group"]].as_py() for n in query.group_by
+            )
+            window = query.window.bounds(row["window"]) if is_windowed(query) else None
+            values = tuple(_plain(row[f"c{n}"]) for n in range(len(templates[number].columns)))
+            found[number][group, window, values] += 1
+    return found
+
+
+def oracle_rows(matches: Sequence[Match]) -> Counter[Any]:
+    """Return the rows that matches make."""
+    return Counter(
+        (match.group, match.window, tuple(_plain(value) for value in match.values))
+        for match in matches
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return tuple(_plain(part) for part in value)
+    if isinstance(value, float):
+        return round(value, 9)
+    return value
+
+
+# --- drawn queries ------------------------------------------------------------------------------
+
+PATTERNS = {
+    "SEQ(A a, B+ b)": ("a", "b"),
+    "SEQ(A a, B+ b, C c)": ("a", "b", "c"),
+    "SEQ(A a, B* b, C c)": ("a", "b", "c"),
+    "SEQ(A a, B? b, C c)": ("a", "b", "c"),
+    "B{1,3} b": ("b",),
+    "SEQ(B{2} b, C c)": ("b", "c"),
+    "SEQ(A a, B+ b, A+ d)": ("a", "b", "d"),
+    "SEQ(A+ a, B+ b)": ("a", "b"),
+    "SEQ(A+ a, C c, B+ b)": ("a", "b", "c"),
+    "(SEQ(A a, B+ b))+": ("a", "b"),
+    "(SEQ(A a, (B b OR C c)))+": ("a", "b", "c"),
+    "SEQ(A a, (B b OR C c)+)": ("a", "b", "c"),
+    "SEQ(A a, B b) OR SEQ(A a, C c)": ("a", "b", "c"),
+    "SEQ(A+ a, B b) OR SEQ(A+ a, C c)": ("a", "b", "c"),
+    "(A a OR A a)": ("a",),
+    "SEQ(A a, A+ d)": ("a", "d"),
+    "SEQ(A a, NOT C x, B+ b)": ("a", "b"),
+    "SEQ(A a, NOT C x, B+ b, NOT A y)": ("a", "b"),
+    "SEQ(NOT C x, A a, B+ b)": ("a", "b"),
+    "SEQ(A a, B+ b, NOT C x)": ("a", "b"),
+    "SEQ(A a, NOT SEQ(C x, C+ y), B+ b)": ("a", "b"),
+    "SEQ(NOT SEQ(B x, C y), A+ a)": ("a",),
+    "(SEQ(A a, NOT C x, B b))+": ("a", "b"),
+    "SEQ(A a, (NOT C x, B b)?, A d)".replace("(NOT C x, B b)", "(SEQ(NOT C x, B b))"): (
+        "a",
+        "b",
+        "d",
+    ),
+    "SEQ(A a, NOT SEQ(C x, NOT A z, C y), B b)": ("a", "b"),
+}
+
+KLEENE = (
+    "b[i].v >= b[i-1].v",
+    "b[i].n > b[i-1].n",
+    "b[i].v > MAX(b[1..i-1].v)",
+    "b[i].v > AVG(b[1..i-1].v)",
+    "b[i].v <= b[1].v + 1",
+    "COUNT(b[1..i-1]) < 2",
+    "b[b.LEN].v > AVG(b[].v)",
+    "b[i].v <= AVG(b[].v) + 1",
+    "COUNT(b[]) >= 2",
+    "SUM(b[].n) < 6 OR b[1].v IS NULL",
+    "b[i].v - b[i-1].v < AVG(b[].v)",
+    "b[i].s > b[i-1].s",
+    "MIN(b[].v) > 0",
+    "b[1].s = 'x' OR b[1].v > 1",
+    "b[i].v > b[1].v",
+)
+LOCAL = ("b.v < 3", "b.s = 'x' OR b.v > 1", "b.n IN (1, 2)", "b.v IS NOT NULL", "1 < 2")
+PAIRS = (
+    "a.v <= b.v",
+    "b.v > a.v + 0",
+    "a.n != b.n",
+    "b.s >= a.s",
+    "a.v < b[1].v",
+    "b[i].v + a.v > 1",
+    "b[i].v > a.v OR b[i].n > MIN(b[1..i-1].n)",
+    "a.v < AVG(b[].v)",
+)
+WITH_C = (
+    "c.v > a.v",
+    "c.v >= b.v",
+    "c.v < MAX(b[].v)",
+    "c.n > b[b.LEN].n OR c.v > 1",
+    "c.v > b[1].v",
+)
+UNDER_NOT = ("y.v > x.v", "x.v > 1", "y.n = 1")
+
+
+@st.composite
+def queries(draw: st.DrawFn, name: str = "q") -> str:
+    """Draw the text of a match query."""
+    pattern, variables = draw(st.sampled_from(sorted(PATTERNS.items())))
+    repeated = {
+        v
+        for v in variables
+        if any(f"+ {v}" in pattern or f"* {v}" in pattern or f"}} {v}" in pattern for _ in (0,))
+    }
+    nested = ")+" in pattern
+    conditions: list[str] = []
+    pool: list[str] = []
+    if "b" in variables:
+        pool += LOCAL
+        if "b" in repeated or nested:
+            pool += KLEENE * 2
+        if (
+            "a" in variables
+            and " OR SEQ" not in pattern
+            and "b" in repeated
+            and "OR C c" not in pattern
+        ):
+            pool += PAIRS
+    if (
+        {"a", "b", "c"} <= set(variables)
+        and "OR" not in pattern
+        and "C c)" in pattern
+        and ("b" in repeated and "a" not in repeated)
+    ):
+        pool += WITH_C
+    if "SEQ(C x, C+ y)" in pattern:
+        pool += UNDER_NOT[:2]
+    if pool:
+        conditions = draw(st.lists(st.sampled_from(pool), max_size=2, unique=True))
+    keys = draw(st.sampled_from(["", "", "[k]"]))
+    if keys:
+        conditions.append(keys)
+    group = draw(st.sampled_from(["", "", "GROUP BY g"]))
+    window = draw(
+        st.sampled_from(
+            ["", "WITHIN 5", "WITHIN 3", "WITHIN 6 SLIDE 3", "WITHIN 4 SLIDE 6", "WITHIN 5 SLIDE 2"]
+        )
+    )
+    strategy = draw(st.sampled_from(["SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH", "CONTIGUOUS"]))
+    items = ["g"] if group else []
+    items += ["k"] if keys else []
+    for variable in variables:
+        if variable in repeated or nested or (")" in pattern and f"{variable})+" in pattern):
+            items += [
+                f"{variable}[].n AS {variable}ns",
+                f"COUNT({variable}[]) AS {variable}count",
+                f"COUNT({variable}[].v) AS {variable}known",
+                f"AVG({variable}[].v) AS {variable}mean",
+                f"SUM({variable}[].n) AS {variable}total",
+                f"MAX({variable}[].v) AS {variable}most",
+                f"{variable}[1].s AS {variable}first",
+                f"{variable}[{variable}.LEN].v - 1 AS {variable}last",
+            ]
+        else:
+            items += [f"{variable}.n AS {variable}n"]
+    chosen = draw(st.lists(st.sampled_from(items), min_size=1, unique=True)) if items else items
+    if all(item in {"g", "k"} for item in chosen):
+        chosen.append(items[-1])
+    where = f"WHERE {' AND '.join(c if c.startswith('[') else f'({c})' for c in conditions)}"
+    return (
+        f"QUERY {name} RETURN {', '.join(chosen)} PATTERN {pattern} "
+        f"{where if conditions else ''} {group} STRATEGY {strategy} {window};"
+    )
+
+
+def _seconds(time: int) -> int:
+    return time * 1_000_000
+
+
+@st.composite
+def streams(draw: st.DrawFn, most: int = 9) -> list[Happening]:
+    """Draw events in the order of time; some are simultaneous, some attributes null."""
+    gaps = draw(st.lists(st.sampled_from([0, 1, 1, 1, 2, 3]), min_size=1, max_size=most))
+    time = draw(st.sampled_from([0, -4, 7]))
+    events = []
+    for gap in gaps:
+        time += gap
+        events.append(
+            Happening(
+                _seconds(time),
+                draw(st.sampled_from(["A", "B", "B", "C", "D"])),
+                {
+                    "v": draw(st.sampled_from([0.0, 1.0, 2.0, 3.0, 1.5, None])),
+                    "n": draw(st.sampled_from([1, 2, 3, None])),
+                    "s": draw(st.sampled_from(["x", "y", "w", None])),
+                    "g": draw(st.sampled_from(["p", "p", None])),
+                    "k": draw(st.sampled_from([1, 1, 1, 2, None])),
+                },
+            )
+        )
+    return events
+
+
+def parsed(*texts: str) -> Workload:
+    """Return the workload of some queries."""
+    return parse_workload("\n".join(texts))
