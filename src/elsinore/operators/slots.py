@@ -16,6 +16,7 @@ from elsinore.kernels import kernel
 from elsinore.model.window import Window
 
 FIRST_SLOTS = 64
+MULTIPLIER = np.int64(2654435761)  # 2**32 by the golden ratio: a key's product with it fits 64 bits
 EMPTY = np.int32(-1)  # an entry of the table without a slot, a slot without a key
 NEVER = np.int64(np.iinfo(np.int64).min)
 FOREVER = np.int64(np.iinfo(np.int64).max)
@@ -125,8 +126,8 @@ class KeySlots:
 @kernel
 def _home(key: int, size: int) -> int:
     """Return where in a table of `size` entries a key is looked for first."""
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64(mixed >> np.uint64(32)) & (size - 1)
+    mixed = np.int64(key) * MULTIPLIER
+    return (mixed ^ (mixed >> 32)) & (size - 1)
 
 
 @kernel
