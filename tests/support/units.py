@@ -76,7 +76,7 @@ def result_tables(
 ) -> dict[str, pa.Table]:
     """Return the results of a unit's queries by name, windows in microseconds."""
     kind = kind_in(unit.kind)
-    parts = by_query(kind.partials(unit), totals)
+    parts = by_query(kind.partials(unit, types), totals)
     return {
         name: kind.finish(unit, place, part, groups, types)
         for place, (name, part) in enumerate(zip(unit.names, parts, strict=True))
