@@ -1,0 +1,11 @@
+"""Events through Spark's shuffle in columns: packed into blobs by key, merged again, in order.
+
+Nothing here knows Spark: these are functions of Arrow batches, which its Python workers call. Spark
+moves the blobs, and starts a task again that has failed.
+"""
+
+from elsinore.spark.columnar.blobs import TRAVELS, Layout
+from elsinore.spark.columnar.merging import MEMORY, Merging, Sorted
+from elsinore.spark.columnar.packing import Packing
+
+__all__ = ["MEMORY", "TRAVELS", "Layout", "Merging", "Packing", "Sorted"]

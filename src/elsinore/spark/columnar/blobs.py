@@ -1,0 +1,65 @@
+"""Blobs: some keys' events as bytes, without a schema, which sender and receiver share.
+
+A blob is two messages of Arrow's IPC format one after the other: the keys, each with how many
+events it has, and the events, key after key, each key's in time order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+EVENTS_OF_KEY = "events"  # the column of a blob's keys that says how many events each has
+TRAVELS = pa.schema([("pid", pa.int32()), ("blob", pa.binary())])  # what Spark shuffles
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of keys, and those of events, which begin with `time` (int64)."""
+
+    keys: pa.Schema
+    events: pa.Schema
+
+    @property
+    def counted(self) -> pa.Schema:
+        """The columns of a blob's keys: theirs, and how many events each has."""
+        return self.keys.append(pa.field(EVENTS_OF_KEY, pa.int32()))
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """The decoded messages of a blob."""
+
+    keys: pa.RecordBatch
+    events: pa.RecordBatch
+
+
+def encode(blobs: Sequence[tuple[int, pa.RecordBatch, pa.RecordBatch]]) -> pa.RecordBatch:
+    """Return rows that travel; each blob is (partition, keys with counts, events)."""
+    sink = pa.BufferOutputStream()
+    ends = [0]
+    for _, keys, events in blobs:
+        sink.write(keys.serialize())
+        sink.write(events.serialize())
+        ends.append(sink.tell())
+    offsets = pa.py_buffer(np.array(ends, dtype=np.int32))
+    column = pa.Array.from_buffers(pa.binary(), len(blobs), [None, offsets, sink.getvalue()])
+    targets = pa.array([target for target, _, _ in blobs], pa.int32())
+    return pa.RecordBatch.from_arrays([targets, column], schema=TRAVELS)
+
+
+def decode(layout: Layout, column: pa.Array) -> Iterator[Blob]:
+    """Yield the blobs of a binary column; their columns are views of its bytes."""
+    _, starts, data = column.buffers()
+    width = np.int64 if pa.types.is_large_binary(column.type) else np.int32
+    offsets = np.frombuffer(starts, dtype=width)[column.offset : column.offset + len(column) + 1]
+    for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        source = pa.BufferReader(data.slice(first, last - first))
+        keys, events = pa.ipc.read_message(source), pa.ipc.read_message(source)
+        yield Blob(
+            pa.ipc.read_record_batch(keys, layout.counted),
+            pa.ipc.read_record_batch(events, layout.events),
+        )

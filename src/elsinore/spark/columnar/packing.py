@@ -1,0 +1,132 @@
+"""The map side: events in, blobs for partitions out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from elsinore.runtime.kernels import is_sorted, rows_by_type
+from elsinore.runtime.keys import encode_keys
+from elsinore.spark.columnar.blobs import Layout, encode
+from elsinore.spark.columnar.hashing import hash_rows, same_floats
+
+CHUNK_ROWS = 1 << 20  # events that are ordered at once; more give longer runs of a key
+CHUNK_BYTES = 1 << 25  # as above, of their columns; a task holds about four times as much
+BLOB_BYTES = 1 << 22  # a blob's events; Spark copies whole rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """Splits events by key into blobs, each bound for one partition.
+
+    Calling it with batches that have the layout's columns of keys and events yields rows
+    (`pid`, `blob`): all events of a key have one `pid`, below `partitions`, whichever task packs
+    them. A blob's events are key after key, each key's in time order; simultaneous ones stay as
+    they came. Memory is a few chunks', however many events come.
+    """
+
+    layout: Layout
+    partitions: int
+    chunk_rows: int = CHUNK_ROWS
+    chunk_bytes: int = CHUNK_BYTES
+    blob_bytes: int = BLOB_BYTES
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the blobs of batches of events."""
+        for chunk in self._chunks(batches):
+            yield self._packed(chunk)
+
+    def _chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+        waiting: list[pa.RecordBatch] = []
+        rows = size = 0
+        for whole in batches:
+            for start in range(0, whole.num_rows, self.chunk_rows):
+                batch = whole.slice(start, self.chunk_rows)
+                waiting.append(batch)
+                rows += batch.num_rows
+                size += batch.nbytes
+                if rows >= self.chunk_rows or size >= self.chunk_bytes:
+                    yield pa.Table.from_batches(waiting).combine_chunks()
+                    waiting, rows, size = [], 0, 0
+        if rows:
+            yield pa.Table.from_batches(waiting).combine_chunks()
+
+    def _packed(self, table: pa.Table) -> pa.RecordBatch:
+        """Return the blobs of one chunk."""
+        values = [same_floats(_whole(table.column(name))) for name in self.layout.keys.names]
+        coded = encode_keys(values, [], [], table.num_rows)
+        codes = np.flatnonzero(coded.example >= 0)
+        distinct = [column.take(pa.array(coded.example[codes])) for column in values]
+        hashes = hash_rows(distinct, len(codes)) % np.uint64(self.partitions)
+        places = np.argsort(hashes, kind="stable")
+        targets = hashes[places].astype(np.int64)
+        ranks = np.full(len(coded.example), -1, dtype=np.int32)
+        ranks[codes[places]] = np.arange(len(codes), dtype=np.int32)
+        order, starts = _by_key_and_time(
+            ranks[coded.group], len(codes), table.column("time").to_numpy()
+        )
+        rows = pa.array(order)
+        events = pa.RecordBatch.from_arrays(
+            [
+                _plain(_whole(table.column(field.name)), field.type).take(rows)
+                for field in self.layout.events
+            ],
+            schema=self.layout.events,
+        )
+        keys = [
+            _plain(column, field.type).take(pa.array(places))
+            for column, field in zip(distinct, self.layout.keys, strict=True)
+        ]
+        return encode(list(self._blobs(targets, starts, keys, events)))
+
+    def _blobs(
+        self,
+        targets: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        keys: list[pa.Array],
+        events: pa.RecordBatch,
+    ) -> Iterator[tuple[int, pa.RecordBatch, pa.RecordBatch]]:
+        """Yield each partition's blobs; a long one is cut, within a key if need be."""
+        width = max(1, events.nbytes // max(1, events.num_rows))
+        most = max(1, self.blob_bytes // width)
+        edges = np.flatnonzero(np.diff(targets, prepend=-1, append=-1))
+        for first_key, end_key in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            target = int(targets[first_key])
+            end = int(starts[end_key])
+            for start in range(int(starts[first_key]), end, most):
+                stop = min(start + most, end)
+                first = int(np.searchsorted(starts, start, side="right")) - 1
+                last = int(np.searchsorted(starts, stop, side="left"))
+                bounds = np.clip(starts[first : last + 1], start, stop)
+                counts = pa.array(np.diff(bounds).astype(np.int32))
+                columns = [column.slice(first, last - first) for column in keys]
+                counted = pa.RecordBatch.from_arrays([*columns, counts], schema=self.layout.counted)
+                yield target, counted, events.slice(start, stop - start)
+
+
+def _by_key_and_time(
+    ranks: NDArray[np.int32], keys: int, times: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return rows ordered by key and time, and where each key's begin; [key + 1]."""
+    times = np.ascontiguousarray(times)
+    if is_sorted(times):
+        return rows_by_type(ranks, keys)
+    by_time = np.argsort(times, kind="stable")
+    order, starts = rows_by_type(ranks[by_time], keys)
+    return by_time[order], starts
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _plain(column: pa.Array, kind: Any) -> pa.Array:
+    """Return a column as the type that travels."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column if column.type == kind else column.cast(kind)
