@@ -105,13 +105,25 @@ def values(column: pa.Array) -> pa.Array:
     """Return a column as expressions see it: plain, decimals as doubles, NaN as null."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if pa.types.is_decimal(column.type) or column.type == pa.float16():
+    if pa.types.is_decimal(column.type):
+        column = nearest_doubles(column)
+    elif column.type == pa.float16():
         column = column.cast(pa.float64())
     if pa.types.is_floating(column.type):
         strange = pc.is_nan(column)
         if pc.any(strange).as_py():
             column = pc.if_else(strange, pa.scalar(None, column.type), column)
     return column
+
+
+def nearest_doubles(decimals: pa.Array) -> pa.Array:
+    """Return decimals as the doubles nearest to them; Arrow's own cast may miss by one.
+
+    >>> from decimal import Decimal
+    >>> nearest_doubles(pa.array([Decimal("-99.99"), None])).to_pylist()
+    [-99.99, None]
+    """
+    return decimals.cast(pa.string()).cast(pa.float64())
 
 
 def _truth(value: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
