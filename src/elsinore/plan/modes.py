@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Literal
 
-SKEW_EVENTS = 1_000_000  # on Spark, a key of so many events may be cut by panes
+SKEW_EVENTS = 0  # on Spark, a key of so many events may be cut by panes; 0: none is looked for
 
 
 class Sharing(Enum):
@@ -29,3 +30,14 @@ class PlanOptions:
 
     granularity: Granularity = Granularity.AUTO
     exact: bool = False
+
+
+class Scan(Enum):
+    """Who reads files on Spark: Spark itself, the tasks that pack their events, or as it pays."""
+
+    AUTO = "auto"
+    SPARK = "spark"
+    ARROW = "arrow"
+
+
+ScanName = Literal["auto", "spark", "arrow"]

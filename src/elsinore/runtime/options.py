@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from elsinore.errors import kind_of_value
 from elsinore.model.clock import LARGEST, Clock
 from elsinore.plan import Sharing
-from elsinore.plan.modes import SKEW_EVENTS
+from elsinore.plan.modes import SKEW_EVENTS, Scan
 from elsinore.runtime.times import TimeUnit
 
 
@@ -18,10 +18,12 @@ class RunOptions:
     `time` and `type` are column names or SQL expressions over the columns; `time_unit` is the unit
     of numeric times; `order_by` names columns that order simultaneous events; `allow_rejects` lets
     a run go on without unusable events, which are then handed out beside the results.
+    `ordered` sorts results on Spark, which else leaves each query's rows in the order they come in.
     `sharing` says what queries may share; with `record` the statistics keep each burst and what was
     decided. On Spark, a key that has `skew_events` or more of the events, and more than a core's
-    share, is cut by panes where that pays; 0: none is. `clock` says what times are counted in, and
-    `largest_time` how far from the epoch they may be, for windows to stay within 64 bits.
+    share, is cut by panes where that pays; 0: none is. `scan`: on Spark, whether tasks read files
+    themselves, Spark does, or whichever gives the same sooner. `clock` says what times are counted
+    in, and `largest_time` how far from the epoch they may be, for windows to stay within 64 bits.
     """
 
     time: str = "time"
@@ -29,9 +31,11 @@ class RunOptions:
     time_unit: TimeUnit = "s"
     order_by: tuple[str, ...] = ()
     allow_rejects: bool = False
+    ordered: bool = False
     sharing: Sharing = Sharing.DYNAMIC
     record: bool = False
     skew_events: int = SKEW_EVENTS
+    scan: Scan = Scan.AUTO
     clock: Clock = Clock()  # noqa: RUF009 - frozen
     largest_time: int = LARGEST
 

@@ -1,0 +1,258 @@
+"""Parquet files as tasks read them: which row groups there are, and their columns as Spark's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.fs as pa_fs
+import pyarrow.parquet as pq
+
+from elsinore.errors import InputError
+from elsinore.spark.scan.conditions import NotSimpleError
+
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+FOOTER_THREADS = 16  # footers are read at once: on object stores it is waiting
+BATCH_ROWS = 1 << 18
+# Spark before 3.0 counted days as the old calendars did; only Spark knows how to read those.
+_OLD_CALENDARS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+_SCHEMES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "abfs"}
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """A row group of a file: its number, how many events, and the bytes of all its columns."""
+
+    file: str
+    number: int
+    rows: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileColumn:
+    """A column that is read: what it is called in the files, and its type in Arrow.
+
+    `folder`: it is not in the files, but in the names of the folders they lie in.
+    """
+
+    name: str
+    type: pa.DataType
+    folder: bool = False
+
+
+def open_file(uri: str, **options: Any) -> pq.ParquetFile:
+    """Open a Parquet file by its URI, on any of Arrow's file systems.
+
+    Raises InputError, with the file's name, where it cannot be opened or is none.
+    """
+    try:
+        system, path = _located(uri)
+        source = path if isinstance(system, pa_fs.LocalFileSystem) else system.open_input_file(path)
+        return pq.ParquetFile(source, coerce_int96_timestamp_unit="us", **options)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"'{uri}' cannot be read as Parquet: {error}") from error
+
+
+def _located(uri: str) -> tuple[pa_fs.FileSystem, str]:
+    parts = urlsplit(uri)
+    if parts.scheme in {"", "file"}:
+        return pa_fs.LocalFileSystem(), unquote(parts.path)
+    scheme = _SCHEMES.get(parts.scheme, parts.scheme)
+    system, path = pa_fs.FileSystem.from_uri(uri.replace(parts.scheme, scheme, 1))
+    return system, path
+
+
+def look_at(files: Sequence[str], columns: Sequence[FileColumn]) -> list[RowGroup]:
+    """Return the row groups of files, in the order of the files, from their footers.
+
+    Raises InputError for a file that cannot be opened, or in which a column has another type than
+    elsewhere, and NotSimpleError where only Spark knows how to read one.
+    """
+    with ThreadPoolExecutor(FOOTER_THREADS) as pool:
+        found = list(pool.map(lambda file: _row_groups(file, columns), files))
+    return [group for groups in found for group in groups]
+
+
+def _row_groups(uri: str, columns: Sequence[FileColumn]) -> list[RowGroup]:
+    with open_file(uri) as file:
+        metadata, schema = file.metadata, file.schema_arrow
+        if metadata.metadata and any(mark in metadata.metadata for mark in _OLD_CALENDARS):
+            raise NotSimpleError(f"'{uri}' has dates of an old calendar")
+        old_times = _int96(metadata)
+        for column in columns:
+            if not column.folder:
+                name = _in_file(column.name, schema, uri)
+                if name is not None:
+                    _check(uri, schema.field(name), column.type, old=name in old_times)
+        return [
+            RowGroup(uri, n, metadata.row_group(n).num_rows, metadata.row_group(n).total_byte_size)
+            for n in range(metadata.num_row_groups)
+            if metadata.row_group(n).num_rows
+        ]
+
+
+def _in_file(name: str, schema: pa.Schema, uri: str) -> str | None:
+    """Return what a file calls a column; None where it has none. Case does not matter."""
+    if "." in name:
+        raise NotSimpleError(f"a column is named '{name}'")
+    exact = [one for one in schema.names if one == name]
+    alike = exact or [one for one in schema.names if one.casefold() == name.casefold()]
+    if len(alike) > 1:
+        raise InputError(f"'{uri}' has several columns named '{name}'.")
+    return alike[0] if alike else None
+
+
+def _int96(metadata: pq.FileMetaData) -> set[str]:
+    """Return the columns of the oldest form of timestamps: moments, which it does not say."""
+    columns = (metadata.schema.column(n) for n in range(metadata.num_columns))
+    return {column.path for column in columns if column.physical_type == "INT96"}
+
+
+def _check(uri: str, field: pa.Field, wanted: pa.DataType, *, old: bool) -> None:
+    """Raise InputError where a file's column is not what the others' is."""
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    if old and pa.types.is_timestamp(wanted) and wanted.tz is not None:
+        return
+    if not _fits(kind, wanted):
+        raise InputError(
+            f"'{uri}' has {kind} in column '{field.name}', and the events have {wanted} there. "
+            "Write the file again with the type of the others, or read it apart."
+        )
+
+
+def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
+    """Return whether Spark reads a file's type as the wanted one, and Arrow's cast agrees."""
+    types = pa.types
+    if kind == wanted:
+        return True
+    if _is_text(wanted):
+        return _is_text(kind)
+    if types.is_binary(wanted) or types.is_large_binary(wanted):
+        return bool(types.is_binary(kind) or types.is_large_binary(kind))
+    if types.is_timestamp(wanted):
+        if not types.is_timestamp(kind) or kind.unit == "ns":
+            return False
+        return (kind.tz is None) == (wanted.tz is None)
+    if types.is_integer(wanted):
+        if types.is_timestamp(kind):
+            return bool(kind.unit == "ns" and wanted == pa.int64())
+        return types.is_integer(kind) and _reach(kind) <= _reach(wanted)
+    if types.is_float64(wanted):
+        return bool(types.is_float32(kind))
+    if types.is_decimal(wanted):
+        return str(kind) == str(wanted)
+    return False
+
+
+def _reach(kind: pa.DataType) -> int:
+    """Return how many bits, without the sign's, whole numbers of a type have."""
+    return int(kind.bit_width) - int(pa.types.is_signed_integer(kind))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def read(
+    groups: Sequence[RowGroup],
+    columns: Sequence[FileColumn],
+    coded: frozenset[str],
+    condition: Any,
+) -> Iterator[pa.Table]:
+    """Yield the events of row groups, with `columns` under the files' names.
+
+    Texts of the columns in `coded` stay dictionaries. Events for which `condition` is not true are
+    left out. A column that a file lacks is null there. Raises InputError with the file's name where
+    it cannot be read to the end.
+    """
+    by_file: dict[str, list[int]] = {}
+    for group in groups:
+        by_file.setdefault(group.file, []).append(group.number)
+    for uri, numbers in by_file.items():
+        yield from _read_file(uri, numbers, columns, coded, condition)
+
+
+def _read_file(
+    uri: str,
+    numbers: list[int],
+    columns: Sequence[FileColumn],
+    coded: frozenset[str],
+    condition: Any,
+) -> Iterator[pa.Table]:
+    with open_file(uri) as file:
+        schema, metadata = file.schema_arrow, file.metadata
+    names = {
+        column.name: _in_file(column.name, schema, uri) for column in columns if not column.folder
+    }
+    dictionaries = [name for column in coded if (name := names[column]) is not None]
+    options = {"read_dictionary": dictionaries, "page_checksum_verification": True}
+    with open_file(uri, metadata=metadata, **options) as file:
+        wanted = [name for name in names.values() if name is not None]
+        # Without columns there would be no rows: read one where only folders' are wanted.
+        batches = file.iter_batches(
+            BATCH_ROWS, row_groups=numbers, columns=wanted or schema.names[:1], use_threads=False
+        )
+        while True:
+            try:
+                batch = next(batches, None)
+            except (OSError, pa.ArrowException) as error:
+                raise InputError(
+                    f"'{uri}' is damaged: {error}. Take the file out, or write it again."
+                ) from error
+            if batch is None:
+                return
+            arrays = [
+                _folder_value(uri, column, batch.num_rows)
+                if column.folder
+                else _column(batch, names[column.name], column.type)
+                for column in columns
+            ]
+            table = pa.Table.from_arrays(arrays, names=[column.name for column in columns])
+            yield table if condition is None else table.filter(condition)
+
+
+def _column(batch: pa.RecordBatch, name: str | None, kind: pa.DataType) -> pa.Array:
+    if name is None:
+        return pa.nulls(batch.num_rows, kind)
+    column = batch.column(name)
+    if pa.types.is_dictionary(column.type):
+        if _is_text(kind):
+            return column
+        column = column.dictionary_decode()
+    return column if column.type == kind else column.cast(kind)
+
+
+def _folder_value(uri: str, column: FileColumn, rows: int) -> pa.Array:
+    """Return a column that the folders' names give."""
+    for part in urlsplit(uri).path.split("/"):
+        name, equals, text = part.partition("=")
+        if equals and unquote(name).casefold() == column.name.casefold():
+            value = unquote(unquote(text))
+            if value == HIVE_NULL:
+                return pa.nulls(rows, column.type)
+            return pa.repeat(pc.cast(pa.scalar(value), column.type), rows)
+    raise InputError(f"'{uri}' lies in no folder named '{column.name}=...'.")
+
+
+def splits(groups: Sequence[RowGroup], wanted: int) -> list[list[RowGroup]]:
+    """Return row groups in at most `wanted` parts of neighbours, as even as their sizes allow.
+
+    >>> groups = [RowGroup("f", n, rows, rows) for n, rows in enumerate([5, 5, 1, 9])]
+    >>> [[group.rows for group in part] for part in splits(groups, 2)]
+    [[5, 5], [1, 9]]
+    """
+    total = sum(group.rows for group in groups)
+    parts: list[list[RowGroup]] = [[] for _ in range(wanted)]
+    before = 0
+    for group in groups:
+        middle = before + group.rows / 2
+        parts[min(wanted - 1, int(middle * wanted / total))].append(group)
+        before += group.rows
+    return [part for part in parts if part]

@@ -1,0 +1,130 @@
+"""Telling from a data frame's plan that it is nothing but a scan of Parquet files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T  # noqa: N812
+
+from elsinore.spark.scan.conditions import Node, NotSimpleError, as_arrow, tree_of
+
+# These exact classes: subclasses, as Delta's, know of rows that their files hold and they do not.
+_PARQUET = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
+_PLAIN_INDEX = "org.apache.spark.sql.execution.datasources.InMemoryFileIndex"
+_OPERATORS = ("Project", "Filter", "LogicalRelation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A data frame that is a scan: where each of its columns comes from, and which rows count.
+
+    `files` are URIs; `columns` gives the files' name of each of the frame's columns; `types` are
+    Spark's, by the files' names; `folders` are the columns that folders named `column=value` give;
+    `condition` is an Arrow expression over the files' names, or None.
+    """
+
+    files: tuple[str, ...]
+    columns: dict[str, str]
+    types: dict[str, T.DataType]
+    folders: tuple[str, ...]
+    condition: Any
+    condition_reads: frozenset[str]
+
+
+def relation_of(frame: DataFrame) -> Relation:
+    """Return what a data frame scans.
+
+    Raises NotSimpleError, with the reason, where it is anything but projections and simple
+    filters of Parquet files.
+    """
+    try:
+        optimized = frame._jdf.queryExecution().optimizedPlan()
+        nodes = json.loads(optimized.toJSON())
+    except (PySparkException, AttributeError, TypeError) as error:
+        raise NotSimpleError("over Spark Connect plans are not to be seen") from error
+    except Py4JError as error:
+        raise NotSimpleError("its plan cannot be read") from error
+    root = tree_of(nodes)
+    relation, chain = optimized, [root]
+    while chain[-1].children:
+        if chain[-1].kind not in _OPERATORS or len(chain[-1].children) != 1:
+            raise NotSimpleError(f"its plan has a {chain[-1].kind}")
+        chain.append(chain[-1].children[0])
+        relation = relation.children().apply(0)
+    if chain[-1].kind != "LogicalRelation":
+        raise NotSimpleError(f"it comes from a {chain[-1].kind}")
+    source = relation.relation()
+    if source.getClass().getSimpleName() != "HadoopFsRelation":
+        raise NotSimpleError("it does not come from files")
+    if source.fileFormat().getClass().getName() != _PARQUET:
+        raise NotSimpleError("its files are not Parquet")
+    if source.location().getClass().getName() != _PLAIN_INDEX:
+        raise NotSimpleError("a table format knows its files")
+    names = {_id(node): str(node.fields["name"]) for node in _attributes(chain[-1], "output")}
+    conditions = []
+    reads: set[str] = set()
+    for node in reversed(chain[:-1]):
+        if node.kind == "Filter":
+            told = tree_of(node.fields["condition"])
+            conditions.append(as_arrow(told, partial(_read_name, names, reads)))
+        else:
+            names = _projected(node, names)
+    visible = {}
+    for field, attribute in zip(frame.schema.fields, _outputs(chain[0]), strict=True):
+        visible[field.name] = names[_id(attribute)]
+    whole = T.StructType.fromJson(json.loads(source.schema().json()))
+    folders = tuple(source.partitionSchema().fieldNames())
+    condition: Any = None
+    for one in conditions:
+        condition = one if condition is None else condition & one
+    return Relation(
+        files=tuple(frame.inputFiles()),
+        columns=visible,
+        types={field.name: field.dataType for field in whole.fields},
+        folders=folders,
+        condition=condition,
+        condition_reads=frozenset(reads),
+    )
+
+
+def _attributes(node: Node, field: str) -> list[Node]:
+    return [tree_of(flat) for flat in node.fields[field]]
+
+
+def _outputs(node: Node) -> list[Node]:
+    """Return the attributes that a node gives out, in their order."""
+    while node.kind == "Filter":
+        node = node.children[0]
+    return _attributes(node, "projectList" if node.kind == "Project" else "output")
+
+
+def _id(node: Node) -> int:
+    return int(node.fields["exprId"]["id"])
+
+
+def _name(node: Node, names: dict[int, str]) -> str:
+    if node.kind != "AttributeReference" or _id(node) not in names:
+        raise NotSimpleError(f"it computes a {node.kind}")
+    return names[_id(node)]
+
+
+def _read_name(names: dict[int, str], reads: set[str], node: Node) -> str:
+    """Return the files' name of an attribute that a condition reads, and take note of it."""
+    name = _name(node, names)
+    reads.add(name)
+    return name
+
+
+def _projected(node: Node, names: dict[int, str]) -> dict[int, str]:
+    """Return the files' names of the attributes that a projection gives out."""
+    found = {}
+    for item in _attributes(node, "projectList"):
+        source = item.children[0] if item.kind == "Alias" else item
+        found[_id(item)] = _name(source, names)
+    return found

@@ -1,0 +1,142 @@
+"""Choosing how the events of a pass are read: by tasks from the files, or by Spark."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
+
+from elsinore.errors import InputError
+from elsinore.plan import Unit
+from elsinore.plan.modes import Scan
+from elsinore.runtime.options import RunOptions
+from elsinore.spark.columnar import TRAVELS, Layout, Packing
+from elsinore.spark.scan.conditions import NotSimpleError
+from elsinore.spark.scan.files import FileColumn, look_at, splits
+from elsinore.spark.scan.relation import Relation, relation_of
+from elsinore.spark.scan.tasks import ScanAndPack
+from elsinore.spark.shuffle import TASKS_PER_CORE, cores_told, partitions_for
+from elsinore.spark.times import NANOSECONDS_KEY
+from elsinore.spark.workers import shipped
+
+SPLIT_BYTES = 1 << 27  # of row groups, as Spark's own splits
+EVENT_BYTES = 16  # about what an event takes in a file, for how many partitions it is worth
+_INT96_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
+_TIMES = (T.TimestampType, T.TimestampNTZType, T.DateType)
+_WHOLE_AND_FLOATING = (T.IntegralType, T.DoubleType, T.FloatType)
+
+
+def scanned(
+    frame: DataFrame, units: tuple[Unit, ...], options: RunOptions, layout: Layout
+) -> tuple[DataFrame, int] | None:
+    """Return the blobs of a pass's events, and for how many partitions, read by the tasks.
+
+    None where Spark is to read them: that is what `options.scan` says, or it leaves the choice and
+    tasks could not read the same. Raises InputError where tasks must and cannot, and for files that
+    do not fit together or cannot be opened.
+    """
+    if options.scan is Scan.SPARK:
+        return None
+    try:
+        scan = task_of(frame, units, options, layout)
+    except NotSimpleError as reason:
+        if options.scan is Scan.ARROW:
+            raise InputError(
+                f"The events cannot be read by the tasks themselves: {reason}. Let Spark read them "
+                "(scan: spark or auto)."
+            ) from None
+        return None
+    except InputError as error:
+        if options.scan is Scan.ARROW or not isinstance(error.__cause__, OSError):
+            raise
+        warnings.warn(
+            f"Spark reads the files: Arrow cannot open them here ({error.__cause__}).",
+            stacklevel=2,
+        )
+        return None
+    count = len(scan.splits)
+    numbers = frame.sparkSession.range(0, count, 1, max(1, count))
+    return numbers.mapInArrow(shipped(scan), from_arrow_schema(TRAVELS)), scan.packing.partitions
+
+
+def task_of(
+    frame: DataFrame, units: tuple[Unit, ...], options: RunOptions, layout: Layout
+) -> ScanAndPack:
+    """Return what tasks do to read and pack a pass's events themselves.
+
+    Raises NotSimpleError where they could not read the same as Spark, and InputError for files that
+    do not fit together or cannot be opened.
+    """
+    relation = relation_of(frame)
+    if frame.sparkSession.conf.get(_INT96_CONVERSION, "false") == "true":
+        raise NotSimpleError(f"{_INT96_CONVERSION} is set")
+    types = {field.name: field.dataType for field in frame.schema.fields}
+    needed = _needed(units, options)
+    for name in needed:
+        if name in types and NANOSECONDS_KEY in frame.schema[name].metadata:
+            raise NotSimpleError(f"'{name}' has nanoseconds")
+    _refuse(units, options, types)
+    names = {name: relation.columns[name] for name in needed}
+    read = dict.fromkeys([*names.values(), *sorted(relation.condition_reads)])
+    columns = tuple(_file_column(name, relation) for name in read)
+    keys = (options.type, *units[0].key)
+    coded = frozenset(names[n] for n in keys if isinstance(types[n], T.StringType))
+    groups = look_at(relation.files, columns)
+    spark = frame.sparkSession
+    rows = sum(group.rows for group in groups)
+    partitions = partitions_for(frame, layout, size=rows * EVENT_BYTES)
+    size = sum(group.size for group in groups)
+    tasks = max(TASKS_PER_CORE * cores_told(spark), -(-size // SPLIT_BYTES))
+    parts = tuple(tuple(part) for part in splits(groups, tasks))
+    return ScanAndPack(
+        splits=parts,
+        columns=columns,
+        names=names,
+        coded=coded - set(relation.folders),
+        condition=relation.condition,
+        units=units,
+        options=options,
+        packing=Packing(layout=layout, partitions=partitions),
+    )
+
+
+def _needed(units: Sequence[Unit], options: RunOptions) -> list[str]:
+    """Return the attributes that a pass reads, each once."""
+    found = dict.fromkeys([options.time, options.type, *options.order_by])
+    for unit in units:
+        found |= dict.fromkeys(unit.attributes)
+    return list(found)
+
+
+def _refuse(units: Sequence[Unit], options: RunOptions, types: dict[str, T.DataType]) -> None:
+    """Raise NotSimpleError where Arrow might read a time, a type, a condition unlike Spark."""
+    for what, text in (("time", options.time), ("type", options.type)):
+        if text not in types:
+            raise NotSimpleError(f"its {what} is an expression")
+    for text in options.order_by:
+        if text not in types:
+            raise NotSimpleError("its order is an expression")
+    time, kind = types[options.time], types[options.type]
+    if not isinstance(time, (*_TIMES, *_WHOLE_AND_FLOATING)):
+        raise NotSimpleError(f"its time is {time.simpleString()}")
+    if not isinstance(kind, (T.StringType, T.IntegralType)):
+        raise NotSimpleError(f"its type is {kind.simpleString()}")
+    for unit in units:
+        computed = set(unit.classes.attributes)
+        for column in unit.columns:
+            if not isinstance(column.source, str):
+                computed |= set(column.attributes)
+        for name in sorted(computed):
+            if isinstance(types[name], _TIMES):  # texts it is compared with depend on the time zone
+                raise NotSimpleError(f"a condition reads the time '{name}'")
+
+
+def _file_column(name: str, relation: Relation) -> FileColumn:
+    kind: pa.DataType = to_arrow_type(relation.types[name], timezone="UTC")
+    if pa.types.is_nested(kind):
+        raise NotSimpleError(f"'{name}' is nested")
+    return FileColumn(name, kind, name in relation.folders)

@@ -1,0 +1,187 @@
+"""What a task does that reads its own row groups: classify, filter and pack events, all in columns.
+
+The counterpart of the columns that Spark evaluates otherwise (`elsinore.spark.driver`): the same
+events travel, of the same classes, with the same values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from elsinore.errors import InputError
+from elsinore.plan import Carried, Travel, Unit
+from elsinore.runtime.classify import classify, type_numbers
+from elsinore.runtime.expressions import evaluate, values
+from elsinore.runtime.options import RunOptions
+from elsinore.runtime.rejects import NULL_TIME, NULL_TYPE, UNPARSEABLE_TIME
+from elsinore.runtime.sql import whole
+from elsinore.runtime.times import to_ticks
+from elsinore.spark.columnar import Packing
+from elsinore.spark.partition import travelling
+from elsinore.spark.scan.files import FileColumn, RowGroup, read
+
+TABLE_LIMIT = 1 << 16  # so many classes are looked up in a table
+REFUSAL = (
+    "An event cannot be used: {}. Mend the input, or let the run go on without such events "
+    "(rejects)."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanAndPack:
+    """Reads row groups and packs their events: `mapInArrow` calls it with numbers of `splits`.
+
+    `columns` are what is read, by the files' names; `names` gives those by the events' own.
+    """
+
+    splits: tuple[tuple[RowGroup, ...], ...]
+    columns: tuple[FileColumn, ...]
+    names: Mapping[str, str]
+    coded: frozenset[str]  # text columns that stay dictionaries
+    condition: Any
+    units: tuple[Unit, ...]
+    options: RunOptions
+    packing: Packing
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the blobs of the splits that are named."""
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from self.packing(self.selected(number))
+
+    def selected(self, number: int) -> Iterator[pa.RecordBatch]:
+        """Yield what travels of a split's events."""
+        interests = [Interest(unit) for unit in self.units]
+        for table in read(self.splits[number], self.columns, self.coded, self.condition):
+            if table.num_rows:
+                yield from self._travelling(table, interests).to_batches()
+
+    def _travelling(self, table: pa.Table, interests: Sequence[Interest]) -> pa.Table:
+        first, options = self.units[0], self.options
+
+        def column(name: str) -> pa.Array:
+            return whole(table.column(self.names[name]))
+
+        ticks, _ = to_ticks(
+            column(options.time),
+            options.time_unit,
+            options.clock.per_microsecond,
+            options.largest_time,
+        )
+        types = column(options.type)
+        keep = _usable(column(options.time), ticks, types, strict=not options.allow_rejects)
+        for name in first.required:
+            missing = column(name).is_null(nan_is_null=True)
+            if missing.true_count:
+                present = ~missing.to_numpy(zero_copy_only=False)
+                keep = present if keep is None else keep & present
+        if keep is not None:
+            chosen = pa.array(keep)
+            table, ticks, types = table.filter(chosen), ticks.filter(chosen), types.filter(chosen)
+        classes = []
+        for unit, interest in zip(self.units, interests, strict=True):
+            read_by = {name: column(name) for name in unit.classes.attributes}
+            codes = classify(
+                unit.classes, type_numbers(_text(types), unit.types), unit.types, read_by
+            )
+            classes.append(interest.told(codes))
+        if not any(unit.keeps_all for unit in self.units):
+            wanted = classes[0] >= 0
+            for codes in classes[1:]:
+                wanted |= codes >= 0
+            if not wanted.all():
+                chosen = pa.array(wanted)
+                table, ticks = table.filter(chosen), ticks.filter(chosen)
+                classes = [codes[wanted] for codes in classes]
+        arrays = {f"g{n}": column(name) for n, name in enumerate(first.group_by)}
+        arrays |= {f"k{n}": column(name) for n, name in enumerate(first.equivalence)}
+        arrays["time"] = ticks
+        arrays |= {f"class{n}": pa.array(codes) for n, codes in enumerate(classes)}
+        arrays |= {f"o{n}": _plain(column(name)) for n, name in enumerate(options.order_by)}
+        arrays |= {
+            f"c{n}": _carried(carried, {name: column(name) for name in carried.attributes}, table)
+            for n, carried in enumerate(travelling(self.units).values())
+        }
+        return pa.table(arrays)
+
+
+class Interest:
+    """Tells which of a unit's classes some of its queries take."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._classes = unit.classes
+        self._wanted = dict(unit.wanted)
+        self._known: dict[int, bool] = {}
+
+    def told(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return classes, -1 for those of no interest.
+
+        An event is of interest where all predicates of one of its type's sets hold.
+        """
+        size = self._classes.size
+        if size <= TABLE_LIMIT:
+            there = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=size))
+            table = np.full(size + 1, -1, dtype=np.int64)
+            for code in there.tolist():
+                if self._takes(code):
+                    table[code] = code
+            return table[codes]
+        there, places = np.unique(codes, return_inverse=True)
+        told = [code if code >= 0 and self._takes(code) else -1 for code in there.tolist()]
+        return np.array(told, dtype=np.int64)[places]
+
+    def _takes(self, code: int) -> bool:
+        if code not in self._known:
+            name, true = self._classes.decode(code)
+            sets = self._wanted.get(name, (frozenset(),))
+            self._known[code] = any(needs <= true for needs in sets)
+        return self._known[code]
+
+
+def _usable(
+    time: pa.Array, ticks: pa.Array, types: pa.Array, *, strict: bool
+) -> NDArray[np.bool_] | None:
+    """Return which events have a time and a type; None where all do.
+
+    Raises InputError for the first that lacks one, where that is `strict`.
+    """
+    if not ticks.null_count and not types.null_count:
+        return None
+    no_type = types.is_null().to_numpy(zero_copy_only=False)
+    no_time = ticks.is_null().to_numpy(zero_copy_only=False)
+    if strict:
+        row = int(np.flatnonzero(no_type | no_time)[0])
+        reason = NULL_TYPE
+        if no_time[row]:
+            reason = UNPARSEABLE_TIME if time[row].is_valid else NULL_TIME
+        raise InputError(REFUSAL.format(reason))
+    usable: NDArray[np.bool_] = ~(no_type | no_time)
+    return usable
+
+
+def _carried(carried: Carried, columns: Mapping[str, pa.Array], table: pa.Table) -> pa.Array:
+    """Return a column as it travels: doubles are made here, ranks after the shuffle."""
+    if isinstance(carried.source, str):
+        source = columns[carried.source]
+    else:
+        source = evaluate(carried.source, columns)
+        if isinstance(source, pa.Scalar):
+            source = pa.repeat(source, table.num_rows)
+    if carried.travel is Travel.DOUBLE:
+        return pc.cast(values(source), pa.float64(), safe=False)
+    return _plain(source)
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _text(types: pa.Array) -> pa.Array:
+    return types.cast(pa.string()) if pa.types.is_integer(types.type) else types

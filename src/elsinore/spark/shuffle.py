@@ -1,0 +1,98 @@
+"""A pass's shuffle: events leave the JVM once, in columns, and travel as blobs.
+
+Spark evaluates what travels (whole-stage code generation) and hands it to Python in Arrow batches;
+there it is packed by key (`elsinore.spark.columnar`). Spark shuffles the blobs, each to the
+partition that it names, with all that belongs to that: spilling, fetching, starting again.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+from elsinore.errors import InputError
+from elsinore.spark.columnar import MEMORY, TRAVELS, Layout, Packing
+from elsinore.spark.workers import shipped
+
+TASK_MEMORY = "spark.elsinore.taskMemory"  # a session's setting
+PARTITION_BYTES = 1 << 20  # of input, fewer of which are not worth a task
+MOST_BYTES = 1 << 26  # of input, more of which make more partitions than the cores need
+TASKS_PER_CORE = 2
+SOME_CORES = 16  # over Spark Connect, which does not tell
+_DEFAULT_PARTITIONS = 200  # Spark's setting where nobody has set it
+_UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def layout_of(selected: DataFrame) -> Layout:
+    """Return how the columns that travel lie in blobs: `g0`, ... and `k0`, ... are the key's."""
+    schema = to_arrow_schema(selected.schema, timezone="UTC")
+    keys = [field for field in schema if field.name[0] in "gk"]
+    return Layout(pa.schema(keys), pa.schema([field for field in schema if field not in keys]))
+
+
+def packed(selected: DataFrame, layout: Layout, partitions: int) -> DataFrame:
+    """Return the blobs of events."""
+    packing = Packing(layout=layout, partitions=partitions)
+    return selected.mapInArrow(shipped(packing), from_arrow_schema(TRAVELS))
+
+
+def sent(blobs: DataFrame, partitions: int) -> DataFrame:
+    """Return blobs in the partitions that they are bound for."""
+    return blobs.repartitionById(partitions, "pid")
+
+
+def partitions_for(frame: DataFrame, layout: Layout, size: int | None = None) -> int:
+    """Return in how many partitions a pass's events are worked on, without looking at them.
+
+    As many as keep the cores busy and no more than the input is worth; many more only where they
+    would be large. A number that the user has set for Spark's shuffles is not exceeded. `size`: the
+    bytes of the input, where they are known.
+    """
+    if not len(layout.keys):
+        return 1
+    spark = frame.sparkSession
+    most = TASKS_PER_CORE * cores_told(spark)
+    size = input_bytes(frame) if size is None else size
+    if size is not None:
+        most = min(max(1, -(-size // PARTITION_BYTES)), max(most, -(-size // MOST_BYTES)))
+    configured = int(spark.conf.get("spark.sql.shuffle.partitions", None) or _DEFAULT_PARTITIONS)
+    return most if configured == _DEFAULT_PARTITIONS else min(most, configured)
+
+
+def cores_told(spark: SparkSession) -> int:
+    """Return how many tasks a session runs at once, as far as it tells without a job."""
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except (PySparkException, AttributeError):
+        return SOME_CORES
+
+
+def input_bytes(frame: DataFrame) -> int | None:
+    """Return about how many bytes a frame is made from; None where Spark does not know."""
+    with suppress(PySparkException, Py4JError, AttributeError, TypeError):
+        plan = frame._jdf.queryExecution().optimizedPlan()
+        size = int(str(plan.stats().sizeInBytes()))
+        default = int(str(frame._jdf.sparkSession().sessionState().conf().defaultSizeInBytes()))
+        return size if size < default else None
+    return None
+
+
+def task_memory(spark: SparkSession) -> int:
+    """Return how many bytes of events a task merges in memory: the session's setting, or ours.
+
+    Raises InputError for a setting that is no size.
+    """
+    text = spark.conf.get(TASK_MEMORY, None)
+    if text is None:
+        return MEMORY
+    number, unit = text.strip().lower().removesuffix("b") or "0", "b"
+    if number[-1] in _UNITS:
+        number, unit = number[:-1], number[-1]
+    if not number.isdigit() or int(number) == 0:
+        raise InputError(f"{TASK_MEMORY} is '{text}'; a size is expected, such as 256m or 1g.")
+    return int(number) * _UNITS[unit]

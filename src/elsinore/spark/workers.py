@@ -1,0 +1,70 @@
+"""Spark's Python workers: the interpreter they run, and functions that say when it is a wrong one.
+
+A worker unpickles a function before it calls it. One of Elsinore's own would fail there, where
+Elsinore is missing, with sixty lines that say so in one. What goes to the workers is therefore a
+function that needs nothing but Python, and unpickles ours when it is called.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+MapInArrow = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def use_own_interpreter(spark: SparkSession) -> None:
+    """Let the workers of a local master run this process's Python, where nobody named another.
+
+    Spark's default is whatever `python3` the path finds first, which need not be that of the
+    virtual environment this process runs in. On a cluster that is for the user to say: this
+    machine's paths mean nothing there.
+    """
+    try:
+        context = spark.sparkContext
+    except (PySparkException, AttributeError):
+        return  # over Spark Connect workers are the server's
+    if str(context.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable
+
+
+def shipped(function: MapInArrow) -> MapInArrow:
+    """Return a function for `mapInArrow` that does what `function` does where Elsinore is.
+
+    Elsewhere it raises one sentence: which interpreter lacks it, or which versions differ.
+    """
+    payload: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]
+    version = sys.modules["elsinore"].__version__
+
+    # Nested, it is pickled by its value. It must not name anything of this module.
+    def call(batches: Any) -> Any:
+        import importlib  # noqa: PLC0415
+        import pickle  # noqa: PLC0415
+        import sys  # noqa: PLC0415
+
+        advice = (
+            "Let PYSPARK_PYTHON name an interpreter that has the driver's version, on every "
+            "machine, or ship the environment with spark.archives (docs/spark.md)."
+        )
+        try:
+            found = importlib.import_module("elsinore").__version__
+        except ImportError as error:
+            raise RuntimeError(
+                f"Spark's workers cannot import Elsinore: they run {sys.executable}, which says "
+                f"'{error}'. {advice}"
+            ) from None
+        if found != version:
+            raise RuntimeError(
+                f"Spark's workers have Elsinore {found}, but the driver has "
+                f"{version}: they run {sys.executable}. {advice}"
+            )
+        yield from pickle.loads(payload)(batches)
+
+    return call
