@@ -23,7 +23,7 @@ from elsinore.model.clock import NANOSECONDS, Clock, clock_for, largest_time, se
 from elsinore.operators import bind, kind_for, plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
 from elsinore.plan import Granularity, Plan, Sharing
-from elsinore.plan.modes import SKEW_EVENTS
+from elsinore.plan.modes import SKEW_EVENTS, Scan, ScanName
 
 if TYPE_CHECKING:
     from elsinore.runtime.options import RunOptions
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 ExplainFormat = Literal["text", "json", "mermaid", "svg"]
 SharingName = Literal["dynamic", "always", "never"]
 GranularityName = Literal["auto", "fine"]
-Mode = TypeVar("Mode", Granularity, Sharing)
+Mode = TypeVar("Mode", Granularity, Scan, Sharing)
 
 EXPLAINERS = {
     "text": explain_text,
@@ -123,10 +123,12 @@ class Workload:
         time_unit: TimeUnit = "s",
         order_by: str | Sequence[str] = (),
         rejects: bool = False,
+        ordered: bool = False,
         sharing: SharingName = "dynamic",
         granularity: GranularityName = "auto",
         record: bool = False,
         skew_events: int = SKEW_EVENTS,
+        scan: ScanName = "auto",
     ) -> Results[Any]:
         """Run the queries over the events in `data`; return a result per query.
 
@@ -137,7 +139,9 @@ class Workload:
         `time` and `type` are columns or SQL expressions over the columns; `time_unit` ("s", "ms",
         "us", "ns") is the unit of numeric times, and of bare numbers after WITHIN; `order_by` names
         columns that order events of one time. Events without a time or a type raise InputError,
-        unless `rejects` is true: then they are handed out as `results.rejected`.
+        unless `rejects` is true: then they are handed out as `results.rejected`. In this process
+        rows of results are sorted by their group and window; on Spark they come in any order, as
+        sorting all of them is work of its own, unless `ordered`.
 
         `sharing` ("dynamic", "always", "never") and `granularity` ("auto", "fine") change how the
         work is done, never a result; with `record`, `results.statistics` tells of every burst what
@@ -145,7 +149,11 @@ class Workload:
 
         On Spark, a key with `skew_events` or more of the events, and more than a core's share, is
         cut by panes where that pays (`explain` tells which cannot be); 0: none is. To find such
-        keys, Spark counts a sample of them before `run` returns; all else is lazy.
+        keys, Spark counts a sample of them before `run` returns; else no job is started.
+
+        A Spark DataFrame that is but a scan of Parquet files, projected and filtered simply, is
+        read by the tasks themselves, in columns (`scan`: "auto"; "arrow" demands it, "spark" has
+        Spark read everything). None of these changes a result.
 
         Raises QueryError where a query does not fit the columns.
         """
@@ -157,9 +165,11 @@ class Workload:
             time_unit=time_unit,
             order_by=_names_of(order_by),
             allow_rejects=rejects,
+            ordered=ordered,
             sharing=_member(Sharing, sharing, "sharing"),
             record=record,
             skew_events=skew_events,
+            scan=_member(Scan, scan, "scan"),
         )
         self.planned(granularity)  # refuses what cannot run before anything is looked at
         if is_spark_frame(data):

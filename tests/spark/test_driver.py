@@ -112,10 +112,15 @@ def rows_of(found: DataFrame | pa.Table) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in found.collect()]
 
 
+def place_of(row: tuple[Any, ...]) -> list[str]:
+    """Return what tells a row from others: its group and its window."""
+    return [repr(value) for value in row if not isinstance(value, float)]
+
+
 def assert_same(found: DataFrame, expected: pa.Table) -> None:
-    """Compare names, and rows in their order, numbers to 12 digits."""
+    """Compare names, and rows, numbers to 12 digits; Spark's come in any order."""
     assert found.columns == expected.column_names
-    rows, wanted = rows_of(found), rows_of(expected)
+    rows, wanted = (sorted(rows_of(one), key=place_of) for one in (found, expected))
     assert len(rows) == len(wanted)
     for row, other in zip(rows, wanted, strict=True):
         for value, expected_value in zip(row, other, strict=True):
@@ -146,7 +151,8 @@ def test_simultaneous_events_are_put_in_order_by_order_by(spark: SparkSession) -
     table = table.set_column(0, "time", pc.divide(table.column("time"), 100))
     table = table.append_column("turn", pa.array(np.random.default_rng(3).permutation(60)))
     expected = workload.run(table, order_by="turn")["q"]
-    assert_same(workload.run(frame_of(spark, table), order_by="turn")["q"], expected)
+    results = workload.run(frame_of(spark, table), order_by="turn")
+    assert_same(results["q"], expected)
     assert rows_of(expected) != rows_of(workload.run(table)["q"])
 
 
@@ -261,13 +267,35 @@ def test_a_type_that_never_occurs_is_warned_of(spark: SparkSession) -> None:
 
 def test_closed_results_let_go_of_what_spark_keeps(spark: SparkSession) -> None:
     context: Any = spark.sparkContext
-    workload = Workload.parse(WORKLOADS["groups"])
+    workload = Workload.parse(WORKLOADS["cuts and choices"])
     before = context._jsc.getPersistentRDDs().size()
     with workload.run(frame_of(spark, events())) as results:
-        rows = rows_of(results["q"])
+        rows = rows_of(results["one"])
         assert context._jsc.getPersistentRDDs().size() > before
     assert context._jsc.getPersistentRDDs().size() == before
-    assert rows_of(results["q"]) == rows
+    assert sorted(rows_of(results["one"]), key=repr) == sorted(rows, key=repr)
+
+
+def test_a_run_starts_no_job_and_one_query_keeps_nothing(spark: SparkSession) -> None:
+    context: Any = spark.sparkContext
+    frame = frame_of(spark, events())
+    before = context._jsc.getPersistentRDDs().size()
+    context.setJobGroup("a run", "events in")
+    try:
+        results = Workload.parse(WORKLOADS["groups and equivalence"]).run(frame)
+        assert list(context.statusTracker().getJobIdsForGroup("a run")) == []
+        assert rows_of(results["q"])
+        assert list(context.statusTracker().getJobIdsForGroup("a run")) != []
+    finally:
+        context._jsc.clearJobGroup()
+    assert context._jsc.getPersistentRDDs().size() == before
+
+
+def test_rows_are_in_order_where_that_is_asked_for(spark: SparkSession) -> None:
+    workload = Workload.parse(WORKLOADS["groups"])
+    table = events()
+    found = rows_of(workload.run(frame_of(spark, table), ordered=True)["q"])
+    assert found == rows_of(workload.run(table)["q"])
 
 
 def test_spark_may_refuse_to_keep_anything(
@@ -278,8 +306,8 @@ def test_spark_may_refuse_to_keep_anything(
 
     frame = frame_of(spark, events())
     monkeypatch.setattr(type(frame), "persist", refuse)
-    results = Workload.parse(WORKLOADS["groups"]).run(frame)
-    assert rows_of(results["q"])
+    results = Workload.parse(WORKLOADS["cuts and choices"]).run(frame)
+    assert rows_of(results["one"])
     results.close()
 
 

@@ -108,7 +108,9 @@ def test_workloads_drawn_at_random_give_the_same_results(spark: SparkSession) ->
         table = table_of(events)
         for name, result in run_in_process(ready, table, RunOptions()).items():
             expected[number, name] = result.to_pylist()
-        for name, frame in run(ready, spark.createDataFrame(table), RunOptions()).items():
+        for name, frame in run(
+            ready, spark.createDataFrame(table), RunOptions(ordered=True)
+        ).items():
             frames.append(as_text(frame, F.lit(number), F.lit(name)))
     assert len(paths) > 2
     found: dict[tuple[int, str], list[Any]] = {key: [] for key in expected}

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import math
-
 import pyarrow as pa
 import pytest
 
@@ -9,41 +7,21 @@ from elsinore.language import parse_workload
 from elsinore.model.window import SECOND
 from elsinore.operators import OperatorOptions, plan
 from elsinore.plan import Sharing
-from elsinore.spark.partition import Numbering, RunOperators
+from elsinore.spark.columnar import Layout, Packing
+from elsinore.spark.partition import Outputs, RunOperators
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import unit_inputs
-
-
-def batch(g: list[str | None], w: list[float | None]) -> pa.RecordBatch:
-    return pa.record_batch({"g": pa.array(g, pa.string()), "w": pa.array(w, pa.float64())})
-
-
-def test_a_run_goes_on_over_batches_and_null_and_nan_are_values() -> None:
-    numbers = Numbering(["g", "w"])
-    found = numbers.number(batch(["a", "a", "b", None], [1.0, 1.0, 1.0, math.nan])).tolist()
-    found += numbers.number(
-        batch([None, None, None, "c"], [math.nan, math.nan, None, None])
-    ).tolist()
-    assert found == [0, 0, 1, 2, 2, 2, 3, 4]
-
-
-def test_values_of_a_group_that_goes_on_are_kept() -> None:
-    numbers = Numbering(["g"])
-    numbers.number(batch(["a", "b", "c"], [0.0] * 3))
-    numbers.forget(1)
-    numbers.number(batch(["c", "d"], [0.0] * 2))
-    assert numbers.values(pa.array([1, 3, 2], pa.int32()))["g"].to_pylist() == ["b", "d", "c"]
-    assert numbers.earliest([3, 1, 7]) == 1
-    numbers.forget()
-    assert numbers.values(pa.array([3], pa.int32()))["g"].to_pylist() == ["d"]
-    assert numbers.earliest([1]) == -1
-
 
 WORKLOAD = """
     QUERY ab RETURN g, COUNT(*), SUM(B.w), MAX(B.v) PATTERN SEQ(A, B+) WHERE [k] GROUP BY g;
     QUERY cb RETURN g, COUNT(*), SUM(B.w) PATTERN SEQ(C, B+) WHERE [k] GROUP BY g;
 """
+
+
+KEYS = ("g0", "k0")
+TYPES = {"w": pa.float64(), "v": pa.int64()}
+TRAVELLING = ("time", "class0", "c0", "c1")
 
 
 @pytest.mark.parametrize("tie", [None, 1, 5, 6, 7, 11], ids=lambda tie: f"tie {tie}")
@@ -68,11 +46,19 @@ def test_batches_may_be_cut_anywhere_with_simultaneous_events_and_without(tie: i
             "c1": pa.array([event.attributes["v"] for event in events]),
         }
     )
+    keys, travelling = ([batch.schema.field(n) for n in names] for names in (KEYS, TRAVELLING))
+    layout = Layout(pa.schema(keys), pa.schema(travelling))
     found = []
     for size in (72, 1, 5, 6, 7, 12, 24):
-        batches = [batch.slice(start, size) for start in range(0, 72, size)]
-        options = OperatorOptions(one_slot=True, sharing=Sharing.ALWAYS)
-        totals = RunOperators((unit.planned,), options, (None,))(batches)
+        packing = Packing(layout=layout, partitions=1, chunk_rows=size)
+        run = RunOperators(
+            units=(unit.planned,),
+            outputs=Outputs((unit.planned,), (TYPES,)),
+            layout=layout,
+            options=OperatorOptions(one_slot=True, sharing=Sharing.ALWAYS),
+            memory=100 * size,  # some of them in several runs
+        )
+        totals = run(packing([batch]))
         rows_out = [tuple(row.values()) for one in totals for row in one.to_pylist()]
         found.append(sorted(rows_out, key=repr))
     assert len(found[0]) == 6

@@ -21,7 +21,7 @@ from elsinore.operators.panes import ActionSize
 from elsinore.plan import Unit
 from elsinore.runtime.options import RunOptions
 from elsinore.spark import skew
-from elsinore.spark.driver import Events, prepare, run
+from elsinore.spark.driver import Events, run, selected_events
 from elsinore.spark.skew import Cut, cores_of, find_cut, is_cut, pays
 
 WINDOWED = """QUERY q RETURN g, COUNT(*), SUM(B.v), AVG(B.w), MIN(A.v), MAX(B.w), LOG2(COUNT(*))
@@ -66,8 +66,10 @@ def test_cut_keys_give_the_same_results(
     table = events()
     frame = spark.createDataFrame(table.to_pandas())
     ready = plan(parse_workload(text))
-    options = RunOptions(order_by=order, skew_events=100)
-    found = find_cut(ready.units[0], prepare((ready.units[0],), Events(frame, options)), 100)
+    options = RunOptions(order_by=order, ordered=True, skew_events=100)
+    found = find_cut(
+        ready.units[0], selected_events((ready.units[0],), Events(frame, options)), 100
+    )
     assert found is not None
     assert len(found.keys) == 1
     results = run(ready, frame, options)
@@ -92,7 +94,7 @@ def test_times_are_keys_that_can_be_cut_in_any_time_zone(spark: SparkSession, ki
         spark.conf.set(zone, "Asia/Kathmandu")  # Python's is another
         timed = frame.withColumn("g", hot.cast(kind))
         options = RunOptions(skew_events=100)
-        selected = prepare((ready.units[0],), Events(timed, options))
+        selected = selected_events((ready.units[0],), Events(timed, options))
         found = find_cut(ready.units[0], selected, 100)
         assert found is not None
         cut = selected.filter(is_cut(ready.units[0], selected, found)).count()
@@ -109,7 +111,8 @@ def test_panes_may_lie_in_several_batches(spark: SparkSession) -> None:
     before = spark.conf.get(name)
     try:
         spark.conf.set(name, "3")
-        found = run(ready, spark.createDataFrame(table.to_pandas()), RunOptions(skew_events=100))
+        options = RunOptions(ordered=True, skew_events=100)
+        found = run(ready, spark.createDataFrame(table.to_pandas()), options)
         rows = [row.asDict() for row in found["q"].collect()]
     finally:
         spark.conf.set(name, before or "10000")
@@ -127,14 +130,17 @@ def test_a_key_with_no_more_than_its_share_is_not_cut(spark: SparkSession) -> No
     frame = spark.createDataFrame(even.to_pandas())
     unit = plan(parse_workload(WINDOWED)).units[0]
     options = RunOptions(skew_events=10)
-    assert find_cut(unit, prepare((unit,), Events(frame, options)), 10) is None
+    assert find_cut(unit, selected_events((unit,), Events(frame, options)), 10) is None
 
 
 def test_a_small_key_is_not_cut_whatever_its_share(spark: SparkSession) -> None:
     frame = spark.createDataFrame(events().to_pandas())
     unit = plan(parse_workload(WINDOWED)).units[0]
-    options = RunOptions()
-    assert find_cut(unit, prepare((unit,), Events(frame, options)), options.skew_events) is None
+    options = RunOptions(skew_events=1_000_000)
+    assert (
+        find_cut(unit, selected_events((unit,), Events(frame, options)), options.skew_events)
+        is None
+    )
 
 
 def test_a_key_is_not_cut_into_more_panes_than_pay(
@@ -146,7 +152,7 @@ def test_a_key_is_not_cut_into_more_panes_than_pay(
 
     def found(count: int) -> Cut | None:
         frame = spark.createDataFrame(events(count).to_pandas())
-        return find_cut(unit, prepare((unit,), Events(frame, options)), options.skew_events)
+        return find_cut(unit, selected_events((unit,), Events(frame, options)), options.skew_events)
 
     assert found(600) is None
     assert found(12_000) is not None
@@ -161,7 +167,7 @@ def test_keys_are_not_counted_where_cutting_them_could_not_pay(
     unit = plan(parse_workload(ONE)).units[0]
     for cores, counted in ((2, []), (8, [100])):
         monkeypatch.setattr(skew, "cores_of", lambda _, cores=cores: cores)
-        assert find_cut(unit, prepare((unit,), Events(frame, RunOptions())), 100) is None
+        assert find_cut(unit, selected_events((unit,), Events(frame, RunOptions())), 100) is None
         assert looked == counted
 
 

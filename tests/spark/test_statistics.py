@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import elsinore as el
+from elsinore.spark import shuffle
 from elsinore.spark.statistics import accumulator
 
 if TYPE_CHECKING:
@@ -75,11 +76,12 @@ def bursts(tie: bool) -> pa.Table:
 
 @pytest.mark.parametrize("tie", [False, True], ids=["no tie", "a tie"])
 def test_queries_share_bursts_without_an_order_until_events_are_simultaneous(
-    spark: SparkSession, tie: bool
+    spark: SparkSession, tie: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(shuffle, "PARTITION_BYTES", 1)  # several partitions, so few events or not
     workload = el.Workload.parse(TWENTY)
     table = bursts(tie)
-    results = workload.run(spark.createDataFrame(table).repartition(3), record=True)
+    results = workload.run(spark.createDataFrame(table).repartition(3), record=True, ordered=True)
     here = workload.run(table, record=True)
     for name, found in results.items():
         expected = here[name].to_pylist()

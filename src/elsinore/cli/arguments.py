@@ -48,6 +48,14 @@ class SharingMode(StrEnum):
     never = "never"
 
 
+class ScanMode(StrEnum):
+    """Who reads files on Spark."""
+
+    auto = "auto"
+    spark = "spark"
+    arrow = "arrow"
+
+
 class GranularityMode(StrEnum):
     """Whether sums of events are kept, or every event."""
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from elsinore.cli.console import ArgumentError
 from elsinore.errors import OutputError
-from elsinore.plan.modes import SKEW_EVENTS
+from elsinore.plan.modes import SKEW_EVENTS, ScanName
 from elsinore.workload import GranularityName, SharingName, Workload
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Job:
     stats: bool = False
     record: bool = False
     skew_events: int = SKEW_EVENTS
+    scan: ScanName = "auto"
 
     def run(self, data: Any) -> Results[Any]:
         """Run the workload over events in this process, or over a Spark data frame of them."""
@@ -53,6 +54,7 @@ class Job:
             granularity=self.granularity,
             record=self.record,
             skew_events=self.skew_events,
+            scan=self.scan,
         )
 
     @property

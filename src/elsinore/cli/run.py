@@ -15,6 +15,7 @@ from elsinore.cli.arguments import (
     OrderByOption,
     OverwriteOption,
     QueryOption,
+    ScanMode,
     SharingMode,
     SharingOption,
     TableFormat,
@@ -76,9 +77,17 @@ def run(
             "--skew-events",
             metavar="N",
             min=0,
-            help="On Spark, cut keys of N or more events by panes where that pays; 0: never.",
+            help="On Spark, cut keys of N or more events by panes where that pays; 0: none.",
         ),
     ] = SKEW_EVENTS,
+    scan: Annotated[
+        ScanMode,
+        typer.Option(
+            "--scan",
+            help="Who reads files on Spark: Spark, the tasks with Arrow, or as it pays.",
+            **one_of(ScanMode),
+        ),
+    ] = ScanMode.auto,
 ) -> None:
     """Run the queries of a workload over events.
 
@@ -104,6 +113,7 @@ def run(
         granularity=granularity.value,
         stats=stats,
         skew_events=skew_events,
+        scan=scan.value,
     )
     job.check_places(workload)
     warn_without_effect(context, _without_effect(job, engine))
@@ -121,7 +131,7 @@ def _without_effect(job: Job, engine: Engine) -> dict[str, str]:
     """Return the options that change nothing in such a run, each with why."""
     found: dict[str, str] = {}
     if engine is Engine.local:
-        found |= dict.fromkeys(["master", "skew_events"], "with --engine local")
+        found |= dict.fromkeys(["master", "skew_events", "scan"], "with --engine local")
     if job.out is None:
         found["form"] = "without --out"
         if job.rejects is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,7 @@ from elsinore.runtime.options import RunOptions
 try:
     from pyspark.errors import AnalysisException
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import functions as F  # noqa: N812
 except ImportError as error:
     raise SetupError(
         "PySpark is not installed. Install it with: pip install 'elsinore[spark,java]', or run in "
@@ -109,34 +110,39 @@ def run_steps(
 
     results = job.run(frame)
     answers = []
+    kept: list[DataFrame] = []
     try:
         for name, found in results.items():
             bar.begin(f"Running {name}")
-            answers.append(answer_of(job, name, found))
+            kept.append(found.persist())  # computed once for all that is wanted of it
+            answers.append(answer_of(job, name, kept[-1], results.orders[name]))
             bar.done()
+        bar.begin("Looking at the types of events")
+        warnings = results.warnings
+        bar.done()
     except Exception as error:
         report = None if job.rejects is not None else unusable_report(frame, options_of(job))
         if report is None:
             raise
         raise InputError(report) from error
-    bar.begin("Looking at the types of events")
-    warnings = results.warnings
-    bar.done()
+    finally:
+        for frame_of_query in kept:
+            frame_of_query.unpersist()
     return answers, warnings, results.statistics
 
 
-def answer_of(job: Job, name: str, found: DataFrame) -> Answer:
-    """Write a result to its place, if there is one, and fetch its first rows."""
+def answer_of(job: Job, name: str, found: DataFrame, order: Sequence[str]) -> Answer:
+    """Write a result to its place, if there is one, and fetch its first rows in an order."""
+    from elsinore.spark.expressions import quoted  # noqa: PLC0415
+
     place = None
-    kept = found.persist()  # computed once for the three things that are wanted of it
-    try:
-        if job.out is not None:
-            place = job.place(name)
-            write_frame(kept, place, job.form, overwrite=job.overwrite)
-        rows = kept.count()
-        first = tuple(tuple(row) for row in kept.limit(SHOWN_ROWS).collect())
-    finally:
-        kept.unpersist()
+    if job.out is not None:
+        place = job.place(name)
+        write_frame(found, place, job.form, overwrite=job.overwrite)
+    rows = found.count()
+    by = [F.col(quoted(column)).asc_nulls_last() for column in order]
+    shown = (found.orderBy(*by) if by else found).limit(SHOWN_ROWS)
+    first = tuple(tuple(row) for row in shown.collect())
     return Answer(name, rows, place, tuple(found.columns), first)
 
 

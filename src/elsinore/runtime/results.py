@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from elsinore.errors import did_you_mean
@@ -17,8 +17,11 @@ class Results(Mapping[str, Frame], Generic[Frame]):
     """A mapping from a query's name to its result.
 
     `rejected` holds the events that could not be used, with a `reject_reason`, where the run was
-    allowed to go on without them. On Spark, what the operators gave out is kept for as long as the
-    session lasts; `close`, or the end of a `with`, lets go of it. Results can be computed
+    allowed to go on without them. `orders` names the columns that a query's rows can be sorted by:
+    in this process they are; on Spark they are where that was asked for (`ordered`).
+
+    On Spark, what the operators gave out is kept for as long as the session lasts, where several
+    results are made of it; `close`, or the end of a `with`, lets go of it. Results can be computed
     afterwards too, from the events again.
     """
 
@@ -27,6 +30,7 @@ class Results(Mapping[str, Frame], Generic[Frame]):
     find_statistics: Callable[[], tuple[OperatorStatistics, ...]] = tuple
     find_warnings: Callable[[], tuple[str, ...]] = tuple
     release: Callable[[], object] = tuple
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def close(self) -> None:
         """Let go of what Spark keeps for the results; in this process there is nothing."""
@@ -42,11 +46,10 @@ class Results(Mapping[str, Frame], Generic[Frame]):
     def statistics(self) -> tuple[OperatorStatistics, ...]:
         """What the operators counted: an entry per unit of the plan.
 
-        On Spark they are those of the results that have been computed by now, and of every time
-        that Spark computed them: where it repeats a task that another worker has done already
-        (speculation, a lost executor, results dropped from its store), the task counts again.
-        Keys that are cut by panes (`RunOptions.skew_events`) are not counted; nor is anything over
-        Spark Connect, which has no means to bring it back: the tuple is then empty.
+        On Spark they are those of the results that have been computed by now; a part that Spark
+        computed more than once counts once. Keys that are cut by panes (`RunOptions.skew_events`)
+        are not counted; nor is anything over Spark Connect, which has no means to bring it back:
+        the tuple is then empty.
         """
         return self.find_statistics()
 

@@ -1,8 +1,8 @@
-"""Running a plan on Spark: classify, filter, shuffle, sort, then the operator over partitions.
+"""Running a plan on Spark: classify, filter, shuffle in columns, then the operator over partitions.
 
-Everything up to the operator is Spark's own (whole-stage code generation); events of no interest
-are dropped before the shuffle, and only the key, the time, the classes and the columns that units
-carry travel on. Units that take the stream apart alike go through it together.
+Events of no interest are dropped before the shuffle, and only the key, the time, the classes and
+the columns that units carry travel on. Units that take the stream apart alike go through it
+together.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from elsinore.errors import InputError, choices_text, did_you_mean, option
 from elsinore.model import AttributeKind, Schema
-from elsinore.operators import OperatorOptions, bind, kind_for
+from elsinore.operators import OperatorOptions, ResultForm, bind, kind_for
 from elsinore.plan import Carried, Plan, Travel, Unit
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import (
@@ -37,10 +37,13 @@ from elsinore.runtime.results import Results
 from elsinore.runtime.warnings import absent_types, counts_of, overflow
 from elsinore.spark.classify import class_column
 from elsinore.spark.expressions import Columns, quoted
-from elsinore.spark.partition import Finish, Outputs, RunOperators, travelling
+from elsinore.spark.partition import Chained, Finish, Outputs, RunOperators, travelling
+from elsinore.spark.scan import scanned
+from elsinore.spark.shuffle import layout_of, packed, partitions_for, sent, task_memory
 from elsinore.spark.skew import Cut, find_cut, is_cut, partials_by_panes
-from elsinore.spark.statistics import StatisticsAccumulator, accumulator
+from elsinore.spark.statistics import StatisticsAccumulator, accumulator, total
 from elsinore.spark.times import NANOSECONDS_KEY, SparkTime, has_zones, look_at, to_ticks
+from elsinore.spark.workers import MapInArrow, shipped, use_own_interpreter
 
 SHOWN_ROWS = 5
 ASKED_AT_ONCE = 50  # results that one job looks at: Spark's plans grow with them
@@ -121,39 +124,46 @@ def look_at_time(frame: DataFrame, options: RunOptions) -> tuple[bool, bool]:
 def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]:
     """Run a plan over a data frame of events; return a lazy data frame per query.
 
-    Lazy but for a look at a sample of the keys, which tells those that hold too many of the events
-    (`find_cut`): Spark counts them here, once per unit whose keys can be cut.
+    No job is started here, but where `options.skew_events` asks for keys that hold too many of the
+    events: Spark then counts a sample of them, once per unit whose keys can be cut.
 
-    What the operators give out is kept (`persist`) once it is computed, so that the results of
-    several queries cost one pass over the events; `Results.close` lets go of it. Where Spark keeps
-    nothing (some serverless ones refuse to), each result is a pass of its own.
+    Where units of a pass have several queries, what the operators give out is kept (`persist`) once
+    it is computed, so that all results cost one pass over the events; `Results.close` lets go of
+    it. Where Spark keeps nothing (some serverless ones refuse to), each result is a pass of its
+    own.
 
     Raises QueryError where a query does not fit the columns and InputError for unknown time or type
     columns. Unusable events (null time or type) make Spark stop with an error when results are
     computed, unless `options.allow_rejects`; they are then in `rejected`.
     """
     bind(plan.workload, schema_of(frame))
+    use_own_interpreter(frame.sparkSession)
     events = Events(frame, options)
     tables: dict[int, DataFrame] = {}
     kept: list[DataFrame] = []
     statistics = [accumulator(frame) for _ in plan.units]
     for numbers, cut in _passes(plan, events):
         units = tuple(plan.units[n] for n in numbers)
-        partials = _partials(units, cut, events, [statistics[n] for n in numbers])
-        with suppress(PySparkException):  # where Spark refuses to keep anything
-            partials = partials.persist(StorageLevel.MEMORY_AND_DISK)
-            kept.append(partials)
-        outputs = Outputs(units, _types(units, events))
-        for unit in units:
-            for place, number in enumerate(unit.queries):
-                mine = partials.filter(F.col("query") == number).select(
-                    *(F.col(f"g{n}") for n in range(len(unit.group_by))),
-                    *(
-                        F.col(name).alias(f"f{n}")
-                        for n, name in enumerate(outputs.columns_of(number))
-                    ),
-                )
-                tables[number] = _finished(unit, place, mine, events)
+        pass_ = Pass(units, events, tuple(statistics[n] for n in numbers))
+        queries = [(unit, place) for unit in units for place in range(len(unit.queries))]
+        if len(queries) == 1 and cut is None and not pass_.adds_up_over_partitions:
+            ((unit, _),) = queries
+            tables[unit.queries[0]] = _presented(pass_.result(), unit, 0, events)
+            continue
+        partials = pass_.partials(cut)
+        if len(queries) > 1:
+            with suppress(PySparkException):  # where Spark refuses to keep anything
+                partials = partials.persist(StorageLevel.MEMORY_AND_DISK)
+                kept.append(partials)
+        outputs = pass_.outputs
+        for unit, place in queries:
+            number = unit.queries[place]
+            mine = partials.filter(F.col("query") == number).select(
+                *(F.col(f"g{n}") for n in range(len(unit.group_by))),
+                *(F.col(name).alias(f"f{n}") for n, name in enumerate(outputs.columns_of(number))),
+            )
+            finish, raw = _finish(unit, place, events)
+            tables[number] = _presented(mine.mapInArrow(shipped(finish), raw), unit, place, events)
     rejected = None
     if options.allow_rejects:
         rejected = frame.withColumn(REASON_COLUMN, events.reason).filter(
@@ -164,12 +174,17 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         results,
         rejected=rejected,
         find_statistics=lambda: tuple(
-            one.value or kind_for(unit).statistics()
+            total(one, kind_for(unit).statistics())
             for unit, one in zip(plan.units, statistics, strict=True)
             if one is not None
         ),
         find_warnings=lambda: type_warnings(plan, events) + overflow_warnings(plan, results),
         release=lambda: [one.unpersist() for one in kept],
+        orders={
+            name: _form(unit, place, events).order
+            for unit in plan.units
+            for place, name in enumerate(unit.names)
+        },
     )
 
 
@@ -227,20 +242,6 @@ def overflow_warnings(plan: Plan, tables: Mapping[str, DataFrame]) -> tuple[str,
     return overflow(plan.workload, overflown)
 
 
-def prepare(units: Sequence[Unit], events: Events) -> DataFrame:
-    """Return what a pass's operators read: selected, classified, filtered, shuffled, sorted."""
-    return _sorted(units[0], events, _selected(units, events))
-
-
-def _sorted(unit: Unit, events: Events, frame: DataFrame) -> DataFrame:
-    """Bring each key's events together, in order."""
-    key = [f"g{n}" for n in range(len(unit.group_by))]
-    key += [f"k{n}" for n in range(len(unit.equivalence))]
-    order = [f"o{n}" for n in range(len(events.options.order_by))]
-    frame = frame.repartition(*key) if key else frame.repartition(1)
-    return frame.sortWithinPartitions(*key, "time", *order).drop(*order)
-
-
 def _passes(plan: Plan, events: Events) -> list[tuple[list[int], Cut | None]]:
     """Return the units that go over the events together, and how keys that are too large are cut.
 
@@ -261,47 +262,91 @@ def _passes(plan: Plan, events: Events) -> list[tuple[list[int], Cut | None]]:
 
 
 def _cut(unit: Unit, events: Events) -> Cut | None:
-    usable = _selected((unit,), events, strict=False)
+    usable = selected_events((unit,), events, strict=False)
     return find_cut(unit, usable, events.options.skew_events)
 
 
-def _partials(
-    units: tuple[Unit, ...],
-    cut: Cut | None,
-    events: Events,
-    statistics: Sequence[StatisticsAccumulator | None],
-) -> DataFrame:
-    """Return what the operators of a pass give out; groups that are added up in one partition."""
-    frame = _selected(units, events)
-    first, options = units[0], events.options
-    group = [f"g{n}" for n in range(len(first.group_by))]
-    outputs = Outputs(units, _types(units, events))
-    fields = from_arrow_schema(outputs.fields).fields
-    schema = T.StructType([frame.schema[name] for name in group] + fields)
-    whole = frame if cut is None else frame.filter(~is_cut(first, frame, cut))
-    run_operators = RunOperators(
-        units,
-        outputs,
-        OperatorOptions(
-            one_slot=True,
-            ordered=bool(options.order_by),
-            sharing=options.sharing,
-            record=options.record,
-        ),
-        tuple(statistics),
-    )
-    partials = _sorted(first, events, whole).mapInArrow(run_operators, schema)
-    if cut is not None:
-        order = [f"o{n}" for n in range(len(options.order_by))]
-        hot = frame.filter(is_cut(first, frame, cut))
-        partials = partials.unionByName(partials_by_panes(first, outputs, hot, cut, order, schema))
-    adds_up = any(kind_for(unit).adds_up(unit) for unit in units)
-    if adds_up and (cut is not None or first.equivalence):  # a group may lie in several partitions
-        partials = partials.repartition(*group) if group else partials.repartition(1)
-    return partials
+@dataclass(frozen=True)
+class Pass:
+    """Units that go over the events together."""
+
+    units: tuple[Unit, ...]
+    events: Events
+    statistics: tuple[StatisticsAccumulator | None, ...]
+
+    @property
+    def adds_up_over_partitions(self) -> bool:
+        """Whether a group's partial outputs must be together and may lie in several partitions."""
+        adds_up = any(kind_for(unit).adds_up(unit) for unit in self.units)
+        return adds_up and bool(self.units[0].equivalence)
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        """How what the operators give out lies in a data frame."""
+        return Outputs(self.units, _types(self.units, self.events))
+
+    def partials(self, cut: Cut | None = None) -> DataFrame:
+        """Return what the operators give out; groups that are added up in one partition."""
+        frame = selected_events(self.units, self.events)
+        first = self.units[0]
+        group = [f"g{n}" for n in range(len(first.group_by))]
+        fields = from_arrow_schema(self.outputs.fields).fields
+        schema = T.StructType([frame.schema[name] for name in group] + fields)
+        whole = frame if cut is None else frame.filter(~is_cut(first, frame, cut))
+        partials = self._run(whole, schema, whole=cut is None)
+        if cut is not None:
+            order = [f"o{n}" for n in range(len(self.events.options.order_by))]
+            hot = frame.filter(is_cut(first, frame, cut))
+            partials = partials.unionByName(
+                partials_by_panes(first, self.outputs, hot, cut, order, schema)
+            )
+        if self.adds_up_over_partitions or cut is not None:
+            partials = partials.repartition(*group) if group else partials.repartition(1)
+        return partials
+
+    def result(self) -> DataFrame:
+        """Return the result of a pass of one query, finished where its operator runs."""
+        ((unit,), frame) = self.units, selected_events(self.units, self.events)
+        finish, raw = _finish(unit, 0, self.events)
+        return self._run(frame, raw, finish)
+
+    def _run(
+        self,
+        selected: DataFrame,
+        schema: T.StructType,
+        finish: MapInArrow | None = None,
+        *,
+        whole: bool = True,
+    ) -> DataFrame:
+        """Shuffle events and run the operators over them; `whole`: they are all of the frame's."""
+        options = self.events.options
+        layout = layout_of(selected)
+        read = scanned(self.events.frame, self.units, options, layout) if whole else None
+        if read is None:
+            partitions = partitions_for(self.events.frame, layout)
+            blobs = packed(selected, layout, partitions)
+        else:
+            blobs, partitions = read
+        run_operators: MapInArrow = RunOperators(
+            units=self.units,
+            outputs=self.outputs,
+            layout=layout,
+            options=OperatorOptions(
+                one_slot=True,
+                ordered=bool(options.order_by),
+                sharing=options.sharing,
+                record=options.record,
+            ),
+            orders=tuple(f"o{n}" for n in range(len(options.order_by))),
+            memory=task_memory(selected.sparkSession),
+            statistics=self.statistics,
+        )
+        if finish is not None:
+            run_operators = Chained(run_operators, finish)
+        return sent(blobs, partitions).mapInArrow(shipped(run_operators), schema)
 
 
-def _selected(units: Sequence[Unit], events: Events, *, strict: bool = True) -> DataFrame:
+def selected_events(units: Sequence[Unit], events: Events, *, strict: bool = True) -> DataFrame:
     """Return what travels: key, time, classes and columns of the events of interest to a unit.
 
     Events that cannot be used stop the job, where it is `strict` and they are not allowed for.
@@ -314,7 +359,7 @@ def _selected(units: Sequence[Unit], events: Events, *, strict: bool = True) -> 
     chosen += [F.col(quoted(name)).alias(f"k{n}") for n, name in enumerate(first.equivalence)]
     chosen.append(ticks.alias("time"))
     chosen += [
-        class_column(unit, events.type, columns).alias(name)
+        class_column(unit, events.type, columns).cast(_width(unit)).alias(name)
         for unit, name in zip(units, classes, strict=True)
     ]
     chosen += [
@@ -355,16 +400,30 @@ def _carried(column: Carried, columns: Columns) -> Column:
     return value.cast("double") if column.travel is Travel.DOUBLE else value
 
 
-def _finished(unit: Unit, query: int, mine: DataFrame, events: Events) -> DataFrame:
-    """Return a query's result, made of its partial outputs."""
-    _, time = events.time
+def _width(unit: Unit) -> str:
+    """Return the narrowest of Spark's types that holds a unit's classes."""
+    return "int" if unit.classes.size < 1 << 31 else "bigint"
+
+
+def _finish(unit: Unit, query: int, events: Events) -> tuple[Finish, T.StructType]:
+    """Return what makes a query's result of its partial outputs, and the columns it gives."""
+    types = {name: events.arrow_type(name) for name in unit.carried}
+    form = _form(unit, query, events)
+    return Finish(unit, query, types), from_arrow_schema(form.schema)
+
+
+def _form(unit: Unit, query: int, events: Events) -> ResultForm:
     types = {name: events.arrow_type(name) for name in unit.carried}
     group_types = [events.arrow_type(name) for name in unit.group_by]
-    form = kind_for(unit).result(unit, query, group_types, types)
-    raw = from_arrow_schema(form.schema)
-    found = mine.mapInArrow(Finish(unit, query, types), raw)
+    return kind_for(unit).result(unit, query, group_types, types)
+
+
+def _presented(found: DataFrame, unit: Unit, query: int, events: Events) -> DataFrame:
+    """Return a query's result with times of the input's kind; in order where that is asked for."""
+    _, time = events.time
+    form = _form(unit, query, events)
     columns = []
-    for field in raw.fields:
+    for field in found.schema.fields:
         column = F.col(quoted(field.name))
         if field.name in form.times:
             window = form.times[field.name]
@@ -374,7 +433,7 @@ def _finished(unit: Unit, query: int, mine: DataFrame, events: Events) -> DataFr
     if form.limit is not None:
         shown = shown.limit(form.limit)
     order = [F.col(quoted(name)).asc_nulls_last() for name in form.order]
-    return shown.orderBy(*order) if order else shown
+    return shown.orderBy(*order) if order and events.options.ordered else shown
 
 
 def _types(units: Sequence[Unit], events: Events) -> list[dict[str, pa.DataType]]:

@@ -1,12 +1,12 @@
-"""What runs in Spark's Python workers: the operators of a pass over one sorted partition.
+"""What runs in Spark's Python workers: the operators of a pass over one partition's events.
 
-Rows come sorted by group, key and time, so that keys come one after another and are numbered as
-they change. Memory is one key's, however many events it has.
+Events come packed (`elsinore.spark.columnar`); merged they come key after key, those of a group
+together, each key's in time order. Memory is one key's, however many events it has, and what
+merging is allowed.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from elsinore.operators import Operator, OperatorOptions, kind_for
+from elsinore.operators import OperatorOptions, kind_for
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Carried, Travel, Unit
 from elsinore.runtime.keys import encode_keys
-from elsinore.spark.statistics import StatisticsAccumulator
-
-CODE_LIMIT = 2**30  # codes begin again here; only neighbours must differ
+from elsinore.spark.columnar import MEMORY, Layout, Merging, Sorted
+from elsinore.spark.statistics import StatisticsAccumulator, count
+from elsinore.spark.workers import MapInArrow
 
 
 def travelling(units: Sequence[Unit]) -> dict[tuple[object, Travel], Carried]:
@@ -97,61 +97,82 @@ def _numbered(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
     return [(f"f{n}", field.type) for n, field in enumerate(schema)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunOperators:
     """Runs the operators of a pass's units: `mapInArrow` calls it with a partition's batches.
 
-    In: `g0`, ... (group), `k0`, ... (rest of the key), `time`, the events' class for each unit
-    (`class0`, ...), and what travels (`c0`, ..., in the order of `travelling`). Out: see `Outputs`.
-    What the operators counted is added to `statistics`, one for each unit, when the partition ends.
-
-    `options.ordered`: events of one key and time come in an order of their own. Else they are
-    simultaneous.
+    In: blobs of events, whose keys have the group's attributes `g0`, ... and the rest of the key
+    `k0`, ..., and whose events have `time`, their class for each unit (`class0`, ...), what orders
+    simultaneous ones (`o0`, ..., named by `orders`), and what travels (`c0`, ..., in the order of
+    `travelling`). Out: see `Outputs`. What the operators counted is added to `statistics`, one for
+    each unit, when the partition ends. `memory`: bytes of events that are merged without a disk.
     """
 
     units: tuple[Unit, ...]
     outputs: Outputs
+    layout: Layout
     options: OperatorOptions
-    statistics: tuple[StatisticsAccumulator | None, ...]
+    orders: tuple[str, ...] = ()
+    memory: int = MEMORY
+    statistics: tuple[StatisticsAccumulator | None, ...] = ()
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Take a partition's batches; yield partial outputs as groups end."""
+        """Take a partition's blobs; yield partial outputs as groups end."""
+        merging = Merging(self.layout, len(self.units[0].group_by), self.orders, memory=self.memory)
+        for batch in batches:
+            merging.add(batch.column("blob"))
         operators = [kind_for(unit).operator(unit, self.options) for unit in self.units]
         outputs = self.outputs
-        first = self.units[0]
-        groups = Numbering([f"g{n}" for n in range(len(first.group_by))])
-        keys = Numbering(groups.names + [f"k{n}" for n in range(len(first.equivalence))])
         seen = False
-        for batch in batches:
-            if batch.num_rows == 0:
-                continue
+        for events in merging.batches():
             seen = True
-            key, group = pa.array(keys.number(batch)), pa.array(groups.number(batch))
             for number, (unit, operator) in enumerate(zip(self.units, operators, strict=True)):
-                given = pa.RecordBatch.from_pydict(
-                    {
-                        "key": key,
-                        "group": group,
-                        "time": batch.column("time"),
-                        "class": batch.column(f"class{number}"),
-                    }
-                    | read_columns(self.units, batch, unit)
-                )
-                if len(self.units) > 1 and not unit.keeps_all:  # others' events are among them
-                    given = given.filter(pc.greater_equal(given.column("class"), 0))
-                for partial in operator.process(given):
+                for partial in operator.process(self._given(events, number)):
                     if partial.num_rows:
-                        yield outputs.row(unit, partial, groups.values(partial.column("group")))
-            groups.forget(_first_open(groups, operators))
-            keys.forget()
+                        yield outputs.row(unit, partial, _groups(merging, partial))
         if not seen:
             return
-        for unit, operator, counted in zip(self.units, operators, self.statistics, strict=True):
+        for unit, operator in zip(self.units, operators, strict=True):
             for partial in operator.close():
                 if partial.num_rows:
-                    yield outputs.row(unit, partial, groups.values(partial.column("group")))
+                    yield outputs.row(unit, partial, _groups(merging, partial))
+        for operator, counted in zip(operators, self.statistics, strict=False):
             if counted is not None:
-                counted.add(operator.statistics)
+                count(counted, operator.statistics)
+
+    def _given(self, events: Sorted, number: int) -> pa.RecordBatch:
+        """Return events as the operator of one of the units reads them."""
+        unit = self.units[number]
+        given = pa.RecordBatch.from_pydict(
+            {
+                "key": pa.array(events.key),
+                "group": pa.array(events.group),
+                "time": events.events.column("time"),
+                "class": events.events.column(f"class{number}").cast(pa.int64()),
+            }
+            | read_columns(self.units, events.events, unit)
+        )
+        if len(self.units) > 1 and not unit.keeps_all:  # others' events are among them
+            given = given.filter(pc.greater_equal(given.column("class"), 0))
+        return given
+
+
+def _groups(merging: Merging, partial: pa.RecordBatch) -> dict[str, pa.Array]:
+    """Return the values of the groups that a partial output is of."""
+    codes = partial.column("group")
+    return {f"g{n}": column.take(codes) for n, column in enumerate(merging.codes.groups)}
+
+
+@dataclass(frozen=True, slots=True)
+class Chained:
+    """Two functions for `mapInArrow` as one, the second over what the first gives out."""
+
+    first: MapInArrow
+    second: MapInArrow
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield what the second function makes of a partition."""
+        return self.second(self.first(batches))
 
 
 def read_columns(units: Sequence[Unit], batch: pa.RecordBatch, unit: Unit) -> dict[str, pa.Array]:
@@ -162,79 +183,6 @@ def read_columns(units: Sequence[Unit], batch: pa.RecordBatch, unit: Unit) -> di
         values = batch.column(f"c{places[column.source, column.travel]}")
         columns[column.name] = to_ranks(values) if column.travel is Travel.RANK else values
     return columns
-
-
-def _first_open(groups: Numbering, operators: Sequence[Operator]) -> int:
-    """Return the first of the groups of which some operator may still give something out."""
-    return groups.earliest([operator.open_group for operator in operators])
-
-
-class Numbering:
-    """Numbers runs of equal values in some columns, over batches."""
-
-    def __init__(self, names: list[str]) -> None:
-        self.names = names
-        self._last: list[pa.Scalar] | None = None  # the values of the run that is going on
-        self._code = -1
-        self._codes: list[NDArray[np.int32]] = []  # codes given since `forget`, and their values
-        self._values: list[list[pa.Array]] = []
-
-    def number(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
-        """Return the code of each row; a new one where a value differs from the row before."""
-        columns = [batch.column(name) for name in self.names]
-        changed = np.zeros(batch.num_rows, dtype=np.bool_)
-        for column in columns:
-            changed[1:] |= differs(column)
-        changed[0] = self._last is None or any(
-            not _equal(column[0], last) for column, last in zip(columns, self._last, strict=True)
-        )
-        firsts = np.flatnonzero(changed)
-        codes = ((self._code + np.cumsum(changed)) % CODE_LIMIT).astype(np.int32)
-        if len(firsts):
-            rows = pa.array(firsts)
-            self._codes.append(codes[firsts])
-            self._values.append([column.take(rows) for column in columns])
-        self._code = int(codes[-1])
-        self._last = [column[-1] for column in columns]
-        return codes
-
-    def forget(self, code: int = -1) -> None:
-        """Drop the values of all runs before that of a code; -1: of all but the last run."""
-        if not self._codes:
-            return
-        codes = np.concatenate(self._codes)
-        found = np.flatnonzero(codes == code)
-        first = int(found[-1]) if len(found) else len(codes) - 1
-        values = [pa.concat_arrays(pieces) for pieces in zip(*self._values, strict=True)]
-        # copies, lest a slice keep all it is cut from
-        kept = pa.array(np.arange(first, len(codes)))
-        self._codes = [codes[first:].copy()]
-        self._values = [[column.take(kept) for column in values]]
-
-    def earliest(self, codes: Iterable[int]) -> int:
-        """Return that of some codes whose run began first; -1 where none has values here."""
-        known = np.concatenate(self._codes) if self._codes else np.zeros(0, dtype=np.int32)
-        places = [found[-1] for code in codes if len(found := np.flatnonzero(known == code))]
-        return int(known[min(places)]) if places else -1
-
-    def values(self, codes: pa.Array) -> dict[str, pa.Array]:
-        """Return the columns' values for some codes."""
-        known = np.concatenate(self._codes)
-        order = np.argsort(known, kind="stable")
-        rows = pa.array(order[np.searchsorted(known, codes.to_numpy(), sorter=order)])
-        return {
-            name: pa.concat_arrays([held[number] for held in self._values]).take(rows)
-            for number, name in enumerate(self.names)
-        }
-
-
-def _equal(one: pa.Scalar, other: pa.Scalar) -> bool:
-    """Return whether two values are equal, as nulls and NaNs are among themselves."""
-    return one.equals(other) or (_is_nan(one) and _is_nan(other))
-
-
-def _is_nan(value: pa.Scalar) -> bool:
-    return bool(pa.types.is_floating(value.type) and value.is_valid and math.isnan(value.as_py()))
 
 
 def differs(column: pa.Array) -> NDArray[np.bool_]:

@@ -4,38 +4,54 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from pyspark import TaskContext
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from elsinore.operators import OperatorStatistics
 
-StatisticsAccumulator: TypeAlias = Accumulator[OperatorStatistics | None]
+StatisticsAccumulator: TypeAlias = Accumulator[dict[int, OperatorStatistics]]
 
 
-class Added(AccumulatorParam[OperatorStatistics | None]):
-    """Adds up the statistics of a unit's operators, one a task; None before the first."""
+class ByPartition(AccumulatorParam[dict[int, OperatorStatistics]]):
+    """Keeps the statistics of a unit's operators, one a partition.
 
-    def zero(self, value: OperatorStatistics | None) -> None:
+    Spark adds what a task counted once it has ended well, and again where it is run again though it
+    had ended well (by speculation, because its results were lost, or because they are asked for
+    twice): the partition's statistics are then replaced by the same.
+    """
+
+    def zero(self, value: dict[int, OperatorStatistics]) -> dict[int, OperatorStatistics]:  # noqa: ARG002
         """Return that no operator has done anything."""
+        return {}
 
     def addInPlace(  # noqa: N802 - the protocol
-        self, value1: OperatorStatistics | None, value2: OperatorStatistics | None
-    ) -> OperatorStatistics | None:
-        """Return what both did together."""
-        if value1 is None or value2 is None:
-            return value1 or value2
-        return value1.added(value2)
+        self, value1: dict[int, OperatorStatistics], value2: dict[int, OperatorStatistics]
+    ) -> dict[int, OperatorStatistics]:
+        """Return the statistics of both's partitions."""
+        return value1 | value2
 
 
 def accumulator(frame: DataFrame) -> StatisticsAccumulator | None:
-    """Return an accumulator for one unit's statistics; None over Spark Connect, which has none.
-
-    Spark adds a task's statistics once it has ended well. A task that is run again though it had
-    ended well (by speculation, or because its results were lost) is counted again.
-    """
+    """Return an accumulator for one unit's statistics; None over Spark Connect, which has none."""
     try:
         context = frame.sparkSession.sparkContext
     except (PySparkException, AttributeError):
         return None
-    return context.accumulator(None, Added())
+    return context.accumulator({}, ByPartition())
+
+
+def count(accumulated: StatisticsAccumulator, statistics: OperatorStatistics) -> None:
+    """Add what the operator of this task's partition has counted."""
+    task = TaskContext.get()
+    accumulated.add({0 if task is None else task.partitionId(): statistics})
+
+
+def total(accumulated: StatisticsAccumulator, nothing: OperatorStatistics) -> OperatorStatistics:
+    """Return what the operators of all partitions have counted; `nothing` where none has."""
+    counted = accumulated.value
+    result = nothing
+    for partition in sorted(counted):
+        result = result.added(counted[partition])
+    return result
