@@ -13,7 +13,7 @@ from benchmarks import (
     regimes,
     sharing,
     skew,
-    spark_overhead,
+    spark,
     windows,
 )
 from benchmarks.measure import Row, machine
@@ -26,7 +26,7 @@ BENCHMARKS = {
     "regimes": regimes,
     "memory": memory,
     "keys": keys,
-    "spark_overhead": spark_overhead,
+    "spark": spark,
     "skew": skew,
 }
 RESULTS = Path(__file__).parent / "RESULTS.md"

@@ -1,0 +1,1 @@
+"""What one would use instead: rivals that the benchmarks compare with."""
