@@ -1,0 +1,128 @@
+"""What breaks on the way: results are complete or absent, and an error says what to do."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.sql import SparkSession
+
+from elsinore.errors import InputError
+from elsinore.spark.columnar import Layout, Merging, Packing
+from elsinore.spark.columnar.merging import LOCAL_DIRECTORIES
+from elsinore.spark.workers import shipped
+
+KILLS = """
+import pyarrow as pa
+import elsinore as el
+from elsinore.spark import driver, shuffle
+from elsinore.spark.session import local_session
+from elsinore.spark.workers import shipped
+
+def dying(marker):
+    # A worker that kills itself, once, when it has given out something.
+    def ship(function):
+        def call(batches):
+            import os, signal
+            for batch in function(batches):
+                yield batch
+                try:
+                    os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+                except FileExistsError:
+                    continue
+                os.kill(os.getpid(), signal.SIGKILL)
+        return shipped(call)
+    return ship
+
+events = pa.table({
+    "time": list(range(4000)), "type": ["A", "B"] * 2000, "key": [n % 7 for n in range(4000)],
+})
+workload = el.Workload.parse(
+    "QUERY q RETURN key, COUNT(*) PATTERN SEQ(A, B) GROUP BY key WITHIN 100;"
+)
+expected = workload.run(events)["q"].to_pylist()
+with local_session("local[2,3]") as spark:
+    frame = spark.createDataFrame(events).repartition(2)
+    for stage, module in (("map", shuffle), ("reduce", driver)):
+        module.shipped = dying(stage)
+        results = workload.run(frame, ordered=True)
+        found = [row.asDict() for row in results["q"].collect()]
+        module.shipped = shipped
+        counted = results.statistics[0].events
+        print(stage, found == expected, counted, flush=True)
+"""
+
+
+def test_a_worker_that_is_killed_in_either_stage_is_replaced(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLS], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines() == ["map True 4000", "reduce True 4000"], done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"map", "reduce"}  # each died once
+
+
+def test_a_disk_that_is_full_is_told_with_its_place_and_the_remedies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LOCAL_DIRECTORIES, str(tmp_path))
+    events = pa.table({"key": np.arange(90_000) % 9, "time": np.arange(90_000)})
+    layout = Layout(*(pa.schema([events.schema.field(name)]) for name in ("key", "time")))
+    merging = Merging(layout, 1, memory=1 << 19)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    (blobs,) = Packing(layout=layout, partitions=1, blob_bytes=1 << 16)(events.to_batches())
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, before[1]))  # no file may be longer
+    try:
+        with pytest.raises(InputError, match=r"cannot be kept in '.*spark\.local\.dir") as failure:
+            merging.add(blobs.column("blob"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert str(tmp_path) in str(failure.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("package", "sentence"),
+    [
+        ("raise ImportError('No module named elsinore')", "Spark's workers cannot import Elsinore"),
+        ("__version__ = '0.0.7'", "Spark's workers have Elsinore 0.0.7, but the driver has"),
+    ],
+    ids=["none", "another version"],
+)
+def test_workers_that_lack_elsinore_say_so_in_one_sentence(
+    spark: SparkSession, package: str, sentence: str
+) -> None:
+    def without(batches: object) -> object:
+        import sys
+        import types
+
+        known = {name: sys.modules.pop(name) for name in list(sys.modules) if "elsinore" in name}
+        finder = types.SimpleNamespace(find_spec=lambda name, *_: spec(name))
+
+        def spec(name: str) -> object:
+            from importlib.machinery import ModuleSpec
+
+            loader = types.SimpleNamespace(
+                create_module=lambda _: None, exec_module=lambda module: exec(package, vars(module))
+            )
+            return ModuleSpec(name, loader) if name == "elsinore" else None
+
+        sys.meta_path.insert(0, finder)
+        try:
+            yield from call(batches)
+        finally:
+            sys.meta_path.remove(finder)
+            sys.modules.update(known)
+
+    call = shipped(iter)
+    with pytest.raises(Exception, match=sentence) as failure:
+        spark.range(1).mapInArrow(without, "id long").collect()
+    assert sys.executable in str(failure.value)
+    assert "PYSPARK_PYTHON" in str(failure.value)
