@@ -24,6 +24,7 @@ from elsinore.operators import (
 from elsinore.operators.partials import by_query
 from elsinore.plan import Plan, Travel, Unit
 from elsinore.runtime.classify import classify, type_numbers
+from elsinore.runtime.expressions import evaluate
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,7 +33,7 @@ TOY = "support.toy_kind"
 WORKLOAD = """
     QUERY toy RETURN g, COUNT(*) PATTERN SEQ(A, C) WHERE [k] GROUP BY g;
     QUERY ab RETURN g, COUNT(*), SUM(B.v) PATTERN SEQ(A, B+) WHERE [k] GROUP BY g;
-    QUERY toy_alone RETURN COUNT(*) PATTERN B+;
+    QUERY toy_alone RETURN COUNT(*) PATTERN B+ WHERE B.v * 2 > 3;
     QUERY rising RETURN g, COUNT(*) PATTERN B+ b WHERE [k] AND b[i].v > b[i-1].v GROUP BY g;
 """
 EVENTS = pa.table(
@@ -66,7 +67,7 @@ def test_a_new_kind_runs_in_process_beside_another(toy: Kind) -> None:
     results = workload.run(EVENTS)
     found = rows(results)
     assert found["toy"] == COUNTED
-    assert found["toy_alone"] == [{"n": 12}]
+    assert found["toy_alone"] == [{"n": 8}]  # of twelve, those whose condition is true
     with_trends_alone = el.Workload(workload["ab"], workload["rising"]).run(EVENTS)
     assert {name: found[name] for name in ("ab", "rising")} == rows(with_trends_alone)
     by_unit = dict(
@@ -172,7 +173,12 @@ def batch_of(unit: Unit, events: pa.Table) -> pa.RecordBatch:
     types = type_numbers(columns["type"], unit.types)
     classes = classify(unit.classes, types, unit.types, columns)
     assert all(one.travel is not Travel.RANK for one in unit.columns)  # none is needed here
-    carried = {one.name: columns[str(one.source)] for one in unit.columns}
+    carried = {
+        one.name: columns[one.source]
+        if isinstance(one.source, str)
+        else evaluate(one.source, columns)
+        for one in unit.columns
+    }
     return pa.record_batch(
         {
             **codes,

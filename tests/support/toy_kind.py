@@ -1,4 +1,7 @@
-"""The smallest kind of query there can be: it counts events of the types of a pattern, by group."""
+"""The smallest kind of query there can be: it counts events of the types of a pattern, by group.
+
+Its condition travels as a column, computed of each event before it comes to the operator.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from elsinore.errors import StateError
 from elsinore.model import Query
 from elsinore.model import pattern as pt
 from elsinore.operators import Kind, OperatorOptions, OperatorStatistics, ResultForm
-from elsinore.plan import PlanOptions, Unit, partition_of
+from elsinore.plan import Carried, PlanOptions, Travel, Unit, partition_of
 from elsinore.plan.classes import classes_of
 
 COUNTS = pa.schema([("query", pa.int32()), ("group", pa.int32()), ("n", pa.int64())])
@@ -32,10 +35,11 @@ class CountingOperator:
 
     def process(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         self.statistics.events += batch.num_rows
-        for group, code in zip(
-            *(batch.column(n).to_pylist() for n in ("group", "class")), strict=True
+        names = ("group", "class", *batch.schema.names[4:])
+        for group, code, *conditions in zip(
+            *(batch[name].to_pylist() for name in names), strict=True
         ):
-            self.counts[group] += code >= 0
+            self.counts[group] += code >= 0 and all(conditions)
         yield from ()
 
     def close(self, until: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -71,6 +75,10 @@ class Toy(Kind):
             types_of=(types,),
             partition=partition_of(query),
             classes=classes_of((name, ()) for name in types),
+            columns=tuple(
+                Carried(f"condition {n}", condition, Travel.RAW)
+                for n, condition in enumerate(query.where)
+            ),
         )
 
     def operator(self, unit: Unit, options: OperatorOptions) -> CountingOperator:
