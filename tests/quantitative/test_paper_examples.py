@@ -161,7 +161,7 @@ def test_output_every_other_day_for_each_key_as_in_figure_2() -> None:
         (qre.first(), [7, 8], 7),
         (qre.last(), [7, 8], 8),
         (qre.last(), [], None),
-        (qre.top(2), [3, 9, 5, 9], (9, 9)),
+        (qre.top(2), [3, 9, 5, 9], [9, 9]),
         (qre.counts(), ["a", "b", "a"], {"a": 2, "b": 1}),
         (qre.median(), [5, 1, 4, 2], 2),
         (qre.quantile(1.0), [5, 1, 4], 5),

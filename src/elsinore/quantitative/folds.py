@@ -183,7 +183,7 @@ def last() -> Fold:
 
 
 def top(k: int, key: Callable[[Any], Any] | None = None) -> Fold:
-    """Return the k greatest values as a tuple, greatest first, earlier ones first among equals."""
+    """Return the k greatest values as a list, greatest first, earlier ones first among equals."""
     if k < 1:
         raise QuerySemanticError(f"top(k) keeps at least one value, not {k}.")
 
@@ -194,6 +194,7 @@ def top(k: int, key: Callable[[Any], Any] | None = None) -> Fold:
         name=f"top({k})",
         init=(),
         step=lambda kept, value: ranked((*kept, value)),
+        finish=list,
         combine=lambda one, other: ranked((*one, *other)),
     )
 

@@ -45,9 +45,10 @@ class Pipeline:
         time: str = "time",
         type: str = "type",  # noqa: A002 - the word for it
         compiled: bool | None = None,
+        **options: Any,
     ) -> Any:
         """Return the values over the events in `data`, as `Query.run` does."""
-        return running().run(self, data, time=time, type=type, compiled=compiled)
+        return running(data).run(self, data, time=time, type=type, compiled=compiled, **options)
 
     def by(self, *attributes: str) -> Keyed:
         """Return the pipeline run apart for each value of some attributes."""

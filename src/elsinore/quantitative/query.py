@@ -34,7 +34,7 @@ from elsinore.quantitative.rules import (
     check_iterable,
     never,
 )
-from elsinore.quantitative.windows import Sliding
+from elsinore.quantitative.windows import WindowState
 
 if TYPE_CHECKING:
     from elsinore.quantitative.pipeline import Pipeline
@@ -90,14 +90,16 @@ class Query:
         time: str = "time",
         type: str = "type",  # noqa: A002 - the word for it
         compiled: bool | None = None,
+        **options: Any,
     ) -> Any:
         """Return the values over the events in `data`, as a table: time (or position) and value.
 
         `data` is a pyarrow Table, a pandas or polars DataFrame, a dict of columns or a list of
-        dicts; `time` and `type` name its columns. Without `compiled`, a machine is compiled where
-        it can be and there are many events.
+        dicts, or a DataFrame of Spark, which gives one (`value` says the type of values then, where
+        it cannot be worked out); `time` and `type` name its columns. Without `compiled`, a machine
+        is compiled where it can be and there are many events.
         """
-        return running().run(self, data, time=time, type=type, compiled=compiled)
+        return running(data).run(self, data, time=time, type=type, compiled=compiled, **options)
 
     def by(self, *attributes: str) -> Keyed:
         """Return the query run apart for each value of some attributes."""
@@ -126,16 +128,21 @@ class Keyed:
         time: str = "time",
         type: str = "type",  # noqa: A002 - the word for it
         compiled: bool | None = None,
+        **options: Any,
     ) -> Any:
         """Return the values over the events in `data`: the attributes, time or position, value."""
-        return running().run(
-            self.query, data, time=time, type=type, by=self.attributes, compiled=compiled
+        return running(data).run(
+            self.query, data, time=time, type=type, by=self.attributes, compiled=compiled, **options
         )
 
 
-def running() -> Any:
-    """Return the driver in this process, which stands above the queries; loaded on first use."""
-    return import_module("elsinore.local.streams")
+def running(data: Any) -> Any:
+    """Return the driver for data, Spark's or this process's: loaded on first use."""
+    on_spark = any(
+        kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
+        for kind in type(data).__mro__
+    )
+    return import_module(f"elsinore.{'spark' if on_spark else 'local'}.streams")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,7 +257,7 @@ class Window(Query):
     """The body on consecutive stretches, one at least; a fold of its last `size` values."""
 
     body: Query
-    window: Sliding
+    window: WindowState
     rate: Regex = field(init=False)
 
     def __post_init__(self) -> None:

@@ -26,7 +26,7 @@ def as_array(values: Sequence[Any]) -> pa.Array:
     MapType(map<string, double>)
     """
     kinds = {_kind(value) for value in values if value is not None}
-    if len(kinds) > 1 and kinds != {"list", "map"}:
+    if len(kinds) > 1:
         told = " and ".join(sorted(kinds))
         raise InputError(
             f"The query's values are of different kinds: {told}. All parts of an `either`, and all "

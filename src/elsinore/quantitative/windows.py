@@ -14,12 +14,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from elsinore.errors import QuerySemanticError
 from elsinore.quantitative.folds import Fold
 
 State = tuple[Any, ...]
+
+
+class WindowState(Protocol):
+    """What is kept of the last values: a state that a value is pushed to, and what it tells."""
+
+    @property
+    def fold(self) -> Fold:
+        """The fold of the values."""
+
+    @property
+    def size(self) -> int:
+        """How many values the window holds."""
+
+    @property
+    def how(self) -> str:
+        """How the window is kept up, in words."""
+
+    @property
+    def empty(self) -> State:
+        """The state of a window that nothing was pushed to."""
+
+    @property
+    def push(self) -> Callable[[State, Any], State]:
+        """A function of a state and a value that returns the state after the value."""
+
+    @property
+    def value(self) -> Callable[[State], Any]:
+        """A function of a state that returns the window's value."""
 
 
 @dataclass(frozen=True, slots=True)

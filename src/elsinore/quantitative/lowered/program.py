@@ -43,7 +43,12 @@ from elsinore.quantitative.query import Atom, Constant, Iterate, MapCollect, Que
 
 Records = NDArray[Any]
 MOST_PREDICATES = 62  # bits of the integer that tells of an item's predicates
-KINDS = {"int64": types.int64, "double": types.float64, "bool": types.boolean}
+KINDS = {
+    **dict.fromkeys(["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"], types.int64),
+    **dict.fromkeys(["float", "double"], types.float64),
+    "bool": types.boolean,
+}
+ARRAYS = {types.int64: np.int64, types.float64: np.float64, types.boolean: np.bool_}
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -126,9 +131,20 @@ class Lowered:
                 mask |= told[node.predicate.condition]
         return mask
 
+    @staticmethod
+    def column(column: pa.Array) -> Any:
+        """Return a column as the kernel reads it; nulls, which it must not read, as zeros."""
+        kind = ARRAYS[KINDS[str(column.type)]]
+        filled = column.fill_null(column.type.to_pandas_dtype()(0)) if column.null_count else column
+        return np.ascontiguousarray(filled.to_numpy(zero_copy_only=False), dtype=kind)
+
     def values(self, outputs: Records) -> pa.Array:
         """Return the values of outputs as an Arrow array."""
         return as_arrow(outputs, "out", self.value_type)
+
+    def no_values(self) -> Records:
+        """Return outputs of no values."""
+        return np.zeros(0, self.output_type)
 
     def python_values(self, outputs: Records) -> list[Any]:
         """Return the values of outputs as Python's."""
@@ -219,7 +235,6 @@ def _typed(
 
 def _compile(found: Lowered, kinds: Sequence[Any]) -> None:
     """Compile the kernel, so that what cannot be is known before any item is taken."""
-    empty = {types.int64: np.int64, types.float64: np.float64, types.boolean: np.bool_}
     try:
         found.run(
             np.zeros(1, found.state_type),
@@ -230,7 +245,7 @@ def _compile(found: Lowered, kinds: Sequence[Any]) -> None:
             np.zeros(2, np.int64),
             0,
             0,
-            *(np.zeros(0, empty[kind]) for kind in kinds),
+            *(np.zeros(0, ARRAYS[kind]) for kind in kinds),
         )
     except (NumbaError, TypeError, NotImplementedError) as error:
         raise CannotCompile(f"the machine: {' '.join(str(error).split())[:REASON]}") from error

@@ -1,0 +1,111 @@
+"""Quantitative queries on Spark: a stream for each key, in one pass over sorted partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+from pyspark.sql.types import BooleanType, DataType, NumericType, StructField, StructType
+
+from elsinore.errors import QuerySemanticError
+from elsinore.quantitative.lowered import CannotCompile, lowered
+from elsinore.quantitative.pipeline import Pipeline
+from elsinore.quantitative.query import Query
+from elsinore.quantitative.regex import TYPE
+from elsinore.quantitative.values import as_array
+from elsinore.runtime.streams import KeyRuns, run_plain, unknown
+
+SAMPLE = 10_000  # rows that tell the type of values that the query's functions do not
+
+
+def run(
+    query: Query | Pipeline,
+    data: DataFrame,
+    *,
+    time: str = "time",
+    type: str = TYPE,  # noqa: A002 - the word for it
+    by: Sequence[str] = (),
+    compiled: bool | None = None,
+    value: str | DataType | None = None,
+) -> DataFrame:
+    """Return a query's values as a Spark DataFrame: columns of `by`, the time, and `value`.
+
+    Events are partitioned by `by` and sorted by time; each partition is gone through once, and a
+    key may have more events than there is memory. Without `by` all events are one key's, in one
+    task. `value` is the type of the values, in Spark's words ("double"); where it is left out it is
+    worked out from the query's functions, or from the values of a sample of the events.
+
+    Raises QuerySemanticError where a column is missing or the type of the values cannot be told.
+    """
+    for name in (time, *by, *([type] if type != TYPE else [])):
+        if name not in data.columns:
+            raise unknown(name, data.columns, "column")
+    if type != TYPE:
+        data = data.withColumn(TYPE, data[type])
+    kind = _value_type(query, data, by, value)
+    fields = [StructField(name, data.schema[name].dataType) for name in (*by, time)]
+    schema = StructType([*fields, StructField("value", kind)])
+    parted = data.repartition(*by) if by else data.coalesce(1)
+    ordered = parted.sortWithinPartitions(*by, time)
+    task = _Task(query, (*by, time), tuple(by), to_arrow_type(kind), compiled is not False)
+    return ordered.mapInArrow(task, schema)
+
+
+class _Task:
+    """What a worker does with a sorted partition."""
+
+    def __init__(
+        self,
+        query: Query | Pipeline,
+        shown: tuple[str, ...],
+        by: tuple[str, ...],
+        kind: pa.DataType,
+        compiled: bool,
+    ) -> None:
+        self._query, self._shown, self._by = query, shown, by
+        self._kind, self._compiled = kind, compiled
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the values of a partition's rows."""
+        runs: KeyRuns | None = None
+        for batch in batches:
+            if runs is None:
+                runs = KeyRuns(self._query, self._by, batch.schema, compiled=self._compiled)
+            table = pa.Table.from_batches([batch])
+            rows, values = runs.process(table)
+            if values is None:
+                continue
+            shown = [table[name].take(pa.array(rows)) for name in self._shown]
+            found = pa.table([*shown, values.cast(self._kind)], names=[*self._shown, "value"])
+            yield from found.combine_chunks().to_batches()
+
+
+def _value_type(
+    query: Query | Pipeline, data: DataFrame, by: Sequence[str], value: str | DataType | None
+) -> DataType:
+    if isinstance(value, DataType):
+        return value
+    if isinstance(value, str):
+        return DataType.fromDDL(value)
+    plain = {
+        field.name: to_arrow_type(field.dataType)
+        for field in data.schema
+        if isinstance(field.dataType, NumericType | BooleanType)
+    }
+    if isinstance(query, Query):
+        try:
+            machine = lowered(query, plain)
+            return from_arrow_type(machine.values(machine.no_values()).type)
+        except CannotCompile:
+            pass
+    few = data.orderBy(*by).limit(SAMPLE).toArrow() if by else data.limit(SAMPLE).toArrow()
+    _, values = run_plain(query, few, None, 1)
+    found = as_array(values)
+    if pa.types.is_null(found.type):
+        raise QuerySemanticError(
+            f"The type of the query's values cannot be told: it has none on the first {SAMPLE} "
+            'events. Say it: run(..., value="double"), in Spark\'s words.'
+        )
+    return from_arrow_type(found.type)

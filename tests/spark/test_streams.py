@@ -1,0 +1,63 @@
+# ruff: noqa: ARG005 - a function of values need not read all of them
+"""Quantitative queries on Spark have the values that they have in this process."""
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import elsinore.quantitative as qre
+from elsinore.datasets.patients import patients
+from elsinore.errors import QuerySemanticError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+B, M, E = (qre.event(name) for name in "BME")
+
+
+def episodes() -> qre.Query:
+    return qre.iter_last(
+        qre.split(
+            qre.atom(B),
+            qre.iterate(qre.atom(M, lambda m: m.value), qre.mean()),
+            qre.atom(E),
+            lambda begin, mean, end: mean,
+        )
+    )
+
+
+def longest() -> qre.Query:
+    """Not compiled: it has a window."""
+    lengths = qre.split(
+        qre.atom(B), qre.iterate(qre.atom(M), qre.count()), qre.atom(E), lambda b, n, e: n
+    )
+    return qre.sliding(lengths, 3, qre.top(2))
+
+
+def rows(table: Any) -> list[Any]:
+    found = [(row["patient"], row["time"], row["value"]) for row in table.to_pylist()]
+    return sorted(found, key=lambda row: row[:2])
+
+
+def test_each_key_is_one_stream_compiled_or_not(spark: "SparkSession") -> None:
+    events = patients(3000, seed=4, patients=7)
+    events = events.filter(events["patient"].is_valid())
+    frame = spark.createDataFrame(events.to_pandas().astype({"patient": int})).repartition(5)
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 100)
+    try:
+        for query, value in ((episodes(), None), (longest(), "array<bigint>")):
+            expected = query.by("patient").run(events, compiled=False)
+            found = query.by("patient").run(frame, value=value).toArrow()
+            assert expected.num_rows > 200
+            assert [row[2] for row in rows(found)] == [row[2] for row in rows(expected)]
+            assert [row[0] for row in rows(found)] == [row[0] for row in rows(expected)]
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+
+
+def test_a_column_that_is_missing_is_named_with_the_nearest(spark: "SparkSession") -> None:
+    frame = spark.createDataFrame([(1, "B")], "time long, type string")
+    with pytest.raises(QuerySemanticError, match="no attribute 'tim'"):
+        episodes().run(frame, time="tim")
+    with pytest.raises(QuerySemanticError, match="no attribute 'patient'"):
+        episodes().by("patient").run(frame)
