@@ -11,6 +11,11 @@ episode = qre.split(qre.atom(B), qre.iterate(qre.atom(M, lambda m: m.val), qre.m
 
 from __future__ import annotations
 
+from elsinore.quantitative.approximate import (
+    approx_count_in_window,
+    approx_median,
+    approx_quantile,
+)
 from elsinore.quantitative.combinators import (
     apply,
     atom,
@@ -71,6 +76,9 @@ __all__ = [
     "Stream",
     "any",
     "apply",
+    "approx_count_in_window",
+    "approx_median",
+    "approx_quantile",
     "atom",
     "combine",
     "constant",

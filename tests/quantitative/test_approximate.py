@@ -1,0 +1,106 @@
+"""Approximate folds stay within their bounds, in the space that they promise."""
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import elsinore.quantitative as qre
+from elsinore.errors import QuerySemanticError
+
+SIZES = st.floats(1e-9, 1e9) | st.integers(1, 10**6) | st.just(0)
+VALUES = SIZES | SIZES.map(lambda value: -value)
+EPS = st.sampled_from([0.5, 0.1, 0.01])
+
+
+def of(fold: qre.Fold, values: list[Any]) -> Any:
+    total = fold.init
+    for value in values:
+        total = fold.step(total, value)
+    return total if fold.finish is None else fold.finish(total)
+
+
+@given(st.lists(SIZES, min_size=1), EPS)
+def test_the_median_is_within_the_bounds_of_theorem_9(values: list[float], eps: float) -> None:
+    found, exact = of(qre.approx_median(eps), values), of(qre.median(), values)
+    assert found <= exact <= (1 + eps) * found * (1 + 1e-12)
+
+
+@given(st.lists(VALUES, min_size=1), st.floats(0, 1), EPS)
+def test_quantiles_of_any_sign_are_off_by_a_factor_of_one_and_eps(
+    values: list[float], fraction: float, eps: float
+) -> None:
+    found = of(qre.approx_quantile(fraction, eps), values)
+    exact = of(qre.quantile(fraction), values)
+    assert found <= exact
+    low, high = sorted((abs(found), abs(exact)))
+    assert high <= (1 + eps) * low * (1 + 1e-12)
+
+
+def test_values_on_powers_of_the_base_are_in_their_own_cell() -> None:
+    for place in range(-200, 200):
+        value = math.exp(place * math.log1p(0.01))
+        found = of(qre.approx_median(0.01), [value])
+        assert found <= value <= 1.01 * found * (1 + 1e-12)
+
+
+def test_the_space_of_an_approximate_median_grows_with_the_logarithm_of_the_range() -> None:
+    query = qre.iterate(qre.atom(), qre.approx_median(0.01))
+    stream = query.start()
+    sizes = []
+    for repeat in range(3):
+        stream.extend([1 + (n * 7919 + repeat) % 1000 for n in range(4000)])
+        sizes.append(len(stream.save()))
+    assert sizes[2] - sizes[1] < 100
+    cells = math.log(1000) / math.log1p(0.01)
+    assert sizes[2] < 30 * cells
+
+
+STREAMS = st.one_of(
+    st.lists(st.booleans(), max_size=300),
+    st.integers(1, 200).map(lambda n: [True] * n + [False] * n + [True]),  # all at once, then none
+    st.integers(1, 60).map(lambda n: ([True] * n + [False]) * 5),
+)
+
+
+@given(STREAMS, st.integers(1, 80), EPS)
+@settings(deadline=None)
+def test_the_count_in_a_window_is_within_eps_after_each_item(
+    marks: list[bool], size: int, eps: float
+) -> None:
+    approximate = qre.approx_count_in_window(qre.atom(), size, bool, eps)
+    exact = qre.count_in_window(qre.atom(), size, bool)
+    given_marks = [int(mark) for mark in marks]
+    for found, true in zip(
+        approximate.start().extend(given_marks)[1],
+        exact.start().extend(given_marks)[1],
+        strict=True,
+    ):
+        assert abs(found - true) <= eps * true
+
+
+def test_the_space_of_an_approximate_count_is_that_of_its_buckets() -> None:
+    size, eps = 20_000, 0.1
+    stream = qre.approx_count_in_window(qre.atom(), size, bool, eps).start()
+    stream.extend([1] * 2 * size)
+    _, _, buckets = next(part for part in stream.stages[0].state if isinstance(part, tuple))
+    assert len(buckets) <= (1 / (2 * eps) + 2) * (math.log2(2 * eps * size + 1) + 2)
+    assert len(stream.save()) < 2000
+
+
+@pytest.mark.parametrize("eps", [0, 1, -0.5])
+def test_eps_lies_between_0_and_1(eps: float) -> None:
+    with pytest.raises(QuerySemanticError, match="eps lies between 0 and 1"):
+        qre.approx_median(eps)
+    with pytest.raises(QuerySemanticError, match="eps lies between 0 and 1"):
+        qre.approx_count_in_window(qre.atom(), 10, bool, eps)
+
+
+def test_an_approximate_count_is_explained_and_saved() -> None:
+    query = qre.approx_count_in_window(qre.atom(), 1000, lambda v: v > 2, 0.1)
+    assert "exponential histogram" in query.explain()
+    stream = query.start()
+    stream.extend(list(range(50)))
+    assert query.load(stream.save()).push(1) == stream.push(1)
