@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from elsinore.errors import (
@@ -41,6 +42,15 @@ EXPLAINERS = {
     "mermaid": explain_mermaid,
     "svg": explain_svg,
 }
+
+
+class Explained(str):
+    """What `explain` tells: text that a notebook shows as it is meant, a picture as a picture."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(self) if self.startswith("<svg") else f"<pre>{escape(self)}</pre>"
 
 
 class Workload:
@@ -132,30 +142,34 @@ class Workload:
     ) -> Results[Any]:
         """Run the queries over the events in `data`; return a result per query.
 
-        A Spark DataFrame is computed by Spark and gives Spark DataFrames. Anything else (a pyarrow
-        Table, a pandas or polars DataFrame, a dict of columns, a list of dicts) is computed in this
-        process and gives pyarrow Tables.
+        `data`: a Spark DataFrame is worked on by Spark and gives Spark DataFrames. Anything else (a
+        pyarrow Table, a pandas or polars DataFrame, a dict of columns, a list of dicts) is worked
+        on in this process and gives pyarrow Tables. `results["q"]` has the methods of those, and
+        `to_pandas`, `to_polars`, `to_arrow` and `to_pylist` wherever it was computed.
 
-        `time` and `type` are columns or SQL expressions over the columns; `time_unit` ("s", "ms",
-        "us", "ns") is the unit of numeric times, and of bare numbers after WITHIN; `order_by` names
-        columns that order events of one time. Events without a time or a type raise InputError,
-        unless `rejects` is true: then they are handed out as `results.rejected`. In this process
-        rows of results are sorted by their group and window; on Spark they come in any order, as
-        sorting all of them is work of its own, unless `ordered`.
+        time, type      columns, or SQL expressions over the columns
+        time_unit       the unit of times that are numbers, and of bare numbers after WITHIN: "s",
+                        "ms", "us" or "ns"
+        order_by        columns that order events of one time
+        rejects         go on without events that have no time or no type, which stop the run
+                        otherwise; `results.rejected` has them
+        ordered         sort rows on Spark by group and window, which is work of its own there; in
+                        this process they always are
+        sharing         "dynamic", "always" or "never": what queries share
+        granularity     "auto" or "fine": keep sums where they do, or every event
+        record          keep in `results.statistics` what was decided of every burst
+        skew_events     on Spark, cut keys with so many events or more by panes where that pays; 0:
+                        none (to find them, Spark counts a sample of the keys before `run` returns;
+                        else no job is started)
+        scan            "auto": where the DataFrame is but a scan of Parquet files, projected and
+                        filtered simply, tasks read them in columns; "arrow" demands that, "spark"
+                        has Spark read everything
 
-        `sharing` ("dynamic", "always", "never") and `granularity` ("auto", "fine") change how the
-        work is done, never a result; with `record`, `results.statistics` tells of every burst what
-        was decided.
+        `sharing`, `granularity`, `skew_events` and `scan` change how the work is done, never a
+        result.
 
-        On Spark, a key with `skew_events` or more of the events, and more than a core's share, is
-        cut by panes where that pays (`explain` tells which cannot be); 0: none is. To find such
-        keys, Spark counts a sample of them before `run` returns; else no job is started.
-
-        A Spark DataFrame that is but a scan of Parquet files, projected and filtered simply, is
-        read by the tasks themselves, in columns (`scan`: "auto"; "arrow" demands it, "spark" has
-        Spark read everything). None of these changes a result.
-
-        Raises QueryError where a query does not fit the columns.
+        Raises QueryError where a query does not fit the columns, InputError for columns that are
+        not there and events that cannot be used.
         """
         from elsinore.runtime.options import RunOptions  # noqa: PLC0415 - engines load on first use
 
@@ -171,6 +185,7 @@ class Workload:
             skew_events=skew_events,
             scan=_member(Scan, scan, "scan"),
         )
+        data = _bare(data)
         self.planned(granularity)  # refuses what cannot run before anything is looked at
         if is_spark_frame(data):
             from elsinore.spark import driver as spark_driver  # noqa: PLC0415 - an extra
@@ -210,7 +225,7 @@ class Workload:
                 f"Unknown format {format!r}. Formats: {', '.join(EXPLAINERS)}."
                 f"{did_you_mean(str(format), EXPLAINERS)}"
             )
-        return EXPLAINERS[format](self.plan)
+        return Explained(EXPLAINERS[format](self.plan))
 
     @contextmanager
     def _pointing(self) -> Iterator[None]:
@@ -274,6 +289,13 @@ def _member(modes: type[Mode], name: str, what: str) -> Mode:
             f"Unknown {what} {name!r}.{did_you_mean(str(name), names)} Choices: {', '.join(names)}."
         )
     return modes(name)
+
+
+def _bare(data: Any) -> Any:
+    """Return the table or data frame of a result, all else as it is."""
+    from elsinore.runtime.result import Result  # noqa: PLC0415 - engines load on first use
+
+    return data.frame if isinstance(data, Result) else data
 
 
 def is_spark_frame(data: object) -> bool:

@@ -55,10 +55,7 @@ def toy() -> Iterator[Kind]:
 
 
 def rows(results: el.Results[Any]) -> dict[str, list[dict[str, Any]]]:
-    tables = {
-        name: found if isinstance(found, pa.Table) else found.toArrow()
-        for name, found in results.items()
-    }
+    tables = {name: found.to_arrow() for name, found in results.items()}
     return {name: table.to_pylist() for name, table in tables.items()}
 
 

@@ -106,7 +106,8 @@ def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
     return spark.createDataFrame(table).repartition(3)
 
 
-def rows_of(found: DataFrame | pa.Table) -> list[tuple[Any, ...]]:
+def rows_of(found: Any) -> list[tuple[Any, ...]]:
+    found = getattr(found, "frame", found)
     if isinstance(found, pa.Table):
         return [tuple(row.values()) for row in found.to_pylist()]
     return [tuple(row) for row in found.collect()]

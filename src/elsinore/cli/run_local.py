@@ -42,7 +42,7 @@ def run_local(job: Job) -> None:
         write_table(rejected, job.rejects, reject_format, overwrite=job.overwrite)
         if rejected.num_rows:
             say(f"{events_text(rejected.num_rows)} cannot be used; written to {job.rejects}")
-    for name, found in results.items():
+    for name, found in results.tables.items():
         if job.out is None:
             print_result(name, found)
         else:

@@ -112,7 +112,7 @@ def run_steps(
     answers = []
     kept: list[DataFrame] = []
     try:
-        for name, found in results.items():
+        for name, found in results.tables.items():
             bar.begin(f"Running {name}")
             kept.append(found.persist())  # computed once for all that is wanted of it
             answers.append(answer_of(job, name, kept[-1], results.orders[name]))

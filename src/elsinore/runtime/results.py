@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
 
 from elsinore.errors import did_you_mean
 from elsinore.operators import OperatorStatistics
+from elsinore.runtime.result import Result, engine_of, html_table, rows_text
 
 Frame = TypeVar("Frame")
+SHOWN_QUERIES = 5  # in a line
+SHOWN_TABLE = 50  # in a notebook
 
 
-@dataclass(frozen=True, slots=True)
-class Results(Mapping[str, Frame], Generic[Frame]):
-    """A mapping from a query's name to its result.
+@dataclass(frozen=True, slots=True, repr=False)
+class Results(Mapping[str, Result], Generic[Frame]):
+    """A mapping from a query's name to its result; `tables` has the bare tables or data frames.
 
     `rejected` holds the events that could not be used, with a `reject_reason`, where the run was
     allowed to go on without them. `orders` names the columns that a query's rows can be sorted by:
@@ -61,17 +66,48 @@ class Results(Mapping[str, Frame], Generic[Frame]):
         """
         return self.find_warnings()
 
-    def __getitem__(self, name: str) -> Frame:
+    def __getitem__(self, name: str) -> Result:
         try:
-            return self.tables[name]
+            return Result(name, self.tables[name])
         except KeyError:
             names = ", ".join(self.tables)
             raise KeyError(
-                f"No query '{name}'.{did_you_mean(name, self.tables)} Queries: {names}"
+                f"No query '{name}'.{did_you_mean(str(name), self.tables)} Queries: {names}"
             ) from None
+
+    def __repr__(self) -> str:
+        shown = [self._told(name) for name in list(self.tables)[:SHOWN_QUERIES]]
+        more = len(self.tables) - len(shown)
+        rest = f" and {more:,} more" if more else ""
+        return f"<Results of {self._count()}: {', '.join(shown)}{rest}; {self._engine()}>"
+
+    def _told(self, name: str) -> str:
+        frame = self.tables[name]
+        return f"{name} ({rows_text(frame)})" if isinstance(frame, pa.Table) else name
+
+    def _count(self) -> str:
+        return f"{len(self.tables):,} {'query' if len(self.tables) == 1 else 'queries'}"
+
+    def _engine(self) -> str:
+        return engine_of(next(iter(self.tables.values()), pa.table({})))
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, rows_text(frame), ", ".join(_columns(frame)))
+            for name, frame in list(self.tables.items())[:SHOWN_TABLE]
+        ]
+        more = len(self.tables) - len(rows)
+        note = (
+            f"<caption>{self._count()}, {self._engine()}{f'; {more:,} not shown' if more else ''}"
+        )
+        return html_table(["query", "rows", "columns"], rows, f"{note}</caption>")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tables)
 
     def __len__(self) -> int:
         return len(self.tables)
+
+
+def _columns(frame: Any) -> list[str]:
+    return list(frame.column_names if isinstance(frame, pa.Table) else frame.columns)

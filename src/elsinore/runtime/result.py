@@ -1,0 +1,152 @@
+"""The result of one query: a table of pyarrow or a data frame of Spark, with what both can do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import pyarrow as pa
+
+from elsinore.errors import SetupError
+
+SHOWN_ROWS = 20  # of a table in a notebook
+SHOWN_COLUMNS = 12  # names in a representation
+
+
+class Result:
+    """A query's result; all that its `frame` can do, it can do too.
+
+    `frame` is a pyarrow Table where the query was answered in this process, and a Spark DataFrame,
+    computed when it is asked for, where Spark answers it. Beside the methods of those, both have
+    `to_arrow`, `to_pandas`, `to_polars` and `to_pylist`, and show themselves in notebooks. Hand
+    `frame`, or `to_arrow()`, to functions that check for one of those types.
+
+    >>> result = Result("q", pa.table({"window_start": [0], "trends": [3.0]}))
+    >>> result
+    <q: 1 row of window_start, trends; in process>
+    >>> result.to_pylist(), result.num_rows, result["trends"].to_pylist()
+    ([{'window_start': 0, 'trends': 3.0}], 1, [3.0])
+    """
+
+    __slots__ = ("_frame", "_query")
+
+    def __init__(self, query: str, frame: Any) -> None:
+        self._query = query
+        self._frame = frame
+
+    @property
+    def frame(self) -> Any:
+        """The pyarrow Table or the Spark DataFrame."""
+        return self._frame
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as a pyarrow Table; Spark computes and collects them."""
+        return self._frame if isinstance(self._frame, pa.Table) else self._frame.toArrow()
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a pandas DataFrame; Spark computes and collects them."""
+        try:
+            return self.to_arrow().to_pandas()
+        except ImportError as error:
+            raise SetupError(
+                "pandas is not installed. Install it with: pip install pandas"
+            ) from error
+
+    def to_polars(self) -> Any:
+        """Return the rows as a polars DataFrame; Spark computes and collects them."""
+        try:
+            import polars as pl  # noqa: PLC0415 - needed here only
+        except ImportError as error:
+            raise SetupError(
+                "polars is not installed. Install it with: pip install polars"
+            ) from error
+        return pl.from_arrow(self.to_arrow())
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Return the rows as dicts; Spark computes and collects them."""
+        rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
+        return rows
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Result.__slots__ or (name.startswith("__") and name != "__dataframe__"):
+            raise AttributeError(name)  # copying and pickling look for such names
+        return getattr(self._frame, name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._frame[key]
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def __bool__(self) -> bool:
+        return not isinstance(self._frame, pa.Table) or self._frame.num_rows > 0
+
+    def __eq__(self, other: object) -> bool:
+        equal: bool = self._frame == (other._frame if isinstance(other, Result) else other)
+        return equal
+
+    def __hash__(self) -> int:
+        return hash(self._query)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Result, (self._query, self._frame)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        names = list(_names(self._frame))
+        more = len(names) - SHOWN_COLUMNS
+        shown = ", ".join(names[:SHOWN_COLUMNS]) + (f" and {more} more" if more > 0 else "")
+        return f"<{self._query}: {rows_text(self._frame)} of {shown}; {engine_of(self._frame)}>"
+
+    def __str__(self) -> str:
+        return str(self._frame)
+
+    def _repr_html_(self) -> str:
+        if isinstance(self._frame, pa.Table):
+            first, total = self._frame.slice(0, SHOWN_ROWS), self._frame.num_rows
+        else:
+            first = self._frame.limit(SHOWN_ROWS + 1).toArrow()
+            total = first.num_rows
+            first = first.slice(0, SHOWN_ROWS)
+        more = total - first.num_rows
+        rest = f"{more:,} more" if isinstance(self._frame, pa.Table) else "more rows"
+        note = f"<caption>{escape(self._query)}{f': {rest} not shown' if more else ''}</caption>"
+        columns = [column.to_pylist() for column in first.columns]
+        return html_table(first.column_names, list(zip(*columns, strict=True)), note)
+
+
+def rows_text(frame: Any) -> str:
+    """Return how many rows a result has: "1 row"; "rows" where that is not computed yet."""
+    if not isinstance(frame, pa.Table):
+        return "rows"
+    return f"{frame.num_rows:,} row{'' if frame.num_rows == 1 else 's'}"
+
+
+def engine_of(frame: Any) -> str:
+    """Return where a result is computed, in words."""
+    return "in process" if isinstance(frame, pa.Table) else "on Spark, when asked for"
+
+
+def html_table(names: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> str:
+    """Return a table as a notebook shows it.
+
+    >>> html_table(["a<b"], [[None]])
+    '<table><thead><tr><th>a&lt;b</th></tr></thead><tbody><tr><td>null</td></tr></tbody></table>'
+    """
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>" for row in rows
+    )
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    return "null" if value is None else escape(str(value))
+
+
+def _names(frame: Any) -> Sequence[str]:
+    names: Sequence[str] = frame.column_names if isinstance(frame, pa.Table) else frame.columns
+    return names
