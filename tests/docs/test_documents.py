@@ -20,6 +20,7 @@ from elsinore.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PYTHON = ["README.md", "docs/language.md", "docs/tuning.md"]
 DOCUMENTS = ["README.md", "examples/README.md", "examples/ridesharing/README.md"]
 EXAMPLES = {
     "trips": "ridesharing",
@@ -39,7 +40,7 @@ def beside_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("document", ["README.md"])
+@pytest.mark.parametrize("document", PYTHON)
 def test_python_in_documents_prints_what_they_say(document: str) -> None:
     found = blocks(document)
     names: dict[str, Any] = {}
@@ -68,7 +69,7 @@ def test_commands_in_documents_print_what_they_say(document: str) -> None:
             assert (done.exit_code, done.output) == (0, expected), command
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", sorted({*PYTHON, *DOCUMENTS}))
 def test_links_in_documents_lead_somewhere(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
