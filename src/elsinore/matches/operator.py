@@ -62,6 +62,9 @@ class MatchOperator:
         """Take a batch; give out the matches that end in it, and those whose window has passed."""
         if batch.num_rows == 0:
             return
+        statistics = self.statistics
+        statistics.events += batch.num_rows
+        statistics.matched += int(np.count_nonzero(batch.column("class").to_numpy() >= 0))
         kept = 0 if self._rows is None else self._rows.num_rows
         new = pa.Table.from_batches([batch])
         rows = new if self._rows is None else pa.concat_tables([self._rows, new])
@@ -140,6 +143,9 @@ class MatchOperator:
         for number, template in enumerate(self._spec.templates):
             yield from self._search(number, template, operands, keys, order, table)
         self._rows = self._kept(table, order, times, keys)
+        if self._rows is not None:
+            held = max(self.statistics.state_bytes, self._rows.nbytes)
+            self.statistics.state_bytes = held
 
     def _keys(
         self, times: Ints, bounds: Ints, is_old: NDArray[np.bool_], reached: int | None
@@ -182,6 +188,7 @@ class MatchOperator:
                 piece = piece.take(np.arange(self._left[number]))
             if self._left[number] != EVER:
                 self._left[number] -= len(piece)
+            self.statistics.totals += len(piece)
             columns = rows.of(piece, operands, order, engine.attributes(table))
             yield engine.batch(number, piece, order, table, columns)
             if self._left[number] <= 0:

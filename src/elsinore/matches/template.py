@@ -154,6 +154,12 @@ def _refuse_unsupported(query: Query) -> None:
             "CONFIDENCE: events with intervals of possible times are not supported yet. Leave the "
             "clause out where times are exact.",
         )
+    if query.collapsed:
+        refuse(
+            "COLLAPSED",
+            "COLLAPSED: results in collapsed form are not supported yet. Return the lists "
+            "b[].x, or count and sum over all matches in a trend query.",
+        )
 
 
 def _template(

@@ -1,0 +1,62 @@
+"""Match queries that cannot be run are refused at their place, with what to do instead."""
+
+import pytest
+
+import elsinore as el
+
+PATTERN = "PATTERN SEQ(A a, B+ b[], C c)"
+
+CASES = [
+    (f"RETURN a.v {PATTERN} WHERE b[i].v < c.v", "c.v", "'c' is not bound yet when b[i] is taken"),
+    (f"RETURN a.v {PATTERN} WHERE b[2].v < 1", "2", "b[ ] holds i for the current event"),
+    (
+        "RETURN a.v PATTERN SEQ(A a, NOT SEQ(C x, C+ y), B b) WHERE y[i].v > MAX(y[1..i-1].v)",
+        "y[1..i-1].v",
+        "'y' stands under NOT: conditions there are about one event or neighbours",
+    ),
+    (
+        "RETURN a.v PATTERN SEQ(A a, NOT C x, B b) WHERE x.v > a.v",
+        "x.v > a.v",
+        "one of them stands under NOT",
+    ),
+    (f"RETURN b.v {PATTERN}", "b.v", "say which is meant, as b[1].v or b[b.LEN].v"),
+    (f"RETURN b[i].v {PATTERN}", "b[i].v", "'b' may be bound to several events"),
+    (f"RETURN a.v, SUM(b.v) {PATTERN}", "a.v", "Ask for them in two queries"),
+    (f"RETURN b[] {PATTERN}", "b[]", "lists of whole events are not supported yet"),
+    (f"RETURN MEDIAN(b[].v) {PATTERN}", "MEDIAN(b[].v)", "not supported yet"),
+    (f"RETURN a.v {PATTERN} WHERE b[].v > 1", "b[].v", "stands for several events"),
+    (f"RETURN a.v {PATTERN} WHERE SUM(b[].v * 2) > 1", "SUM(b[].v * 2)", "not supported yet"),
+    (f"RETURN a.v {PATTERN} WHERE MEDIAN(b[].v) > 1", "MEDIAN(b[].v)", "no function 'MEDIAN'"),
+    (f"RETURN a.v {PATTERN} CONFIDENCE >= 0.9", "CONFIDENCE >= 0.9", "CONFIDENCE: events with"),
+    (f"RETURN a.v {PATTERN} COLLAPSED", "COLLAPSED", "COLLAPSED: results in collapsed form"),
+    ("RETURN a.v PATTERN A a AND B b", "A a AND B b", "a match is of one pattern"),
+    (
+        "RETURN a[].v PATTERN (SEQ(A a, B b))+ WHERE b[i].v > b[i-1].v",
+        "b[i].v > b[i-1].v",
+        "No event of a match is one that this condition is about",
+    ),
+    (f"RETURN a.v AS x, c.v AS x {PATTERN}", "c.v", "Two columns of the result are named 'x'"),
+]
+
+
+@pytest.mark.parametrize(("text", "marked", "message"), CASES)
+def test_what_cannot_be_run_is_refused_at_its_place(text: str, marked: str, message: str) -> None:
+    with pytest.raises(el.ElsinoreError) as caught:
+        assert el.Workload.parse(text).plan
+    shown = str(caught.value).split("\n")
+    underline = next(line for line in shown if set(line.strip()) == {"^"})
+    line = shown[shown.index(underline) - 1]
+    assert line[underline.index("^") : underline.rindex("^") + 1] == marked
+    assert message in str(caught.value)
+
+
+def test_a_sum_that_is_not_exact_is_refused() -> None:
+    events = [{"time": n, "type": "B", "v": 2**52} for n in range(3)]
+    with pytest.raises(el.InputError, match=r"passes 2\*\*53"):
+        el.Workload.parse("RETURN SUM(b[].v) PATTERN B{3} b;").run(events)
+
+
+def test_computing_with_text_is_refused() -> None:
+    events = [{"time": n, "type": "B", "v": "x"} for n in range(3)]
+    with pytest.raises(el.ElsinoreError, match="number"):
+        el.Workload.parse("RETURN AVG(b[].v) PATTERN B{3} b;").run(events)
