@@ -25,6 +25,7 @@ from elsinore.matches.select import give_out, select
 # Places in the header of `tables` (`elsinore.matches.tables.Header`).
 STATES, STRATEGY = 0, 3
 EDGE_AT, NEAR_AT, CHECK_AT, LATE_AT, WAY_AT, END_AT, FINAL_AT, CODE_AT = 7, 8, 9, 10, 11, 12, 14, 15
+ENDS_AT, HAS_LATE = 17, 18
 ANY, NEXT, CONTIGUOUS = 0, 1, 2
 
 TIME, MOMENT = 0, 2  # rows of `integers`
@@ -235,14 +236,16 @@ def is_match(
         if not is_free(tables, way, negatives, lowest - 1, before):
             return False
     way = tables[tables[END_AT] + path[depth, STATE]]
-    if not is_free(tables, way, negatives, integers[MOMENT, last], progress[HIGHEST]):
-        return False
-    if not all_hold(
+    if way >= 0:
+        moment = integers[MOMENT, last]
+        if not is_free(tables, way, negatives, moment, progress[HIGHEST]):
+            return False
+    if tables[tables[FINAL_AT]] > 0 and not all_hold(
         tables, tables[FINAL_AT], constants, doubles, integers, last, -1, depth, depth + 1, held,
         numbers, stack, whole_stack,
     ):  # fmt: skip
         return False
-    for step in range(depth + 1):
+    for step in range(depth + 1 if tables[HAS_LATE] == 1 else 0):
         listed = tables[tables[LATE_AT] + path[step, EDGE]]
         if tables[listed] > 0 and not all_hold(
             tables, listed, constants, doubles, integers, path[step, AT],
@@ -286,8 +289,9 @@ def matches_from(
         edge = tables[tables[EDGE_AT] + state]
         if edge < 0 or (is_any and ways[begin, state] == 0.0):
             continue
-        if not all_hold(
-            tables, tables[tables[CHECK_AT] + edge], constants, doubles, integers, first_row, -1,
+        checks = tables[tables[CHECK_AT] + edge]
+        if tables[checks] > 0 and not all_hold(
+            tables, checks, constants, doubles, integers, first_row, -1,
             0, 0, held, numbers, stack, whole_stack,
         ):  # fmt: skip
             continue
@@ -313,6 +317,8 @@ def matches_from(
                 place = path[depth, PLACE] + 1
                 while place <= last and events[place, WHEN] == integers[MOMENT, row]:
                     place += 1
+                if tables[tables[ENDS_AT] + path[depth, STATE]] == 1:
+                    place = last + 1  # nothing follows
                 path[depth, EVENT], path[depth, CHOICE], path[depth, UNTIL] = place, 0, -1
                 if tables[STRATEGY] == CONTIGUOUS:
                     path[depth, UNTIL] = integers[MOMENT, row] + 1
@@ -370,7 +376,10 @@ def extend(
             edge = tables[tables[EDGE_AT] + (state + 1) * states + target]
             if edge < 0 or (is_any and ways[place, target] == 0.0):
                 continue
-            if not are_neighbours(
+            # arguments are many: nothing is called that has nothing to look at
+            is_plain = tables[tables[tables[NEAR_AT] + edge]] == 0
+            is_plain = is_plain and tables[tables[WAY_AT] + edge] < 0
+            if not is_plain and not are_neighbours(
                 tables, edge, constants, doubles, integers, negatives, current, row,
                 progress[FIRST], held, numbers, stack, whole_stack,
             ):  # fmt: skip

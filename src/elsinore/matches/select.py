@@ -31,7 +31,7 @@ def clear_registers(tables: Ints, held: Ints, numbers: Doubles) -> None:
         numbers[0, tables[place]] = np.nan
 
 
-@kernel
+@kernel(inline=True)
 def select(
     tables: Ints,
     state: int,
@@ -93,7 +93,7 @@ def _is_better(
     return number < doubles[column, best] if kind == 2 else number > doubles[column, best]
 
 
-@kernel
+@kernel(inline=True)
 def give_out(
     tables: Ints,
     progress: Ints,

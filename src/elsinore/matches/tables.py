@@ -40,7 +40,9 @@ class Header(IntEnum):
     FINAL_AT = 14  # a list of the conditions of the match
     CODE_AT = 15  # [condition]: where its code is, the number of instructions first
     SUM_AT = 16  # a list of the registers that hold sums
-    SIZE = 17
+    ENDS_AT = 17  # [state]: 1 where nothing follows
+    HAS_LATE = 18  # whether there are conditions in LATE_AT
+    SIZE = 19
 
 
 _COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
@@ -145,6 +147,9 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     table[Header.CODE_AT] = put_lists(len(template.conditions), program.code_of)
     sums = [p for p, kind in zip(places, kinds, strict=True) if kind is RegisterKind.SUM]
     table[Header.SUM_AT] = put([len(sums), *sums])
+    sources = {edge.source for edge in edges}
+    table[Header.ENDS_AT] = put([int(state not in sources) for state in range(states)])
+    table[Header.HAS_LATE] = int(any(edge.late for edge in edges))
     table[Header.WHOLES_AT] = put(program.wholes)
     is_path = all(near[n] for edge in edges for n in edge.checks) and not template.final
     is_path = is_path and not any(edge.late for edge in edges)
