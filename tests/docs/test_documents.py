@@ -27,6 +27,7 @@ EXAMPLES = {
     "pools": "ridesharing",
     "abc": "abc",
     "ridesharing/introduction": "ridesharing",
+    "cluster/monitoring": "cluster",
 }
 
 
