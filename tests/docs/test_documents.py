@@ -20,7 +20,7 @@ from elsinore.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PYTHON = ["README.md", "docs/language.md", "docs/tuning.md"]
+PYTHON = ["README.md", "docs/language.md", "docs/tuning.md", "docs/matches.md"]
 DOCUMENTS = ["README.md", "examples/README.md", "examples/ridesharing/README.md"]
 EXAMPLES = {
     "trips": "ridesharing",
