@@ -25,9 +25,9 @@ from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Granularity, Sharing, TrendUnit
 from elsinore.runtime.classify import classify
+from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph import ComparedColumns
 from elsinore.trends.hamlet import HamletEvaluator
-from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.keyed import KeyedEvents
 from elsinore.trends.kind import spec_of
 

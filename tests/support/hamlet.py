@@ -11,9 +11,9 @@ import pyarrow as pa
 from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Granularity, Path, Sharing
+from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph import ComparedColumns
 from elsinore.trends.hamlet import CostModel, HamletEvaluator
-from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.keyed import KeyedEvents
 from elsinore.trends.partials import merge, totals_fields
 from oracles.reference import ReferenceEvent, reference

@@ -162,24 +162,25 @@ def test_without_simultaneous_events_bursts_are_shared_as_in_an_order(pieces: tu
 
 @pytest.mark.parametrize("stops", [False, True])
 @pytest.mark.parametrize("cut", range(8, 13))
-def test_what_was_shared_before_the_first_simultaneous_events_stays_told(
-    cut: int, stops: bool
-) -> None:
+def test_bursts_are_shared_before_and_after_simultaneous_events(cut: int, stops: bool) -> None:
     events = stream("ACBBBBCBBBBB", [*range(10), 9, 10])
     unit = one_unit(PAIR, events)
     results, operator = run(unit, [7, cut], stops=stops)
     for template in unit.unit.templates:
         check(template.query, events, results[template.query.name], exact=False, unit=1)
     (shared,) = operator.statistics.sharing
-    assert shared.bursts >= 1
-    assert shared.shared_graphlets == shared.bursts
-    assert sum(record.events for record in shared.records) <= 9
+    assert shared.shared_graphlets == shared.bursts == 2
+    assert [record.events for record in shared.records] == [4, 5]
     assert operator.statistics.matched == 12
 
 
-def test_nothing_is_shared_where_the_first_batch_has_simultaneous_events() -> None:
-    _, operator = run(one_unit(PAIR, stream("ACBBBB", [0, 1, 2, 3, 3, 4])), ())
-    assert operator.statistics.sharing == []
+def test_simultaneous_events_of_one_burst_are_shared() -> None:
+    unit = one_unit(PAIR, stream("ACBBBBB", [0, 1, 2, 3, 3, 4, 4]))
+    results, operator = run(unit, ())
+    # one moment of one event and two of two: (1 + 1) * (1 + 2) * (1 + 2) - 1
+    assert [results[name]["count(*)"][0].as_py() for name in ("ab", "cb")] == [17.0, 17.0]
+    (shared,) = operator.statistics.sharing
+    assert (shared.bursts, shared.shared_graphlets, shared.graphlet_snapshots) == (1, 1, 2)
 
 
 @pytest.mark.parametrize("pieces", [(), (601,), (602,)])

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from elsinore.errors import InputError, StateError
 from elsinore.plan import Sharing, TrendUnit
+from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
-from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.partials import merge, totals_fields
-from elsinore.trends.state import pack, unpack
+from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics, sets_to_text, take_up
 
 CHUNK = 2**16  # rows that are worth a call of the evaluator

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from elsinore.numeric.exact import encode, extended
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.trends.columns import matrix
+from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.hamlet import HamletEvaluator
-from elsinore.trends.kernels import FOREVER
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
 from elsinore.trends.partials import totals_fields
 from elsinore.trends.sets import SetEvents, SetsEvaluator

@@ -1,6 +1,6 @@
 """Trends in integers of any size: EXACT.
 
-The same sums as `elsinore.trends.kernels`, in Python's integers and fractions. A count has a digit
+The same sums as `elsinore.trends.core`, in Python's integers and fractions. A count has a digit
 for every three events or so: what that costs is the price of exactness.
 """
 
@@ -22,10 +22,10 @@ from elsinore.errors import InputError, StateError
 from elsinore.numeric.exact import Number, decode, encode, simple
 from elsinore.plan import TrendUnit
 from elsinore.plan.merged import Place
-from elsinore.trends.kernels import FOREVER, NOTHING, ONE, VALUE
-from elsinore.trends.program import Layout, Update
-from elsinore.trends.state import pack, unpack
+from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics
+from elsinore.trends.updates import NOTHING, ONE, VALUE, Update, Updates
 
 
 @dataclass(slots=True)
@@ -71,8 +71,8 @@ class ExactTrends:
         self.statistics = TrendStatistics()
         self._one_slot = one_slot
         self._ordered = ordered
-        self._layout = Layout(unit)
-        kinds = self._layout.kind_of
+        self._updates = Updates(unit)
+        kinds = self._updates.kind_of
         self._seeds: dict[int, list[int]] = {kind: [] for kind in kinds}
         for seed in unit.merged.seeds:
             self._seeds[kinds[seed]].append(seed)
@@ -118,7 +118,7 @@ class ExactTrends:
             ranks = [column[row] for column in ranked]
             for node in resets:
                 if self.unit.merged.nodes[node].seed:
-                    self._open(state, self._layout.kind_of[node], time)
+                    self._open(state, self._updates.kind_of[node], time)
             state.emptied.update(resets)
             for update in updates:
                 self._apply(state, update, time, values, ranks)
@@ -139,7 +139,7 @@ class ExactTrends:
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""
         open_windows = {found for state in self._keys.values() for found in state.windows}
-        found = [(self._layout.windows[kind], index) for kind, index in open_windows]
+        found = [(self._updates.windows[kind], index) for kind, index in open_windows]
         found += [
             (self.unit.templates[query].query.window, index) for query, _, index in self._totals
         ]
@@ -203,13 +203,13 @@ class ExactTrends:
         """Return what a class of events does to nodes, and which nodes it empties."""
         if code not in self._effects:
             told = self.unit.classes.decode(code)
-            self._effects[code] = self._layout.updates(*told), self._layout.resets(*told)
+            self._effects[code] = self._updates.updates(*told), self._updates.resets(*told)
             self.statistics.classes += 1
         return self._effects[code]
 
     def _windows(self, kind: int, time: int) -> range:
         """Return the indices of all windows of a kind that hold a time."""
-        window = self._layout.windows[kind]
+        window = self._updates.windows[kind]
         first, last = (0, 0) if window is None else (window.first(time), window.last(time))
         return range(first, last + 1)
 
@@ -229,7 +229,7 @@ class ExactTrends:
         ranks: list[int | None],
     ) -> None:
         """Work out what an event adds to one node, in each window open at `time`."""
-        kind = self._layout.kind_of[update.node]
+        kind = self._updates.kind_of[update.node]
         if update.start or self._seeds[kind]:
             self._open(state, kind, time)
         for index in self._windows(kind, time):
@@ -273,7 +273,7 @@ class ExactTrends:
     def _close_key(self, state: KeyState, until: int | None) -> None:
         """Add a key's windows that end at or before `until` to its group's totals."""
         for (kind, index), place in list(state.windows.items()):
-            window = self._layout.windows[kind]
+            window = self._updates.windows[kind]
             if until is not None and (window is None or window.bounds(index)[1] > until):
                 continue
             del state.windows[kind, index]
@@ -303,11 +303,11 @@ class ExactTrends:
             pa.array([window for _, _, window in places], pa.int64()),
         ]
         names = ["query", "group", "window"]
-        for f in range(self._layout.widest):
+        for f in range(max(len(one.aggregation.linear) for one in self.unit.templates)):
             names.append(f"digits{f}")
             digits = [encode(total.cells[f]) if f < len(total.cells) else "0x0" for total in totals]
             columns.append(pa.array(digits, pa.string()))
-        for x in range(self._layout.most_extremes):
+        for x in range(max(len(one.aggregation.extremes) for one in self.unit.templates)):
             names.append(f"extreme{x}")
             ranks = [total.extremes[x] if x < len(total.extremes) else _NOTHING for total in totals]
             columns.append(pa.array(ranks, pa.int64()))

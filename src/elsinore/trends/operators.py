@@ -15,7 +15,7 @@ from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.trends.buffered import BufferedTrends
 from elsinore.trends.exact import ExactTrends
 from elsinore.trends.operator import TrendOperator
-from elsinore.trends.state import pack, unpack
+from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics
 
 

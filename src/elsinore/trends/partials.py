@@ -17,14 +17,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.kernels import kernel
-from elsinore.numeric import add, log2, ratio, to_double
+from elsinore.kernels import Store, kernel
+from elsinore.numeric import LIMB_BITS, THRESHOLD, add, log2, ratio, to_double
 from elsinore.numeric.exact import Number, decode, digits, encode
 from elsinore.operators.ranks import from_ranks
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Aggregation, FieldKind, Outcome, ResultColumn
-from elsinore.trends.kernels import FOREVER, Codes, Doubles, Ints, Totals
-from elsinore.trends.program import Layout
+from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
+from elsinore.trends.core.numbers import BITS
 
 DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
 
@@ -43,16 +43,28 @@ def totals_fields(unit: TrendUnit, *, exact: bool) -> pa.Schema:
     return pa.schema(fields)
 
 
-def totals_batch(layout: Layout, totals: Totals, chosen: NDArray[np.bool_]) -> pa.RecordBatch:
+def totals_batch(unit: TrendUnit, store: Store, chosen: NDArray[np.bool_]) -> pa.RecordBatch:
     """Return the chosen rows; `query` is the query's number in the unit."""
     rows = np.flatnonzero(chosen)
-    order = np.array(layout.order, dtype=np.int32)
-    columns = [order[totals.query[rows]], totals.group[rows], totals.window[rows]]
-    for f in range(layout.widest):
-        columns += [totals.cells[rows, f], totals.powers[rows, f]]
-    columns += [totals.extremes[rows, x] for x in range(layout.most_extremes)]
-    schema = totals_fields(layout.unit, exact=False)
-    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=schema)
+    schema = totals_fields(unit, exact=False)
+    columns = [store[name][rows] for name in ("total_query", "total_group", "total_window")]
+    for number in range(store.sizes["field"]):
+        columns += _in_limbs(
+            store["total_cells"][rows, number], store["total_powers"][rows, number]
+        )
+    columns += [store["total_extremes"][rows, x] for x in range(store.sizes["outlier"])]
+    arrays = [pa.array(column, entry.type) for column, entry in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _in_limbs(cells: Doubles, powers: Doubles) -> tuple[Doubles, Doubles]:
+    """Return numbers with powers of 2**512 as the normal ones of `elsinore.numeric`."""
+    limbs = powers * (BITS / LIMB_BITS)
+    great = (np.abs(cells) >= THRESHOLD) & np.isfinite(cells)
+    small = (limbs > 0.0) & (np.abs(cells) < THRESHOLD * 2.0**-LIMB_BITS)
+    scaled = np.where(great, cells * 2.0**-LIMB_BITS, cells)
+    scaled[small] *= 2.0**LIMB_BITS
+    return scaled, limbs + great - small
 
 
 def merge(table: pa.Table) -> pa.Table:

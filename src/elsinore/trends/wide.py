@@ -1,4 +1,4 @@
-"""Compiling the kernels of this engine that pass dozens of arrays on, in named tuples."""
+"""Compiling the kernels of this engine that are called for each event."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def wide_kernel(
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """Compile a function as `kernel` does, but let it count no references to arrays.
 
-    Counting them takes locked instructions, for each array of each call: with a hundred arrays in
-    named tuples that is most of a run. So such kernels must neither make arrays nor keep slices of
-    them; what they are passed is kept alive by whoever calls from Python. A kernel that takes a
-    store's header and arenas has no need of this.
+    Counting them takes locked instructions, for each array of each call: of three arenas and the
+    few calls that an event takes half of a run, of a hundred arrays in named tuples most of it. So
+    such kernels must neither make arrays nor keep slices of them; what they are passed is kept
+    alive by whoever calls from Python.
 
     inline: as for `kernel`; forced: have the compiler's back end inline it always.
     """

@@ -31,8 +31,8 @@ from elsinore.runtime.expressions import values
 from elsinore.runtime.keys import encode_keys
 from elsinore.runtime.sql import whole
 from elsinore.trends import totals_fields
+from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
-from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
 from elsinore.trends.kind import spec_of
 from oracles.reference import ReferenceEvent, reference

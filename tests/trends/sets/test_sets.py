@@ -30,7 +30,7 @@ from elsinore.plan.paths import Path
 from elsinore.plan.trends import unit_of as as_unit
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.sql import whole
-from elsinore.trends.kernels import FOREVER, NEVER
+from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.kind import spec_of
 from elsinore.trends.sets import SetEvents, SetsEvaluator, SetTotal
 from oracles.reference import ReferenceEvent, reference

@@ -17,8 +17,8 @@ from elsinore.plan.merged import ancestors, field_index
 from elsinore.plan.panes import pane_length
 from elsinore.trends.actions.kernels import Sources, Steps, act
 from elsinore.trends.columns import matrix
-from elsinore.trends.kernels import FOREVER
-from elsinore.trends.program import Layout, Update
+from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.updates import Update, Updates
 
 
 def pane_of(unit: TrendUnit, span: int) -> tuple[int, int]:
@@ -141,7 +141,7 @@ class PaneActions:
 
     def __init__(self, unit: TrendUnit, *, ordered: bool) -> None:
         self.shape = ActionShape(unit)
-        self._layout = Layout(unit)
+        self._updates = Updates(unit)
         self._ordered = ordered
 
     def of(
@@ -163,8 +163,8 @@ class PaneActions:
         classes = places.astype(np.int32)
         told = [unit.classes.decode(code) if code >= 0 else None for code in kinds.tolist()]
         steps = self.shape.steps(
-            [() if one is None else self._layout.updates(*one) for one in told],
-            [() if one is None else self._layout.resets(*one) for one in told],
+            [() if one is None else self._updates.updates(*one) for one in told],
+            [() if one is None else self._updates.resets(*one) for one in told],
         )
         values, present = matrix(batch, "sum:", unit.summed, np.float64)
         orders, ordered = matrix(batch, "rank:", unit.ranked, np.int64)

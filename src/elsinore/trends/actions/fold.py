@@ -12,7 +12,7 @@ from elsinore.model.window import Window
 from elsinore.plan import TrendUnit
 from elsinore.trends.actions.action import ActionShape
 from elsinore.trends.actions.kernels import add_up, fold
-from elsinore.trends.kernels import FOREVER
+from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.partials import totals_fields
 
 

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from elsinore.kernels import kernel
 from elsinore.numeric.kernels import add, normalise, scale
-from elsinore.trends.kernels import FOREVER, NOTHING, VALUE
+from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.updates import NOTHING, VALUE
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]

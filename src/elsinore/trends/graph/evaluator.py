@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from elsinore.model.window import Window
 from elsinore.plan import TrendUnit
+from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
 from elsinore.trends.graph.kernels import (
@@ -22,7 +23,6 @@ from elsinore.trends.graph.kernels import (
 from elsinore.trends.graph.layout import Stream
 from elsinore.trends.graph.program import Programs, class_numbers
 from elsinore.trends.graph.sums.kernels import Sums, empty_sums
-from elsinore.trends.kernels import FOREVER
 from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals, size_of
 
 _Kind = TypeVar("_Kind", bound=np.generic)

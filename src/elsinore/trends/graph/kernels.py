@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph.guards.kernels import stored_entries
 from elsinore.trends.graph.interpret.kernels import Conditions
 from elsinore.trends.graph.layout import (
@@ -29,7 +30,6 @@ from elsinore.trends.graph.runs.kernels import (
     new_graph,
 )
 from elsinore.trends.graph.sums.kernels import TOTAL, Sums
-from elsinore.trends.kernels import FOREVER, NEVER
 from elsinore.trends.keyed import Ints
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from elsinore.model.window import Window
 from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
-from elsinore.trends.kernels import FOREVER, NEVER
+from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.keyed import Ints
 from elsinore.trends.sets.automaton import Automaton
 from elsinore.trends.sets.ground import Stretch

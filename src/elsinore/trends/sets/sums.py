@@ -9,8 +9,8 @@ from typing import Any
 from elsinore.numeric.exact import Number
 from elsinore.plan.aggregates import Field, FieldKind
 from elsinore.plan.guarded import GuardedTemplate
+from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.exact import _number as exact_number
-from elsinore.trends.kernels import FOREVER
 from elsinore.trends.sets.automaton import Run
 
 NONE = int(FOREVER)  # the least of no ranks

@@ -8,8 +8,8 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.numeric.kernels import add, normalise, scale
+from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.layout import NOTHING, ONE, Program, Stream
-from elsinore.trends.kernels import FOREVER
 from elsinore.trends.keyed import Codes, Doubles, Ints
 
 # typed, lest each constant argument be compiled for by itself

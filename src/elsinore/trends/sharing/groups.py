@@ -3,7 +3,7 @@
 A *holder* is a node of the merged template, of whichever queries and window, that loops by events
 of some classes, and of which the same events enter it from its other predecessors. If they change
 none of those, and no node but its twins reads the holder at these events, what N make of its sums
-is known from N and sums over the events alone (`elsinore.trends.lazy.kernels`). Nodes whose loops
+is known from N and sums over the events alone (`elsinore.trends.sharing.clock`). Nodes whose loops
 take the same classes of events are one *group*: their bursts are worked on once.
 
 A *twin* of a holder does not loop, but the same events enter it from the same nodes and add to its

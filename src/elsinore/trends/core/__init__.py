@@ -1,0 +1,1 @@
+"""The engine's core: steps on lanes, windows, moments and totals."""

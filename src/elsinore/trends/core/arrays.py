@@ -1,0 +1,14 @@
+"""What kernels of the engine take: a header, whole numbers, doubles and the program."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Doubles = NDArray[np.float64]
+
+NEVER = np.int64(np.iinfo(np.int64).min)  # before all times
+FOREVER = np.int64(np.iinfo(np.int64).max)  # after all times
+BEFORE_ALL = np.int64(-(2**62))  # before the index of any window

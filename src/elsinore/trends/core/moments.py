@@ -1,0 +1,411 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""Moments: the events of a key at one time act together, and read what was before them.
+
+Simultaneous events do not precede one another. So a key's latest moment waits until a later event
+comes or a window ends; meanwhile events of one class in turn are one *run*: how many they are, the
+sum of each of their addends and the least of each of their ranks. The first run of a moment lies in
+its slot, the others in a list of their own. Where events bring no addends and no ranks, moments of
+one event each, all of one class, wait together: they are a *series*.
+
+A class is the words NUMBER to SECTIONS, and from there on how many sections it has and of each its
+group (0 for the first, of no group) and the list of its steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from elsinore.kernels import take
+from elsinore.kernels.slots import give_back
+from elsinore.trends.core.arrays import Doubles, Ints
+from elsinore.trends.core.step import LENGTH, NO_VALUE, step
+from elsinore.trends.sharing.bursts import arrive, wake
+from elsinore.trends.sharing.clock import NUMBER as GROUP_NUMBER
+from elsinore.trends.sharing.clock import is_full, settle_group, tick
+from elsinore.trends.wide import wide_kernel
+
+# a class: its number, its order among those of one moment (higher ones first), whether it reads
+# what it changes, whether its moments may wait together, lists of the blocks that it reads and
+# changes, of what it empties, of the bursts that it breaks and of the holders to be settled before
+NUMBER, ORDER, APART, SERIAL, READS, CHANGES, RESETS, BREAKS, RUNS, SECTIONS = range(10)
+
+# a reset: its block, first cell, length, rows, distance between them, and likewise its extremes
+RESET_BLOCK, LATE, CELL, LONG, ROWS, STRIDE, OUTLIER, OUTLIER_ROWS, OUTLIER_STRIDE = range(9)
+RESET_WORDS = 9
+EARLY, LATE_ONES, ALL = np.int64(0), np.int64(1), np.int64(-1)
+
+BLOCKS = 2  # the program's word that tells where blocks are; each is six words:
+# first cell, cells, first extreme, extremes
+BLOCK_WORDS = 4
+
+WILD = 2.0**64  # greater addends, infinities and NaN act at once: they would spoil a clock's sums
+
+
+@wide_kernel
+def _look_at_bursts(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    kind: int,
+    slot: int,
+    time: int,
+    moments: int,
+    dynamic: bool,
+) -> None:
+    """End and begin bursts where the class is another than that of the event before."""
+    if ints[header.asleep + slot] != 0:
+        ints[header.asleep + slot] = max(0, ints[header.asleep + slot] - moments)
+        if ints[header.asleep + slot] == 0:
+            wake(header, ints, slot)
+    elif ints[header.last_class + slot] != program[kind + NUMBER]:
+        ints[header.last_class + slot] = program[kind + NUMBER]
+        arrive(
+            header,
+            ints,
+            doubles,
+            program,
+            program[kind + BREAKS],
+            program[kind + RUNS],
+            kind + SECTIONS,
+            slot,
+            time,
+            dynamic,
+        )
+
+
+@wide_kernel(inline=True)
+def _is_wild(header: Any, doubles: Doubles, addends: int) -> bool:
+    """Return whether some addend is beyond what a clock adds up."""
+    wild = False
+    for place in range(addends, addends + header.addend):
+        wild |= not abs(doubles[place]) <= WILD
+    return wild
+
+
+@wide_kernel(inline=True)
+def _settle_sections(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int
+) -> None:
+    """Settle the groups whose clocks a class's events would move."""
+    sections = kind + SECTIONS
+    for number in range(1, program[sections]):
+        settle_group(header, ints, doubles, program, program[sections + 1 + 2 * number], slot)
+
+
+@wide_kernel(inline=True)
+def _keep_before(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int
+) -> None:
+    """Keep what the blocks that a class changes are before the present moment."""
+    changes = program[kind + CHANGES]
+    for place in range(changes + 1, changes + 1 + program[changes]):
+        block = program[place]
+        if ints[header.stamp + block] == header.moment:
+            continue
+        ints[header.stamp + block] = header.moment
+        at = program[BLOCKS] + block * BLOCK_WORDS
+        first, from_slot = program[at], slot * header.cell
+        for cell in range(first, first + program[at + 1]):
+            doubles[header.cells_before + cell] = doubles[header.cells + from_slot + cell]
+            doubles[header.powers_before + cell] = doubles[header.powers + from_slot + cell]
+        first, from_slot = program[at + 2], slot * header.extreme
+        for extreme in range(first, first + program[at + 3]):
+            value = ints[header.extremes + from_slot + extreme]
+            ints[header.extremes_before + extreme] = value
+
+
+@wide_kernel
+def _empty(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int, late: int
+) -> None:
+    """Empty the nodes that a class's events empty: those read by it later than the others.
+
+    late: EARLY the others, LATE_ONES those that are read, or ALL.
+    """
+    resets = program[kind + RESETS]
+    at = resets + 1
+    for _ in range(program[resets]):
+        if late < 0 or program[at + LATE] == late:
+            for row in range(program[at + ROWS]):
+                first = slot * header.cell + program[at + CELL] + row * program[at + STRIDE]
+                for cell in range(first, first + program[at + LONG]):
+                    doubles[header.cells + cell] = 0.0
+                    doubles[header.powers + cell] = 0.0
+            for row in range(program[at + OUTLIER_ROWS]):
+                first = slot * header.extreme + program[at + OUTLIER]
+                first += row * program[at + OUTLIER_STRIDE]
+                for extreme in range(first, first + program[at + LONG]):
+                    ints[header.extremes + extreme] = NO_VALUE
+        at += RESET_WORDS
+
+
+@wide_kernel
+def wait(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    kind: int,
+    slot: int,
+    addends: Doubles,
+    first_addend: int,
+    ranks: Ints,
+    first_rank: int,
+) -> None:
+    """Let an event be the first of its slot's moment."""
+    ints[header.waiting + slot] = 1
+    ints[header.since + slot] = ints[header.time + slot]
+    ints[header.waiting_class + slot] = kind
+    to = header.waiting_addends + slot * header.addend
+    for number in range(header.addend):
+        doubles[to + number] = addends[first_addend + number]
+    to = header.waiting_ranks + slot * header.rank
+    for number in range(header.rank):
+        ints[to + number] = ranks[first_rank + number]
+
+
+@wide_kernel
+def join(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    kind: int,
+    slot: int,
+    addends: Doubles,
+    first_addend: int,
+    ranks: Ints,
+    first_rank: int,
+) -> bool:
+    """Let an event join the moment of its slot; return False where there is no room for it yet."""
+    last = ints[header.chain + slot]
+    if last < 0 and ints[header.waiting_class + slot] == kind:
+        ints[header.waiting + slot] += 1
+        to = header.waiting_addends + slot * header.addend
+        to_rank = header.waiting_ranks + slot * header.rank
+    elif last >= 0 and ints[header.run_class + last] == kind:
+        ints[header.run_events + last] += 1
+        to = header.run_addends + last * header.addend
+        to_rank = header.run_ranks + last * header.rank
+    else:
+        run = take(ints, header.run_free)
+        if run < 0:
+            return False
+        ints[header.run_next + run] = last
+        ints[header.chain + slot] = run
+        ints[header.run_class + run] = kind
+        ints[header.run_events + run] = 1
+        to = header.run_addends + run * header.addend
+        for number in range(header.addend):
+            doubles[to + number] = addends[first_addend + number]
+        to = header.run_ranks + run * header.rank
+        for number in range(header.rank):
+            ints[to + number] = ranks[first_rank + number]
+        return True
+    for number in range(header.addend):
+        doubles[to + number] += addends[first_addend + number]
+    for number in range(header.rank):
+        ints[to_rank + number] = min(ints[to_rank + number], ranks[first_rank + number])
+    return True
+
+
+@wide_kernel
+def end_moment(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, dynamic: bool
+) -> None:
+    """Let the events that wait in a slot act, class by class where that is the same."""
+    time = ints[header.time + slot]
+    kind = ints[header.waiting_class + slot]
+    entries, apart = 1, program[kind + APART]
+    ints[header.entry_class] = kind
+    ints[header.entry_events] = ints[header.waiting + slot]
+    ints[header.entry_addends] = header.waiting_addends + slot * header.addend
+    ints[header.entry_ranks] = header.waiting_ranks + slot * header.rank
+    ints[header.entry_order] = 0
+    series = ints[header.series + slot]
+    if series != 0 and ints[header.waiting + slot] == 1 and ints[header.chain + slot] < 0:
+        series += 1  # the present moment is one more of them
+        entries = 0
+    ints[header.waiting + slot] = 0
+    ints[header.series + slot] = 0
+    if ints[header.chain + slot] >= 0:
+        entries = _gather_classes(header, ints, doubles, program, slot)
+        _put_in_order(header, ints, program, entries)
+        apart = _reads_what_changed(header, ints, program, entries)
+    for place in range(-1 if series != 0 else 0, entries):
+        together, events, moments, entry = 0, 1.0, series, 0
+        began = ints[header.since + slot]
+        if place >= 0:
+            entry, moments = ints[header.entry_order + place], 1
+            kind = ints[header.entry_class + entry]
+            events = float(ints[header.entry_events + entry])
+            together, began = apart, time
+            if place == 0 and apart != 0:
+                _prepare_together(header, ints, doubles, program, slot, time, entries, dynamic)
+        if together == 0:
+            if header.group != 0:
+                _look_at_bursts(header, ints, doubles, program, kind, slot, began, moments, dynamic)
+            if program[program[kind + RESETS]] != 0:
+                _empty(header, ints, doubles, program, kind, slot, EARLY)
+        _act(header, ints, doubles, program, kind, slot, entry, events, moments, together)
+        if together == 0 and program[program[kind + RESETS]] != 0:
+            _empty(header, ints, doubles, program, kind, slot, LATE_ONES)
+
+
+@wide_kernel(inline=True)
+def _act(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    kind: int,
+    slot: int,
+    entry: int,
+    events: float,
+    moments: int,
+    apart: int,
+) -> None:
+    """Let events of one class act: on the clocks of what is shared, else on lanes.
+
+    events: how many there are in each of so many moments, one after another. apart: 1 where all
+    that they touch is settled, and what was before the moment is kept.
+    """
+    addends, ranks = ints[header.entry_addends + entry], ints[header.entry_ranks + entry]
+    sections = kind + SECTIONS
+    for number in range(program[sections]):
+        group, at = program[sections + 1 + 2 * number], program[sections + 2 + 2 * number]
+        if number > 0:
+            place = slot * header.group + program[group + GROUP_NUMBER]
+            if ints[header.asleep + slot] == 0:
+                ints[header.burst + place] += int(events) * moments
+            if apart == 0 and ints[header.shared + place] != 0:
+                wild = _is_wild(header, doubles, addends)
+                if wild or is_full(header, ints, doubles, program, group, slot):
+                    settle_group(header, ints, doubles, program, group, slot)
+                if not wild:
+                    tick(
+                        header, ints, doubles, program, group, slot, events, moments, addends, ranks
+                    )
+                    continue
+        first, steps = at + 1, program[at]
+        for _ in range(moments):
+            at = first
+            for _ in range(steps):
+                step(header, ints, doubles, program, at, slot, events, addends, ranks, apart)
+                at += program[at + LENGTH]
+
+
+@wide_kernel
+def _gather_classes(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> int:
+    """Make one entry of all runs of a class, the first of which is there; return how many.
+
+    An entry is a class, its number of events, and where its addends and ranks are.
+    """
+    ints[header.entry_of + program[ints[header.entry_class] + NUMBER]] = 0
+    entries = 1
+    run = ints[header.chain + slot]
+    while run >= 0:
+        kind = ints[header.run_class + run]
+        addends, ranks = header.run_addends + run * header.addend, header.run_ranks
+        ranks += run * header.rank
+        entry = ints[header.entry_of + program[kind + NUMBER]]
+        if entry < 0:
+            ints[header.entry_of + program[kind + NUMBER]] = entries
+            ints[header.entry_class + entries] = kind
+            ints[header.entry_events + entries] = ints[header.run_events + run]
+            ints[header.entry_addends + entries] = addends
+            ints[header.entry_ranks + entries] = ranks
+            entries += 1
+        else:
+            ints[header.entry_events + entry] += ints[header.run_events + run]
+            to, to_rank = ints[header.entry_addends + entry], ints[header.entry_ranks + entry]
+            for number in range(header.addend):
+                doubles[to + number] += doubles[addends + number]
+            for number in range(header.rank):
+                ints[to_rank + number] = min(ints[to_rank + number], ints[ranks + number])
+        following = ints[header.run_next + run]
+        give_back(ints, header.run_free, run)  # nothing is taken before the entries have acted
+        run = following
+    ints[header.chain + slot] = -1
+    for entry in range(entries):
+        ints[header.entry_of + program[ints[header.entry_class + entry] + NUMBER]] = -1
+    return entries
+
+
+@wide_kernel
+def _put_in_order(header: Any, ints: Ints, program: Ints, entries: int) -> None:
+    """Order entries: what is read before what changes it, where that can be (a heap sort)."""
+    for entry in range(entries):
+        ints[header.entry_order + entry] = entry
+    for root in range(entries // 2 - 1, -1, -1):
+        _sift(header, ints, program, root, entries)
+    for last in range(entries - 1, 0, -1):
+        top = ints[header.entry_order]
+        ints[header.entry_order] = ints[header.entry_order + last]
+        ints[header.entry_order + last] = top
+        _sift(header, ints, program, 0, last)
+
+
+@wide_kernel
+def _sift(header: Any, ints: Ints, program: Ints, root: int, end: int) -> None:
+    """Let an entry sink in a heap whose least order is on top."""
+    entry = ints[header.entry_order + root]
+    order = program[ints[header.entry_class + entry] + ORDER]
+    while 2 * root + 1 < end:
+        child = 2 * root + 1
+        least = program[ints[header.entry_class + ints[header.entry_order + child]] + ORDER]
+        if child + 1 < end:
+            other = ints[header.entry_class + ints[header.entry_order + child + 1]]
+            if program[other + ORDER] < least:
+                child += 1
+                least = program[other + ORDER]
+        if least >= order:
+            break
+        ints[header.entry_order + root] = ints[header.entry_order + child]
+        root = child
+    ints[header.entry_order + root] = entry
+
+
+@wide_kernel(inline=True)
+def _reads_what_changed(header: Any, ints: Ints, program: Ints, entries: int) -> int:
+    """Return 1 if, in their order, some entry reads or empties what one before it changes."""
+    header.moment += 1
+    for place in range(entries):
+        kind = ints[header.entry_class + ints[header.entry_order + place]]
+        if program[kind + APART] != 0:
+            return 1
+        reads = program[kind + READS]
+        for read in range(reads + 1, reads + 1 + program[reads]):
+            if ints[header.stamp + program[read]] == header.moment:
+                return 1
+        changes = program[kind + CHANGES]
+        for change in range(changes + 1, changes + 1 + program[changes]):
+            ints[header.stamp + program[change]] = header.moment
+    return 0
+
+
+@wide_kernel(inline=True)
+def _prepare_together(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    slot: int,
+    time: int,
+    entries: int,
+    dynamic: bool,
+) -> None:
+    """Settle what the entries of a moment touch, keep what was before it, empty what they empty."""
+    header.moment += 1
+    if header.group != 0:
+        for place in range(entries):
+            kind = ints[header.entry_class + ints[header.entry_order + place]]
+            _look_at_bursts(header, ints, doubles, program, kind, slot, time, 1, dynamic)
+        for entry in range(entries):
+            kind = ints[header.entry_class + entry]
+            _settle_sections(header, ints, doubles, program, kind, slot)
+    for entry in range(entries):
+        _keep_before(header, ints, doubles, program, ints[header.entry_class + entry], slot)
+    for entry in range(entries):
+        _empty(header, ints, doubles, program, ints[header.entry_class + entry], slot, ALL)

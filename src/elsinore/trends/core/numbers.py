@@ -1,0 +1,73 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""Numbers with an exponent of their own: `mantissa * 2**(512 * power)`, both doubles.
+
+A mantissa is below 2**512, and with a power above 0 at least 1 (both in magnitude); zero has power
+0. So numbers below 2**512 are plain doubles, counts are exact up to 2**53, and of two numbers whose
+powers differ by two or more the lesser is below the greater one's last bit. What is no finite
+number has the power BEYOND, greater than any.
+"""
+
+from __future__ import annotations
+
+import math
+
+from elsinore.trends.wide import wide_kernel
+
+BITS = 512.0  # one unit of the power
+LIMIT = 2.0**512  # the magnitude from which a mantissa hands on to the power
+DOWN = 2.0**-512
+BEYOND = 2.0**28  # the power of infinities and NaN
+_GREAT = 2.0**256  # factors are kept below it, so that products stay doubles
+
+
+@wide_kernel
+def normal(mantissa: float, power: float) -> tuple[float, float]:
+    """Return a number below 2**1023 in its normal form.
+
+    >>> normal(2.0**600, 0.0) == (2.0**88, 1.0), normal(2.0**-500, 1.0) == (2.0**12, 0.0)
+    (True, True)
+    """
+    size = abs(mantissa)
+    if size >= LIMIT:
+        return (mantissa * DOWN, power + 1.0) if size < math.inf else (mantissa, BEYOND)
+    if size != size:  # noqa: PLR0124  (what NaN alone is)
+        return mantissa, BEYOND
+    if size == 0.0:
+        return mantissa, 0.0
+    while abs(mantissa) < 1.0 and power > 0.0:
+        mantissa *= LIMIT
+        power -= 1.0
+    return mantissa, power
+
+
+@wide_kernel
+def plus(mantissa: float, power: float, other: float, other_power: float) -> tuple[float, float]:
+    """Return a sum; the terms' mantissas may be as great as 2**1000.
+
+    >>> plus(1.0, 1.0, 2.0**511, 0.0) == (1.5, 1.0)
+    True
+    """
+    if power > other_power:
+        other = other * DOWN if power - other_power == 1.0 else 0.0
+    elif power < other_power:
+        mantissa = mantissa * DOWN if other_power - power == 1.0 else 0.0
+        power = other_power
+    return normal(mantissa + other, power)
+
+
+@wide_kernel
+def factor(value: float, doublings: float) -> tuple[float, float]:
+    """Return `value * 2**doublings`, its mantissa below 2**256.
+
+    >>> factor(3.0, 1024.0) == (3.0, 2.0), factor(2.0**300, 0.0) == (2.0**-212, 1.0)
+    (True, True)
+    """
+    power = math.floor(doublings / BITS)
+    while abs(value) >= _GREAT and abs(value) < math.inf:
+        value *= DOWN
+        power += 1.0
+    mantissa = math.ldexp(value, int(doublings - math.floor(doublings / BITS) * BITS))
+    if abs(mantissa) >= _GREAT and abs(mantissa) < math.inf:
+        mantissa *= DOWN
+        power += 1.0
+    return mantissa, power

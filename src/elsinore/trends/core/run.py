@@ -1,0 +1,174 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""The loop over events, or over slots whose windows are to be closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from elsinore.trends.core.arrays import FOREVER, NEVER, Codes, Doubles, Ints
+from elsinore.trends.core.moments import SERIAL, end_moment, join, wait
+from elsinore.trends.core.windows import advance
+from elsinore.trends.sharing.bursts import clear_bursts, end_bursts, settle_slot
+from elsinore.trends.wide import wide_kernel
+
+# how a run over a batch ends; after COMPILE and GROW it is resumed where it stopped
+DONE, COMPILE, GROW, DISORDER = 0, 1, 2, 3
+
+UNKNOWN, OF_NO_INTEREST = -2, -1  # of a class: not compiled yet; it acts on nothing
+
+
+@wide_kernel
+def run(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    times: Ints,
+    keys: Codes,
+    groups: Codes,
+    codes: Ints,
+    known: Ints,
+    addends: Doubles,
+    ranks: Ints,
+    begin: int,
+    end: int,
+    until: int,
+    closing: bool,
+    one_slot: bool,
+    ordered: bool,
+    dynamic: bool,
+) -> tuple[int, int]:
+    """Let events `begin` to `end` - 1 act on their keys' slots.
+
+    times, keys, groups, codes: [event]; a code below 0 is of no interest. known: [code] -> where
+    the program tells of the class, OF_NO_INTEREST or UNKNOWN. addends, ranks: those of event 0, of
+    event 1, ... With `one_slot` keys come one after another and share slot 0; otherwise a key is
+    its own slot. `ordered`: each event is a moment of its own. `dynamic`: whether to share is
+    decided burst by burst. Returns how it ended and the event it ended at.
+
+    closing: close the windows of slots `begin` to `end` - 1 that end at or before `until` instead.
+    """
+    for turn in range(begin, end):
+        slot, kind, key, time = turn, 0, 0, until
+        if not closing:
+            code = codes[turn]
+            if code < 0:
+                continue
+            kind = known[code]
+            if kind < 0:
+                if kind == UNKNOWN:
+                    return COMPILE, turn
+                continue
+            key, time = np.int64(keys[turn]), times[turn]
+            slot = 0 if one_slot else key
+        here, latest = ints[header.key + slot], ints[header.time + slot]
+        if closing:
+            if here < 0:
+                continue
+            key, leaves = here, time == FOREVER
+            ends = leaves or latest < time  # else the moment may not be over
+        else:
+            leaves, ends = here >= 0 and here != key, True
+            if here == key and time < latest:
+                return DISORDER, turn
+            if here == key and time == latest and not ordered and ints[header.waiting + slot] != 0:
+                if not join(
+                    header,
+                    ints,
+                    doubles,
+                    kind,
+                    slot,
+                    addends,
+                    turn * header.addend,
+                    ranks,
+                    turn * header.rank,
+                ):
+                    return GROW, turn
+                header.matched += 1
+                continue
+            if (
+                here == key
+                and kind == ints[header.waiting_class + slot]
+                and ints[header.waiting + slot] == 1
+                and time < ints[header.edge + slot]
+                and ints[header.chain + slot] < 0
+                and program[kind + SERIAL] != 0
+            ):
+                ints[header.series + slot] += 1
+                ints[header.time + slot] = time
+                header.matched += 1
+                continue
+        edge = leaves or here != key or time >= ints[header.edge + slot]
+        if edge and header.totals + 2 * header.most_closed > header.row:
+            return GROW, turn
+        if ends and ints[header.waiting + slot] != 0:
+            end_moment(header, ints, doubles, program, slot, dynamic)
+        if edge:
+            _pass_edge(header, ints, doubles, program, slot, time, int(leaves), closing)
+        if not closing:
+            if here != key:
+                ints[header.key + slot] = key
+                ints[header.group_code + slot] = groups[turn]
+            header.matched += 1
+            ints[header.time + slot] = time
+            wait(
+                header,
+                ints,
+                doubles,
+                kind,
+                slot,
+                addends,
+                turn * header.addend,
+                ranks,
+                turn * header.rank,
+            )
+    return DONE, end
+
+
+@wide_kernel(inline=True)
+def _pass_edge(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    slot: int,
+    time: int,
+    leaves: int,
+    closing: bool,
+) -> None:
+    """Close what ends at or before `time`, or all where the key leaves; open what holds it."""
+    if header.group != 0:
+        if leaves != 0:
+            settle_slot(header, ints, doubles, program, slot)
+        end_bursts(header, ints, doubles, slot)
+        ints[header.last_class + slot] = -1
+        if leaves != 0:
+            clear_bursts(header, ints, doubles, program, slot)
+    advance(header, ints, doubles, program, slot, time, leaves)
+    if leaves != 0:
+        ints[header.time + slot] = NEVER
+        ints[header.key + slot] = -1
+        if not closing:
+            advance(header, ints, doubles, program, slot, time, 1 - leaves)
+    elif closing:
+        ints[header.time + slot] = max(ints[header.time + slot], time)
+
+
+@wide_kernel
+def unknown_codes(codes: Ints, begin: int, known: Ints, found: Ints) -> int:
+    """Put the codes from event `begin` on whose classes are unknown into `found`, each once.
+
+    Returns how many there are.
+    """
+    count = 0
+    for event in range(begin, codes.shape[0]):
+        code = codes[event]
+        if code >= 0 and known[code] == UNKNOWN:
+            known[code] = OF_NO_INTEREST
+            found[count] = code
+            count += 1
+    for place in range(count):
+        known[found[place]] = UNKNOWN
+    return count

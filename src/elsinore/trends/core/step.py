@@ -1,0 +1,295 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""Steps: what a class of events does to a run of lanes, and the one recurrence there is.
+
+For node p, the cells of p hold sums over all trends that end in p so far: their number c[p] and,
+for each linear aggregate, the sum y[p] of what their events contribute. n simultaneous events that
+may take p, whose addends have the sum v, add
+
+    u = start(p) + sum of c[s] over the predecessors s of p,    n*u to c[p], and
+    n * (sum of y[s] over the predecessors) + u*v               to y[p]
+
+(COGRA's coarse granularity: HAMLET's Equations 1 to 3 without edges between events). MIN and MAX
+ride along in ranks, integers whose order is the values' order.
+
+A *lane* is one copy of a node: of a query among those of one shape, in one open window. Lanes that
+the same events change in the same way lie side by side, and a step works on a run of them.
+
+A step is the words LENGTH to FIRST, and then for each of its sums, the number of trends first,
+
+    cell, addend (or NOTHING or EACH), terms, and for each term: cell, block, whether it is one
+    number for all lanes (or else a row of them)
+
+and for each of its extremes
+
+    extreme, rank (2r the least, 2r + 1 the greatest value of r, or NOTHING), compared, and for
+    each of these: extreme (or NOTHING), cell of its number of trends, block, whether one for all
+
+A node that is its own predecessor is not among the terms: LOOP says so.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from elsinore.trends.core.arrays import Doubles, Ints
+from elsinore.trends.core.numbers import BEYOND, DOWN, LIMIT, factor, normal
+from elsinore.trends.wide import wide_kernel
+
+# the words of a step
+LENGTH, LANES, BLOCK, LOOP, SUMS, EXTREMES, SINGLE, FIRST = 0, 1, 2, 3, 4, 5, 6, 7
+ROW, TERM, COMPARED = 3, 3, 4  # the words of a sum or an extreme, of a term, of one compared
+
+NOTHING, EACH = -1, -2  # what an event adds in place of an addend: nothing; one
+NO_VALUE = np.int64(np.iinfo(np.int64).max)  # the least of no ranks
+
+
+@wide_kernel
+def step(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    at: int,
+    slot: int,
+    events: float,
+    addends: int,
+    ranks: int,
+    apart: int,
+) -> None:
+    """Let simultaneous events of one class act on the lanes of a step.
+
+    doubles[addends:], ints[ranks:]: the sum of each addend and the least of each rank over the
+    events. apart: 1 where blocks that the present moment has changed are read as they were before
+    it, else 0.
+    """
+    lanes = program[at + LANES]
+    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
+    target = program[at + FIRST]
+    if program[at + SINGLE] != 0 and apart == 0:
+        source, one = program[at + FIRST + ROW], program[at + FIRST + ROW + 2]
+        loop = float(program[at + LOOP])
+        if ints[header.big + slot] == 0:
+            if _add_plain(doubles, cells + target, cells + source, lanes, one, events, loop):
+                for lane in range(lanes):
+                    cell = cells + target + lane
+                    doubles[cell], doubles[powers + target + lane] = normal(doubles[cell], 0.0)
+                ints[header.big + slot] = 1
+        else:
+            _add_scaled(doubles, cells, powers, target, source, lanes, one, events, loop)
+        return
+    place = at + FIRST
+    work, work_power = header.trends, header.trends_power
+    big = False
+    for number in range(program[at + SUMS]):
+        cell, addend = program[place], program[place + 1]
+        place = _take_in(header, ints, doubles, program, at, place, slot, work, work_power, apart)
+        if number > 0:
+            _weigh(doubles, work, lanes, events)
+            value = 0.0
+            if addend == EACH:
+                value = events
+            elif addend != NOTHING:
+                value = doubles[addends + addend]
+            if value != 0.0:
+                _contribute(header, doubles, lanes, value)
+            big |= _add_to(doubles, cells + cell, powers + cell, work, work_power, lanes)
+        work, work_power = header.sums, header.sums_power
+    if program[at + EXTREMES] != 0:
+        _take_extremes(header, ints, doubles, program, at, place, slot, ranks, apart)
+    work, work_power = header.trends, header.trends_power
+    _weigh(doubles, work, lanes, events)
+    big |= _add_to(doubles, cells + target, powers + target, work, work_power, lanes)
+    if big:
+        ints[header.big + slot] = 1
+
+
+@wide_kernel(inline=True)
+def _add_plain(
+    doubles: Doubles, target: int, source: int, lanes: int, one: int, events: float, loop: float
+) -> bool:
+    """Add n*u to lanes below 2**512, u of one source and the lanes themselves if `loop` is 1.
+
+    Returns whether some lane has passed 2**512.
+    """
+    passed = False
+    to, of = np.uint64(target), np.uint64(source)
+    if one != 0:
+        trends = doubles[of]
+        for lane in range(np.uint64(lanes)):
+            mine = doubles[to + lane]
+            total = mine + events * (loop * mine + trends)
+            doubles[to + lane] = total
+            passed |= total >= LIMIT
+    else:
+        for lane in range(np.uint64(lanes)):
+            mine = doubles[to + lane]
+            total = mine + events * (loop * mine + doubles[of + lane])
+            doubles[to + lane] = total
+            passed |= total >= LIMIT
+    return passed
+
+
+@wide_kernel(inline=True)
+def _add_scaled(
+    doubles: Doubles,
+    cells: int,
+    powers: int,
+    target: int,
+    source: int,
+    lanes: int,
+    one: int,
+    events: float,
+    loop: float,
+) -> None:
+    """Do the same as `_add_plain` to numbers with powers."""
+    to, of = np.uint64(cells + target), np.uint64(cells + source)
+    to_power, of_power = np.uint64(powers + target), np.uint64(powers + source)
+    stride = np.uint64(1 - one)
+    for lane in range(np.uint64(lanes)):
+        mine, power = doubles[to + lane], doubles[to_power + lane]
+        trends, other = doubles[of + stride * lane], doubles[of_power + stride * lane]
+        top = max(power, other)
+        mine = mine if power == top else (mine * DOWN if power + 1.0 == top else 0.0)
+        trends = trends if other == top else (trends * DOWN if other + 1.0 == top else 0.0)
+        total = mine + events * (loop * mine + trends)
+        passed = total >= LIMIT
+        doubles[to + lane] = total * DOWN if passed else total
+        doubles[to_power + lane] = top + 1.0 if passed else top
+
+
+@wide_kernel
+def _take_in(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    at: int,
+    place: int,
+    slot: int,
+    work: int,
+    work_power: int,
+    apart: int,
+) -> int:
+    """Add up a sum's terms into a work row; return where the next sum begins."""
+    lanes, begin = np.uint64(program[at + LANES]), place + ROW
+    to, to_power = np.uint64(work), np.uint64(work_power)
+    for lane in range(lanes):
+        doubles[to + lane] = 0.0
+        doubles[to_power + lane] = 0.0
+    for term in range(-program[at + LOOP], program[place + 2]):
+        if term < 0:
+            cell, block, stride = program[place], program[at + BLOCK], np.uint64(1)
+        else:
+            told = begin + TERM * term
+            cell, block = program[told], program[told + 1]
+            stride = np.uint64(1 - program[told + 2])
+        cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
+        if apart != 0 and ints[header.stamp + block] == header.moment:
+            cells, powers = header.cells_before, header.powers_before
+        of, of_power = np.uint64(cells + cell), np.uint64(powers + cell)
+        for lane in range(lanes):
+            total, power = doubles[to + lane], doubles[to_power + lane]
+            number, other = doubles[of + stride * lane], doubles[of_power + stride * lane]
+            top = max(power, other)
+            total = total if power == top else (total * DOWN if power + 1.0 == top else 0.0)
+            number = number if other == top else (number * DOWN if other + 1.0 == top else 0.0)
+            doubles[to + lane] = total + number
+            doubles[to_power + lane] = top
+    return begin + TERM * program[place + 2]
+
+
+@wide_kernel(inline=True)
+def _weigh(doubles: Doubles, work: int, lanes: int, events: float) -> None:
+    """Multiply a work row by the number of events."""
+    if events != 1.0:
+        for lane in range(np.uint64(lanes)):
+            doubles[np.uint64(work) + lane] *= events
+
+
+@wide_kernel
+def _add_to(
+    doubles: Doubles, cells: int, powers: int, work: int, work_power: int, lanes: int
+) -> bool:
+    """Add a work row to cells; return whether some power is above 0."""
+    to, to_power = np.uint64(cells), np.uint64(powers)
+    of, of_power = np.uint64(work), np.uint64(work_power)
+    most = 0.0
+    for lane in range(np.uint64(lanes)):
+        total, power = doubles[to + lane], doubles[to_power + lane]
+        number, other = doubles[of + lane], doubles[of_power + lane]
+        top = max(power, other)
+        total = total if power == top else (total * DOWN if power + 1.0 == top else 0.0)
+        number = number if other == top else (number * DOWN if other + 1.0 == top else 0.0)
+        total += number
+        size = abs(total)
+        passed = size >= LIMIT
+        fallen = (size < 1.0) & (top > 0.0)
+        doubles[to + lane] = total * DOWN if passed else (total * LIMIT if fallen else total)
+        top = top + 1.0 if passed else (top - 1.0 if fallen else top)
+        top = 0.0 if size == 0.0 else top
+        top = top if size < math.inf else BEYOND
+        doubles[to_power + lane] = top
+        most = max(most, top)
+    return most > 0.0
+
+
+@wide_kernel(inline=True)
+def _contribute(header: Any, doubles: Doubles, lanes: int, value: float) -> None:
+    """Add u*v to the work row `sums`, in the lanes that trends reach."""
+    value, shift = factor(value, 0.0)
+    to, to_power = np.uint64(header.sums), np.uint64(header.sums_power)
+    of, of_power = np.uint64(header.trends), np.uint64(header.trends_power)
+    for lane in range(np.uint64(lanes)):
+        reached = doubles[of + lane]
+        total, power = doubles[to + lane], doubles[to_power + lane]
+        number = reached * value if reached != 0.0 else 0.0
+        other = doubles[of_power + lane] + shift if reached != 0.0 else 0.0
+        top = max(power, other)
+        total = total if power == top else (total * DOWN if power + 1.0 == top else 0.0)
+        number = number if other == top else (number * DOWN if other + 1.0 == top else 0.0)
+        doubles[to + lane] = total + number
+        doubles[to_power + lane] = top
+
+
+@wide_kernel(inline=True)
+def _take_extremes(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    at: int,
+    place: int,
+    slot: int,
+    ranks: int,
+    apart: int,
+) -> None:
+    """Let MIN and MAX be the least of what they are, those of predecessors and the events' own.
+
+    Only where trends are reached, and of predecessors in which some end.
+    """
+    lanes = program[at + LANES]
+    for _ in range(program[at + EXTREMES]):
+        target = header.extremes + slot * header.extreme + program[place]
+        rank, compared = program[place + 1], program[place + 2]
+        place += ROW
+        best = NO_VALUE if rank == NOTHING else ints[ranks + rank]
+        if best != NO_VALUE:
+            for lane in range(lanes):
+                if doubles[header.trends + lane] != 0.0:
+                    ints[target + lane] = min(ints[target + lane], best)
+        for _ in range(compared):
+            extreme, cell, block = program[place], program[place + 1], program[place + 2]
+            stride = 1 - program[place + 3]
+            place += COMPARED
+            cells, source = header.cells + slot * header.cell, header.extremes
+            source += slot * header.extreme
+            if apart != 0 and ints[header.stamp + block] == header.moment:
+                cells, source = header.cells_before, header.extremes_before
+            for lane in range(lanes):
+                reached = doubles[header.trends + lane] != 0.0
+                if reached and doubles[cells + cell + lane * stride] != 0.0:
+                    best = ints[source + extreme + lane * stride]
+                    ints[target + lane] = min(ints[target + lane], best)

@@ -1,0 +1,121 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""Totals of closed windows: a row for each (query, group, window), found by hashing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from elsinore.trends.core.arrays import Doubles, Ints
+from elsinore.trends.core.numbers import plus
+from elsinore.trends.core.step import NO_VALUE
+from elsinore.trends.wide import wide_kernel
+
+
+@wide_kernel(inline=True)
+def mixed(query: int, group: int, window: int) -> int:
+    """Mix three numbers into one (multiplicative hashing with odd constants)."""
+    number = np.uint64(query) * np.uint64(0x9E3779B97F4A7C15)
+    number ^= np.uint64(group) * np.uint64(0xC2B2AE3D27D4EB4F)
+    number ^= np.uint64(window) * np.uint64(0x165667B19E3779F9)
+    number ^= number >> np.uint64(29)
+    number *= np.uint64(0xBF58476D1CE4E5B9)
+    return np.int64(number >> np.uint64(20))
+
+
+@wide_kernel(inline=True)
+def find_total(
+    header: Any, ints: Ints, doubles: Doubles, query: int, group: int, window: int
+) -> int:
+    """Return the row of (query, group, window), a new empty one where there is none.
+
+    There is room for one more row.
+    """
+    place = mixed(query, group, window) & (header.bucket - 1)
+    while True:
+        row = ints[header.table + place]
+        if row < 0:
+            break
+        if (
+            ints[header.total_window + row] == window
+            and ints[header.total_group + row] == group
+            and ints[header.total_query + row] == query
+        ):
+            return row
+        place = (place + 1) & (header.bucket - 1)
+    row = header.totals
+    header.totals += 1
+    ints[header.table + place] = row
+    ints[header.total_query + row] = query
+    ints[header.total_group + row] = group
+    ints[header.total_window + row] = window
+    for field in range(header.field):
+        doubles[header.total_cells + row * header.field + field] = 0.0
+        doubles[header.total_powers + row * header.field + field] = 0.0
+    for place in range(header.outlier):
+        ints[header.total_extremes + row * header.outlier + place] = NO_VALUE
+    return row
+
+
+@wide_kernel
+def rebuild_table(header: Any, ints: Ints) -> None:
+    """Enter all rows in use into the table anew."""
+    for place in range(header.bucket):
+        ints[header.table + place] = -1
+    for row in range(header.totals):
+        place = mixed(
+            ints[header.total_query + row],
+            ints[header.total_group + row],
+            ints[header.total_window + row],
+        ) & (header.bucket - 1)
+        while ints[header.table + place] >= 0:
+            place = (place + 1) & (header.bucket - 1)
+        ints[header.table + place] = row
+
+
+@wide_kernel(inline=True)
+def add_to_totals(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    queries: int,
+    slot: int,
+    lane: int,
+    window: int,
+) -> None:
+    """Add what a slot holds in one lane of its windows to its group's totals.
+
+    program[queries:]: how many queries; of each its number, linear fields and extremes, and for
+    each field and extreme how many places are to be added up or compared, and these.
+    """
+    group = ints[header.group_code + slot]
+    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
+    extremes = header.extremes + slot * header.extreme
+    at = queries + 1
+    for _ in range(program[queries]):
+        query, fields, outliers = program[at], program[at + 1], program[at + 2]
+        at += 3
+        reached = False
+        for place in range(at + 1, at + 1 + program[at]):
+            reached |= doubles[cells + program[place] + lane] != 0.0
+        row = find_total(header, ints, doubles, query, group, window) if reached else -1
+        for field in range(fields):
+            places = program[at]
+            if reached:
+                to = row * header.field + field
+                total, power = doubles[header.total_cells + to], doubles[header.total_powers + to]
+                for place in range(at + 1, at + 1 + places):
+                    cell = program[place] + lane
+                    total, power = plus(total, power, doubles[cells + cell], doubles[powers + cell])
+                doubles[header.total_cells + to] = total
+                doubles[header.total_powers + to] = power
+            at += 1 + places
+        for outlier in range(outliers):
+            places = program[at]
+            if reached:
+                to = header.total_extremes + row * header.outlier + outlier
+                for place in range(at + 1, at + 1 + places):
+                    ints[to] = min(ints[to], ints[extremes + program[place] + lane])
+            at += 1 + places

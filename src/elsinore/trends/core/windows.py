@@ -1,0 +1,130 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""Windows: which are open at a time, and the one place where they open and close.
+
+A kind of window (a WITHIN, SLIDE and ORIGIN, or the whole stream) is the words WITHIN to HOLDERS.
+Window k of a kind lies in lane `k % OVERLAP` of all cells of the kind's nodes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, NEVER, Doubles, Ints
+from elsinore.trends.core.step import NO_VALUE
+from elsinore.trends.core.totals import add_to_totals
+from elsinore.trends.sharing.clock import GROUP, NUMBER, begin_lane, settle_lane
+from elsinore.trends.wide import wide_kernel
+
+# the words of a kind: its cells and extremes, the cells that are 1 while a window is open, the list
+# of its seeds (cells that are 1 when it opens), of its queries and of its holders
+WITHIN, STEP, ORIGIN, OVERLAP, CELL, LAST_CELL, EXTREME, LAST_EXTREME = 0, 1, 2, 3, 4, 5, 6, 7
+OPEN, SEEDS, QUERIES, HOLDERS, KIND = 8, 9, 10, 11, 12
+
+KINDS = 0  # the program's word that tells where the list of kinds is: their number, then they
+
+
+@wide_kernel(inline=True)
+def windows_at(program: Ints, kind: int, time: int) -> tuple[int, int]:
+    """Return the first and the last window of a kind that hold a time; none if first > last."""
+    within = program[kind + WITHIN]
+    if within == FOREVER:
+        return 0, 0
+    since = time - program[kind + ORIGIN]
+    step = program[kind + STEP]
+    return (since - within) // step + 1, since // step
+
+
+@wide_kernel(inline=True)
+def end_of(program: Ints, kind: int, window: int) -> int:
+    """Return when a window ends: the first time that it does not hold."""
+    within = program[kind + WITHIN]
+    if within == FOREVER:
+        return FOREVER
+    return program[kind + ORIGIN] + window * program[kind + STEP] + within
+
+
+@wide_kernel
+def advance(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    slot: int,
+    time: int,
+    leaves: int,
+) -> None:
+    """Close a slot's windows that end at or before `time`; open those that hold it.
+
+    leaves: 1 to close them all instead, else 0.
+    """
+    edge = NEVER if leaves != 0 else FOREVER
+    kinds = program[KINDS]
+    for number in range(program[kinds]):
+        kind = kinds + 1 + number * KIND
+        first, last = 0, BEFORE_ALL
+        if leaves == 0:
+            first, last = windows_at(program, kind, time)
+            if program[kind + WITHIN] != FOREVER:
+                edge = min(edge, program[kind + ORIGIN] + (last + 1) * program[kind + STEP])
+                if first <= last:
+                    edge = min(edge, end_of(program, kind, first))
+        place = slot * header.kind + number
+        before = ints[header.last + place]
+        end = before + 1 if leaves != 0 else min(before + 1, first)
+        for window in range(ints[header.first + place], end):
+            _close_window(header, ints, doubles, program, kind, slot, window)
+        for window in range(max(first, before + 1), last + 1):
+            _open_window(header, ints, doubles, program, kind, slot, window)
+        ints[header.first + place] = first
+        ints[header.last + place] = last
+    ints[header.edge + slot] = edge
+    if ints[header.big + slot] != 0:
+        _look_for_big(header, ints, doubles, slot)
+
+
+@wide_kernel(inline=True)
+def _close_window(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int, window: int
+) -> None:
+    """Add what a slot has in one window to its group's totals, and empty the window's lane."""
+    overlap = program[kind + OVERLAP]
+    lane = window % overlap
+    holders = program[kind + HOLDERS]
+    for place in range(holders + 1, holders + 1 + program[holders]):
+        if settle_lane(header, ints, doubles, program, program[place], slot, lane):
+            group = program[program[program[place] + GROUP] + NUMBER]
+            ints[header.snapshots + group] += 1
+            ints[header.touched + slot * header.group + group] += 1
+    queries = program[kind + QUERIES]
+    add_to_totals(header, ints, doubles, program, queries, slot, lane, window)
+    for cell in range(program[kind + CELL] + lane, program[kind + LAST_CELL], overlap):
+        doubles[header.cells + slot * header.cell + cell] = 0.0
+        doubles[header.powers + slot * header.cell + cell] = 0.0
+    for place in range(program[kind + EXTREME] + lane, program[kind + LAST_EXTREME], overlap):
+        ints[header.extremes + slot * header.extreme + place] = NO_VALUE
+
+
+@wide_kernel(inline=True)
+def _open_window(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int, window: int
+) -> None:
+    """Let trends begin in a window whose lane is empty."""
+    lane = window % program[kind + OVERLAP]
+    cells = header.cells + slot * header.cell + lane
+    doubles[cells + program[kind + OPEN]] = 1.0
+    seeds = program[kind + SEEDS]
+    for place in range(seeds + 1, seeds + 1 + program[seeds]):
+        doubles[cells + program[place]] = 1.0
+    holders = program[kind + HOLDERS]
+    for place in range(holders + 1, holders + 1 + program[holders]):
+        begin_lane(header, ints, doubles, program, program[place], slot, lane)
+
+
+@wide_kernel(inline=True)
+def _look_for_big(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
+    """Find out whether some number of a slot has a power still."""
+    begin = header.powers + slot * header.cell
+    most = 0.0
+    for place in range(begin, begin + header.cell):
+        most = max(most, doubles[place])
+    ints[header.big + slot] = 1 if most > 0.0 else 0

@@ -1,0 +1,193 @@
+"""Where everything stands in a key's slot: nodes of one shape side by side, lane by lane.
+
+Nodes of the merged template have one *shape* where they differ in types and constants alone. They
+are one *block*: row after row a sum of all of them, node after node, and of each node the windows
+that are open at once. Queries of one shape are so lanes of one query, and what an event does to
+many of them is one step (`elsinore.trends.core.step`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elsinore.model.expression import Expression
+from elsinore.plan.classes import comparison_with_number
+from elsinore.plan.merged import Edge
+from elsinore.plan.template import START
+from elsinore.trends.updates import Updates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Nodes of one shape, in the order of their lanes."""
+
+    nodes: tuple[int, ...]
+    overlap: int  # windows open at once
+    cell: int  # its first cell
+    sums: int  # rows of cells
+    extreme: int
+    extremes: int
+
+    @property
+    def width(self) -> int:
+        """The lanes of a row."""
+        return len(self.nodes) * self.overlap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindLayout:
+    """The cells and extremes of a kind of window: from the first ones to before the last ones."""
+
+    cell: int
+    last_cell: int
+    extreme: int
+    last_extreme: int
+
+    @property
+    def open(self) -> int:
+        """The cells that are 1 while a window is open."""
+        return self.cell
+
+
+class Layout:
+    """The blocks of a unit's nodes, and where each node's sums are."""
+
+    def __init__(self, updates: Updates) -> None:
+        self.overlaps = [1 if window is None else window.overlap for window in updates.windows]
+        nodes = updates.merged.nodes
+        self.blocks: list[Block] = []
+        self.kinds: list[KindLayout] = []
+        self.block_of = [0] * len(nodes)
+        self.index_of = [0] * len(nodes)
+        shapes = _shapes(updates)
+        ranks = _lane_order(updates)
+        members: dict[tuple[int, int], list[int]] = {}
+        for node, shape in enumerate(shapes):
+            members.setdefault((updates.kind_of[node], shape), []).append(node)
+        cell = extreme = 0
+        for kind, overlap in enumerate(self.overlaps):
+            first_cell, first_extreme = cell, extreme
+            cell += overlap
+            for (of, _), several in members.items():
+                if of != kind:
+                    continue
+                several.sort(key=lambda node: ranks[node])
+                for index, node in enumerate(several):
+                    self.block_of[node], self.index_of[node] = len(self.blocks), index
+                first = nodes[several[0]]
+                block = Block(
+                    nodes=tuple(several),
+                    overlap=overlap,
+                    cell=cell,
+                    sums=len(first.linear),
+                    extreme=extreme,
+                    extremes=len(first.extremes),
+                )
+                self.blocks.append(block)
+                cell += block.width * block.sums
+                extreme += block.width * block.extremes
+            self.kinds.append(
+                KindLayout(
+                    cell=first_cell, last_cell=cell, extreme=first_extreme, last_extreme=extreme
+                )
+            )
+        self.cells, self.extremes = cell, extreme
+
+    @property
+    def lanes(self) -> int:
+        """The lanes of the widest block."""
+        return max((block.width for block in self.blocks), default=0)
+
+    def cell_of(self, node: int, number: int) -> int:
+        """Return the first cell of one of a node's sums."""
+        block = self.blocks[self.block_of[node]]
+        return block.cell + number * block.width + self.index_of[node] * block.overlap
+
+    def extreme_of(self, node: int, number: int | None) -> int:
+        """Return the first entry of one of a node's extremes; -1 where it has none."""
+        if number is None:
+            return -1
+        block = self.blocks[self.block_of[node]]
+        return block.extreme + number * block.width + self.index_of[node] * block.overlap
+
+
+def _shapes(updates: Updates) -> list[int]:
+    """Number the shapes of nodes: two are of one where their surroundings look alike.
+
+    Colours are refined by those of a node's sources, types left out but for those of loops, until
+    there are no more of them.
+    """
+    nodes = updates.merged.nodes
+    found: dict[object, int] = {}
+    colours = [
+        found.setdefault(
+            (
+                updates.kind_of[number],
+                tuple(sorted({edge.type for edge in node.edges if edge.source == number})),
+                len(node.linear),
+                tuple(signature.kind for signature in node.extremes),
+                node.seed,
+                bool(node.resets),
+            ),
+            len(found),
+        )
+        for number, node in enumerate(nodes)
+    ]
+    count = len(found)
+    while True:
+        refined: dict[object, int] = {}
+        colours = [
+            refined.setdefault(
+                (
+                    colours[number],
+                    tuple(
+                        sorted(
+                            (-1 if edge.source == START else colours[edge.source])
+                            for edge in node.edges
+                        )
+                    ),
+                ),
+                len(refined),
+            )
+            for number, node in enumerate(nodes)
+        ]
+        if len(refined) == count:
+            return colours
+        count = len(refined)
+
+
+def _lane_order(updates: Updates) -> list[tuple[object, ...]]:
+    """Return by what nodes of one shape are ordered: so that events change runs of lanes.
+
+    Queries are ordered by the constants of their thresholds; a node goes with the first query whose
+    trends pass through it, so that nodes and their predecessors are in one order.
+    """
+    nodes = updates.merged.nodes
+    ranked = sorted(
+        range(len(updates.unit.templates)),
+        key=lambda query: (_thresholds(updates, query), query),
+    )
+    order: dict[int, int] = {}
+    for place, query in enumerate(ranked):
+        pending = [node for node, _ in updates.merged.ends[query].linear[0]]
+        while pending:
+            node = pending.pop()
+            if node not in order:
+                order[node] = place
+                pending += [edge.source for edge in nodes[node].edges if edge.source != START]
+    return [(order.get(node, len(ranked)), node) for node in range(len(nodes))]
+
+
+def _thresholds(updates: Updates, query: int) -> tuple[tuple[str, float], ...]:
+    """Return the constants that a query compares attributes with, by attribute and operator."""
+    moves = updates.unit.templates[query].transitions
+    predicates: set[Expression] = set().union(*(move.needs for move in moves))
+    found = (comparison_with_number(predicate) for predicate in predicates)
+    return tuple(
+        sorted((f"{told[0]} {told[1].value}", float(told[2])) for told in found if told is not None)
+    )
+
+
+def loops(edges: tuple[Edge, ...], node: int) -> bool:
+    """Return whether a node is its own predecessor."""
+    return any(edge.source == node for edge in edges)

@@ -1,1 +1,0 @@
-"""Sharing bursts among the holders of a Kleene sub-pattern, by composing what events do."""

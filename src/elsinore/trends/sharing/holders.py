@@ -1,0 +1,253 @@
+"""From sharing groups to the words that the kernels read, and the sizes of what they keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from elsinore.model.expression import Expression
+from elsinore.trends.core.step import EACH
+from elsinore.trends.core.step import NOTHING as NO_ADDEND
+from elsinore.trends.layout import Layout
+from elsinore.trends.sharing.cost import CoarseCost
+from elsinore.trends.sharing.groups import Group, groups_of
+from elsinore.trends.updates import NOTHING, ONE, VALUE, Extreme, Sum, Update, Updates, read_by
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """What a class of events does, by sharing group.
+
+    `parts[0]` are the updates of no group, `parts[1 + t]` those of group `ticks[t]`.
+    """
+
+    parts: tuple[tuple[Update, ...], ...]
+    ticks: tuple[int, ...]
+    settled: tuple[tuple[int, tuple[int, ...]], ...]  # groups, and which of their holders are read
+    breaks: tuple[int, ...]  # groups whose burst such an event ends
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A node in a group, and what each of the group's events does to it and to its twins."""
+
+    group: int
+    update: Update
+    twins: tuple[Update, ...]
+
+    def beside(
+        self, number: int, parts_of: Callable[[Update], Sequence[Sum | Extreme]]
+    ) -> list[tuple[int, int]]:
+        """Return the sums or extremes of twins, as (node, number), that go with one of the node's.
+
+        parts_of: gives an update's sums, or its extremes.
+        """
+        mine = (self.update.node, number)
+        return [
+            (twin.node, place)
+            for twin in self.twins
+            for place, part in enumerate(parts_of(twin))
+            if mine in part.sources
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupCost:
+    """What a group's steps cost, in nanoseconds."""
+
+    eager: float  # an event acts on all lanes
+    lazy: float  # an event moves the clock
+    settling: float  # a lane is brought up to date
+    price: float  # all lanes are
+
+
+class SharedGroups:
+    """The groups of a unit and their holders; without groups where none are wanted."""
+
+    def __init__(
+        self, updates: Updates, layout: Layout, *, share: bool, cost: CoarseCost | None = None
+    ) -> None:
+        self._updates = updates
+        self._layout = layout
+        cost = cost or CoarseCost()
+        self.boundary = cost.boundary
+        lanes = [layout.blocks[block].overlap for block in layout.block_of]
+        self.groups: list[Group] = groups_of(updates.unit, updates.labels, lanes) if share else []
+        group_of = {node: g for g, group in enumerate(self.groups) for node in group.nodes}
+        self.nodes = tuple(sorted(group_of))  # the nodes of the holders
+        self._holder_of = {node: h for h, node in enumerate(self.nodes)}
+        twins = {
+            node: beside
+            for group in self.groups
+            for node, beside in zip(group.nodes, group.twins, strict=True)
+        }
+        self._group_of = group_of | {
+            twin: group_of[node] for node, beside in twins.items() for twin in beside
+        }
+        self._holders = [
+            Holder(group_of[node], self._update(node), tuple(map(self._update, twins[node])))
+            for node in self.nodes
+        ]
+        for node, beside in twins.items():
+            self._holder_of |= dict.fromkeys(beside, self._holder_of[node])
+        self._readers: dict[int, list[int]] = {}
+        for holder in self._holders:
+            for source in read_by(holder.update) - {holder.update.node}:
+                self._readers.setdefault(source, []).append(holder.update.node)
+        self._heard: dict[int, list[int]] = {}
+        for g, group in enumerate(self.groups):
+            for node in group.heard:
+                self._heard.setdefault(node, []).append(g)
+        self._members = [[self._holder_of[node] for node in group.nodes] for group in self.groups]
+        self._lanes = [lanes[node] for node in self.nodes]
+        self._addends = [self._addends_of(held) for held in self._members]
+        self._stacked = [self._stacked_of(held) for held in self._members]
+        self.costs = [self._cost(cost, group) for group in range(len(self.groups))]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The lengths of the store's axes: groups, weights of clocks, stacks, marks and theirs."""
+        lanes = [sum(self._lanes[h] for h in held) for held in self._members]
+        return {
+            "group": len(self.groups),
+            "weight": sum(map(len, self._addends)),
+            "stack": sum(map(len, self._stacked)),
+            "mark": sum(lanes),
+            "mark_weight": sum(
+                len(own) * width for own, width in zip(self._addends, lanes, strict=True)
+            ),
+        }
+
+    def sections(
+        self,
+        updates: Sequence[Update],
+        resets: Sequence[int],
+        type_name: str,
+        true: frozenset[Expression],
+    ) -> Sections:
+        """Split what a class of events does: what is of no group, and each group's part."""
+        ticking: dict[int, list[Update]] = {}
+        rest: list[Update] = []
+        for update in updates:
+            group = self._group_of.get(update.node)
+            if group is not None and self.groups[group].loop.takes(type_name, true):
+                ticking.setdefault(group, []).append(update)
+            else:
+                rest.append(update)
+        touched: dict[int, set[int]] = {}
+        read = set().union(*(read_by(update) for update in updates))
+        changed = [*(update.node for update in updates), *resets]
+        readers = [reader for node in changed for reader in self._readers.get(node, ())]
+        for node in (*read, *changed, *readers):
+            group = self._group_of.get(node)
+            if group is not None and group not in ticking:
+                touched.setdefault(group, set()).add(self._holder_of[node])
+        heard = {g for node in changed for g in self._heard.get(node, ())}
+        return Sections(
+            parts=(tuple(rest), *(tuple(part) for part in ticking.values())),
+            ticks=tuple(ticking),
+            settled=tuple((group, tuple(sorted(held))) for group, held in touched.items()),
+            breaks=tuple(sorted(g for g in heard if self.groups[g].label.type != type_name)),
+        )
+
+    def words(
+        self, base: int, ranks: Sequence[int]
+    ) -> tuple[list[int], tuple[list[int], list[int]]]:
+        """Return the words of groups and holders, where `base` is the first one's place.
+
+        ranks: the codes of the columns of ranks. Also returns where each group and holder is.
+        """
+        words: list[int] = []
+        groups: list[int] = []
+        places: list[int] = [0] * len(self._holders)
+        weight = stack = mark = mark_weight = 0
+        for number, held in enumerate(self._members):
+            addends, stacked = self._addends[number], self._stacked[number]
+            lanes = sum(self._lanes[h] for h in held)
+            at = base + len(words)
+            groups.append(at)
+            lists: list[int] = []
+            begins = []
+            body = [_addend(what) for what in addends], [ranks.index(one) for one in stacked]
+            for several in (*body, [0] * len(held)):
+                begins.append(at + 9 + len(lists))
+                lists += [len(several), *several]
+            head = [number, begins[0], weight, begins[1], stack, mark, mark_weight, begins[2]]
+            words += [*head, lanes, *lists]
+            own_mark, own_weight = mark, mark_weight
+            for place, h in enumerate(held):
+                places[h] = base + len(words)
+                words[begins[2] - base + 1 + place] = places[h]
+                words += [at, own_mark, own_weight, *self._holder_words(h, stack)]
+                own_mark += self._lanes[h]
+                own_weight += self._lanes[h] * len(addends)
+            weight += len(addends)
+            stack += len(stacked)
+            mark += lanes
+            mark_weight += lanes * len(addends)
+        return words, (groups, places)
+
+    def _holder_words(self, number: int, first_stack: int) -> list[int]:
+        """Return a holder's words from its lanes on, as `clock` reads them."""
+        layout, holder = self._layout, self._holders[number]
+        update, group = holder.update, holder.group
+        open_cell = layout.kinds[self._updates.kind_of[update.node]].open
+        words = [self._lanes[number], len(update.sums), len(update.extremes)]
+        for place, part in enumerate(update.sums):
+            terms = [layout.cell_of(*one) for one in part.sources if one[0] != update.node]
+            if update.start and place == 0:
+                terms.append(open_cell)
+            what = part.contribution
+            weight = NO_ADDEND if what == NOTHING else self._addends[group].index(what)
+            twins = holder.beside(place, lambda twin: twin.sums)
+            words += [layout.cell_of(update.node, place), weight, len(terms), *terms]
+            words += [len(twins), *(layout.cell_of(*twin) for twin in twins)]
+        for place, extreme in enumerate(update.extremes):
+            compared = [one for one in extreme.sources if one[0] != update.node]
+            attribute = extreme.attribute
+            own = NO_ADDEND
+            if attribute >= 0:
+                own = first_stack + self._stacked[group].index(attribute)
+            words += [layout.extreme_of(update.node, place), own, len(compared)]
+            for source in compared:
+                words += [layout.extreme_of(*source), layout.cell_of(source[0], 0)]
+            twins = holder.beside(place, lambda twin: twin.extremes)
+            words += [len(twins), *(layout.extreme_of(*twin) for twin in twins)]
+        return words
+
+    def _update(self, node: int) -> Update:
+        """Return what a group's events do to one of its nodes, or to a twin."""
+        group = self.groups[self._group_of[node]]
+        entering = self._updates.merged.nodes[node].edges
+        edges = [edge for edge in entering if self._updates.labels.of(edge) == group.label]
+        return self._updates.update(node, edges)
+
+    def _addends_of(self, held: Sequence[int]) -> list[int]:
+        whats = {part.contribution for h in held for part in self._holders[h].update.sums}
+        return sorted(whats - {NOTHING})
+
+    def _stacked_of(self, held: Sequence[int]) -> list[int]:
+        wanted = {one.attribute for h in held for one in self._holders[h].update.extremes}
+        return sorted(wanted - {-1})
+
+    def _cost(self, cost: CoarseCost, group: int) -> GroupCost:
+        """Return what a group's steps cost."""
+        held = self._members[group]
+        cells = [
+            self._lanes[h] * (len(update.sums) + len(update.extremes))
+            for h in held
+            for update in (self._holders[h].update, *self._holders[h].twins)
+        ]
+        lanes = sum(self._lanes[h] for h in held)
+        blocks = {self._layout.block_of[node] for node in self.groups[group].nodes}
+        settling = cost.settling(sum(cells) / lanes)
+        return GroupCost(
+            eager=cost.eager(len(blocks), sum(cells)),
+            lazy=cost.lazy(len(self._addends[group]) + len(self._stacked[group])),
+            settling=settling,
+            price=lanes * settling,
+        )
+
+
+def _addend(contribution: int) -> int:
+    return EACH if contribution == ONE else contribution - VALUE

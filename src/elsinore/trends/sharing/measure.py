@@ -1,0 +1,67 @@
+"""What became of each sharing group, for an operator's statistics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from elsinore.kernels import Store
+from elsinore.plan import TrendUnit
+from elsinore.trends.sharing.bursts import decide_often
+from elsinore.trends.sharing.groups import Group
+from elsinore.trends.statistics import BurstRecord, SharingStatistics
+from elsinore.trends.store import DECIDED
+
+REPLAYED = 2**12  # decisions made again to tell how long they take
+
+
+def measure(unit: TrendUnit, groups: Sequence[Group], store: Store) -> list[SharingStatistics]:
+    """Return the statistics of each group so far.
+
+    A burst is one graphlet where it is shared, and one for each query where it is not. Decisions
+    are too short to time one by one: so many are made again, for nothing, and timed together.
+    """
+    counts = {name: store[name].tolist() for name in DECIDED}
+    took = _decision_seconds(store) if any(counts["decisions"]) else 0.0
+    found = []
+    for number, group in enumerate(groups):
+        bursts, shared = counts["bursts"][number], counts["shared_bursts"][number]
+        decisions = counts["decisions"][number]
+        found.append(
+            SharingStatistics(
+                name=f"{group.label.type}+",
+                queries=tuple(unit.templates[query].query.name for query in group.queries),
+                bursts=bursts,
+                graphlets=shared + (bursts - shared) * len(group.queries),
+                shared_graphlets=shared,
+                splits=counts["splits"][number],
+                merges=counts["merges"][number],
+                graphlet_snapshots=counts["snapshots"][number],
+                decisions=decisions,
+                decision_seconds=took * decisions,
+                most_propagated=int(shared > 0),
+            )
+        )
+    names = ("record_group", "record_time", "record_events", "record_shared", "record_benefit")
+    columns = (store[name][: store["records"]].tolist() for name in names)
+    for of, began, events, was_shared, benefit in zip(*columns, strict=True):
+        queries = len(groups[of].queries)
+        shared = queries if was_shared else 0
+        found[of].records.append(
+            BurstRecord(time=began, events=events, queries=queries, shared=shared, benefit=benefit)
+        )
+    return found
+
+
+def _decision_seconds(store: Store) -> float:
+    """Return how long one decision takes: what is known stays as it is."""
+    names = (*DECIDED, "benefits", "regret", "wanted")
+    before = {name: store[name].copy() for name in names}
+    header, ints, doubles = store.arguments
+    decide_often(header, ints, doubles, 1)
+    start = time.perf_counter()
+    decide_often(header, ints, doubles, REPLAYED)
+    took = (time.perf_counter() - start) / REPLAYED
+    for name, known in before.items():
+        store[name] = known
+    return took

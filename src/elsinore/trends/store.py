@@ -1,0 +1,156 @@
+"""The memory of a trend operator: what is known of each key, of groups, and of closed windows."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from elsinore.kernels import Field, Store
+from elsinore.kernels import Layout as StoreLayout
+from elsinore.trends.core.arrays import BEFORE_ALL, NEVER
+from elsinore.trends.core.step import NO_VALUE
+from elsinore.trends.layout import Layout
+from elsinore.trends.sharing.clock import DEPTH
+from elsinore.trends.sharing.holders import GroupCost, SharedGroups
+from elsinore.trends.updates import Updates
+
+VERSION = 5
+FIRST_ROWS = 64  # rows of totals to begin with; a power of two
+FIRST_RUNS = 16  # runs of simultaneous events to begin with
+RECORDS = 2**16  # bursts recorded at most
+
+_SLOT = ("slot",)
+DECIDED = ("bursts", "shared_bursts", "splits", "merges", "snapshots", "decisions")
+
+FIELDS = (
+    # of a key, its sums in each lane; the rest of what they were before the present moment
+    Field("cells", np.float64, ("slot", "cell")),
+    Field("powers", np.float64, ("slot", "cell")),
+    Field("extremes", np.int64, ("slot", "extreme"), int(NO_VALUE)),
+    Field("cells_before", np.float64, ("cell",)),
+    Field("powers_before", np.float64, ("cell",)),
+    Field("extremes_before", np.int64, ("extreme",), int(NO_VALUE)),
+    Field("stamp", np.int64, ("block",)),  # the moment that changed a block last
+    Field("moment", np.int64),
+    # work rows of a step
+    Field("trends", np.float64, ("lane",)),
+    Field("trends_power", np.float64, ("lane",)),
+    Field("sums", np.float64, ("lane",)),
+    Field("sums_power", np.float64, ("lane",)),
+    # of a key
+    Field("key", np.int64, _SLOT, -1),
+    Field("group_code", np.int64, _SLOT),
+    Field("time", np.int64, _SLOT, int(NEVER)),  # of its latest event
+    Field("edge", np.int64, _SLOT, int(NEVER)),  # when the next window opens or closes
+    Field("big", np.int64, _SLOT),  # whether some of its numbers have powers
+    Field("first", np.int64, ("slot", "kind")),  # its open windows
+    Field("last", np.int64, ("slot", "kind"), int(BEFORE_ALL)),
+    # of a key, its present moment: the first run, and the latest of the others
+    Field("waiting", np.int64, _SLOT),
+    Field("waiting_class", np.int64, _SLOT),
+    Field("since", np.int64, _SLOT),  # the time of the first of them
+    Field("series", np.int64, _SLOT),  # moments of one event of that class before it
+    Field("waiting_addends", np.float64, ("slot", "addend")),
+    Field("waiting_ranks", np.int64, ("slot", "rank")),
+    Field("chain", np.int64, _SLOT, -1),
+    Field("run_next", np.int64, ("run",)),
+    Field("run_class", np.int64, ("run",)),
+    Field("run_events", np.int64, ("run",)),
+    Field("run_addends", np.float64, ("run", "addend")),
+    Field("run_ranks", np.int64, ("run", "rank")),
+    # the entries of a moment that is being worked on, and which one is a class's
+    Field("entry_of", np.int64, ("class_number",), -1),
+    Field("entry_class", np.int64, ("class_number",)),
+    Field("entry_events", np.int64, ("class_number",)),
+    Field("entry_addends", np.int64, ("class_number",)),
+    Field("entry_ranks", np.int64, ("class_number",)),
+    Field("entry_order", np.int64, ("class_number",)),
+    # of a key, the clocks of its groups and the marks of lanes
+    Field("doublings", np.float64, ("slot", "group")),
+    Field("odd", np.float64, ("slot", "group"), 1.0),
+    Field("ticks", np.int64, ("slot", "group")),
+    Field("weights", np.float64, ("slot", "weight")),
+    Field("errors", np.float64, ("slot", "weight")),
+    Field("mark_doublings", np.float64, ("slot", "mark")),
+    Field("mark_odd", np.float64, ("slot", "mark"), 1.0),
+    Field("mark_ticks", np.int64, ("slot", "mark")),
+    Field("mark_weights", np.float64, ("slot", "mark_weight")),
+    Field("mark_errors", np.float64, ("slot", "mark_weight")),
+    Field("sizes", np.int64, ("slot", "stack")),
+    Field("when", np.int64, ("slot", "stack", "depth")),
+    Field("stacked", np.int64, ("slot", "stack", "depth")),
+    # of a key, its bursts
+    Field("shared", np.int64, ("slot", "group")),
+    Field("burst", np.int64, ("slot", "group"), -1),  # events of that in progress
+    Field("began", np.int64, ("slot", "group")),
+    Field("length", np.int64, ("slot", "group")),  # of the one before it
+    Field("touched", np.int64, ("slot", "group")),  # lanes read since that one began
+    Field("last_class", np.int64, _SLOT, -1),
+    Field("dull", np.int64, _SLOT),  # bursts in turn that were not worth sharing
+    Field("asleep", np.int64, _SLOT),  # events before bursts are looked at again
+    # of a group, over all keys
+    *(Field(name, np.int64, ("group",)) for name in DECIDED),
+    Field("wanted", np.int64, ("group",)),  # whether it is to be shared
+    Field("regret", np.float64, ("group",)),
+    Field("benefits", np.float64, ("group",)),  # running averages
+    *(Field(cost.name, np.float64, ("group",)) for cost in fields(GroupCost)),
+    Field("boundary", np.float64),
+    Field("records", np.int64),
+    Field("record_group", np.int64, ("record",)),
+    Field("record_time", np.int64, ("record",)),
+    Field("record_events", np.int64, ("record",)),
+    Field("record_shared", np.int64, ("record",)),
+    Field("record_benefit", np.float64, ("record",)),
+    # totals of closed windows, a row for each (query, group, window), found by hashing
+    Field("totals", np.int64),
+    Field("most_closed", np.int64),  # rows that a key may add at once
+    Field("table", np.int64, ("bucket",), -1),
+    Field("total_query", np.int64, ("row",)),
+    Field("total_group", np.int64, ("row",)),
+    Field("total_window", np.int64, ("row",)),
+    Field("total_cells", np.float64, ("row", "field")),
+    Field("total_powers", np.float64, ("row", "field")),
+    Field("total_extremes", np.int64, ("row", "outlier"), int(NO_VALUE)),
+    Field("matched", np.int64),
+)
+STATE = StoreLayout("trends", VERSION, FIELDS, recycled=("run",))
+
+
+def new_store(
+    updates: Updates, layout: Layout, sharing: SharedGroups, *, ranks: int, record: bool
+) -> Store:
+    """Return an empty store for a unit, with room for one key."""
+    unit = updates.unit
+    most_closed = sum(
+        1 if template.query.window is None else template.query.window.overlap
+        for template in unit.templates
+    )
+    rows = FIRST_ROWS
+    while rows < 2 * most_closed:
+        rows *= 2
+    sizes: dict[str, int] = dict(
+        slot=1,
+        cell=layout.cells,
+        extreme=layout.extremes,
+        block=len(layout.blocks) + 1,
+        lane=layout.lanes,
+        kind=len(layout.kinds),
+        addend=2 * len(unit.summed),
+        rank=ranks,
+        run=FIRST_RUNS,
+        class_number=1,
+        depth=DEPTH,
+        record=RECORDS if record else 0,
+        row=rows,
+        bucket=2 * rows,
+        field=max(len(one.aggregation.linear) for one in unit.templates),
+        outlier=max(len(one.aggregation.extremes) for one in unit.templates),
+        **sharing.sizes,
+    )
+    store = Store(STATE, exact=False, **sizes)
+    store["most_closed"] = most_closed
+    store["boundary"] = sharing.boundary
+    for cost in fields(GroupCost):
+        store[cost.name] = np.array([getattr(one, cost.name) for one in sharing.costs])
+    return store

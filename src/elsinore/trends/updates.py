@@ -1,0 +1,170 @@
+"""What each class of events does to the nodes of the merged template, whatever runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from elsinore.model.expression import Expression
+from elsinore.model.window import Window
+from elsinore.plan import MergedTemplate, TrendUnit
+from elsinore.plan.aggregates import FieldKind
+from elsinore.plan.merged import Edge, Signature, ancestors, field_index
+from elsinore.plan.template import START, Reset
+from elsinore.trends.labels import Labels
+
+# what an event adds to a sum: nothing, one, or of attribute a the value (VALUE + 2a) or presence
+NOTHING, ONE, VALUE = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """What an update adds to one linear sum of its node: sums of predecessors and its own part."""
+
+    sources: tuple[tuple[int, int], ...]  # (node, sum)
+    contribution: int  # NOTHING, ONE, VALUE + 2a or VALUE + 2a + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """What an update compares one extreme of its node with."""
+
+    sources: tuple[tuple[int, int | None], ...]  # (node, extreme); None: it has no value there
+    attribute: int  # 2a for the least and 2a + 1 for the greatest value of attribute a, or -1
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What one class of events does to one node; `sums[0]` is the number of trends."""
+
+    node: int
+    start: bool
+    sums: tuple[Sum, ...]
+    extremes: tuple[Extreme, ...]
+
+
+class Updates:
+    """The updates and resets of all classes; `kind_of[node]` is its window's number."""
+
+    def __init__(self, unit: TrendUnit) -> None:
+        self.unit = unit
+        self.merged: MergedTemplate = unit.merged
+        self.before = ancestors(self.merged.nodes)
+        self.labels = Labels(unit.classes)
+        self.windows: tuple[Window | None, ...] = self.merged.windows
+        kinds_of = {window: kind for kind, window in enumerate(self.windows)}
+        self.kind_of = [kinds_of[node.window] for node in self.merged.nodes]
+        self._summed = {name: number for number, name in enumerate(unit.summed)}
+        self._ranked = {name: number for number, name in enumerate(unit.ranked)}
+        self._told: dict[tuple[int, ...], Update] = {}
+        self._entering: dict[str, list[tuple[int, Edge]]] = {}  # by the type of event
+        self._emptying: dict[str, list[tuple[int, Reset]]] = {}
+        for number, node in enumerate(self.merged.nodes):
+            for edge in node.edges:
+                self._entering.setdefault(edge.type, []).append((number, edge))
+            for reset in node.resets:
+                self._emptying.setdefault(reset.type, []).append((number, reset))
+
+    def updates(self, type_name: str, true: frozenset[Expression]) -> list[Update]:
+        """Return what an event of a type does, given which of its predicates are true.
+
+        Updates are ordered so that a node is read before it is changed, where that can be.
+        """
+        taken: dict[int, list[Edge]] = {}
+        for node, edge in self._entering.get(type_name, ()):
+            if edge.takes(type_name, true):
+                taken.setdefault(node, []).append(edge)
+        found = [self.update(node, edges) for node, edges in taken.items()]
+        return [update for several in rounds(found) for update in several]
+
+    def resets(self, type_name: str, true: frozenset[Expression]) -> list[int]:
+        """Return the nodes that an event of a type empties, given which predicates are true."""
+        entries = self._emptying.get(type_name, ())
+        return list(dict.fromkeys(node for node, one in entries if one.takes(type_name, true)))
+
+    def update(self, node: int, edges: Sequence[Edge]) -> Update:
+        """Return what an event does to a node that it enters by some edges, all of one type."""
+        key = (node, *map(id, edges))  # edges are the template's own
+        if key not in self._told:
+            self._told[key] = self._update(node, edges)
+        return self._told[key]
+
+    def _update(self, node: int, edges: Sequence[Edge]) -> Update:
+        merged = self.merged.nodes[node]
+        sources = tuple(edge.source for edge in edges if edge.source != START)
+        return Update(
+            node,
+            len(sources) < len(edges),
+            tuple(self._sum(node, s, sources, edges[0].type) for s in merged.linear),
+            tuple(self._extreme(node, s, sources, edges[0].type) for s in merged.extremes),
+        )
+
+    def _sum(
+        self, node: int, signature: Signature, sources: tuple[int, ...], type_name: str
+    ) -> Sum:
+        places = tuple(
+            (source, place)
+            for source in sources
+            if (place := self._place(source, signature)) is not None
+        )
+        if (node, type_name) not in signature.contributors:
+            return Sum(places, NOTHING)
+        if signature.kind is FieldKind.EVENTS or signature.attribute is None:
+            return Sum(places, ONE)
+        value = VALUE + 2 * self._summed[signature.attribute]
+        return Sum(places, value if signature.kind is FieldKind.SUM else value + 1)
+
+    def _extreme(
+        self, node: int, signature: Signature, sources: tuple[int, ...], type_name: str
+    ) -> Extreme:
+        places = tuple((source, self._place(source, signature)) for source in sources)
+        if (node, type_name) not in signature.contributors or signature.attribute is None:
+            return Extreme(places, -1)
+        attribute = 2 * self._ranked[signature.attribute]
+        return Extreme(places, attribute + (signature.kind is FieldKind.GREATEST))
+
+    def _place(self, node: int, signature: Signature) -> int | None:
+        return field_index(self.merged.nodes[node], signature, self.before[node])
+
+
+def tangled(updates: Sequence[Update], resets: Sequence[int]) -> bool:
+    """Return whether some node is changed before it is read, in whichever order."""
+    changed: set[int] = set()
+    for update in updates:
+        if read_by(update) & changed:
+            return True
+        changed.add(update.node)
+    return any(read_by(update) & changed.intersection(resets) for update in updates)
+
+
+def read_by(update: Update) -> set[int]:
+    """Return the nodes that an update reads."""
+    return {source for source, _ in update.sums[0].sources}
+
+
+def rounds(updates: Sequence[Update]) -> list[list[Update]]:
+    """Order updates in rounds: none in a round reads what another of it changes.
+
+    Each comes in a round before those of the nodes it reads, but for itself; where there is no such
+    order the last round has what is left.
+    """
+    waiting = {update.node: update for update in updates}
+    readers: dict[int, int] = dict.fromkeys(waiting, 0)
+    for update in updates:
+        for node in read_by(update) - {update.node}:
+            if node in readers:
+                readers[node] += 1
+    found: list[list[Update]] = []
+    free = [update for update in updates if readers[update.node] == 0]
+    while free:
+        found.append(free)
+        following: list[Update] = []
+        for update in free:
+            del waiting[update.node]
+            for node in sorted(read_by(update) - {update.node}):
+                if node in readers:
+                    readers[node] -= 1
+                    if readers[node] == 0:
+                        following.append(waiting[node])
+        free = following
+    return [*found, list(waiting.values())] if waiting else found
