@@ -20,7 +20,13 @@ from elsinore.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PYTHON = ["README.md", "docs/language.md", "docs/tuning.md", "docs/matches.md"]
+PYTHON = [
+    "README.md",
+    "docs/language.md",
+    "docs/tuning.md",
+    "docs/matches.md",
+    "docs/quantitative.md",
+]
 DOCUMENTS = ["README.md", "examples/README.md", "examples/ridesharing/README.md"]
 EXAMPLES = {
     "trips": "ridesharing",

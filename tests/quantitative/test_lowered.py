@@ -33,6 +33,15 @@ def through_a_helper(item: Any) -> float:
     return twice(item.v) + math.sqrt(item.n)
 
 
+def recursive(item: Any) -> float:
+    return item.v if item.v < 2 else recursive(item)
+
+
+def n(item: Any) -> int:
+    """Return an attribute of the function's own name."""
+    return item.n
+
+
 VALUE = qre.atom(A, lambda item: item.v)
 PER_S = qre.split(
     qre.iterate(qre.either(VALUE, qre.atom(B, lambda item: item.n)), qre.mean()),
@@ -57,6 +66,7 @@ QUERIES: dict[str, Query] = {
         )
     ),
     "dataclasses": qre.iterate(qre.atom(qre.any, lambda item: item.v), Extent(0.0, 0.0), widened),
+    "a function named like an attribute": qre.iter_last(qre.atom(qre.any, n)),
     "helpers": qre.iter_last(qre.atom(qre.any, through_a_helper)),
     "plain Python predicates": qre.apply(
         qre.filter(qre.predicate(lambda item: item.v > 0.5, "big")), lambda item: item.n
@@ -141,6 +151,7 @@ def test_a_null_that_a_function_may_read_is_none_as_in_the_interpreter() -> None
         ),
         (qre.iterate(qre.atom(A), qre.counts()), "no type of compiled code"),
         (qre.iterate(qre.atom(A), 0, lambda n, _: (n,)), "one value is|another type each time"),
+        (qre.iter_last(qre.atom(A, recursive)), "recursive calls itself"),
         (qre.filter(A), "hold whole items"),
         (qre.sliding(VALUE, 3, qre.sum()), "sliding windows run in Python"),
         (qre.map_collect(S, "k", qre.match(qre.seq((~S).star(), S)), S), "map_collect runs in"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import dis
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
@@ -33,6 +34,8 @@ def jitted(function: Any, known: dict[int, Any] | None = None) -> Any:
     """
     known = {} if known is None else known
     if id(function) in known:
+        if known[id(function)] is None:
+            raise CannotCompile(f"{name_of(function)} calls itself")
         return known[id(function)]
     if is_kernel(function):
         return function
@@ -40,8 +43,9 @@ def jitted(function: Any, known: dict[int, Any] | None = None) -> Any:
         return _wrapped(function)
     if not isinstance(function, FunctionType):
         raise CannotCompile(f"{name_of(function)} is no plain Python function")
+    known[id(function)] = None  # while the functions that it calls are compiled
     code = function.__code__.replace(co_filename=FILE)
-    names = {name: function.__globals__.get(name) for name in global_names(code)}
+    names = {name: function.__globals__.get(name) for name in globals_read(code)}
     found = {name: _value(value, known) for name, value in names.items() if value is not None}
     found |= {"__name__": HOME, "__builtins__": function.__globals__.get("__builtins__")}
     cells = tuple(CellType(_value(c.cell_contents, known)) for c in function.__closure__ or ())
@@ -78,9 +82,20 @@ def attributes_read(functions: Any) -> set[str]:
         seen.add(id(function))
         found |= _names(function.__code__)
         inner = [cell.cell_contents for cell in function.__closure__ or ()]
-        inner += [function.__globals__.get(name) for name in global_names(function.__code__)]
+        inner += [function.__globals__.get(name) for name in globals_read(function.__code__)]
         pending += [value for value in inner if isinstance(value, FunctionType)]
     return found
+
+
+def globals_read(code: CodeType) -> set[str]:
+    """Return the names of what code reads from its module; not those of attributes.
+
+    >>> sorted(globals_read((lambda item: len(item.name)).__code__))
+    ['len']
+    """
+    found = {i.argval for i in dis.get_instructions(code) if i.opname.startswith("LOAD_GLOBAL")}
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return found.union(*map(globals_read, inner))
 
 
 def as_named_tuple(kind: type) -> Any:

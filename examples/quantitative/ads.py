@@ -1,0 +1,45 @@
+"""Queries over interactions with advertisements, after the Yahoo benchmark (StreamQRE, Section 5).
+
+Events are those of `elsinore generate ads`, with an event `tick` at the end of each second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import elsinore.quantitative as qre
+
+VIEW, PURCHASE, TICK = (qre.event(name) for name in ("view", "purchase", "tick"))
+
+
+def views_per_campaign() -> qre.Query:
+    """Y1: return, each second, how many views each campaign had in it."""
+    views = qre.iterate(
+        qre.either(qre.atom(VIEW, lambda event: 1), qre.atom(~(VIEW | TICK), lambda event: 0)),
+        qre.sum(),
+    )
+    second = qre.split(views, qre.atom(TICK), lambda number, tick: number)
+    return qre.iter_last(qre.map_collect(TICK, "campaign", second, TICK))
+
+
+def most_successful_ads() -> qre.Query:
+    """Y2: return, each second, each campaign's ad with the most purchases so far, and how many.
+
+    Of several the least. A campaign without a purchase has none.
+    """
+    purchases = qre.split(
+        qre.match((~PURCHASE).star()),
+        qre.atom(PURCHASE, lambda event: event.ad),
+        qre.right,
+    )
+    counted = qre.iterate(purchases, qre.counts())
+    since = qre.match(qre.seq((~PURCHASE).star(), TICK))
+    return qre.map_collect(
+        TICK, "campaign", qre.apply(qre.split(counted, since, qre.left), most_frequent)
+    )
+
+
+def most_frequent(counts: Mapping[int, int]) -> tuple[int, int] | None:
+    """Return the key that was counted most often, and how often."""
+    best = min(counts, key=lambda ad: (-counts[ad], ad), default=None)
+    return None if best is None else (best, counts[best])
