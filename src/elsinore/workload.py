@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from elsinore.errors import (
@@ -139,6 +140,7 @@ class Workload:
         record: bool = False,
         skew_events: int = SKEW_EVENTS,
         scan: ScanName = "auto",
+        spark: Any = None,
     ) -> Results[Any]:
         """Run the queries over the events in `data`; return a result per query.
 
@@ -164,6 +166,8 @@ class Workload:
         scan            "auto": where the DataFrame is but a scan of Parquet files, projected and
                         filtered simply, tasks read them in columns; "arrow" demands that, "spark"
                         has Spark read everything
+        spark           a session of Spark; `data` is then the place of Parquet files for it: a
+                        file, a folder, or a pattern such as "trips/*.parquet"
 
         `sharing`, `granularity`, `skew_events` and `scan` change how the work is done, never a
         result.
@@ -186,6 +190,8 @@ class Workload:
             scan=_member(Scan, scan, "scan"),
         )
         data = _bare(data)
+        if spark is not None and isinstance(data, str | Path):
+            data = spark.read.parquet(str(data))
         self.planned(granularity)  # refuses what cannot run before anything is looked at
         if is_spark_frame(data):
             from elsinore.spark import driver as spark_driver  # noqa: PLC0415 - an extra

@@ -31,6 +31,7 @@ from elsinore.spark.driver import Events, run, selected_events
 from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.source import task_of
 from elsinore.spark.shuffle import layout_of
+from elsinore.workload import Workload
 
 ROWS = 300
 
@@ -309,11 +310,10 @@ def test_unusable_events_are_refused_or_left_out(spark: SparkSession, file: str)
 
 
 def test_whole_runs_are_the_same_whoever_reads(spark: SparkSession, file: str) -> None:
-    ready = plan(parse_workload(READS))
-    frame = spark.read.parquet(file)
-    by_spark, by_tasks = (
-        run(ready, frame, RunOptions(scan=scan, ordered=True)) for scan in (Scan.SPARK, Scan.ARROW)
-    )
+    workload = Workload.parse(READS)
+    pattern = Path(file).parent / "*.parquet"
+    by_spark = workload.run(spark.read.parquet(file), scan="spark", ordered=True)
+    by_tasks = workload.run(pattern, spark=spark, scan="arrow", ordered=True)
     for name in by_spark:
         expected = [tuple(map(str, row)) for row in by_spark[name].collect()]
         assert [tuple(map(str, row)) for row in by_tasks[name].collect()] == expected != []
