@@ -80,6 +80,13 @@ def test_types_that_never_occur_are_warned_of(folder: Path, command: list[str]) 
     assert "no event has type Bb. Did you mean 'B'? Types seen: B, A." in done.stderr
 
 
+def test_a_comma_left_out_between_two_types_is_warned_of(folder: Path) -> None:
+    done = run("-q", "RETURN COUNT(*) PATTERN SEQ(A B) WITHIN 10 seconds")
+    assert done.exit_code == 0
+    assert "'B' in 'A B' is a variable" in done.stderr
+    assert "Is a comma missing?" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

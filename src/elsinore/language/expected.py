@@ -75,6 +75,16 @@ SINGLE = {
     "FALSE": "FALSE",
 }
 TURNED = {("EQ", "GT"): ">=", ("EQ", "LT"): "<=", ("GT", "EQ"): ">=", ("LT", "EQ"): "<="}
+FOREIGN = {  # words of SQL and of other pattern languages
+    "HAVING": "There is no HAVING: filter the result.",
+    "DISTINCT": "There is no DISTINCT: COUNT(T) counts an event once for each trend it is in.",
+    "FROM": "There is no FROM: a run is given its events.",
+    "FOLLOWED": "One event after another is written SEQ(A, B).",
+    "FOLLOWEDBY": "One event after another is written SEQ(A, B).",
+    "EVERY": "Every way to match counts unless a STRATEGY says otherwise.",
+    "MEASURES": "What is wanted is named after RETURN.",
+    "DEFINE": "Conditions stand after WHERE.",
+}
 CURLY = frozenset(
     "\u201c\u201d\u201e\u2018\u2019\u201a\u00ab\u00bb\u00b4"
 )  # quotes of word processors
@@ -162,11 +172,29 @@ def unexpected(
     else:
         found = "the end of the text" if token.type == "END" else f"'{_short(text)}'"
         message = f"Expected {listed(words)}, found {found}.{hint}"
+        message += _of_other_languages(token, before, after, within)
         if token.type == "_DOT" and _are_names(before, after):
             message += f' A name with a dot in it goes in double quotes: "{before}.{after}".'
         if token.type not in CLAUSES and text.upper() in RESERVED and "NAME" in expected:
             message += keyword_hint(token)
     return QuerySyntaxError(message, span=span, choices=(near,) if near else tuple(words))
+
+
+def _of_other_languages(
+    token: Token, before: Token | None, after: Token | None, within: str | None
+) -> str:
+    """Return how what other languages write is written here, "" where it is nothing known."""
+    for word in (token, before):
+        if word is not None and word.type == "NAME" and word.upper() in FOREIGN:
+            return f" {FOREIGN[word.upper()]}"
+    if token.type == "BY" and before is not None and before.upper() == "ORDER":
+        return " There is no ORDER BY: sort the result."
+    kinds = [one.type if one is not None else None for one in (before, token, after)]
+    if within == "PATTERN" and kinds[1:] == ["MINUS", "GT"]:
+        return " One event after another is written SEQ(A, B)."
+    if within == "RETURN" and kinds[:2] == ["PLUS", "_RPAR"]:
+        return " A + stands in PATTERN only: COUNT(T) counts all events of T."
+    return ""
 
 
 def _are_names(*tokens: Token | None) -> bool:

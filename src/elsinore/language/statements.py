@@ -143,7 +143,7 @@ def _with_first_word(statement: Statement, errors: list[QuerySyntaxError]) -> li
     if first.type == "NAME" and (kind := nearest_clause(first)):
         errors.append(_misspelt_error(first, kind))
         return [renamed(first, kind), *tokens[1:]]
-    near = nearest(first, ["EXACT"])
+    near = "RETURN" if first.upper() == "SELECT" else nearest(first, ["EXACT"])
     hint = f" Did you mean '{near}'?" if near else ""
     errors.append(
         QuerySyntaxError(

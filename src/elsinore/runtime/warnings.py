@@ -11,6 +11,7 @@ from elsinore.errors import did_you_mean, is_on_the_command_line
 from elsinore.language import render
 from elsinore.language.render import column_name
 from elsinore.model import Query, ReturnItem
+from elsinore.model import pattern as pt
 from elsinore.model.expression import Call
 from elsinore.plan import Plan
 
@@ -36,7 +37,21 @@ def absent_types(plan: Plan, seen: Sequence[str]) -> tuple[str, ...]:
                     f"query {name}: no event has type {' or '.join(absent)}.{hint} "
                     f"Types seen: {shown}{more}."
                 )
-    return tuple(told)
+    return tuple(told) + commas_left_out(plan.workload, there)
+
+
+def commas_left_out(queries: Iterable[Query], seen: Collection[str]) -> tuple[str, ...]:
+    """Return a sentence for each variable with the name of another type of the events.
+
+    `SEQ(login error)` is one event, called error, where `SEQ(login, error)` may be meant.
+    """
+    return tuple(
+        f"query {query.name}: '{event.variable}' in '{event.type} {event.variable}' is a variable, "
+        "but events have such a type too. Is a comma missing?"
+        for query in queries
+        for event in dict.fromkeys(pt.events(query.pattern))
+        if event.variable != event.type and event.variable in seen
+    )
 
 
 def types_seen(types: pa.Array) -> list[str]:
