@@ -1,6 +1,7 @@
 """What several test packages share."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,12 +11,21 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator["SparkSession"]:
+def worker_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder where Spark's workers keep what they compile, empty when they start."""
+    return tmp_path_factory.mktemp("workers") / "kernels"
+
+
+@pytest.fixture(scope="session")
+def spark(worker_folder: Path) -> Iterator["SparkSession"]:
     """Give the one Spark session of this test run."""
     pytest.importorskip("pyspark")
     from elsinore.spark.session import local_session
 
     # Tests run many small jobs once each: optimizing their bytecode costs more than it saves.
-    quick = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+    quick = {
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.executorEnv.ELSINORE_CACHE_DIR": str(worker_folder),
+    }
     with local_session("local[2]", name="elsinore tests", config=quick) as session:
         yield session

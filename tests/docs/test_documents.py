@@ -28,6 +28,7 @@ PYTHON = [
     "docs/quantitative.md",
 ]
 DOCUMENTS = ["README.md", "examples/README.md", "examples/ridesharing/README.md"]
+PYTHON = ["README.md", "docs/kernels.md"]
 EXAMPLES = {
     "trips": "ridesharing",
     "pools": "ridesharing",

@@ -85,3 +85,9 @@ def test_the_environment_turns_compilation_off(value: str | None, compiled: str)
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == [compiled, "False"]
+
+
+def test_a_kernel_may_be_made_where_there_is_no_module() -> None:
+    names: dict[str, object] = {"kernel": kernel}
+    exec(compile("@kernel\ndef more(n):\n    return n + 1", "a notebook", "exec"), names)
+    assert names["more"](1) == 2  # type: ignore[operator]

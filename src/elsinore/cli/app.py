@@ -8,6 +8,7 @@ import typer
 
 import elsinore
 from elsinore.cli.check import check
+from elsinore.cli.compile import compile_all
 from elsinore.cli.demo import demo
 from elsinore.cli.explain import explain
 from elsinore.cli.generate import generate
@@ -23,6 +24,7 @@ app = typer.Typer(
 )
 for command in (run, check, explain, report, generate, demo):
     app.command()(command)
+app.command("compile")(compile_all)
 
 
 def _version(wanted: bool) -> None:

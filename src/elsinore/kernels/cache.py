@@ -14,6 +14,7 @@ import logging
 import os
 import pickle
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,25 +49,24 @@ PATIENCE = 10.0  # seconds beyond four times what compiling is expected to take
 class Shelf:
     """Where this process looks for compiled kernels, and what it did there.
 
-    `given` are folders that came with a job: file name -> SHA-256 of what it must hold; they are
-    read, never written. `compiled` and `loaded` count kernels by name.
+    `given` are asked first for what is kept under a name: what came with a job. `compiled` and
+    `loaded` list kernels, `files` what they are kept as.
     """
 
-    given: list[tuple[Path, dict[str, str]]] = field(default_factory=list)
+    given: list[Callable[[str], bytes | None]] = field(default_factory=list)
     compiled: list[str] = field(default_factory=list)
     loaded: list[str] = field(default_factory=list)
+    files: set[str] = field(default_factory=set)
     told: set[str] = field(default_factory=set)
     swept: set[Path] = field(default_factory=set)
     locks: dict[Path, Locks] = field(default_factory=dict)
 
     def read(self, name: str) -> bytes | None:
-        """Return what is kept under a name: in the given folders, else in the user's own."""
-        for given, digests in self.given:
-            if name in digests:
-                with suppress(OSError):
-                    content = (given / name).read_bytes()
-                    if hashlib.sha256(content).hexdigest() == digests[name]:
-                        return content
+        """Return what is kept under a name: in what is given, else in the user's folder."""
+        for look in self.given:
+            content = look(name)
+            if content is not None:
+                return content
         folder = self._folder()
         if folder is None or not folder.exists():
             return None
@@ -161,6 +161,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
             return None
         target.refresh()
         name = self._file(signature, target.codegen())
+        SHELF.files.add(name)
         code = self._load(name, target)
         if code is None and SHELF.lock(name, PATIENCE + 4 * seconds_of(self._dispatcher)):
             code = self._load(name, target)  # another process may have compiled it meanwhile

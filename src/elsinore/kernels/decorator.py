@@ -79,4 +79,4 @@ def is_kernel(value: object) -> TypeGuard[Callable[..., Any]]:
 def _is_kept(body: Callable[..., Any]) -> bool:
     """Return whether what is compiled is kept: what stands in a file of this package."""
     named = not body.__code__.co_filename.startswith("<")
-    return named and body.__module__.partition(".")[0] == PACKAGE
+    return named and (body.__module__ or "").partition(".")[0] == PACKAGE

@@ -48,6 +48,18 @@ class Sample:
     statistics: tuple[OperatorStatistics, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """Queries and a few events for them, as rows, which make some kernels of a kind run.
+
+    `sharing` is tried in all modes; `options` are further arguments of `Workload.run`.
+    """
+
+    queries: str
+    events: Sequence[Mapping[str, Any]]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
 class Kind(Protocol):
     """One kind of query: how it is planned, run and finished. A module has it as `KIND`.
 
@@ -116,6 +128,17 @@ class Kind(Protocol):
     def bytes_per_key(self, unit: Unit) -> int:
         """Return how much memory an open key takes at least; 0 where it is little."""
         return 0
+
+    def rehearsal_events(self, unit: Unit) -> int:
+        """Return how many events of a key make the kernels run that a unit needs.
+
+        A few, where work grows fast with events: what is made up may all match.
+        """
+        return 8
+
+    def rehearsals(self) -> Sequence[Rehearsal]:
+        """Return workloads whose runs need all kernels of the kind, for `elsinore compile`."""
+        return ()
 
     def panes(self, unit: Unit) -> Panes | str:
         """Return how a unit's keys are cut by panes, or why they cannot be."""

@@ -1,7 +1,10 @@
 """The Spark driver: classified, shuffled, sorted by Spark; aggregated by the operator."""
 
+from elsinore.spark.compiled import look_among_received
 from elsinore.spark.driver import run, unusable_report
 from elsinore.spark.java import Java, find_java
 from elsinore.spark.session import local_session
+
+look_among_received()  # workers import this package, with whatever runs there
 
 __all__ = ["Java", "find_java", "local_session", "run", "unusable_report"]

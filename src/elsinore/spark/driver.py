@@ -36,6 +36,7 @@ from elsinore.runtime.rejects import (
 from elsinore.runtime.results import Results
 from elsinore.runtime.warnings import absent_types, counts_of, overflow
 from elsinore.spark.classify import class_column
+from elsinore.spark.compiled import hand_over
 from elsinore.spark.expressions import Columns, quoted
 from elsinore.spark.partition import Chained, Finish, Outputs, RunOperators, travelling
 from elsinore.spark.scan import scanned
@@ -142,6 +143,8 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     tables: dict[int, DataFrame] = {}
     kept: list[DataFrame] = []
     statistics = [accumulator(frame) for _ in plan.units]
+    types = {n: events.arrow_type(n) for u in plan.units for n in (*u.carried, *u.group_by)}
+    hand_over(frame.sparkSession, plan.units, _operator_options(options), types)
     for numbers, cut in _passes(plan, events):
         units = tuple(plan.units[n] for n in numbers)
         pass_ = Pass(units, events, tuple(statistics[n] for n in numbers))
@@ -266,6 +269,15 @@ def _cut(unit: Unit, events: Events) -> Cut | None:
     return find_cut(unit, usable, events.options.skew_events)
 
 
+def _operator_options(options: RunOptions) -> OperatorOptions:
+    return OperatorOptions(
+        one_slot=True,
+        ordered=bool(options.order_by),
+        sharing=options.sharing,
+        record=options.record,
+    )
+
+
 @dataclass(frozen=True)
 class Pass:
     """Units that go over the events together."""
@@ -331,12 +343,7 @@ class Pass:
             units=self.units,
             outputs=self.outputs,
             layout=layout,
-            options=OperatorOptions(
-                one_slot=True,
-                ordered=bool(options.order_by),
-                sharing=options.sharing,
-                record=options.record,
-            ),
+            options=_operator_options(options),
             orders=tuple(f"o{n}" for n in range(len(options.order_by))),
             memory=task_memory(selected.sparkSession),
             statistics=self.statistics,

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Query
-from elsinore.operators import Kind, Operator, OperatorOptions, ResultForm, Sample
+from elsinore.operators import Kind, Operator, OperatorOptions, Rehearsal, ResultForm, Sample
 from elsinore.operators.panes import Panes
 from elsinore.plan import Partition, Plan, PlanOptions, TrendUnit, Unit, plan_trends
 from elsinore.plan.explain import SharedBursts, SharedSample, TemplateGraph, template_graph
 from elsinore.plan.explain.sharing import sharing_facts, sharing_text
 from elsinore.plan.explain.text import query_warnings, unit_facts, unit_lines
 from elsinore.plan.panes import can_be_cut
+from elsinore.plan.paths import Path
+from elsinore.trends.rehearsals import REHEARSALS
 from elsinore.trends.statistics import SharingStatistics, TrendStatistics
 
 if TYPE_CHECKING:
@@ -98,6 +100,15 @@ class Trends(Kind):
         from elsinore.trends.operators import bytes_per_key  # noqa: PLC0415 - Numba
 
         return bytes_per_key(spec_of(unit))
+
+    def rehearsal_events(self, unit: Unit) -> int:
+        """Return so many that numbers pass 2**384 where sums are kept: then they get exponents."""
+        spec = spec_of(unit)
+        return 400 * len(unit.types) if spec.path is Path.COARSE and not spec.exact else 8
+
+    def rehearsals(self) -> Sequence[Rehearsal]:
+        """Return workloads that go all ways through the engine."""
+        return REHEARSALS
 
     def panes(self, unit: Unit) -> Panes | str:
         """Return how a unit's keys are cut by panes, or why they cannot be."""

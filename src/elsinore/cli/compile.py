@@ -1,0 +1,38 @@
+"""`elsinore compile`: compile all kernels ahead, for images and for the first answer."""
+
+from __future__ import annotations
+
+import time
+
+import typer
+
+from elsinore.cli.console import ArgumentError, reported
+from elsinore.operators.registry import MODULES, kind_in
+from elsinore.plan import Sharing
+from elsinore.workload import Workload
+
+
+@reported
+def compile_all() -> None:
+    """Compile what queries of any kind need, so that no run has to.
+
+    The result lies in the folder that ELSINORE_CACHE_DIR names, else in elsinore in your cache
+    folder, and fits this processor, this Python and this release.
+    """
+    from elsinore.kernels import SHELF  # noqa: PLC0415 - Numba
+
+    folder = SHELF.place()
+    if folder is None:
+        raise ArgumentError("There is no folder to keep compiled kernels in: see above.")
+    begun = time.monotonic()
+    for module in MODULES:
+        kind = kind_in(module)
+        for rehearsal in kind.rehearsals():
+            workload = Workload.parse(rehearsal.queries)
+            for sharing in Sharing:
+                workload.run(list(rehearsal.events), sharing=sharing.value, **rehearsal.options)
+    seconds = time.monotonic() - begun
+    typer.echo(
+        f"{len(SHELF.compiled)} kernels compiled, {len(SHELF.loaded)} there already, "
+        f"in {seconds:.0f} s: {folder}"
+    )

@@ -1,0 +1,71 @@
+"""Running a unit over a few made-up events, for its kernels to be compiled or found compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from elsinore.operators.operator import OperatorOptions
+from elsinore.operators.registry import kind_for
+from elsinore.plan import Travel, Unit
+
+
+def rehearse(unit: Unit, options: OperatorOptions, types: Mapping[str, pa.DataType]) -> None:
+    """Run a unit's operator over made-up events of two keys, and finish its queries' results.
+
+    types: what the attributes that the unit carries, and those it groups by, are in the input.
+    """
+    kind = kind_for(unit)
+    batch = events_for(unit, types, kind.rehearsal_events(unit))
+    operator = kind.operator(unit, options)
+    partials = [*operator.process(batch), *operator.close()]
+    groups = [pa.array([None, None], types[name]) for name in unit.group_by]
+    carried = {name: types[name] for name in unit.carried}
+    for query, schema in enumerate(kind.partials(unit, carried)):
+        mine = [
+            batch.filter(pa.compute.equal(batch.column("query"), query))
+            for batch in partials
+            if batch.schema.equals(schema)
+        ]
+        # what several keys of a group, or several partitions, give out is added up
+        pieces = 2 * mine if kind.adds_up(unit) else mine
+        table = pa.Table.from_batches(pieces, schema).combine_chunks()
+        kind.finish(unit, query, table, groups, carried)
+
+
+def events_for(unit: Unit, types: Mapping[str, pa.DataType], count: int) -> pa.RecordBatch:
+    """Return so many events for each of two keys, of classes in turn.
+
+    Classes come in an order and in its reverse, so that what one awaits may come after it. Of more
+    classes than events some are left out.
+    """
+    size = unit.classes.size
+    classes = np.unique(np.linspace(0, max(size - 1, 0), min(size, count)).astype(np.int64))
+    of_key = np.resize(np.concatenate([classes, classes[::-1]]), count if size else 0)
+    rows = 2 * len(of_key)
+    key = np.repeat(np.arange(2, dtype=np.int32), len(of_key))
+    columns: dict[str, pa.Array] = {
+        "key": pa.array(key),
+        "group": pa.array(key),
+        "time": pa.array(np.tile(np.arange(len(of_key), dtype=np.int64), 2)),
+        "class": pa.array(np.tile(of_key, 2)),
+    }
+    numbers = pa.array(np.arange(rows) % 5)
+    for column in unit.columns:
+        if column.travel is Travel.RANK:
+            columns[column.name] = numbers
+        elif column.travel is Travel.DOUBLE or not isinstance(column.source, str):
+            columns[column.name] = numbers.cast(pa.float64())
+        else:
+            columns[column.name] = _values(numbers, types[column.source])
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _values(numbers: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return numbers as values of a type; nulls where it has nothing of the kind."""
+    try:
+        return numbers.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.nulls(len(numbers), kind)
