@@ -1,11 +1,17 @@
 # Everything runs in .venv, made on first use. PYTHON=... picks the interpreter (3.11 to 3.13).
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test fuzz lint bench docs clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTHON ?=
+
+# A process for each core, up to four: each may start a Spark of its own. Neighbours in the order of
+# tests stay together, and who has nothing left takes over.
+PARALLEL := -n logical --maxprocesses 4 --dist worksteal
+EXAMPLES ?= 2000
+SEED     ?= 1
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -15,7 +21,11 @@ demo: $(STAMP)  ## run the demonstration
 	@$(BIN)/elsinore demo --overwrite
 
 test: $(STAMP)  ## run every test, those of the documents included
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(PARALLEL)
+
+fuzz: $(STAMP)  ## compare with brute force for hours (EXAMPLES=2000 SEED=1 of each test)
+	@ELSINORE_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest $(PARALLEL) --hypothesis-seed=$(SEED) \
+		$$(grep -rl ELSINORE_EXAMPLES tests --include='test_*.py')
 
 lint: $(STAMP)  ## check style, types and the floors
 	@$(BIN)/ruff check

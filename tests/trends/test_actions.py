@@ -19,7 +19,7 @@ from support.units import UnitInput
 from trends.test_against_reference import check_units
 
 often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "50")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -38,7 +38,7 @@ from support.trends import Feature, streams_for, table_of, trend_cases, trend_qu
 
 ALL = frozenset(Feature)
 often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "50")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
     deadline=None,
     suppress_health_check=[
         HealthCheck.too_slow,
