@@ -307,10 +307,12 @@ def _next_deadline(template: MatchTemplate, times: Ints, passed: int) -> int | N
     if within == NO_WINDOW or len(times) == 0:
         return None
     if slide == 0:
-        return int(times.min()) + within + 1
+        waiting = times[times > passed - within - 1] if passed > NEVER else times
+        return int(waiting.min()) + within + 1 if len(waiting) else None
     first = (int(times.min()) - origin - within) // slide + 1
-    ends = origin + first * slide + within
-    return max(ends, passed + 1) if passed > NEVER else ends
+    if passed > NEVER:
+        first = max(first, (passed - origin - within) // slide + 1)
+    return origin + first * slide + within if origin + first * slide <= times.max() else None
 
 
 def _by_key(codes: NDArray[np.int32]) -> tuple[Ints, Ints]:
