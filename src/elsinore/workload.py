@@ -196,7 +196,7 @@ class Workload:
         if is_spark_frame(data):
             from elsinore.spark import driver as spark_driver  # noqa: PLC0415 - an extra
 
-            options = self._timed(options, *spark_driver.look_at_time(data, options))
+            options = self.timed(options, *spark_driver.look_at_time(data, options))
             ready = self.planned(granularity, options.clock)
             with self._pointing():
                 return spark_driver.run(ready, data, options)
@@ -204,12 +204,12 @@ class Workload:
         from elsinore.runtime.inputs import as_table  # noqa: PLC0415
 
         table = as_table(data)
-        options = self._timed(options, *look_at_time(table, options))
+        options = self.timed(options, *look_at_time(table, options))
         ready = self.planned(granularity, options.clock)
         with self._pointing():
             return run(ready, table, options)
 
-    def _timed(self, options: RunOptions, numbers: bool, fine: bool) -> RunOptions:
+    def timed(self, options: RunOptions, numbers: bool, fine: bool) -> RunOptions:
         """Return the options with the clock for times that are numbers, or have nanoseconds."""
         unit = NANOSECONDS[options.time_unit] if numbers else None
         with self._pointing():

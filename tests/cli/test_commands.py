@@ -309,10 +309,10 @@ def test_an_unknown_stream_is_refused(folder: Path) -> None:
 def test_what_nobody_expected_is_told_in_a_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(path: Path) -> pa.Table:
+    def broken(source: object) -> pa.Table:
         raise RuntimeError("the sky is falling")
 
-    monkeypatch.setattr("elsinore.cli.run_local.read_events", broken)
+    monkeypatch.setattr("elsinore.cli.run_local.read_source", broken)
     monkeypatch.delenv("ELSINORE_DEBUG", raising=False)
     short = run()
     monkeypatch.setenv("ELSINORE_DEBUG", "1")

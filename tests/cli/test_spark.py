@@ -74,7 +74,7 @@ def test_keys_are_cut_where_that_is_asked_for(
 def test_unusable_events_stop_the_run(tmp_path: Path) -> None:
     done = call(tmp_path, times=[1, None, 3, 12, 13])
     assert done.exit_code == 1
-    assert "1 of 5 events cannot be used (1 with null time)" in done.stderr
+    assert "1 event of 5 cannot be used (1 with null time)" in done.stderr
 
 
 def test_unusable_events_are_set_aside(tmp_path: Path) -> None:

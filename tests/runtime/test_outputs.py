@@ -48,15 +48,15 @@ def test_json_is_one_valid_object_per_line(tmp_path):
     first, second = (json.loads(line, parse_constant=pytest.fail) for line in lines)
     assert first == {
         "window_start": "2024-05-01T12:00:00.250",
-        "zoned": "2024-05-01T12:00:00.250000Z",
+        "zoned": "2024-05-01T12:00:00.250Z",
         "day": "2024-05-01",
         "exact": 10**37 + 1,
         "log": "Infinity",
         "avg": 0.1,
         "name": 'say "hi",\n',
         "list": [1.5, "Infinity"],
-        "moments": ["2024-05-01T12:00:00.250000"],
-        "event": {"v": 1.5, "at": "2024-05-01T12:00:00.250000"},
+        "moments": ["2024-05-01T12:00:00.250"],
+        "event": {"v": 1.5, "at": "2024-05-01T12:00:00.250"},
     }
     assert second == dict.fromkeys(first) | {"log": "-Infinity", "avg": "NaN", "moments": []}
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from elsinore.cli.console import ArgumentError, warn
-from elsinore.errors import did_you_mean
+from elsinore.errors import InputError, did_you_mean
 from elsinore.workload import Workload
+
+if TYPE_CHECKING:
+    from elsinore.runtime.sources import Source
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -94,14 +98,27 @@ QueryOption = Annotated[
     ),
 ]
 Events = Annotated[
-    Path,
+    list[str],
     typer.Option(
-        "--events", metavar="PATH", help="The events: a file or folder of Parquet, CSV or JSON."
+        "--events",
+        metavar="PATH",
+        help="The events: a file or folder of Parquet, CSV, JSON or Zeek's logs, a pattern such as "
+        "'logs/*.csv', or - for the standard input; repeatable.",
     ),
 ]
 OptionalEvents = Annotated[
-    Path | None,
+    list[str] | None,
     typer.Option("--events", metavar="PATH", help="Events that the queries are to fit."),
+]
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter", metavar="CHAR", help="What stands between the cells of CSV; a comma if none."
+    ),
+]
+NullOption = Annotated[
+    list[str] | None,
+    typer.Option("--null", metavar="TEXT", help="Cells of CSV that are null too; repeatable."),
 ]
 TimeOption = Annotated[
     str, typer.Option("--time", metavar="EXPR", help="The time: a column or SQL expression.")
@@ -157,8 +174,10 @@ def read_workload(path: Path | None, query: str | None, *, exact: bool = False) 
             "-q 'RETURN COUNT(*) PATTERN SEQ(A, B+)'."
         )
     try:
-        content = path.read_bytes()
+        content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
     except FileNotFoundError:
+        from elsinore.runtime.sources import missing  # noqa: PLC0415
+
         raise ArgumentError(missing(path)) from None
     except OSError as error:
         raise ArgumentError(f"Cannot read '{path}': {error.strerror}.") from None
@@ -180,26 +199,22 @@ def warn_without_effect(context: typer.Context, why: Mapping[str, str]) -> None:
             warn(f"--{name.replace('_', '-')} has no effect {reason}.")
 
 
-def existing(path: Path) -> Path:
-    """Return the path of events.
+def source_of(
+    events: Sequence[str],
+    delimiter: str | None = None,
+    nulls: Sequence[str] | None = None,
+    workload: Path | None = None,
+) -> Source:
+    """Return where events are read from.
 
-    Raises ArgumentError, naming the nearest there is, if nothing is there, and for a file whose
-    name does not tell its format.
+    Raises ArgumentError where nothing is there (naming the nearest there is), for formats that are
+    unknown or several, and where the standard input is to be the queries too.
     """
-    from elsinore.runtime.files import format_of, unknown_format  # noqa: PLC0415 - loads Arrow
+    from elsinore.runtime.sources import find_source  # noqa: PLC0415
 
-    if not path.exists():
-        raise ArgumentError(missing(path))
-    if path.is_file() and format_of(path) is None:
-        raise ArgumentError(unknown_format(path))
-    return path
-
-
-def missing(path: Path) -> str:
-    """Say that nothing is at `path`, and what there is that is called nearly so."""
-    folder = path.parent
-    if not folder.is_dir():
-        return f"Cannot read '{path}': there is no folder '{folder}'."
-    names = sorted(child.name for child in folder.iterdir())
-    where = "this folder" if folder == Path() else f"'{folder}'"
-    return f"Cannot read '{path}': {where} holds no '{path.name}'.{did_you_mean(path.name, names)}"
+    if list(events).count("-") + (str(workload) == "-") > 1:
+        raise ArgumentError("There is one standard input: name - once.")
+    try:
+        return find_source(events, delimiter=delimiter, nulls=nulls or ())
+    except InputError as error:
+        raise ArgumentError(str(error)) from error

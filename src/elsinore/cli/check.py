@@ -5,6 +5,8 @@ from __future__ import annotations
 import typer
 
 from elsinore.cli.arguments import (
+    DelimiterOption,
+    NullOption,
     OptionalEvents,
     OrderByOption,
     QueryOption,
@@ -13,8 +15,8 @@ from elsinore.cli.arguments import (
     TypeOption,
     Unit,
     WorkloadFile,
-    existing,
     read_workload,
+    source_of,
     warn_without_effect,
 )
 from elsinore.cli.console import reported, warn
@@ -31,6 +33,8 @@ def check(
     type: TypeOption = "type",  # noqa: A002 - the option's name
     time_unit: TimeUnitOption = Unit.s,
     order_by: OrderByOption = None,
+    delimiter: DelimiterOption = None,
+    null: NullOption = None,
 ) -> None:
     """Say for each query whether it can be run; with --events, over those.
 
@@ -39,15 +43,15 @@ def check(
     """
     queries = read_workload(workload, query)
     warnings = list(queries.warnings)  # planning, it also refuses what cannot run
-    if events is None:
-        names = ["time", "type", "time_unit", "order_by"]
+    if not events:
+        names = ["time", "type", "time_unit", "order_by", "delimiter", "null"]
         warn_without_effect(context, dict.fromkeys(names, "without --events"))
     else:
         from elsinore.cli.events import looked_at  # noqa: PLC0415 - loads Arrow
 
         job = Job(
             workload=queries,
-            events=existing(events),
+            source=source_of(events, delimiter, null, workload),
             time=time,
             type=type,
             time_unit=time_unit.value,

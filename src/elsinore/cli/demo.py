@@ -49,25 +49,29 @@ def run_demo(table: pa.Table, out: Path, master: str, *, overwrite: bool = False
     from elsinore.cli.run_spark import run_steps, session  # noqa: PLC0415 - loads Spark
     from elsinore.runtime.drafts import draft  # noqa: PLC0415
     from elsinore.runtime.outputs import write_table  # noqa: PLC0415
+    from elsinore.runtime.sources import DataFile, Source  # noqa: PLC0415
+    from elsinore.spark.files import read_frame  # noqa: PLC0415
 
     text = demo_text()
     workload = Workload.parse(text, QUERIES)
-    job = Job(workload=workload, events=out / EVENTS, type=TYPE, out=out, overwrite=overwrite)
-    written = [job.events, out / QUERIES, *(job.place(query.name) for query in workload)]
+    events = out / EVENTS
+    source = Source(files=(DataFile(events),), format="parquet", given=(events,))
+    job = Job(workload=workload, source=source, type=TYPE, out=out, overwrite=overwrite)
+    written = [events, out / QUERIES, *(job.place(query.name) for query in workload)]
     check_places([(place, "--out") for place in written], [], overwrite=overwrite)
     with steps(3 + len(workload)) as bar:
         bar.begin(f"Writing {table.num_rows:,} flights")
-        write_table(table, job.events, "parquet", overwrite=overwrite)
+        write_table(table, events, "parquet", overwrite=overwrite)
         with draft(out / QUERIES, overwrite=overwrite) as place:
             place.write_text(text, encoding="utf-8")
         bar.done()
         bar.begin("Starting Spark")
         with session(master, SHORT_RUN) as spark:
             bar.done()
-            answers, warnings, _ = run_steps(job, spark.read.parquet(str(job.events)), bar)
+            answers, warnings, _ = run_steps(job, read_frame(spark, source), bar)
     for warning in warnings:
         warn(warning)
-    _tell(job, table.num_rows, answers)
+    _tell(job, events, table.num_rows, answers)
 
 
 def demo_text() -> str:
@@ -75,7 +79,7 @@ def demo_text() -> str:
     return files("elsinore.cli").joinpath("demo.cep").read_text(encoding="utf-8")
 
 
-def _tell(job: Job, flights: int, answers: list[Answer]) -> None:
+def _tell(job: Job, events: Path, flights: int, answers: list[Answer]) -> None:
     typer.echo(f"The queries ({job.out}/{QUERIES})\n")
     typer.echo(demo_text())
     typer.echo("The plan\n")
@@ -84,9 +88,9 @@ def _tell(job: Job, flights: int, answers: list[Answer]) -> None:
     for answer in answers:
         answer.show(SHOWN_ROWS)
     typer.echo("Written to")
-    for place in (job.events, *(answer.place for answer in answers)):
+    for place in (events, *(answer.place for answer in answers)):
         typer.echo(f"  {place}")
     typer.echo(
-        f"\nRun it yourself:\n  elsinore run {job.out}/{QUERIES} --events {job.events} \\\n"
+        f"\nRun it yourself:\n  elsinore run {job.out}/{QUERIES} --events {events} \\\n"
         f'    --type "{TYPE}"'
     )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pyarrow as pa
 
-from elsinore.cli.console import ArgumentError
+from elsinore.cli.console import ArgumentError, warn
 from elsinore.cli.job import Job
-from elsinore.errors import InputError
-from elsinore.runtime.files import read_events
+from elsinore.errors import InputError, InvalidWorkloadError, QueryError
+from elsinore.runtime.files import read_source
 from elsinore.runtime.sql import evaluate_sql
+from elsinore.runtime.text_files import text_notes
 from elsinore.runtime.types import types_of
 from elsinore.runtime.warnings import absent_types, types_seen
 
@@ -19,9 +24,10 @@ def looked_at(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
     Raises ArgumentError for columns that the options name and the events lack, and what is wrong
     with the queries for these events.
     """
-    table = read_events(job.events)
+    table = read_source(job.source)
     check_columns(job, table)
-    job.workload.check(table.schema)
+    with explained(job, table):
+        job.workload.check(table.schema)
     types = types_of(table, job.type)
     return table, absent_types(job.workload.planned(job.granularity), types_seen(types))
 
@@ -38,3 +44,20 @@ def check_columns(job: Job, table: pa.Table) -> None:
             wrong.append(str(error))
     if wrong:
         raise ArgumentError("\n".join(wrong))
+
+
+@contextmanager
+def explained(job: Job, table: pa.Table | None = None) -> Iterator[None]:
+    """Tell, where events do not fit the queries, which rows made columns of numbers text."""
+    try:
+        yield
+    except (QueryError, InvalidWorkloadError, InputError, ArgumentError) as error:
+        if job.source.format == "csv":
+            text = str(error)
+            table = read_source(job.source) if table is None else table
+            named = {
+                name for name in table.column_names if re.search(rf"\b{re.escape(name)}\b", text)
+            }
+            for note in text_notes(table, named | {job.time}):
+                warn(note)
+        raise

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from elsinore.cli.arguments import (
+    DelimiterOption,
     GranularityMode,
     GranularityOption,
+    NullOption,
     OptionalEvents,
     OrderByOption,
     QueryOption,
@@ -20,9 +22,9 @@ from elsinore.cli.arguments import (
     TypeOption,
     Unit,
     WorkloadFile,
-    existing,
     one_of,
     read_workload,
+    source_of,
     warn_without_effect,
 )
 from elsinore.cli.console import reported, steps, warn
@@ -65,6 +67,8 @@ def explain(
     type: TypeOption = "type",  # noqa: A002 - the option's name
     time_unit: TimeUnitOption = Unit.s,
     order_by: OrderByOption = None,
+    delimiter: DelimiterOption = None,
+    null: NullOption = None,
     sharing: SharingOption = SharingMode.dynamic,
     granularity: GranularityOption = GranularityMode.auto,
 ) -> None:
@@ -77,13 +81,13 @@ def explain(
     plan = queries.planned(granularity.value)
     told = form in {Form.text, Form.json}
     found = None
-    if events is None:
-        names = ["sample", "time", "type", "time_unit", "order_by"]
+    if not events:
+        names = ["sample", "time", "type", "time_unit", "order_by", "delimiter", "null"]
         warn_without_effect(context, dict.fromkeys(names, "without --events"))
     else:
         job = Job(
             workload=queries,
-            events=existing(events),
+            source=source_of(events, delimiter, null, workload),
             time=time,
             type=type,
             time_unit=time_unit.value,

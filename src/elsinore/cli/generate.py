@@ -31,16 +31,15 @@ def generate(
 ) -> None:
     """Write events of a generated stream to a file."""
     from elsinore import datasets  # noqa: PLC0415 - loads Arrow
-    from elsinore.runtime.files import format_of  # noqa: PLC0415
-    from elsinore.runtime.outputs import write_table  # noqa: PLC0415
+    from elsinore.runtime.outputs import output_format, write_table  # noqa: PLC0415
 
     if name not in datasets.GENERATORS:
         raise ArgumentError(
             f"There is no stream called '{name}'. Streams: {', '.join(datasets.GENERATORS)}."
             f"{did_you_mean(name, datasets.GENERATORS)}"
         )
-    file_format = format_of(out)
-    if file_format is None or out.suffix == ".gz":
+    file_format = output_format(out)
+    if file_format is None:
         raise ArgumentError(
             f"Cannot tell the format of '{out}' from its name. Name it .parquet, .csv or .jsonl."
         )

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from elsinore.cli.console import ArgumentError
+from elsinore.cli.console import SHOWN_ROWS, ArgumentError
 from elsinore.errors import OutputError
 from elsinore.plan.modes import SKEW_EVENTS, ScanName
 from elsinore.workload import GranularityName, SharingName, Workload
 
 if TYPE_CHECKING:
-    from elsinore.runtime.files import FileFormat
     from elsinore.runtime.outputs import OutputFormat
     from elsinore.runtime.results import Results
+    from elsinore.runtime.sources import Source
     from elsinore.runtime.times import TimeUnit
 
 
@@ -25,13 +25,15 @@ class Job:
     """A workload, its events, and where results go: to a folder, or to the terminal."""
 
     workload: Workload
-    events: Path
+    source: Source
     time: str = "time"
     type: str = "type"
     time_unit: TimeUnit = "s"
     order_by: tuple[str, ...] = ()
     out: Path | None = None
-    form: OutputFormat = "parquet"
+    form: OutputFormat | None = None
+    parts: bool = False
+    limit: int = SHOWN_ROWS
     rejects: Path | None = None
     overwrite: bool = False
     sharing: SharingName = "dynamic"
@@ -58,17 +60,17 @@ class Job:
         )
 
     @property
-    def reject_format(self) -> FileFormat | None:
+    def reject_format(self) -> OutputFormat | None:
         """The format of --rejects, told by its suffix; None without --rejects.
 
         Raises ArgumentError for an unknown suffix.
         """
-        from elsinore.runtime.files import format_of  # noqa: PLC0415
+        from elsinore.runtime.outputs import output_format  # noqa: PLC0415
 
         if self.rejects is None:
             return None
-        found = format_of(self.rejects)
-        if found is None or self.rejects.suffix == ".gz":
+        found = output_format(self.rejects)
+        if found is None:
             raise ArgumentError(
                 f"Cannot tell the format of --rejects '{self.rejects}' from its name. Name it "
                 ".parquet, .csv or .jsonl."
@@ -85,17 +87,23 @@ class Job:
             places += [(self.place(query.name), "--out") for query in self.workload]
         if self.rejects is not None:
             places.append((self.rejects, "--rejects"))
-        check_places(places, inputs_of(self.events, workload), overwrite=self.overwrite)
+        check_places(places, inputs_of(self.source, workload), overwrite=self.overwrite)
+
+    @property
+    def out_format(self) -> OutputFormat:
+        """What results under --out are written as."""
+        return self.form or "parquet"
 
     def place(self, query: str) -> Path:
         """Return where a query's result is written under --out."""
         assert self.out is not None
-        return self.out / f"{quote(query, safe=' ')}.{self.form}"
+        return self.out / f"{quote(query, safe=' ')}.{self.out_format}"
 
 
-def inputs_of(events: Path, workload: Path | None) -> list[Path]:
-    """Return the files that a run reads."""
-    return [events] if workload is None else [events, workload]
+def inputs_of(source: Source, workload: Path | None) -> list[Path]:
+    """Return the files and folders that a run reads."""
+    workloads = [] if workload is None or str(workload) == "-" else [workload]
+    return [*source.given, *(file.path for file in source.files), *workloads]
 
 
 def check_places(

@@ -9,9 +9,11 @@ import pyarrow as pa
 import typer
 
 from elsinore.cli.arguments import (
+    DelimiterOption,
     Events,
     GranularityMode,
     GranularityOption,
+    NullOption,
     OrderByOption,
     OverwriteOption,
     QueryOption,
@@ -22,8 +24,8 @@ from elsinore.cli.arguments import (
     TypeOption,
     Unit,
     WorkloadFile,
-    existing,
     read_workload,
+    source_of,
 )
 from elsinore.cli.console import ArgumentError, reported, steps, warn
 from elsinore.cli.job import Job, check_places, inputs_of
@@ -48,6 +50,8 @@ def report(
     type: TypeOption = "type",  # noqa: A002 - the option's name
     time_unit: TimeUnitOption = Unit.s,
     order_by: OrderByOption = None,
+    delimiter: DelimiterOption = None,
+    null: NullOption = None,
     sharing: SharingOption = SharingMode.dynamic,
     granularity: GranularityOption = GranularityMode.auto,
     overwrite: OverwriteOption = False,
@@ -63,7 +67,7 @@ def report(
         raise ArgumentError(f"--out names a folder, but '{out}' is a file.")
     job = Job(
         workload=queries,
-        events=existing(events),
+        source=source_of(events, delimiter, null, workload),
         time=time,
         type=type,
         time_unit=time_unit.value,
@@ -75,7 +79,7 @@ def report(
         record=True,
     )
     places = [(out / name, "--out") for name in WRITTEN]
-    check_places(places, inputs_of(job.events, workload), overwrite=overwrite)
+    check_places(places, inputs_of(job.source, workload), overwrite=overwrite)
     run_report(job, out)
 
 
@@ -88,12 +92,12 @@ def run_report(job: Job, out: Path) -> None:
     from elsinore.cli.events import check_columns  # noqa: PLC0415 - loads Arrow
     from elsinore.report import draw, panels, records_table  # noqa: PLC0415 - Matplotlib, an extra
     from elsinore.report.picture import MOST_PANELS  # noqa: PLC0415
-    from elsinore.runtime.files import read_events  # noqa: PLC0415
+    from elsinore.runtime.files import read_source  # noqa: PLC0415
     from elsinore.runtime.outputs import write_table  # noqa: PLC0415
 
     with steps(3) as bar:
         bar.begin("Reading events")
-        table = read_events(job.events)
+        table = read_source(job.source)
         check_columns(job, table)
         bar.done()
         bar.begin("Running the queries")

@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from elsinore.cli.arguments import (
+    DelimiterOption,
     Engine,
     Events,
     GranularityMode,
     GranularityOption,
+    NullOption,
     OrderByOption,
     OverwriteOption,
     QueryOption,
@@ -24,12 +26,12 @@ from elsinore.cli.arguments import (
     TypeOption,
     Unit,
     WorkloadFile,
-    existing,
     one_of,
     read_workload,
+    source_of,
     warn_without_effect,
 )
-from elsinore.cli.console import ArgumentError, reported, warn
+from elsinore.cli.console import SHOWN_ROWS, ArgumentError, reported, warn
 from elsinore.cli.job import Job
 from elsinore.plan.modes import SKEW_EVENTS
 
@@ -44,14 +46,28 @@ def run(
     type: TypeOption = "type",  # noqa: A002 - the option's name
     time_unit: TimeUnitOption = Unit.s,
     order_by: OrderByOption = None,
+    delimiter: DelimiterOption = None,
+    null: NullOption = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Where results go; else they are printed."),
     ] = None,
     form: Annotated[
-        TableFormat,
-        typer.Option("--format", help="What results are written as.", **one_of(TableFormat)),
-    ] = TableFormat.parquet,
+        TableFormat | None,
+        typer.Option(
+            "--format",
+            help="What results are written as: under --out (parquet if not said), else to the "
+            "standard output.",
+            **one_of(TableFormat),
+        ),
+    ] = None,
+    parts: Annotated[
+        bool,
+        typer.Option("--parts", help="Under --out, write each result as a folder of files."),
+    ] = False,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=0, help="How many rows are printed.")
+    ] = SHOWN_ROWS,
     engine: Annotated[
         Engine, typer.Option("--engine", help="Where to run.", **one_of(Engine))
     ] = Engine.spark,
@@ -100,13 +116,15 @@ def run(
         raise ArgumentError(f"--out names a folder, but '{out}' is a file.")
     job = Job(
         workload=queries,
-        events=existing(events),
+        source=source_of(events, delimiter, null, workload),
         time=time,
         type=type,
         time_unit=time_unit.value,
         order_by=tuple(order_by or ()),
         out=out,
-        form=form.value,
+        form=None if form is None else form.value,
+        parts=parts,
+        limit=limit,
         rejects=rejects,
         overwrite=overwrite,
         sharing=sharing.value,
@@ -115,6 +133,11 @@ def run(
         skew_events=skew_events,
         scan=scan.value,
     )
+    if form is not None and out is None and len(queries) > 1:
+        raise ArgumentError(
+            f"{len(queries)} results do not go into one standard output. Name a folder with --out, "
+            "or run one query."
+        )
     job.check_places(workload)
     warn_without_effect(context, _without_effect(job, engine))
     if engine is Engine.local:
@@ -132,8 +155,12 @@ def _without_effect(job: Job, engine: Engine) -> dict[str, str]:
     found: dict[str, str] = {}
     if engine is Engine.local:
         found |= dict.fromkeys(["master", "skew_events", "scan"], "with --engine local")
+    if job.source.format != "csv":
+        found |= dict.fromkeys(["delimiter", "null"], f"on events in {job.source.format}")
+    if job.out is not None or job.form is not None:
+        found["limit"] = "where nothing is printed as a table"
     if job.out is None:
-        found["form"] = "without --out"
+        found["parts"] = "without --out"
         if job.rejects is None:
             found["overwrite"] = "without --out or --rejects"
     return found

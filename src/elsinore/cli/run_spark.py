@@ -7,33 +7,35 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import typer
 
 from elsinore.cli import interrupt
 from elsinore.cli.console import (
-    SHOWN_ROWS,
     ArgumentError,
     Steps,
     events_text,
-    print_table,
     say,
     steps,
     warn,
 )
+from elsinore.cli.events import explained
 from elsinore.cli.job import Job
+from elsinore.cli.run_local import hand_out, print_result
 from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError, SetupError
 from elsinore.operators import OperatorStatistics
-from elsinore.runtime.drafts import draft
-from elsinore.runtime.files import FileFormat, format_of
 from elsinore.runtime.options import RunOptions
+from elsinore.runtime.outputs import write_table
 
 try:
     from pyspark.errors import AnalysisException
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import functions as F  # noqa: N812
+
+    from elsinore.spark.files import arrow_table, read_frame, write_parts
 except ImportError as error:
     raise SetupError(
         "PySpark is not installed. Install it with: pip install 'elsinore[spark,java]', or run in "
@@ -43,24 +45,25 @@ except ImportError as error:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A query's result, written or fetched: how many rows, and the first of them."""
+    """A query's result: how many rows, and those of them that were fetched, or where all are."""
 
     query: str
     rows: int
     place: Path | None
-    names: tuple[str, ...]
-    first: tuple[tuple[Any, ...], ...]
+    fetched: pa.Table
 
-    def tell(self, shown: int = SHOWN_ROWS) -> None:
+    def tell(self, job: Job) -> None:
         """Print the first rows, or where the result was written."""
-        if self.place is None:
-            self.show(shown)
-        else:
+        if self.place is not None:
             typer.echo(f"{self.query}: {self.rows:,} rows written to {self.place}")
+        elif job.form is not None:
+            hand_out(job, self.query, self.fetched)
+        else:
+            self.show(job.limit)
 
     def show(self, shown: int) -> None:
         """Print the first rows as a table."""
-        print_table(self.query, self.names, self.first, self.rows, shown)
+        print_result(self.query, self.fetched.slice(0, shown), self.rows)
 
 
 def run_spark(job: Job, master: str) -> None:
@@ -70,24 +73,26 @@ def run_spark(job: Job, master: str) -> None:
         bar.begin("Starting Spark")
         with session(master) as spark:
             bar.done()
-            frame = read_frame(spark, job.events)
-            options = options_of(job)
+            frame = read_frame(spark, job.source)
+            options = options_of(job, frame)
             check_columns(options, frame)
             begun = perf_counter()
-            answers, warnings, statistics = run_steps(job, frame, bar)
+            with explained(job):
+                answers, warnings, statistics = run_steps(job, frame, bar)
             seconds = perf_counter() - begun
             rejected = 0
             if job.rejects is not None and reject_format is not None:
                 bad = job.run(frame).rejected
                 if bad is not None:
-                    write_frame(bad, job.rejects, reject_format, overwrite=job.overwrite)
-                    rejected = bad.count()
+                    table = arrow_table(bad)
+                    write_table(table, job.rejects, reject_format, overwrite=job.overwrite)
+                    rejected = table.num_rows
     for warning in warnings:
         warn(warning)
     if rejected:
         say(f"{events_text(rejected)} cannot be used; written to {job.rejects}")
     for answer in answers:
-        answer.tell()
+        answer.tell(job)
     if job.stats:
         _tell_statistics(statistics, seconds)
 
@@ -121,7 +126,7 @@ def run_steps(
         warnings = results.warnings
         bar.done()
     except Exception as error:
-        report = None if job.rejects is not None else unusable_report(frame, options_of(job))
+        report = None if job.rejects is not None else unusable_report(frame, options_of(job, frame))
         if report is None:
             raise
         raise InputError(report) from error
@@ -132,18 +137,26 @@ def run_steps(
 
 
 def answer_of(job: Job, name: str, found: DataFrame, order: Sequence[str]) -> Answer:
-    """Write a result to its place, if there is one, and fetch its first rows in an order."""
+    """Write a result to its place, if there is one, and fetch what is to be printed, in an order."""
     from elsinore.spark.expressions import quoted  # noqa: PLC0415
 
-    place = None
-    if job.out is not None:
+    if job.out is not None and job.parts:
         place = job.place(name)
-        write_frame(found, place, job.form, overwrite=job.overwrite)
-    rows = found.count()
+        rows = write_parts(found, place, job.out_format, overwrite=job.overwrite)
+        return Answer(name, rows, place, pa.table({}))
+    if job.out is not None or job.form is not None:
+        table = arrow_table(found)
+        if order:
+            keys = [(column, "ascending") for column in order]
+            table = table.take(pc.sort_indices(table.select(list(order)), keys))
+        if job.out is None:
+            return Answer(name, table.num_rows, None, table)
+        place = job.place(name)
+        write_table(table, place, job.out_format, overwrite=job.overwrite)
+        return Answer(name, table.num_rows, place, table)
     by = [F.col(quoted(column)).asc_nulls_last() for column in order]
-    shown = (found.orderBy(*by) if by else found).limit(SHOWN_ROWS)
-    first = tuple(tuple(row) for row in shown.collect())
-    return Answer(name, rows, place, tuple(found.columns), first)
+    shown = (found.orderBy(*by) if by else found).limit(job.limit)
+    return Answer(name, found.count(), None, arrow_table(shown))
 
 
 @contextmanager
@@ -167,53 +180,21 @@ def session(master: str, config: Mapping[str, str] | None = None) -> Iterator[Sp
             spark.stop()
 
 
-def read_frame(spark: SparkSession, path: Path) -> DataFrame:
-    """Return the events at `path`; a folder's format is told by the files in it."""
-    found = format_of(path)
-    if found is None and path.is_dir():
-        inside = {
-            format_of(file) for file in path.rglob("*") if not file.name.startswith((".", "_"))
-        }
-        known = sorted(one for one in inside if one is not None)
-        if len(known) > 1:
-            raise ArgumentError(f"The folder '{path}' holds files of several formats: {known}.")
-        found = known[0] if known else None
-    if found is None:
-        raise ArgumentError(
-            f"Cannot tell the format of '{path}' from its name. Name it .parquet, .csv or .jsonl."
-        )
-    place = str(path.absolute())  # Java may stand in another folder
-    if found == "csv":
-        return spark.read.csv(place, header=True, inferSchema=True)
-    return spark.read.json(place) if found == "json" else spark.read.parquet(place)
+def options_of(job: Job, frame: DataFrame) -> RunOptions:
+    """Return how Spark is to read a job's events; ArgumentError where they have no such time."""
+    from elsinore.spark.driver import look_at_time  # noqa: PLC0415
 
-
-def write_frame(
-    frame: DataFrame, path: Path, file_format: FileFormat, *, overwrite: bool = False
-) -> None:
-    """Write a data frame as a folder of files, which appears whole or not at all.
-
-    Raises OutputError where something is there already and is not to be overwritten.
-    """
-    with draft(path.absolute(), overwrite=overwrite) as place:
-        writer = frame.write
-        if file_format == "csv":
-            writer.csv(str(place), header=True, timestampFormat="yyyy-MM-dd'T'HH:mm:ss.SSSSSSX")
-        elif file_format == "json":
-            writer.json(str(place), ignoreNullFields=False)
-        else:
-            writer.parquet(str(place))
-
-
-def options_of(job: Job) -> RunOptions:
-    """Return how Spark is to read a job's events."""
-    return RunOptions(
+    options = RunOptions(
         time=job.time,
         type=job.type,
         time_unit=job.time_unit,
         order_by=job.order_by,
         allow_rejects=job.rejects is not None,
     )
+    try:
+        return job.workload.timed(options, *look_at_time(frame, options))
+    except InputError as error:
+        raise ArgumentError(str(error)) from error
 
 
 def check_columns(options: RunOptions, frame: DataFrame) -> None:

@@ -1,267 +1,170 @@
-"""Reading events from files in this process: Parquet, CSV and JSON lines, single or in folders."""
+"""Reading events from files: Parquet, CSV, JSON and Zeek's logs, single, several or in folders."""
 
 from __future__ import annotations
 
-import json
-import zlib
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NoReturn
-from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.json as pa_json
 import pyarrow.parquet as pq
 
-from elsinore.errors import InputError, did_you_mean
+from elsinore.errors import InputError
+from elsinore.runtime.sources import (
+    DataFile,
+    FileFormat,
+    Source,
+    find_source,
+    format_of,
+    unknown_format,
+)
 from elsinore.runtime.tables import check_names, plain_views
+from elsinore.runtime.text_files import READERS
 
-FileFormat = Literal["parquet", "csv", "json"]
-
-SUFFIXES: dict[str, FileFormat] = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".json": "json",
-    ".json.gz": "json",
-    ".jsonl": "json",
-    ".jsonl.gz": "json",
-    ".ndjson": "json",
-    ".ndjson.gz": "json",
-}
-STREAM_LOG = "_spark_metadata"
-HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
-# Arrow guesses types from the first block; a whole file as one block lets every row have its say.
-LARGEST_BLOCK = 2**31 - 1
+__all__ = ["FileFormat", "format_of", "read_events", "read_source", "unknown_format"]
 
 
-def read_events(path: str | Path) -> pa.Table:
-    """Return the events of a file, or of all files of a folder in the order of their names.
+def read_events(
+    *names: str | Path, delimiter: str | None = None, null: str | Sequence[str] = ()
+) -> pa.Table:
+    """Return the events of files and folders, in the order of their names.
 
-    The suffix tells the format: .parquet or .pq, .csv, .json, .jsonl or .ndjson (JSON: one object
-    per line), the last four also with .gz behind. A folder holds files of one format; names that
-    begin with `_` or `.` are passed over, and folders named `column=value` give a text column. In
-    CSV the first line names the columns, an empty cell is null, and types are found from all the
-    values.
+    A name may be a pattern (`logs/*.csv`) or `-`, the standard input. The suffix tells the format:
+    .parquet or .pq, .csv or .tsv, .json, .jsonl or .ndjson (an object a line, or an array), .log
+    (of Zeek), all but the first two also with .gz behind. All files have one format and the same
+    columns; in folders, names that begin with `_` or `.` are passed over, and folders named
+    `column=value` give a text column. In CSV the first line names the columns, an empty cell is
+    null, as are those that `null` names, and types are found from all the values.
 
     Raise InputError where nothing is there (naming the nearest that is), where the format is not
-    known and where a file cannot be parsed (with the place).
+    known, where files do not fit together, and where one cannot be parsed (with the place).
 
     >>> read_events("no/such/trips.csv")
     Traceback (most recent call last):
         ...
     elsinore.errors.InputError: Cannot read 'no/such/trips.csv': there is no folder 'no/such'.
     """
-    path = Path(path)
-    if not path.exists():
-        raise InputError(_missing(path))
-    if path.is_dir():
-        return _read_folder(path)
-    file_format = format_of(path)
-    if file_format is None:
-        raise InputError(unknown_format(path))
-    return _read_file(path, file_format)
+    nulls = (null,) if isinstance(null, str) else tuple(null)
+    return read_source(find_source(names, delimiter=delimiter, nulls=nulls))
 
 
-def format_of(path: Path) -> FileFormat | None:
-    """Return the format the suffix of `path` stands for, None for an unknown one.
-
-    >>> format_of(Path("trips.2024.CSV.gz"))
-    'csv'
-    """
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".gz"]:
-        return SUFFIXES.get("".join(suffixes[-2:]))
-    return SUFFIXES.get("".join(suffixes[-1:]))
-
-
-def unknown_format(path: Path) -> str:
-    """Say that a file's name does not tell its format, and which names do."""
-    return (
-        f"Cannot tell the format of '{path}' from its name. Known suffixes: {', '.join(SUFFIXES)}. "
-        "Rename the file or convert it to one of these."
-    )
-
-
-def _missing(path: Path) -> str:
-    folder = path.parent
-    if not folder.is_dir():
-        return f"Cannot read '{path}': there is no folder '{folder}'."
-    names = sorted(child.name for child in folder.iterdir())
-    where = "this folder" if folder == Path() else f"'{folder}'"
-    hint = did_you_mean(path.name, names)
-    return f"Cannot read '{path}': {where} holds no '{path.name}'.{hint}"
-
-
-def _read_folder(folder: Path) -> pa.Table:
-    if (folder / STREAM_LOG).exists():
+def read_source(source: Source) -> pa.Table:
+    """Return the events of a source as one table; InputError as `read_events` has it."""
+    if source.streamed:
         raise InputError(
-            f"'{folder}' was written by a Spark stream, and its files may be incomplete; only "
+            f"{source.name} was written by a Spark stream, and its files may be incomplete; only "
             "Spark knows which count. Read it with --engine spark."
         )
-    files = _data_files(folder)
-    by_format: dict[FileFormat, list[Path]] = {}
-    unknown: list[Path] = []
-    for file in files:
-        file_format = format_of(file)
-        if file_format is None:
-            unknown.append(file)
-        else:
-            by_format.setdefault(file_format, []).append(file)
-    if not by_format:
-        found = f" (it holds '{unknown[0].name}')" if unknown else ""
-        raise InputError(
-            f"The folder '{folder}' holds no events{found}: no file in it has one of the suffixes "
-            f"{', '.join(SUFFIXES)}."
-        )
-    if unknown:
-        raise InputError(
-            f"The folder '{folder}' holds '{unknown[0].relative_to(folder)}', whose suffix is none "
-            f"of {', '.join(SUFFIXES)}. Move it away, or give it a name that begins with '_'."
-        )
-    if len(by_format) > 1:
-        listed = " and ".join(f"{name} ('{some[0].name}')" for name, some in by_format.items())
-        raise InputError(
-            f"The folder '{folder}' holds files of several formats: {listed}. Keep one format a "
-            "folder, or name one file."
-        )
-    ((file_format, files),) = by_format.items()
-    parts = [
-        _with_partition_columns(_read_file(file, file_format), file.relative_to(folder))
-        for file in files
+    tables = [table for _, table in tables_of(source)]
+    schema = common_schema(source, [table.schema for table in tables])
+    refuse_empty(source, sum(table.num_rows for table in tables))
+    return pa.concat_tables([fitted(table, schema) for table in tables])
+
+
+def tables_of(source: Source) -> Iterator[tuple[DataFile, pa.Table]]:
+    """Yield each file of a source with its table."""
+    for file in source.files:
+        try:
+            if source.format == "parquet":
+                table = _read_parquet(file.path)
+            else:
+                table = READERS[source.format](file.path, source.reading)
+        except OSError as error:
+            raise InputError(f"Cannot read '{file.path}': {error}.") from error
+        check_names(table.column_names, f"'{file.path}'")
+        table = plain_views(table)
+        for name, value in file.partition:
+            if name not in table.column_names:
+                column = pa.array([value] * table.num_rows, pa.string())
+                table = table.append_column(name, column)
+        yield file, table
+
+
+def common_schema(source: Source, schemas: Sequence[pa.Schema]) -> pa.Schema:
+    """Return the schema that the files of a source have in common.
+
+    Columns are in the order of the first file. In text, whose types are guessed from the values,
+    whole numbers beside others become doubles, and a column without values takes any type; in JSON
+    a column may be absent. Raise InputError, naming two files and the column, for all other
+    differences.
+    """
+    known: dict[str, tuple[pa.DataType, Path]] = {}
+    for file, schema in zip(source.files, schemas, strict=True):
+        for column in schema:
+            kind, first = known.get(column.name, (column.type, file.path))
+            both = _common_type(kind, column.type, guessed=source.format != "parquet")
+            if both is None:
+                raise InputError(
+                    f"The files do not fit together: column '{column.name}' is {_kind(kind)} in "
+                    f"'{first}' and {_kind(column.type)} in '{file.path}'."
+                )
+            known[column.name] = (both, first if both == kind else file.path)
+    if source.format != "json":
+        for file, schema in zip(source.files, schemas, strict=True):
+            for name in known:
+                if name not in schema.names:
+                    raise InputError(
+                        f"The files do not fit together: column '{name}' is in "
+                        f"'{known[name][1]}' and not in '{file.path}'."
+                    )
+    return pa.schema([(name, kind) for name, (kind, _) in known.items()])
+
+
+def refuse_empty(source: Source, rows: int) -> None:
+    """Raise InputError for text without rows, whose columns have no types."""
+    if rows == 0 and source.format != "parquet":
+        header = ": a header and no rows" if source.format != "json" else ""
+        raise InputError(f"{source.name} holds no events{header}.")
+
+
+def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table with the columns and types of a schema that it fits; absent ones are null."""
+    if table.schema.equals(schema):
+        return table
+    columns = [
+        table.column(field.name).cast(field.type)
+        if field.name in table.column_names
+        else pa.nulls(table.num_rows, field.type)
+        for field in schema
     ]
-    try:
-        return pa.concat_tables(parts, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InputError(f"The files of '{folder}' do not fit together: {error}.") from error
+    return pa.table(columns, schema=schema)
 
 
-def _data_files(folder: Path) -> list[Path]:
-    """Return the files below `folder` that are not hidden, sorted by their paths."""
-    found = []
-    for child in sorted(folder.iterdir()):
-        if child.name.startswith(("_", ".")):
-            continue
-        if child.is_dir():
-            found += _data_files(child)
-        else:
-            found.append(child)
-    return found
-
-
-def _with_partition_columns(table: pa.Table, relative: Path) -> pa.Table:
-    """Append the columns that the folders of a partitioned data set stand for."""
-    for folder in relative.parent.parts:
-        name, equals, text = folder.partition("=")
-        if not equals or name in table.column_names:
-            continue
-        value = None if text == HIVE_NULL else unquote(text)
-        table = table.append_column(name, pa.array([value] * table.num_rows, pa.string()))
-    return table
-
-
-def _read_file(path: Path, file_format: FileFormat) -> pa.Table:
-    readers: dict[FileFormat, Callable[[Path], pa.Table]] = {
-        "parquet": _read_parquet,
-        "csv": _read_csv,
-        "json": _read_json,
-    }
-    try:
-        table = readers[file_format](path)
-    except OSError as error:
-        raise InputError(f"Cannot read '{path}': {error}.") from error
-    check_names(table.column_names, f"'{path}'")
-    return plain_views(table)
-
-
-def _read_parquet(path: Path) -> pa.Table:
+def parquet_schema(path: Path) -> pa.Schema:
+    """Return the schema of a Parquet file; InputError where it is none."""
     if path.stat().st_size == 0:
         raise InputError(
             f"'{path}' is empty (0 bytes), as an interrupted writer leaves it. Delete it, or write "
             "the data set again."
         )
     try:
-        return pq.ParquetFile(path).read()
+        return pq.read_schema(path).remove_metadata()
     except pa.ArrowInvalid as error:
         raise InputError(f"'{path}' is not a Parquet file that can be read: {error}") from error
 
 
-def _bytes(path: Path) -> pa.Buffer:
-    """Return the content of `path`, unpacked where its name ends in .gz."""
-    packed = path.suffix.lower() == ".gz"
+def _read_parquet(path: Path) -> pa.Table:
+    parquet_schema(path)
     try:
-        with pa.input_stream(str(path), compression="gzip" if packed else None) as stream:
-            return stream.read_buffer()
-    except (OSError, zlib.error) as error:
-        what = "is no gzip file that can be unpacked" if packed else "cannot be read"
-        raise InputError(f"'{path}' {what}: {error}.") from error
+        return pq.ParquetFile(path).read().replace_schema_metadata(None)
+    except pa.ArrowInvalid as error:
+        raise InputError(f"'{path}' is not a Parquet file that can be read: {error}") from error
 
 
-def _read_csv(path: Path) -> pa.Table:
-    content = _bytes(path)
-    options = pa_csv.ConvertOptions(
-        null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
-    )
-
-    def read(*, whole: bool) -> pa.Table:
-        block = min(max(content.size, 1), LARGEST_BLOCK) if whole else None
-        read_options = pa_csv.ReadOptions(block_size=block, use_threads=not whole)
-        return pa_csv.read_csv(
-            pa.BufferReader(content), read_options=read_options, convert_options=options
-        )
-
-    try:
-        table = read(whole=False)
-    except pa.ArrowInvalid:
-        try:
-            table = read(whole=True)  # without threads, so that a parse error names the row
-        except pa.ArrowInvalid as error:
-            raise InputError(f"'{path}' is not CSV that can be read: {error}") from error
-    for field in table.schema:
-        if pa.types.is_binary(field.type):
-            raise InputError(
-                f"'{path}' has text in column '{field.name}' that is not UTF-8. Convert the file, "
-                f"for example with: iconv -f latin1 -t utf-8"
-            )
-    return table
+def _common_type(kind: pa.DataType, other: pa.DataType, *, guessed: bool) -> pa.DataType | None:
+    if kind == other or pa.types.is_null(other):
+        return kind
+    if pa.types.is_null(kind):
+        return other
+    if not guessed:
+        return None
+    if {kind, other} == {pa.int64(), pa.float64()}:
+        return pa.float64()
+    if pa.types.is_timestamp(kind) and pa.types.is_timestamp(other) and kind.tz == other.tz:
+        return pa.timestamp("ns", kind.tz)
+    return None
 
 
-def _read_json(path: Path) -> pa.Table:
-    content = _bytes(path)
-
-    def read(*, whole: bool) -> pa.Table:
-        block = min(max(content.size, 1), LARGEST_BLOCK) if whole else None
-        read_options = pa_json.ReadOptions(block_size=block, use_threads=not whole)
-        return pa_json.read_json(pa.BufferReader(content), read_options=read_options)
-
-    try:
-        return read(whole=False)
-    except pa.ArrowInvalid:
-        try:
-            return read(whole=True)
-        except pa.ArrowInvalid as error:
-            _refuse_json(path, content.to_pybytes(), error)
-
-
-def _refuse_json(path: Path, content: bytes, error: pa.ArrowInvalid) -> NoReturn:
-    """Raise InputError that names the first line that is no JSON object, or what else is wrong."""
-    for number, line in enumerate(content.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        place = f"'{path}', line {number}"
-        if number == 1 and line.lstrip().startswith(b"["):
-            raise InputError(
-                f"{place}: a JSON array. Events are read from one object per line; convert the "
-                "file, for example with: jq -c '.[]'"
-            ) from error
-        try:
-            value = json.loads(line)
-        except UnicodeDecodeError as cause:
-            raise InputError(f"{place}: text that is not UTF-8.") from cause
-        except json.JSONDecodeError as cause:
-            raise InputError(f"{place}, column {cause.colno}: {cause.msg}.") from cause
-        if not isinstance(value, dict):
-            raise InputError(f"{place}: an object such as {{...}} is expected.") from error
-    raise InputError(f"'{path}' cannot be read as a table of events: {error}.") from error
+def _kind(kind: pa.DataType) -> str:
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "text"
+    return str(kind)

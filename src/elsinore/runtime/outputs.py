@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
@@ -16,10 +16,12 @@ import pyarrow.parquet as pq
 
 from elsinore.errors import InputError, did_you_mean
 from elsinore.runtime.drafts import draft
+from elsinore.runtime.sources import format_of
 
 OutputFormat = Literal["parquet", "csv", "json"]
 
 ROWS_AT_A_TIME = 65_536
+DIGITS = {"ms": 3, "us": 6, "ns": 9}
 
 
 def write_table(
@@ -27,10 +29,11 @@ def write_table(
 ) -> None:
     r"""Write `table` to the file `path`; make its folder if need be.
 
-    In CSV and JSON, timestamps are ISO 8601 (in UTC and with a Z where they have a zone), decimals
-    are their digits, and doubles that are not finite are Infinity, -Infinity and NaN: in JSON as
-    strings, since it has no numbers for them. JSON is one object per line, nulls included. Lists
-    and structs in a CSV cell are JSON. The file appears whole or not at all.
+    In CSV and JSON, timestamps are ISO 8601 (in UTC and with a Z where they have a zone, with no
+    more digits of a second than a value needs, by threes), decimals are their digits, and doubles
+    that are not finite are Infinity, -Infinity and NaN: in JSON as strings, since it has no numbers
+    for them. JSON is one object per line, nulls included. Lists and structs in a CSV cell are JSON.
+    The file appears whole or not at all.
 
     Raise InputError for an unknown format, and OutputError where the file cannot be written, or
     something is there already and is not to be overwritten.
@@ -41,13 +44,47 @@ def write_table(
     >>> path.read_text()
     '{"district": "Harbor", "count(*)": "Infinity"}\n'
     """
-    writers = {"parquet": pq.write_table, "csv": _write_csv, "json": _write_json}
-    if file_format not in writers:
+    if file_format not in WRITERS:
         formats = get_args(OutputFormat)
         hint = did_you_mean(file_format, formats)
         raise InputError(f"Unknown format '{file_format}'. Formats: {', '.join(formats)}.{hint}")
     with draft(Path(path), overwrite=overwrite) as place, place.open("wb") as file:
-        writers[file_format](table, file)
+        write_to(table, file, file_format)
+
+
+def write_to(table: pa.Table, file: BinaryIO, file_format: OutputFormat) -> None:
+    """Write `table` to an open file, in the form that `write_table` promises."""
+    WRITERS[file_format](table, file)
+
+
+def write_part(
+    table: pa.Table, path: Path, file_format: OutputFormat, *, overwrite: bool = False
+) -> None:
+    """Write `table` as a folder with one file in it, which appears whole or not at all."""
+    with draft(path, overwrite=overwrite) as folder:
+        folder.mkdir()
+        write_table(table, folder / part_name(0, file_format), file_format)
+
+
+def part_name(number: int, file_format: OutputFormat) -> str:
+    """Return what a file of a data set of several is called.
+
+    >>> part_name(3, "csv")
+    'part-00003.csv'
+    """
+    return f"part-{number:05}.{file_format}"
+
+
+def output_format(path: Path) -> OutputFormat | None:
+    """Return the format that a file of this name is written in, None where none is.
+
+    >>> output_format(Path("bad.jsonl")), output_format(Path("bad.csv.gz"))
+    ('json', None)
+    """
+    found = format_of(path)
+    if found is None or found == "zeek" or path.suffix in {".gz", ".tsv"}:
+        return None
+    return found
 
 
 def _write_csv(table: pa.Table, file: BinaryIO) -> None:
@@ -83,9 +120,17 @@ def _not_finite_named(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _iso8601(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return timestamps as text: no fraction, or the 3, 6 or 9 digits that a value needs."""
+    unit = column.type.unit
     if column.type.tz is not None:
-        column = column.cast(pa.timestamp(column.type.unit, "UTC"))
-    return pc.replace_substring(column.cast(pa.string()), " ", "T")
+        column = column.cast(pa.timestamp(unit, "UTC"))
+    text = pc.replace_substring(column.cast(pa.string()), " ", "T")
+    if unit != "s":
+        text = pc.replace_substring_regex(text, r"\.0+(Z?)$", r"\1")
+    for needless in {"ns": (6, 3), "us": (3,)}.get(unit, ()):
+        pattern = rf"(\.\d{{{DIGITS[unit] - needless}}})0{{{needless}}}(Z?)$"
+        text = pc.replace_substring_regex(text, pattern, r"\1\2")
+    return text
 
 
 def _write_json(table: pa.Table, file: BinaryIO) -> None:
@@ -153,3 +198,10 @@ def _json_nested(value: pa.Scalar) -> str:
     if isinstance(value, pa.ListScalar | pa.LargeListScalar):
         return f"[{', '.join(_json_nested(inner) for inner in value)}]"
     return _json_plain(value.as_py())
+
+
+WRITERS: dict[str, Callable[[pa.Table, Any], None]] = {
+    "parquet": pq.write_table,
+    "csv": _write_csv,
+    "json": _write_json,
+}

@@ -27,9 +27,11 @@ from elsinore.operators import OperatorOptions, ResultForm, bind, kind_for
 from elsinore.plan import Carried, Plan, Travel, Unit
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import (
+    NOT_A_NUMBER,
     NULL_TIME,
     NULL_TYPE,
     REASON_COLUMN,
+    TIME_OUT_OF_RANGE,
     UNPARSEABLE_TIME,
     mend_or_reject,
 )
@@ -77,11 +79,12 @@ class Events:
         """Why an event cannot be used; null where it can."""
         ticks, _ = self.time
         raw = self.column(self.options.time, "time")
-        return (
-            F.when(raw.isNull(), NULL_TIME)
-            .when(ticks.isNull(), UNPARSEABLE_TIME)
-            .when(self.type.isNull(), NULL_TYPE)
-        )
+        kind = self.frame.select(raw.alias("time")).schema["time"].dataType
+        reason = F.when(raw.isNull(), NULL_TIME)
+        if isinstance(kind, T.DoubleType | T.FloatType):
+            reason = reason.when(F.isnan(raw), NOT_A_NUMBER)
+        lost = UNPARSEABLE_TIME if isinstance(kind, T.StringType) else TIME_OUT_OF_RANGE
+        return reason.when(ticks.isNull(), lost).when(self.type.isNull(), NULL_TYPE)
 
     @cached_property
     def time_zone(self) -> str:
@@ -207,7 +210,9 @@ def unusable_report(frame: DataFrame, options: RunOptions) -> str | None:
     bad = sum(counts.values())
     why = ", ".join(f"{count:,} with {text}" for text, count in sorted(counts.items()))
     shown = frame.withColumn(REASON_COLUMN, reason).filter(F.col(REASON_COLUMN).isNotNull())
-    lines = [f"{bad:,} of {bad + usable:,} events cannot be used ({why}). The first of them:"]
+    noun = "event" if bad == 1 else "events"
+    lines = [f"{bad:,} {noun} of {bad + usable:,} cannot be used ({why})."]
+    lines.append("The first of them:" if bad > 1 else "It is:")
     for row in shown.limit(SHOWN_ROWS).collect():
         values = row.asDict()
         told = values.pop(REASON_COLUMN)

@@ -1,0 +1,282 @@
+"""Where events are read from: names as users give them, resolved to files of one format.
+
+The same files, and the same refusals, whichever driver reads them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import glob
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+from elsinore.errors import InputError, did_you_mean, option
+
+FileFormat = Literal["parquet", "csv", "json", "zeek"]
+
+SUFFIXES: dict[str, FileFormat] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".tsv": "csv",
+    ".tsv.gz": "csv",
+    ".json": "json",
+    ".json.gz": "json",
+    ".jsonl": "json",
+    ".jsonl.gz": "json",
+    ".ndjson": "json",
+    ".ndjson.gz": "json",
+    ".log": "zeek",
+    ".log.gz": "zeek",
+}
+STDIN = "-"
+STREAM_LOG = "_spark_metadata"
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "space": " "}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How text is read: what stands between the cells of CSV, and which cells are null."""
+
+    delimiter: str | None = None
+    nulls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file, and the columns that its folders named `column=value` stand for."""
+
+    path: Path
+    partition: tuple[tuple[str, str | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Files of one format that hold a run's events.
+
+    `given` are the files and folders that were named; `streamed` says that one of these was
+    written by a Spark stream, whose log only Spark reads.
+    """
+
+    files: tuple[DataFile, ...]
+    format: FileFormat
+    given: tuple[Path, ...]
+    reading: Reading = field(default=Reading())
+    streamed: bool = False
+
+    @property
+    def name(self) -> str:
+        """What errors call the source."""
+        more = len(self.given) - 1
+        return f"'{self.given[0]}'" + (f" and {more} more" if more else "")
+
+
+def find_source(
+    names: Sequence[str | Path], *, delimiter: str | None = None, nulls: Sequence[str] = ()
+) -> Source:
+    """Return the source of names: files, folders, patterns with `*`, or `-` for standard input.
+
+    Raise InputError where nothing is there (naming the nearest that is), where formats are unknown
+    or several, for URLs (with what reads them) and for a delimiter that is none.
+
+    >>> find_source(["s3://bucket/trips.csv"])
+    Traceback (most recent call last):
+        ...
+    elsinore.errors.InputError: 's3://bucket/trips.csv' is a URL, and events are read ...
+    """
+    reading = Reading(_delimiter(delimiter), tuple(nulls))
+    given = [path for name in names for path in _expanded(str(name))]
+    found: list[DataFile] = []
+    streamed = False
+    for path in given:
+        if path.is_dir():
+            streamed = streamed or (path / STREAM_LOG).exists()
+            found += _folder_files(path)
+        elif not path.exists():
+            raise InputError(missing(path))
+        else:
+            found.append(DataFile(path))
+    return Source(
+        files=tuple(found),
+        format=_common_format(found, given),
+        given=tuple(given),
+        reading=reading,
+        streamed=streamed,
+    )
+
+
+def format_of(path: Path) -> FileFormat | None:
+    """Return the format the suffix of `path` stands for, None for an unknown one.
+
+    >>> format_of(Path("trips.2024.CSV.gz"))
+    'csv'
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1:] == [".gz"]:
+        return SUFFIXES.get("".join(suffixes[-2:]))
+    return SUFFIXES.get("".join(suffixes[-1:]))
+
+
+def unknown_format(path: Path) -> str:
+    """Say that a file's name does not tell its format, and which names do."""
+    return (
+        f"Cannot tell the format of '{path}' from its name. Known suffixes: {', '.join(SUFFIXES)}. "
+        "Rename the file or convert it to one of these."
+    )
+
+
+def missing(path: Path) -> str:
+    """Say that nothing is at `path`, and what there is that is called nearly so."""
+    folder = path.parent
+    if not folder.is_dir():
+        return f"Cannot read '{path}': there is no folder '{folder}'."
+    names = sorted(child.name for child in folder.iterdir())
+    where = "this folder" if folder == Path() else f"'{folder}'"
+    return f"Cannot read '{path}': {where} holds no '{path.name}'.{did_you_mean(path.name, names)}"
+
+
+def _delimiter(text: str | None) -> str | None:
+    if text is None:
+        return None
+    delimiter = DELIMITERS.get(text.lower(), text)
+    if len(delimiter.encode()) != 1 or delimiter in {'"', "\n", "\r"}:
+        raise InputError(
+            f"The delimiter {text!r} is none: it is one character such as ',', ';' or '|', or tab."
+        )
+    return delimiter
+
+
+def _expanded(name: str) -> list[Path]:
+    """Return the paths that a name stands for."""
+    if name == STDIN:
+        return [_spooled()]
+    if URL.match(name):
+        parts = urlsplit(name)
+        if parts.scheme != "file":
+            raise InputError(_url(name, parts.scheme))
+        return [Path(url2pathname(unquote(parts.path)))]
+    path = Path(name)
+    if path.exists() or not any(sign in name for sign in "*?["):
+        return [path]
+    found = [Path(one) for one in sorted(glob.glob(name, recursive=True))]
+    if not found:
+        raise InputError(f"No file is called like '{name}'.")
+    return found
+
+
+def _url(name: str, scheme: str) -> str:
+    on_spark = re.sub(r"^s3n?:", "s3a:", name)
+    connectors = {"s3": "hadoop-aws", "s3a": "hadoop-aws", "gs": "gcs-connector"}
+    needs = f" (with the package {connectors[scheme]})" if scheme in connectors else ""
+    return (
+        f"'{name}' is a URL, and events are read from files that this machine sees. Copy them "
+        "here, or read them in Python and hand them to workload.run: on Spark with "
+        f"spark.read.parquet('{on_spark}'){needs}, in this process with "
+        f"pyarrow.dataset.dataset('{name}').to_table()."
+    )
+
+
+def _spooled() -> Path:
+    """Write the standard input to a temporary file, named after the format it shows; return it."""
+    folder = Path(tempfile.mkdtemp(prefix="elsinore-stdin-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    stream = sys.stdin.buffer
+    first = stream.read(1 << 16)
+    path = folder / f"standard input{_sniffed(first)}"
+    with path.open("wb") as file:
+        file.write(first)
+        shutil.copyfileobj(stream, file)
+    return path
+
+
+def _sniffed(first: bytes) -> str:
+    """Return the suffix of the format that the first bytes of a file show.
+
+    >>> _sniffed(b'{"time": 1}'), _sniffed(b"time,type")
+    ('.jsonl', '.csv')
+    """
+    packed = ""
+    if first.startswith(b"\x1f\x8b"):
+        import zlib  # noqa: PLC0415 - seldom needed
+
+        packed = ".gz"
+        first = zlib.decompressobj(wbits=31).decompress(first)
+    if first.startswith(b"PAR1"):
+        return ".parquet"
+    if first.startswith(b"#separator"):
+        return f".log{packed}"
+    json = first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in {b"{", b"["}
+    return f".jsonl{packed}" if json else f".csv{packed}"
+
+
+def _folder_files(folder: Path) -> list[DataFile]:
+    """Return the files below `folder` that are not hidden, sorted by their paths."""
+    found = [
+        DataFile(path, _partition(path.relative_to(folder))) for path in _below(folder, frozenset())
+    ]
+    known = [one for one in found if format_of(one.path) is not None]
+    unknown = [one.path for one in found if format_of(one.path) is None]
+    if not known:
+        holds = f" (it holds '{unknown[0].name}')" if unknown else ""
+        raise InputError(
+            f"The folder '{folder}' holds no events{holds}: no file in it has one of the suffixes "
+            f"{', '.join(SUFFIXES)}."
+        )
+    if unknown:
+        raise InputError(
+            f"The folder '{folder}' holds '{unknown[0].relative_to(folder)}', whose suffix is none "
+            f"of {', '.join(SUFFIXES)}. Move it away, or give it a name that begins with '_'."
+        )
+    return found
+
+
+def _below(folder: Path, above: frozenset[Path]) -> list[Path]:
+    real = folder.resolve()
+    if real in above:  # a link that leads back up
+        return []
+    found = []
+    for child in sorted(folder.iterdir()):
+        if child.name.startswith(("_", ".")):
+            continue
+        found += _below(child, above | {real}) if child.is_dir() else [child]
+    return found
+
+
+def _partition(relative: Path) -> tuple[tuple[str, str | None], ...]:
+    """Return the columns that the folders of a partitioned data set stand for."""
+    pairs = (folder.partition("=") for folder in relative.parent.parts)
+    return tuple(
+        (name, None if text == HIVE_NULL else unquote(text))
+        for name, equals, text in pairs
+        if equals
+    )
+
+
+def _common_format(files: Sequence[DataFile], given: Sequence[Path]) -> FileFormat:
+    by_format: dict[FileFormat, Path] = {}
+    for file in files:
+        found = format_of(file.path)
+        if found is None:
+            raise InputError(unknown_format(file.path))
+        by_format.setdefault(found, file.path)
+    if not by_format:
+        raise InputError(f"There are no events: name a file or a folder with {option('events')}.")
+    if len(by_format) > 1:
+        listed = " and ".join(f"{name} ('{path.name}')" for name, path in by_format.items())
+        where = f"The folder '{given[0]}' holds" if len(given) == 1 else "The events are"
+        raise InputError(
+            f"{where} files of several formats: {listed}. Keep one format a "
+            "folder, or name one file."
+        )
+    return next(iter(by_format))

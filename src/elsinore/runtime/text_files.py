@@ -1,0 +1,301 @@
+"""Reading events from one text file: CSV, JSON (an object a line, or one array), Zeek's logs."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.json as pa_json
+
+from elsinore.errors import InputError, option
+from elsinore.runtime.sources import Reading
+
+# Arrow guesses types from the first block; a whole file as one block lets every row have its say.
+LARGEST_BLOCK = 2**31 - 1
+LIKELY_DELIMITERS = (";", "\t", "|", ",")
+# Zeek's types that are not text; those of containers and addresses are.
+ZEEK_TYPES = {
+    "bool": pa.bool_(),
+    "count": pa.int64(),
+    "int": pa.int64(),
+    "port": pa.int64(),
+    "double": pa.float64(),
+    "interval": pa.float64(),
+}
+
+
+def read_csv(path: Path, reading: Reading) -> pa.Table:
+    """Return the table in a CSV file, whose first line names the columns.
+
+    An empty cell is null, and so are those of `reading.nulls`. Types are found from all values;
+    timestamps are in microseconds, or nanoseconds where one of them needs these.
+
+    Raise InputError that names the place, or the delimiter that the file seems to have.
+    """
+    delimiter = reading.delimiter or ("\t" if ".tsv" in path.suffixes else ",")
+    content = _bytes(path)
+    convert = pa_csv.ConvertOptions(
+        null_values=["", *reading.nulls], strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
+    parse = pa_csv.ParseOptions(delimiter=delimiter)
+
+    def read(*, whole: bool) -> pa.Table:
+        block = min(max(content.size, 1), LARGEST_BLOCK) if whole else None
+        options = pa_csv.ReadOptions(block_size=block, use_threads=not whole)
+        return pa_csv.read_csv(
+            pa.BufferReader(content),
+            read_options=options,
+            parse_options=parse,
+            convert_options=convert,
+        )
+
+    try:
+        table = read(whole=False)
+    except pa.ArrowInvalid:
+        try:
+            table = read(whole=True)  # without threads, so that a parse error names the row
+        except pa.ArrowInvalid as error:
+            raise InputError(f"'{path}' is not CSV that can be read: {error}") from error
+    if table.num_columns == 1 and reading.delimiter is None:
+        _refuse_delimiter(path, table.column_names[0])
+    for field in table.schema:
+        if pa.types.is_binary(field.type):
+            raise InputError(
+                f"'{path}' has text in column '{field.name}' that is not UTF-8. Convert the file, "
+                f"for example with: iconv -f latin1 -t utf-8"
+            )
+    return _usual_times(table)
+
+
+def read_json(path: Path, _: Reading) -> pa.Table:
+    """Return the table in a JSON file: an object a line, or an array of objects.
+
+    Raise InputError that names the first line that is no JSON object, or what else is wrong.
+    """
+    content = _bytes(path)
+    if (
+        content.slice(0, min(64, content.size))
+        .to_pybytes()
+        .removeprefix(b"\xef\xbb\xbf")
+        .lstrip()
+        .startswith(b"[")
+    ):
+        content = _lines_of_array(path, content.to_pybytes())
+
+    def read(*, whole: bool) -> pa.Table:
+        block = min(max(content.size, 1), LARGEST_BLOCK) if whole else None
+        options = pa_json.ReadOptions(block_size=block, use_threads=not whole)
+        return pa_json.read_json(pa.BufferReader(content), read_options=options)
+
+    if not content.size:
+        raise InputError(f"'{path}' holds no events.")
+    try:
+        return _usual_times(read(whole=False))
+    except pa.ArrowInvalid:
+        try:
+            return _usual_times(read(whole=True))
+        except pa.ArrowInvalid as error:
+            _refuse_json(path, content.to_pybytes(), error)
+
+
+def read_zeek(path: Path, reading: Reading) -> pa.Table:
+    """Return the table in a log of Zeek: tab-separated, with its `#fields` and `#types`.
+
+    Times become timestamps in UTC, exact to the microsecond; counts, ports and intervals numbers
+    (of seconds); all else is text, `-` is null and `(empty)` the empty text.
+
+    Raise InputError where the file is no such log.
+    """
+    lines = _bytes(path).to_pybytes().split(b"\n")
+    headers = [line for line in lines if line.startswith(b"#")]
+    if not headers or not headers[0].startswith(b"#separator"):
+        raise InputError(
+            f"'{path}' is no log of Zeek, which begins with '#separator'. Name a CSV file .csv, a "
+            "JSON file .jsonl."
+        )
+    separator = headers[0].split(b" ", 1)[-1].strip().decode("unicode_escape")
+    told = {
+        key: values
+        for key, *values in (line.decode(errors="replace").split(separator) for line in headers)
+        if key in {"#fields", "#types", "#unset_field", "#empty_field"}
+    }
+    fields = {line for line in headers if line.startswith((b"#fields", b"#types"))}
+    if not {"#fields", "#types"} <= told.keys() or len(fields) != 2:
+        raise InputError(
+            f"'{path}' has {len(fields)} lines of '#fields' and '#types'; a log has one of each. "
+            "Split logs that were joined."
+        )
+    names, kinds = told["#fields"], told["#types"]
+    body = b"\n".join(line for line in lines if line and not line.startswith(b"#"))
+    unset = told.get("#unset_field", ["-"])[0]
+    try:
+        table = (
+            pa_csv.read_csv(
+                pa.BufferReader(body + b"\n" if body else b""),
+                read_options=pa_csv.ReadOptions(column_names=names),
+                parse_options=pa_csv.ParseOptions(delimiter=separator, quote_char=False),
+                convert_options=pa_csv.ConvertOptions(
+                    column_types={
+                        name: ZEEK_TYPES.get(kind, pa.string())
+                        for name, kind in zip(names, kinds, strict=True)
+                    },
+                    null_values=[unset, *reading.nulls],
+                    strings_can_be_null=True,
+                    true_values=["T"],
+                    false_values=["F"],
+                ),
+            )
+            if body
+            else pa.table({name: pa.array([], pa.string()) for name in names})
+        )
+    except (pa.ArrowInvalid, ValueError) as error:
+        raise InputError(f"'{path}' cannot be read as a log of Zeek: {error}") from error
+    empty = told.get("#empty_field", ["(empty)"])[0]
+    for index, (name, kind) in enumerate(zip(names, kinds, strict=True)):
+        column = table.column(index)
+        if kind == "time":
+            table = table.set_column(index, name, _epoch_text(column))
+        elif pa.types.is_string(column.type):
+            plain = pc.if_else(pc.equal(column, empty), pa.scalar(""), column)
+            table = table.set_column(index, name, plain)
+    return table
+
+
+def text_notes(table: pa.Table, columns: set[str]) -> list[str]:
+    """Return a sentence for each column that is text because of a few rows among numbers.
+
+    >>> text_notes(pa.table({"v": ["1", "2.5", "N/A", "4"]}), {"v"})[0][:52]
+    "Column 'v' is text because row 3 holds 'N/A'. If tha"
+    """
+    found = []
+    for name in table.column_names:
+        if name not in columns or not pa.types.is_string(table.column(name).type):
+            continue
+        column = table.column(name)
+        number = pc.match_substring_regex(column, r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
+        odd = np.flatnonzero(pc.fill_null(pc.invert(number), False).to_numpy())
+        if not len(odd) or 2 * len(odd) > len(column) - column.null_count:
+            continue
+        value = column[int(odd[0])].as_py()
+        more = f", and {len(odd) - 1:,} more are no numbers" if len(odd) > 1 else ""
+        found.append(
+            f"Column '{name}' is text because row {odd[0] + 1:,} holds {value!r}{more}. If that "
+            f"stands for null: {option('null', value)}."
+        )
+    return found
+
+
+def _usual_times(table: pa.Table) -> pa.Table:
+    """Return timestamps in microseconds, in nanoseconds only where one of them needs these."""
+    for index, field in enumerate(table.schema):
+        kind = field.type
+        if not pa.types.is_timestamp(kind) or kind.unit == "us":
+            continue
+        column = table.column(index)
+        if kind.unit == "ns":
+            counts = column.cast(pa.int64())
+            if pc.any(pc.not_equal(pc.multiply(pc.divide(counts, 1000), 1000), counts)).as_py():
+                continue
+        table = table.set_column(index, field.name, column.cast(pa.timestamp("us", kind.tz)))
+    return table
+
+
+def _epoch_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return seconds since the epoch, as text with decimals, as timestamps; null where none.
+
+    In microseconds, or nanoseconds where a value has more decimals.
+    """
+    parts = pc.extract_regex(
+        column.combine_chunks(), r"^(?P<sign>-?)(?P<whole>\d+)\.?(?P<part>\d*)$"
+    )
+    fine = pc.any(pc.match_substring_regex(parts.field("part"), r"^\d{6}\d*[1-9]")).as_py()
+    digits = 9 if fine else 6
+    padded = pc.utf8_rpad(parts.field("part"), digits, "0")
+    whole = _integers(pc.utf8_slice_codeunits(parts.field("whole"), 0, 18))
+    part = _integers(pc.utf8_slice_codeunits(padded, 0, digits))
+    fits = pc.and_(parts.is_valid(), pc.less(whole, (2**63 - 1) // 10**digits))
+    whole = pc.if_else(fits, whole, 0)
+    count = pc.add(pc.multiply(whole, 10**digits), part)
+    count = pc.if_else(pc.equal(parts.field("sign"), "-"), pc.negate(count), count)
+    usable = pc.if_else(fits, count, pa.scalar(None, pa.int64()))
+    return pa.chunked_array([usable.cast(pa.timestamp("ns" if fine else "us", "UTC"))])
+
+
+def _integers(digits: pa.Array) -> pa.Array:
+    known = pc.fill_null(pc.not_equal(digits, ""), False)
+    return pc.if_else(known, digits, "0").cast(pa.int64())
+
+
+def _refuse_delimiter(path: Path, header: str) -> None:
+    for delimiter in LIKELY_DELIMITERS:
+        if delimiter in header:
+            shown = "tab" if delimiter == "\t" else delimiter
+            raise InputError(
+                f"'{path}' has one column, named '{header}': is the delimiter '{shown}'? Say so "
+                f"with {option('delimiter', shown)}."
+            )
+
+
+def _bytes(path: Path) -> pa.Buffer:
+    """Return the content of `path`, unpacked where its name ends in .gz."""
+    packed = path.suffix.lower() == ".gz"
+    try:
+        with pa.input_stream(str(path), compression="gzip" if packed else None) as stream:
+            return stream.read_buffer()
+    except (OSError, zlib.error) as error:
+        what = "is no gzip file that can be unpacked" if packed else "cannot be read"
+        raise InputError(f"'{path}' {what}: {error}.") from error
+
+
+def _lines_of_array(path: Path, content: bytes) -> pa.Buffer:
+    """Return the objects of a JSON array as lines."""
+    try:
+        rows = json.loads(content)
+    except UnicodeDecodeError as cause:
+        raise InputError(f"'{path}': text that is not UTF-8.") from cause
+    except json.JSONDecodeError as cause:
+        place = f"'{path}', line {cause.lineno}, column {cause.colno}"
+        raise InputError(f"{place}: {cause.msg}.") from cause
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise InputError(f"'{path}', item {number}: an object such as {{...}} is expected.")
+    return pa.py_buffer(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+
+
+def _refuse_json(path: Path, content: bytes, error: pa.ArrowInvalid) -> NoReturn:
+    """Raise InputError that names the first line that is no JSON object, or what else is wrong."""
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        place = f"'{path}', line {number}"
+        try:
+            value = json.loads(line)
+        except UnicodeDecodeError as cause:
+            raise InputError(f"{place}: text that is not UTF-8.") from cause
+        except json.JSONDecodeError as cause:
+            raise InputError(f"{place}, column {cause.colno}: {cause.msg}.") from cause
+        if not isinstance(value, dict):
+            raise InputError(f"{place}: an object such as {{...}} is expected.") from error
+    changed = re.search(r"Column\(/([^)]*)\) changed from (\w+) to (\w+) in row (\d+)", str(error))
+    if changed:
+        name, was, became, row = changed.groups()
+        raise InputError(
+            f"'{path}': column '{name}' holds a {was} in some rows and a {became} in row "
+            f"{int(row) + 1:,}. Write one kind of value in it."
+        ) from error
+    raise InputError(f"'{path}' cannot be read as a table of events: {error}.") from error
+
+
+READERS: dict[str, Callable[[Path, Reading], pa.Table]] = {
+    "csv": read_csv,
+    "json": read_json,
+    "zeek": read_zeek,
+}

@@ -1,0 +1,150 @@
+"""Events from files to Spark, and results from Spark to files, as the in-process driver has them.
+
+Parquet is read by Spark, its nanoseconds as integers that are marked as times. Text (CSV, JSON,
+Zeek's logs) is read by the one reader there is, in this process and a file at a time, and handed to
+Spark as Parquet. Results are written by the one writer there is.
+"""
+
+from __future__ import annotations
+
+import atexit
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark import TaskContext
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from elsinore.errors import InputError
+from elsinore.runtime.drafts import draft
+from elsinore.runtime.files import common_schema, fitted, parquet_schema, refuse_empty, tables_of
+from elsinore.runtime.outputs import OutputFormat, part_name, write_table
+from elsinore.runtime.sources import Source
+from elsinore.spark.times import NANOSECONDS_KEY
+
+GLOB = re.compile(r"([\[\]{}*?\\])")
+
+
+def read_frame(spark: SparkSession, source: Source) -> DataFrame:
+    """Return the events of a source; InputError as `elsinore.runtime.files.read_source` has it."""
+    if source.format != "parquet":
+        return _staged(spark, source)
+    spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
+    spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+    if source.streamed:
+        return spark.read.parquet(*(_place(path) for path in source.given))
+    schema = common_schema(source, [parquet_schema(file.path) for file in source.files])
+    reader = spark.read
+    if any(file.partition for file in source.files):
+        if len(source.given) > 1:
+            raise InputError("Of partitioned data sets Spark reads one at a time. Name one folder.")
+        reader = reader.option("basePath", str(source.given[0].absolute()))
+    frame = reader.parquet(*(_place(file.path) for file in source.files))
+    return _marked(frame, schema)
+
+
+def arrow_table(frame: DataFrame) -> pa.Table:
+    """Return a data frame's rows, fetched here, with times in nanoseconds as such."""
+    return _unmarked(frame.toArrow(), _marks(frame))
+
+
+def write_parts(
+    frame: DataFrame, path: Path, file_format: OutputFormat, *, overwrite: bool = False
+) -> int:
+    """Write a folder with a file per partition, each by its task; return how many rows there are.
+
+    The folder appears whole or not at all. Raises OutputError where something is there already and
+    is not to be overwritten.
+    """
+    with draft(path.absolute(), overwrite=overwrite) as folder:
+        folder.mkdir()
+        write = _WriteParts(str(folder), file_format, _marks(frame))
+        counted = frame.mapInArrow(write, "rows bigint").agg(F.sum("rows")).collect()
+        if not any(folder.iterdir()):
+            empty = _unmarked(to_arrow_schema(frame.schema).empty_table(), _marks(frame))
+            write_table(empty, folder / part_name(0, file_format), file_format)
+        return int(counted[0][0] or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _WriteParts:
+    """Writes a partition's rows as one file; gives out their number."""
+
+    folder: str
+    file_format: OutputFormat
+    marks: dict[str, str]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = [batch for batch in batches if batch.num_rows]
+        if found:
+            context = TaskContext.get()
+            assert context is not None
+            place = Path(self.folder) / part_name(context.partitionId(), self.file_format)
+            table = _unmarked(pa.Table.from_batches(found), self.marks)
+            write_table(table, place, self.file_format)
+            yield pa.RecordBatch.from_pydict({"rows": pa.array([table.num_rows], pa.int64())})
+
+
+def _marks(frame: DataFrame) -> dict[str, str]:
+    """Return the columns that hold timestamps in nanoseconds, each with its time zone."""
+    return {
+        field.name: field.metadata[NANOSECONDS_KEY]
+        for field in frame.schema.fields
+        if NANOSECONDS_KEY in field.metadata
+    }
+
+
+def _marked(frame: DataFrame, schema: pa.Schema) -> DataFrame:
+    for field in schema:
+        if pa.types.is_timestamp(field.type) and field.type.unit == "ns":
+            frame = frame.withMetadata(field.name, {NANOSECONDS_KEY: field.type.tz or ""})
+    return frame
+
+
+def _unmarked(table: pa.Table, marks: dict[str, str]) -> pa.Table:
+    for name, zone in marks.items():
+        place = table.column_names.index(name)
+        column = table.column(place).cast(pa.timestamp("ns", zone or None))
+        table = table.set_column(place, name, column)
+    return table
+
+
+def _staged(spark: SparkSession, source: Source) -> DataFrame:
+    """Return the events of text files, by way of Parquet files that go when the process ends."""
+    master = str(spark.conf.get("spark.master", "local"))
+    if not master.startswith("local"):
+        raise InputError(
+            f"{source.name} is read here and handed on in temporary files, which Spark's other "
+            "machines do not see. Convert the events to Parquet in a place they all see."
+        )
+    folder = Path(tempfile.mkdtemp(prefix="elsinore-events-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    places: list[Path] = []
+    schemas: list[pa.Schema] = []
+    rows = 0
+    for _, table in tables_of(source):
+        place = folder / part_name(len(places), "parquet")
+        pq.write_table(table, place)
+        places.append(place)
+        schemas.append(table.schema)
+        rows += table.num_rows
+    schema = common_schema(source, schemas)
+    refuse_empty(source, rows)
+    for place, own in zip(places, schemas, strict=True):
+        if not own.equals(schema):
+            pq.write_table(fitted(pq.read_table(place), schema), place)
+    spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
+    frame = spark.read.parquet(*map(_place, places))
+    return _marked(frame, schema)
+
+
+def _place(path: Path) -> str:
+    """Return a path as Spark takes it: absolute, for Java may stand in another folder."""
+    return GLOB.sub(r"\\\1", str(path.absolute()))

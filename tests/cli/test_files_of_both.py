@@ -1,0 +1,269 @@
+"""The same files give the same results and the same refusals from both engines, byte for byte."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from io import BytesIO
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+from elsinore.cli.app import app
+from elsinore.runtime.outputs import write_table
+
+ENGINES = ("local", "spark")
+QUERY = (
+    "RETURN k, COUNT(*) AS n, SUM(b.v) AS total, AVG(b.v) AS mean PATTERN SEQ(A a, B b+) "
+    "GROUP BY k WITHIN 10 seconds SLIDE 4 seconds"
+)
+NANOS = 1_700_000_000_000_000_000
+TYPES = list("ABBAB")
+VALUES = [1.0, 0.1, 2.0, 4.0, 5e20]
+ZEEK = """#separator \\x09
+#set_separator\t,
+#empty_field\t(empty)
+#unset_field\t-
+#path\tconn
+#fields\ttime\ttype\tk\tv\tok
+#types\ttime\tenum\tstring\tinterval\tbool
+1521911720.000001\tA\tx\t0.5\tT
+1521911721.25\tB\tx\t0.125\tF
+1521911722\tB\t(empty)\t-\t-
+1521911723.5\tB\tx\t3.0\tT
+#close\t2018-03-24-17-15-20
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: object) -> Path:
+    """Return the working folder; Spark has started."""
+    assert spark is not None
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(*arguments: str, given: bytes | None = None) -> Result:
+    return CliRunner().invoke(app, arguments, input=given)
+
+
+def outputs(*arguments: str, query: str = QUERY, form: str = "csv") -> list[str]:
+    """Return the lines that a query's result is written as, the same from both engines."""
+    found = []
+    for engine in ENGINES:
+        done = call(
+            *["run", "-q", query, *arguments, "--engine", engine],
+            *["--format", form, "--out", engine, "--overwrite"],
+        )
+        assert done.exit_code == 0, done.stderr
+        (file,) = Path(engine).glob(f"*.{form}")
+        found.append(sorted(file.read_text().splitlines()))
+    assert found[0] == found[1]
+    return found[0]
+
+
+def refusal(*arguments: str, query: str = QUERY, status: int = 2) -> str:
+    """Return what is said to a run, the same by both engines."""
+    told = []
+    for engine in ENGINES:
+        done = call("run", "-q", query, "--engine", engine, *arguments)
+        assert (done.exit_code, done.stdout) == (status, ""), done.stderr
+        told.append(done.stderr)
+    assert told[0] == told[1]
+    return told[0]
+
+
+def table(times: pa.Array) -> pa.Table:
+    return pa.table({"time": times, "type": TYPES, "k": ["x", "x", None, "y", "y"], "v": VALUES})
+
+
+@pytest.mark.parametrize(
+    ("kind", "form"), [("ns", "json"), ("us", "csv"), ("zoned", "json"), ("date", "csv")]
+)
+def test_times_of_every_kind_are_written_alike(kind: str, form: str) -> None:
+    seconds = [0, 1, 2, 3, 4]
+    times = {
+        "ns": pa.array([NANOS + s * 10**9 + 1 for s in seconds], pa.timestamp("ns")),
+        "us": pa.array([NANOS // 1000 + s * 10**6 + 1 for s in seconds], pa.timestamp("us")),
+        "zoned": pa.array([NANOS // 10**6 + s * 1000 for s in seconds], pa.timestamp("ms", "UTC")),
+        "date": pa.array(seconds, pa.date32()),
+    }[kind]
+    write_table(table(times), "e.parquet", "parquet")
+    rows = outputs("--events", "e.parquet", form=form, query=QUERY.replace("seconds", "days"))
+    assert len(rows) > 1
+
+
+def test_nanoseconds_of_pandas_are_told_apart() -> None:
+    times = pa.array([NANOS + n for n in range(5)], pa.timestamp("ns"))
+    write_table(table(times), "e.parquet", "parquet")
+    query = "RETURN COUNT(*) AS n PATTERN SEQ(A a, B b) WITHIN 4 ns"
+    rows = outputs("--events", "e.parquet", query=query)
+    assert rows[0] == '"2023-11-14T22:13:20","2023-11-14T22:13:20.000000004",2'
+
+
+def test_messy_csv_is_read_alike() -> None:
+    Path("e.csv").write_text(
+        "time;type;k;v\n"
+        "2024-01-01T01:00:00+01:00;A;x;1\n"
+        '2024-01-01T00:00:01.5Z;B;"x";N/A\n'
+        "2024-01-01 00:00:02.000000001Z;B;x;3\n"
+        ";;;\n"
+        "2024-01-01T00:00:03;A;;4\n"
+    )
+    arguments = ["--events", "e.csv", "--delimiter", ";", "--null", "N/A"]
+    lines = outputs(*arguments, "--rejects", "bad.csv", "--overwrite")
+    assert lines[1:] == [
+        '"x","2023-12-31T23:59:52Z","2024-01-01T00:00:02Z",1,,',
+        '"x","2023-12-31T23:59:56Z","2024-01-01T00:00:06Z",3,6,3',
+        '"x","2024-01-01T00:00:00Z","2024-01-01T00:00:10Z",3,6,3',
+    ]
+    assert Path("bad.csv").read_text().splitlines()[1].endswith('"null time"')
+
+
+def test_columns_of_numbers_with_odd_cells_are_named() -> None:
+    rows = "".join(f"{n},B,x,{'N/A' if n == 41 else n}\n" for n in range(50))
+    Path("e.csv").write_text("time,type,k,v\n" + rows)
+    told = refusal("--events", "e.csv")
+    assert "Column 'v' is text because row 42 holds 'N/A'" in told
+    assert "--null N/A" in told
+    assert len(outputs("--events", "e.csv", "--null", "N/A", query=QUERY.replace("A a, ", ""))) > 1
+
+
+def test_zeek_logs_are_read_alike() -> None:
+    Path("conn.log").write_text(ZEEK)
+    rows = outputs("--events", "conn.log")
+    assert rows[1:] == [
+        '"x","2018-03-24T17:15:12Z","2018-03-24T17:15:22Z",1,0.125,0.125',
+        '"x","2018-03-24T17:15:16Z","2018-03-24T17:15:26Z",3,6.25,1.5625',
+        '"x","2018-03-24T17:15:20Z","2018-03-24T17:15:30Z",3,6.25,1.5625',
+    ]
+    with gzip.open("conn.log.gz", "wt") as file:
+        file.write(ZEEK)
+    assert outputs("--events", "conn.log.gz") == rows
+
+
+def test_json_arrays_are_read_as_lines_are() -> None:
+    rows = [
+        {"time": n, "type": kind, "k": "x", "v": v}
+        for n, (kind, v) in enumerate(zip(TYPES, VALUES, strict=True))
+    ]
+    Path("lines.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("array.json").write_text(json.dumps(rows, indent=1))
+    assert outputs("--events", "lines.jsonl") == outputs("--events", "array.json")
+
+
+def test_several_files_and_patterns_are_read_together() -> None:
+    whole = table(pa.array(range(5)))
+    write_table(whole, "all.csv", "csv")
+    write_table(whole.slice(0, 2), "day=1.csv", "csv")
+    write_table(whole.slice(2).select(["v", "k", "type", "time"]), "day=2.csv", "csv")
+    expected = outputs("--events", "all.csv")
+    assert outputs("--events", "day=2.csv", "--events", "day=1.csv") == expected
+    assert outputs("--events", "day*.csv") == expected
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_files_that_do_not_fit_are_named_with_the_column(form: str) -> None:
+    whole = table(pa.array(range(5)))
+    texts = whole.set_column(3, "v", pa.array(["a", "b", "c", "d", "e"]))
+    for name, second in (("types", texts), ("columns", whole.drop_columns(["v"]))):
+        write_table(whole, f"{name}/a.{form}", form)  # type: ignore[arg-type]
+        write_table(second, f"{name}/b.{form}", form)  # type: ignore[arg-type]
+        told = refusal("--events", name, status=1)
+        assert "The files do not fit together: column 'v'" in told
+        assert f"a.{form}'" in told
+        assert f"b.{form}'" in told
+
+
+def test_a_wrong_delimiter_is_guessed() -> None:
+    Path("e.csv").write_text("user;ts;page\na;1;x\n")
+    told = refusal("--events", "e.csv", status=1)
+    assert "one column, named 'user;ts;page': is the delimiter ';'?" in told
+    assert "--delimiter ';'" in told or "--delimiter ;" in told
+
+
+def test_a_header_without_rows_holds_no_events() -> None:
+    Path("e.csv").write_text("time,type,k,v\n")
+    assert "holds no events: a header and no rows" in refusal("--events", "e.csv", status=1)
+
+
+def test_urls_are_refused_with_what_reads_them() -> None:
+    told = refusal("--events", "s3://bucket/trips.parquet")
+    assert "spark.read.parquet('s3a://bucket/trips.parquet')" in told
+
+
+def test_unusable_events_are_told_alike() -> None:
+    write_table(table(pa.array([1.0, None, float("nan"), 1e300, 5.0])), "e.parquet", "parquet")
+    told = []
+    for engine in ENGINES:
+        done = call(
+            *["run", "-q", QUERY, "--events", "e.parquet", "--engine", engine],
+            *["--rejects", f"{engine}.json", "--format", "csv"],
+        )
+        assert done.exit_code == 0, done.stderr
+        told.append(sorted(Path(f"{engine}.json").read_text().splitlines()))
+    assert told[0] == told[1]
+    assert len(told[0]) == 3
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_the_standard_input_holds_events_of_any_format(form: str) -> None:
+    write_table(table(pa.array(range(5))), f"e.{form}", form)  # type: ignore[arg-type]
+    Path("w.cep").write_text(f"QUERY q {QUERY};")
+    from_file = call("run", "w.cep", "--events", f"e.{form}", "--engine", "local")
+    from_input = call(
+        *["run", "w.cep", "--events", "-", "--engine", "local"],
+        given=Path(f"e.{form}").read_bytes(),
+    )
+    assert (from_input.exit_code, from_input.stdout) == (0, from_file.stdout)
+
+
+def test_the_standard_input_holds_queries() -> None:
+    write_table(table(pa.array(range(5))), "e.csv", "csv")
+    query = f"QUERY q {QUERY};".encode()
+    done = call("run", "-", "--events", "e.csv", "--engine", "local", given=query)
+    assert done.exit_code == 0, done.stderr
+    both = call("run", "-", "--events", "-", "--engine", "local", given=query)
+    assert (both.exit_code, both.stderr) == (2, "There is one standard input: name - once.\n")
+
+
+def test_parts_are_a_folder(folder: Path) -> None:
+    write_table(table(pa.array(range(5))), "e.csv", "csv")
+    rows = []
+    for engine in ENGINES:
+        done = call(
+            *["run", "-q", QUERY, "--events", "e.csv", "--engine", engine, "--out", engine],
+            *["--parts", "--format", "json"],
+        )
+        assert done.exit_code == 0, done.stderr
+        (place,) = Path(engine).iterdir()
+        assert place.is_dir()
+        rows.append(sorted("".join(part.read_text() for part in place.iterdir()).splitlines()))
+    assert rows[0] == rows[1]
+    assert rows[0]
+
+
+def test_a_format_without_a_place_goes_to_the_standard_output() -> None:
+    write_table(table(pa.array(range(5))), "e.csv", "csv")
+    (expected,) = {tuple(outputs("--events", "e.csv"))}
+    for engine in ENGINES:
+        done = call(
+            *["run", "-q", QUERY, "--events", "e.csv", "--engine", engine, "--format", "csv"]
+        )
+        assert sorted(done.stdout.splitlines()) == list(expected)
+    arguments = ["--events", "e.csv", "--engine", "local", "--format", "parquet"]
+    done = call("run", "-q", QUERY, *arguments)
+    assert pq.read_table(BytesIO(done.stdout_bytes)).num_rows > 0
+    Path("w.cep").write_text(f"QUERY a {QUERY}; QUERY b {QUERY};")
+    refused = call("run", "w.cep", *arguments)
+    assert (refused.exit_code, "2 results do not go into one" in refused.stderr) == (2, True)
+
+
+def test_so_many_rows_are_printed_as_asked() -> None:
+    write_table(table(pa.array(range(5))), "e.csv", "csv")
+    for engine in ENGINES:
+        done = call(*["run", "-q", QUERY, "--events", "e.csv", "--engine", engine, "--limit", "1"])
+        assert "of which" in done.stdout
