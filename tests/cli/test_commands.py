@@ -329,3 +329,15 @@ def test_what_nobody_expected_is_told_in_a_line(
 @pytest.mark.parametrize("command", [[], ["run"], ["check"], ["explain"], ["report"], ["generate"]])
 def test_h_is_short_for_help(command: list[str]) -> None:
     assert call(*command, "-h").stdout == call(*command, "--help").stdout
+
+
+@pytest.mark.parametrize("command", [["run", "--engine", "local"], ["check"]])
+def test_bare_numbers_after_within_are_refused_for_timestamps(
+    folder: Path, command: list[str]
+) -> None:
+    Path("w.cep").write_text(QUERY.replace("10 seconds", "10"))
+    times = EVENTS.column("time").cast(pa.timestamp("s"))
+    write_table(EVENTS.set_column(0, "time", times), "events.parquet", "parquet")
+    done = call(*command, "w.cep", "--events", "events.parquet")
+    assert done.exit_code == 2
+    assert "WITHIN must say a unit, as in '30 seconds'" in done.stderr

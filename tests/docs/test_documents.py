@@ -22,13 +22,14 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PYTHON = [
     "README.md",
+    "docs/guide.md",
     "docs/language.md",
     "docs/tuning.md",
     "docs/matches.md",
     "docs/quantitative.md",
+    "docs/kernels.md",
 ]
-DOCUMENTS = ["README.md", "examples/README.md", "examples/ridesharing/README.md"]
-PYTHON = ["README.md", "docs/kernels.md"]
+DOCUMENTS = ["README.md", "docs/guide.md", "examples/README.md", "examples/ridesharing/README.md"]
 EXAMPLES = {
     "trips": "ridesharing",
     "pools": "ridesharing",
@@ -48,6 +49,7 @@ def beside_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.usefixtures("beside_the_examples", "spark")
 @pytest.mark.parametrize("document", PYTHON)
 def test_python_in_documents_prints_what_they_say(document: str) -> None:
     found = blocks(document)
@@ -65,7 +67,7 @@ def test_python_in_documents_prints_what_they_say(document: str) -> None:
     assert compared
 
 
-@pytest.mark.usefixtures("beside_the_examples")
+@pytest.mark.usefixtures("beside_the_examples", "spark")
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_commands_in_documents_print_what_they_say(document: str) -> None:
     consoles = [text for kind, text in blocks(document) if kind == "console"]

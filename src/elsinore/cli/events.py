@@ -12,8 +12,10 @@ from elsinore.cli.console import ArgumentError, warn
 from elsinore.cli.job import Job
 from elsinore.errors import InputError, InvalidWorkloadError, QueryError
 from elsinore.runtime.files import read_source
+from elsinore.runtime.options import RunOptions
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.text_files import text_notes
+from elsinore.runtime.times import kind_of_column
 from elsinore.runtime.types import types_of
 from elsinore.runtime.warnings import absent_types, types_seen
 
@@ -28,6 +30,8 @@ def looked_at(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
     check_columns(job, table)
     with explained(job, table):
         job.workload.check(table.schema)
+    kind, fine = kind_of_column(evaluate_sql(job.time, table, "time"), job.time_unit)
+    job.workload.timed(RunOptions(time_unit=job.time_unit), kind.is_number, fine)
     types = types_of(table, job.type)
     return table, absent_types(job.workload.planned(job.granularity), types_seen(types))
 

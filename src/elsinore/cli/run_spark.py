@@ -137,7 +137,7 @@ def run_steps(
 
 
 def answer_of(job: Job, name: str, found: DataFrame, order: Sequence[str]) -> Answer:
-    """Write a result to its place, if there is one, and fetch what is to be printed, in an order."""
+    """Write a result to its place, if there is one, and fetch what is to be printed, in order."""
     from elsinore.spark.expressions import quoted  # noqa: PLC0415
 
     if job.out is not None and job.parts:

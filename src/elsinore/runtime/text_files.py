@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
 
-from elsinore.errors import InputError, option
+from elsinore.errors import InputError, is_on_the_command_line, option
 from elsinore.runtime.sources import Reading
 
 # Arrow guesses types from the first block; a whole file as one block lets every row have its say.
@@ -188,7 +189,7 @@ def text_notes(table: pa.Table, columns: set[str]) -> list[str]:
         more = f", and {len(odd) - 1:,} more are no numbers" if len(odd) > 1 else ""
         found.append(
             f"Column '{name}' is text because row {odd[0] + 1:,} holds {value!r}{more}. If that "
-            f"stands for null: {option('null', value)}."
+            f"stands for null: {option('null', _shell(value))}."
         )
     return found
 
@@ -234,13 +235,18 @@ def _integers(digits: pa.Array) -> pa.Array:
     return pc.if_else(known, digits, "0").cast(pa.int64())
 
 
+def _shell(value: str) -> str:
+    """Return a value as it is typed where messages speak of the command's options."""
+    return shlex.quote(value) if is_on_the_command_line() else value
+
+
 def _refuse_delimiter(path: Path, header: str) -> None:
     for delimiter in LIKELY_DELIMITERS:
         if delimiter in header:
             shown = "tab" if delimiter == "\t" else delimiter
             raise InputError(
                 f"'{path}' has one column, named '{header}': is the delimiter '{shown}'? Say so "
-                f"with {option('delimiter', shown)}."
+                f"with {option('delimiter', _shell(shown))}."
             )
 
 
