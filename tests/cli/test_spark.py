@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,3 +105,17 @@ def test_the_demo_agrees_with_this_process(
         assert sorted(found, key=repr) == sorted(table.to_pylist(), key=repr)
         assert f"{table.num_rows:,} row" in told
     assert len(expected) >= 4
+
+
+def test_whole_numbers_that_overflow_are_told_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "e.jsonl").write_text('{"time": 1, "type": "A", "v": 3}\n')
+    query = "RETURN COUNT(*) PATTERN A WHERE A.v * 9223372036854775807 > 3 WITHIN 1 second"
+    done = subprocess.run(
+        [sys.executable, "-m", "elsinore", "run", "-q", query, "--events", "e.jsonl"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "A condition cannot be computed: a whole number goes beyond 64 bits.\n"

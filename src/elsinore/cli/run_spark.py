@@ -32,6 +32,7 @@ from elsinore.runtime.outputs import write_table
 
 try:
     from pyspark.errors import AnalysisException
+    from pyspark.logger import PySparkLogger
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -127,6 +128,7 @@ def run_steps(
         bar.done()
     except Exception as error:
         report = None if job.rejects is not None else unusable_report(frame, options_of(job, frame))
+        report = report or overflow_report(error)
         if report is None:
             raise
         raise InputError(report) from error
@@ -134,6 +136,13 @@ def run_steps(
         for frame_of_query in kept:
             frame_of_query.unpersist()
     return answers, warnings, results.statistics
+
+
+def overflow_report(error: Exception) -> str | None:
+    """Say that a condition cannot be computed, if that is what Spark failed of."""
+    if "ARITHMETIC_OVERFLOW" not in str(error):
+        return None
+    return "A condition cannot be computed: a whole number goes beyond 64 bits."
 
 
 def answer_of(job: Job, name: str, found: DataFrame, order: Sequence[str]) -> Answer:
@@ -173,6 +182,8 @@ def session(master: str, config: Mapping[str, str] | None = None) -> Iterator[Sp
         return
     spark = local_session(master, config=config)
     interrupt.install()  # Spark puts its own handler in place as it starts
+    # PySpark prints where in our code the column of a failed task was made, with a stack trace.
+    PySparkLogger.getLogger("DataFrameQueryContextLogger").disabled = True
     try:
         yield spark
     finally:
