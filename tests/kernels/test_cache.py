@@ -15,7 +15,7 @@ import elsinore
 from elsinore.kernels import FOLDER_VARIABLE, cache, folder_path, kernel, notice
 from elsinore.kernels.cache import Shelf
 from elsinore.kernels.notice import Notice
-from elsinore.runtime.kernels import is_sorted
+from elsinore.runtime.rows import is_sorted
 
 SOURCES = Path(elsinore.__file__).parents[1]
 
@@ -145,7 +145,7 @@ def test_of_processes_that_start_at_once_one_compiles(folder: Path, run: Run) ->
     program = (
         "import numpy as np\n"
         "from elsinore.kernels import SHELF\n"
-        "from elsinore.runtime.kernels import is_sorted\n"
+        "from elsinore.runtime.rows import is_sorted\n"
         "print(is_sorted(np.array([1, 2])), len(SHELF.compiled))"
     )
     started = [
@@ -203,7 +203,7 @@ print(sum(name.endswith(".add") for name in SHELF.compiled), len(SHELF.loaded))
         SOURCES / "elsinore", copy / "elsinore", ignore=shutil.ignore_patterns("__pycache__")
     )
     assert run(SOURCES) == "1 0\n"
-    source = copy / "elsinore" / "numeric" / "kernels.py"
+    source = copy / "elsinore" / "numeric" / "extended.py"
     source.write_text("# another comment\n" + source.read_text())
     assert run(copy) == "0 1\n"
     source.write_text(source.read_text().replace("2.0**384", "2.0**383"))

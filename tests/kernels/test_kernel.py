@@ -76,7 +76,7 @@ def test_the_environment_turns_compilation_off(value: str | None, compiled: str)
     if value is not None:
         environment[COMPILE_VARIABLE] = value
     program = (
-        "from elsinore.runtime.kernels import is_sorted\n"
+        "from elsinore.runtime.rows import is_sorted\n"
         "from elsinore.kernels import is_kernel\n"
         "import numpy as np\n"
         "print(is_kernel(is_sorted), is_sorted(np.array([1, 3, 2])))"

@@ -17,11 +17,11 @@ from elsinore.plan import Carried, Plan, Travel, Unit
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.inputs import as_table
-from elsinore.runtime.kernels import has_simultaneous, is_sorted, rows_by_type
 from elsinore.runtime.keys import Keys, encode_keys
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import set_aside, unusable_reasons
 from elsinore.runtime.results import Results
+from elsinore.runtime.rows import has_simultaneous, is_sorted, rows_by_type
 from elsinore.runtime.schema import schema_of
 from elsinore.runtime.sql import evaluate_sql, whole
 from elsinore.runtime.times import TimeKind, from_ticks, kind_of_bounds, kind_of_column, to_ticks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.numeric.kernels import LIMB_BITS
+from elsinore.numeric.extended import LIMB_BITS
 
 Doubles = NDArray[np.float64]
 Exponents = NDArray[np.int32]

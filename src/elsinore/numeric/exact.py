@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from elsinore.numeric.kernels import LIMB_BITS
+from elsinore.numeric.extended import LIMB_BITS
 
 Number = int | Fraction
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from elsinore.plan.classes import Bit, Choices, Classes, Cuts, Digit, TypeClasses
 from elsinore.runtime.expressions import evaluate, values
-from elsinore.runtime.kernels import name_numbers, rows_by_type
+from elsinore.runtime.rows import name_numbers, rows_by_type
 
 SPARSE = 0.5  # a type with a lesser share of the events has its rows picked out first
 

@@ -15,7 +15,7 @@ from elsinore.model import Attribute, Binary, Expression, InList, IsNull, Litera
 from elsinore.plan.between import CURRENT, PREVIOUS
 from elsinore.trends.graph import ComparedColumns, Order
 from elsinore.trends.graph.conditions import conditions
-from elsinore.trends.graph.interpret.kernels import choose
+from elsinore.trends.graph.interpret import choose
 
 
 def is_true(expression: Expression, columns: ComparedColumns) -> bool:

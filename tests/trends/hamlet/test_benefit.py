@@ -18,7 +18,7 @@ from elsinore.trends.hamlet.benefit import (
     separate,
     shared,
 )
-from elsinore.trends.hamlet.optimizer.kernels import separate_cost, shared_cost
+from elsinore.trends.hamlet.optimizer import separate_cost, shared_cost
 
 DEFINITION_11 = PaperCost(logarithm=False)
 

@@ -29,9 +29,9 @@ from elsinore.trends.hamlet.benefit import (
 )
 from elsinore.trends.hamlet.evaluator import new_work
 from elsinore.trends.hamlet.layout import COLUMNS, SNAPSHOT
-from elsinore.trends.hamlet.optimizer.kernels import SAMPLE, decide
+from elsinore.trends.hamlet.optimizer import SAMPLE, decide
 from elsinore.trends.hamlet.program import HamletProgram
-from elsinore.trends.hamlet.storage.kernels import graph_of, new_graphs
+from elsinore.trends.hamlet.storage import graph_of, new_graphs
 from elsinore.trends.kind import spec_of
 from oracles.pruning import (
     SharingPlan,

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.runtime.kernels import is_sorted, rows_by_type
 from elsinore.runtime.keys import encode_keys
+from elsinore.runtime.rows import is_sorted, rows_by_type
 from elsinore.spark.columnar.blobs import Layout, encode
 from elsinore.spark.columnar.hashing import hash_rows, same_floats
 

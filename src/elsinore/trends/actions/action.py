@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from elsinore.plan import TrendUnit
 from elsinore.plan.merged import ancestors, field_index
 from elsinore.plan.panes import pane_length
-from elsinore.trends.actions.kernels import Sources, Steps, act
+from elsinore.trends.actions.matrices import Sources, Steps, act
 from elsinore.trends.columns import matrix
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.updates import Update, Updates

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from elsinore.model.window import Window
 from elsinore.plan import TrendUnit
 from elsinore.trends.actions.action import ActionShape
-from elsinore.trends.actions.kernels import add_up, fold
+from elsinore.trends.actions.matrices import add_up, fold
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.partials import totals_fields
 

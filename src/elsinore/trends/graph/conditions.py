@@ -26,8 +26,8 @@ from elsinore.model.expression import (
     Operator,
 )
 from elsinore.plan.between import PREVIOUS
+from elsinore.trends.graph import interpret as k
 from elsinore.trends.graph.columns import ComparedColumns, Order
-from elsinore.trends.graph.interpret import kernels as k
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 _ALLOWED = {

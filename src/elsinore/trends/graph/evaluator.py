@@ -13,7 +13,7 @@ from elsinore.plan import TrendUnit
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
-from elsinore.trends.graph.kernels import (
+from elsinore.trends.graph.evaluate import (
     Keys,
     Wanted,
     evaluate_masks,
@@ -22,7 +22,7 @@ from elsinore.trends.graph.kernels import (
 )
 from elsinore.trends.graph.layout import Stream
 from elsinore.trends.graph.program import Programs, class_numbers
-from elsinore.trends.graph.sums.kernels import Sums, empty_sums
+from elsinore.trends.graph.sums import Sums, empty_sums
 from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals, size_of
 
 _Kind = TypeVar("_Kind", bound=np.generic)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.graph.columns import ComparedColumns
-from elsinore.trends.hamlet import kernels, layout
+from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.benefit import CalibratedCost, CostModel, as_array
 from elsinore.trends.hamlet.layout import (
     COUNTS,
@@ -23,9 +23,10 @@ from elsinore.trends.hamlet.layout import (
     Program,
     Work,
 )
-from elsinore.trends.hamlet.optimizer.kernels import read_cycles
+from elsinore.trends.hamlet.optimizer import read_cycles
 from elsinore.trends.hamlet.program import HamletProgram
-from elsinore.trends.hamlet.storage.kernels import new_graphs
+from elsinore.trends.hamlet.run import count_entries, list_entries, run
+from elsinore.trends.hamlet.storage import new_graphs
 from elsinore.trends.keyed import KeyedEvents, WindowTotals, size_of
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 
@@ -75,9 +76,9 @@ class HamletEvaluator:
         program = self._program.comparing(columns)
         classes = self._program.classes(events.codes)
         actions = self._program.actions
-        lists = kernels.count_entries(actions, classes, len(self._program.sets))
+        lists = count_entries(actions, classes, len(self._program.sets))
         listed = np.empty(int(lists[-1]), dtype=layout.LISTED)
-        kernels.list_entries(actions, classes, lists, listed)
+        list_entries(actions, classes, lists, listed)
         work = new_work(program, len(self._program.states))
         unit = self._program.unit
         linear = max(len(one.aggregation.linear) for one in unit.templates)
@@ -95,7 +96,7 @@ class HamletEvaluator:
         )
         graphs = new_graphs(program)
         began, began_cycles = time.perf_counter(), read_cycles()
-        out = kernels.run(
+        out = run(
             program,
             actions,
             work,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.kernels import kernel
-from elsinore.numeric.kernels import add, normalise, scale
+from elsinore.numeric.extended import add, normalise, scale
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.updates import NOTHING, VALUE
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from elsinore.numeric.kernels import THRESHOLD, normalise
+from elsinore.numeric.extended import THRESHOLD, normalise
 from elsinore.trends.hamlet.layout import EQUAL, FOREVER, PREFIX, Codes, Doubles, Ints
 from elsinore.trends.wide import wide_kernel
 

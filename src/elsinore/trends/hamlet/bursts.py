@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from elsinore.numeric.kernels import THRESHOLD, scale
-from elsinore.trends.hamlet.forms.kernels import (
+from elsinore.numeric.extended import THRESHOLD, scale
+from elsinore.trends.hamlet.forms import (
     add_row,
     clear_row,
     insert,
@@ -14,7 +14,7 @@ from elsinore.trends.hamlet.forms.kernels import (
     sum_before,
     times,
 )
-from elsinore.trends.hamlet.graphs.kernels import (
+from elsinore.trends.hamlet.graphs import (
     clear_holder,
     least_of,
     split,
@@ -54,9 +54,9 @@ from elsinore.trends.hamlet.layout import (
     Words,
     Work,
 )
-from elsinore.trends.hamlet.optimizer.kernels import has, has_others, relation_of, takes
-from elsinore.trends.hamlet.states.kernels import contribution, own_rank
-from elsinore.trends.hamlet.storage.kernels import graph_of
+from elsinore.trends.hamlet.optimizer import has, has_others, relation_of, takes
+from elsinore.trends.hamlet.states import contribution, own_rank
+from elsinore.trends.hamlet.storage import graph_of
 from elsinore.trends.wide import wide_kernel
 
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.trends.graph.guards.kernels import all_hold, stored_entries, threshold
-from elsinore.trends.graph.interpret.kernels import CHUNK, Conditions
+from elsinore.trends.graph.guards import all_hold, stored_entries, threshold
+from elsinore.trends.graph.interpret import CHUNK, Conditions
 from elsinore.trends.graph.layout import (
     CONDITIONS,
     END,

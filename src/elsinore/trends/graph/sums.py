@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.numeric.kernels import add, normalise, scale
+from elsinore.numeric.extended import add, normalise, scale
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.layout import NOTHING, ONE, Program, Stream
 from elsinore.trends.keyed import Codes, Doubles, Ints

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from elsinore.numeric.kernels import scale
-from elsinore.trends.hamlet.forms.kernels import plus
-from elsinore.trends.hamlet.graphs.kernels import least_of, value_of
+from elsinore.numeric.extended import scale
+from elsinore.trends.hamlet.forms import plus
+from elsinore.trends.hamlet.graphs import least_of, value_of
 from elsinore.trends.hamlet.layout import (
     ADDED,
     FOREVER,
@@ -21,7 +21,7 @@ from elsinore.trends.hamlet.layout import (
     Program,
     Work,
 )
-from elsinore.trends.hamlet.storage.kernels import graph_of
+from elsinore.trends.hamlet.storage import graph_of
 from elsinore.trends.wide import wide_kernel
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.numeric.kernels import normalise
-from elsinore.trends.hamlet.forms.kernels import plus
-from elsinore.trends.hamlet.graphs.kernels import clear_holder, earliest_start, sweep
+from elsinore.numeric.extended import normalise
+from elsinore.trends.hamlet.forms import plus
+from elsinore.trends.hamlet.graphs import clear_holder, earliest_start, sweep
 from elsinore.trends.hamlet.layout import (
     BEFORE_ALL,
     DEAD,
@@ -23,8 +23,8 @@ from elsinore.trends.hamlet.layout import (
     Program,
     Work,
 )
-from elsinore.trends.hamlet.states.kernels import refresh
-from elsinore.trends.hamlet.storage.kernels import graph_of
+from elsinore.trends.hamlet.states import refresh
+from elsinore.trends.hamlet.storage import graph_of
 from elsinore.trends.wide import wide_kernel
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.trends.graph.interpret.kernels import Conditions, choose
+from elsinore.trends.graph.interpret import Conditions, choose
 from elsinore.trends.graph.layout import NO_GUARD, STORED, Program, Stream, Stretch
 from elsinore.trends.keyed import Flags, Ints
 

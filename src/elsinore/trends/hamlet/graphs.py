@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.trends.hamlet.forms.kernels import plus, times
+from elsinore.trends.hamlet.forms import plus, times
 from elsinore.trends.hamlet.layout import (
     BIG,
     COLUMNS,
@@ -29,7 +29,7 @@ from elsinore.trends.hamlet.layout import (
     Ints,
     Program,
 )
-from elsinore.trends.hamlet.storage.kernels import clear, copy_row, graph_at, graph_of, with_block
+from elsinore.trends.hamlet.storage import clear, copy_row, graph_at, graph_of, with_block
 from elsinore.trends.wide import wide_kernel
 
 WIDE = 64  # columns that a graph without events keeps room for

@@ -27,7 +27,7 @@ from elsinore.trends.hamlet.layout import (
     Words,
     Work,
 )
-from elsinore.trends.hamlet.storage.kernels import graph_of
+from elsinore.trends.hamlet.storage import graph_of
 from elsinore.trends.wide import wide_kernel
 
 SAMPLE = 16  # events of a burst that the optimizer looks at, about

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.trends.graph.guards.kernels import all_hold, threshold
-from elsinore.trends.graph.interpret.kernels import CHUNK, Conditions
+from elsinore.trends.graph.guards import all_hold, threshold
+from elsinore.trends.graph.interpret import CHUNK, Conditions
 from elsinore.trends.graph.layout import (
     ANY,
     CONDITIONS,
@@ -37,7 +37,7 @@ from elsinore.trends.graph.layout import (
     Stream,
     Stretch,
 )
-from elsinore.trends.graph.sums.kernels import (
+from elsinore.trends.graph.sums import (
     TOTAL,
     Sums,
     add_to,

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.numeric.kernels import add
-from elsinore.trends.graph.guards.kernels import all_hold, threshold
-from elsinore.trends.graph.interpret.kernels import CHUNK, Conditions
+from elsinore.numeric.extended import add
+from elsinore.trends.graph.guards import all_hold, threshold
+from elsinore.trends.graph.interpret import CHUNK, Conditions
 from elsinore.trends.graph.layout import (
     ANCHOR,
     CHECKS,
@@ -46,7 +46,7 @@ from elsinore.trends.graph.layout import (
     Stream,
     Stretch,
 )
-from elsinore.trends.graph.sums.kernels import (
+from elsinore.trends.graph.sums import (
     TOTAL,
     Sums,
     add_to,

@@ -8,8 +8,8 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.trends.core.arrays import FOREVER, NEVER
-from elsinore.trends.graph.guards.kernels import stored_entries
-from elsinore.trends.graph.interpret.kernels import Conditions
+from elsinore.trends.graph.guards import stored_entries
+from elsinore.trends.graph.interpret import Conditions
 from elsinore.trends.graph.layout import (
     ANCHOR,
     ANCHORED,
@@ -19,9 +19,9 @@ from elsinore.trends.graph.layout import (
     Stream,
     Stretch,
 )
-from elsinore.trends.graph.masks.kernels import count_sequences, new_sets
-from elsinore.trends.graph.negatives.kernels import search
-from elsinore.trends.graph.runs.kernels import (
+from elsinore.trends.graph.masks import count_sequences, new_sets
+from elsinore.trends.graph.negatives import search
+from elsinore.trends.graph.runs import (
     AT_SUFFIXES,
     BASE,
     FIRST,
@@ -29,7 +29,7 @@ from elsinore.trends.graph.runs.kernels import (
     count_trends,
     new_graph,
 )
-from elsinore.trends.graph.sums.kernels import TOTAL, Sums
+from elsinore.trends.graph.sums import TOTAL, Sums
 from elsinore.trends.keyed import Ints
 
 

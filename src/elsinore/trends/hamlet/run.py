@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.trends.hamlet.bursts.kernels import (
+from elsinore.trends.hamlet.bursts import (
     alone,
     collapse,
     double,
@@ -14,7 +14,7 @@ from elsinore.trends.hamlet.bursts.kernels import (
     join,
     leaving,
 )
-from elsinore.trends.hamlet.graphs.kernels import next_epoch, sweep
+from elsinore.trends.hamlet.graphs import next_epoch, sweep
 from elsinore.trends.hamlet.layout import (
     ALWAYS,
     BEFORE_ALL,
@@ -49,7 +49,7 @@ from elsinore.trends.hamlet.layout import (
     Words,
     Work,
 )
-from elsinore.trends.hamlet.optimizer.kernels import (
+from elsinore.trends.hamlet.optimizer import (
     any_of,
     cycles,
     decide,
@@ -59,9 +59,9 @@ from elsinore.trends.hamlet.optimizer.kernels import (
     snapshots_at_events,
     weigh,
 )
-from elsinore.trends.hamlet.states.kernels import apply, gather, touch
-from elsinore.trends.hamlet.storage.kernels import widened
-from elsinore.trends.hamlet.windows.kernels import advance, with_room
+from elsinore.trends.hamlet.states import apply, gather, touch
+from elsinore.trends.hamlet.storage import widened
+from elsinore.trends.hamlet.windows import advance, with_room
 from elsinore.trends.wide import wide_kernel
 
 EDGE, BROKEN, INSIDE = 0, 1, 2  # why bursts are complete: see `run`

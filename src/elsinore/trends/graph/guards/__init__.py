@@ -1,1 +1,0 @@
-"""What moves ask of events and of what lies between them."""

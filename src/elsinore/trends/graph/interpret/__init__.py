@@ -1,1 +1,0 @@
-"""Predicates between two events, compiled to a few instructions and looked at row by row."""

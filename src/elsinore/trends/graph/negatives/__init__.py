@@ -1,1 +1,0 @@
-"""Matches of the patterns under NOT."""

@@ -1,1 +1,0 @@
-"""Sums per event and state, where each trend has one run."""

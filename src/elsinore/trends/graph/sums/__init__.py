@@ -1,1 +1,0 @@
-"""Sums over trends: extended-range numbers and extremes, side by side in one table."""

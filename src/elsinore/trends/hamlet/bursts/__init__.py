@@ -1,1 +1,0 @@
-"""Bursts: processed alone, or as a shared graphlet."""

@@ -1,1 +1,0 @@
-"""The shared graph of one sharing set: snapshot table, rows of events, columns."""

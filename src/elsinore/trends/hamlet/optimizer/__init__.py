@@ -1,1 +1,0 @@
-"""Decisions to share, burst by burst."""

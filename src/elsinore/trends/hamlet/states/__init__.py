@@ -1,1 +1,0 @@
-"""States of the templates: what comes into them, and what events add."""

@@ -1,1 +1,0 @@
-"""Where the graphs of all sets lie in memory."""
