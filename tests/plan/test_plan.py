@@ -77,7 +77,7 @@ def test_the_errors_of_several_queries_are_told_at_once_in_text_order() -> None:
         QUERY one RETURN COUNT(*) PATTERN A AND B AND C;
         QUERY fine RETURN COUNT(*) PATTERN A+;
         QUERY two RETURN SUM(a.v) PATTERN SEQ(A a+, A b+);
-        QUERY three RETURN a.v PATTERN SEQ(A a, B b);
+        QUERY three RETURN a.v PATTERN SEQ(A a, B b) CONFIDENCE >= 0.5;
     """
     with pytest.raises(InvalidWorkloadError) as caught:
         of(text)
@@ -88,9 +88,14 @@ def test_the_errors_of_several_queries_are_told_at_once_in_text_order() -> None:
     ]  # fmt: skip
 
 
-def test_queries_that_return_matches_are_refused_by_the_name_of_their_clause() -> None:
-    with pytest.raises(UnsupportedError, match="RETURN: queries that return matches"):
-        of("QUERY q RETURN a.v PATTERN SEQ(A a, B b)")
+def test_queries_that_return_matches_are_planned_apart_from_those_that_count_trends() -> None:
+    planned = of("""
+        QUERY counts RETURN COUNT(*) PATTERN SEQ(A a, B b);
+        QUERY lists RETURN a.v PATTERN SEQ(A a, B b);
+    """)
+    assert [(unit.kind, unit.queries) for unit in planned.units] == [
+        ("elsinore.trends.kind", (0,)), ("elsinore.matches.kind", (1,)),
+    ]  # fmt: skip
 
 
 def test_queries_of_one_partition_are_told_apart_by_their_paths() -> None:
