@@ -39,6 +39,25 @@ def test_whole_numbers_are_compared_exactly() -> None:
     assert is_true(Binary(Operator.GT, Attribute(PREVIOUS, "x"), Literal(2**62)), columns)
 
 
+def test_times_are_compared_to_the_nanosecond_beside_coarser_ones() -> None:
+    fine, coarse = pa.timestamp("ns"), pa.timestamp("us")
+    columns = ComparedColumns.of(
+        {"fine": pa.array([1_001, 1_002], fine), "coarse": pa.array([1, 1], coarse)}
+    )
+    before, after = Attribute(PREVIOUS, "fine"), Attribute(CURRENT, "fine")
+    assert is_true(Binary(Operator.LT, before, after), columns)
+    assert is_true(Binary(Operator.GT, before, Attribute(CURRENT, "coarse")), columns)
+    text = Literal("1970-01-01T00:00:00.000001001")
+    assert is_true(Binary(Operator.EQ, before, text), columns)
+
+
+def test_times_that_nanoseconds_do_not_reach_are_told_beside_nanoseconds() -> None:
+    day = pa.array([date(1600, 1, 1)])
+    with pytest.raises(InputError, match="'day' has times outside of the years 1678 to 2261"):
+        ComparedColumns.of({"day": day, "fine": pa.array([1], pa.timestamp("ns"))})
+    assert ComparedColumns.of({"day": day}).unit == "us"
+
+
 def test_texts_are_in_the_order_of_code_points() -> None:
     assert compared(Operator.LT, "Z", "a")
     assert compared(Operator.LT, "\uffff", "\U00010000")

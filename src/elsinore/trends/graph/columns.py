@@ -18,7 +18,7 @@ from elsinore.trends.keyed import Doubles, Flags, Ints
 
 Exact = int | Decimal
 
-_DAY = 86_400_000_000  # microseconds
+_DAYS = {"us": 86_400_000_000, "ns": 86_400_000_000_000}  # a day's length, by unit
 _BOUND = 2**63  # integers from its negative up to below it have 64 bits
 
 
@@ -50,10 +50,11 @@ class ComparedColumns:
     """Attributes as predicates between two events read them, and the codes of constants there.
 
     `compared` keeps the order among attributes of one `Order`: doubles by rank, truth values 0 and
-    1, times in microseconds (finer parts are cut off), texts by the rank of all texts of all
-    attributes in code point order. Exact numbers share an order: they are as they are where all fit
-    64 bits, else by the rank of all there are. Exact numbers and doubles have an order in common in
-    rows of their own, made when first asked for; `rows` tells by which rows two attributes compare.
+    1, times in the finest unit that one of them has (`unit`: us or ns), texts by the rank of all
+    texts of all attributes in code point order. Exact numbers share an order: they are as they are
+    where all fit 64 bits, else by the rank of all there are. Exact numbers and doubles have an
+    order in common in rows of their own, made when first asked for; `rows` tells by which rows two
+    attributes compare.
 
     Ranks are of these columns alone: whatever is compared with one another must be in them.
     """
@@ -67,6 +68,7 @@ class ComparedColumns:
     known: Flags  # [row of `rows`, event] whether there is a value
     numbers: Doubles  # [attribute, event] the value of a number, the nearest double
     plain: Mapping[str, pa.Array]
+    unit: str  # of times and durations
 
     @classmethod
     def of(cls, columns: Mapping[str, pa.Array]) -> ComparedColumns:
@@ -83,6 +85,7 @@ class ComparedColumns:
         count = len(next(iter(plain.values()))) if plain else 0
         texts = _texts([plain[name] for name, order in orders.items() if order is Order.TEXT])
         exact, wholes = _exact({n: c for n, c in plain.items() if orders[n].is_exact})
+        unit = "ns" if any(_is_fine(column.type) for column in plain.values()) else "us"
         compared = np.zeros((len(plain), count), dtype=np.int64)
         known = np.zeros((len(plain), count), dtype=np.uint8)
         numbers = np.zeros((len(plain), count), dtype=np.float64)
@@ -96,7 +99,7 @@ class ComparedColumns:
             elif order is Order.TEXT:
                 codes = pc.multiply(pc.index_in(column, texts).cast(pa.int64()), 2)
             elif order in {Order.TIME, Order.DURATION}:
-                codes = _microseconds(column)
+                codes = _ticks(name, column, unit)
             else:
                 codes = to_ranks(column)
             compared[place] = codes.fill_null(0).to_numpy(zero_copy_only=False)
@@ -112,6 +115,7 @@ class ComparedColumns:
             known=known,
             numbers=numbers,
             plain=plain,
+            unit=unit,
         )
 
     def rows(self, one: str, other: str) -> tuple[int, int]:
@@ -176,7 +180,7 @@ class ComparedColumns:
         return 2 * low if found else 2 * low - 1
 
     def time_code(self, name: str, text: str) -> int:
-        """Return the microseconds of a constant that is compared with an attribute of times.
+        """Return a constant that is compared with an attribute of times, in the unit of times.
 
         Raises InputError where it is none.
         """
@@ -186,7 +190,7 @@ class ComparedColumns:
             raise InputError(
                 f"A predicate compares '{name}' with '{text}', which is no time: {error}"
             ) from error
-        return int(_microseconds(moment)[0].as_py())
+        return int(_ticks(name, moment, self.unit)[0].as_py())
 
 
 def _plain(column: pa.Array) -> pa.Array:
@@ -283,12 +287,27 @@ def _texts(columns: list[pa.Array]) -> pa.Array:
     return distinct.take(pc.array_sort_indices(distinct))
 
 
-def _microseconds(column: pa.Array) -> pa.Array:
+def _is_fine(kind: pa.DataType) -> bool:
+    return bool(kind == pa.duration("ns") or (pa.types.is_timestamp(kind) and kind.unit == "ns"))
+
+
+def _ticks(name: str, column: pa.Array, unit: str) -> pa.Array:
+    """Return times or durations as whole numbers of a unit at least as fine as their own.
+
+    Raises InputError for times outside of what nanoseconds of 64 bits reach.
+    """
     kind = column.type
-    if pa.types.is_date32(kind):
-        return pc.multiply(column.cast(pa.int32()).cast(pa.int64()), _DAY)
-    if pa.types.is_date64(kind):
-        return pc.multiply(column.cast(pa.int64()), 1000)
-    if pa.types.is_duration(kind):
-        return column.cast(pa.duration("us"), safe=False).cast(pa.int64())
-    return column.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
+    try:
+        if pa.types.is_date32(kind):
+            days = column.cast(pa.int32()).cast(pa.int64())
+            return pc.multiply_checked(days, _DAYS[unit])
+        if pa.types.is_date64(kind):
+            return pc.multiply_checked(column.cast(pa.int64()), _DAYS[unit] // 86_400_000)
+        if pa.types.is_duration(kind):
+            return column.cast(pa.duration(unit)).cast(pa.int64())
+        return column.cast(pa.timestamp(unit, kind.tz)).cast(pa.int64())
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"'{name}' has times outside of the years 1678 to 2261 and is compared with times in "
+            "nanoseconds, which reach no further. Cast those to microseconds, or leave these out."
+        ) from error
