@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from elsinore.matches.columns import column_type
 from elsinore.matches.explain import template_facts, template_lines, window_warnings
+from elsinore.matches.rehearsals import REHEARSALS
 from elsinore.matches.returns import group_column, is_windowed
 from elsinore.matches.spec import plan_matches, spec_of
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Query
-from elsinore.operators import Kind, Operator, OperatorOptions, ResultForm
+from elsinore.operators import Kind, Operator, OperatorOptions, Rehearsal, ResultForm
 from elsinore.plan import PlanOptions, Unit
 
 
@@ -38,6 +39,10 @@ class Matches(Kind):
         from elsinore.matches.operator import MatchOperator  # noqa: PLC0415 - Numba
 
         return MatchOperator(unit, options)
+
+    def rehearsals(self) -> Sequence[Rehearsal]:
+        """Return workloads that go through all strategies, ways to enumerate and conditions."""
+        return REHEARSALS
 
     def load(self, unit: Unit, blob: bytes) -> Operator:
         """Return the operator that `save` made the bytes of."""
