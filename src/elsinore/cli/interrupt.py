@@ -105,6 +105,8 @@ def _tell() -> None:
         sys.stderr.flush()
     except (OSError, ValueError):  # nobody listens any more
         return
+    # PySpark's threads print tracebacks when what they talk to ends; nothing more is to be said
+    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the end
 
 
 def _below(root: int, parents: Mapping[int, int]) -> set[int]:
