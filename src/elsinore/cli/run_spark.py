@@ -128,7 +128,7 @@ def run_steps(
         bar.done()
     except Exception as error:
         report = None if job.rejects is not None else unusable_report(frame, options_of(job, frame))
-        report = report or overflow_report(error)
+        report = report or overflow_report(error) or worker_report(error)
         if report is None:
             raise
         raise InputError(report) from error
@@ -143,6 +143,12 @@ def overflow_report(error: Exception) -> str | None:
     if "ARITHMETIC_OVERFLOW" not in str(error):
         return None
     return "A condition cannot be computed: a whole number goes beyond 64 bits."
+
+
+def worker_report(error: Exception) -> str | None:
+    """Return what Elsinore said in a task, of which Spark hands on a traceback."""
+    _, marker, said = str(error).rpartition(f"\n{InputError.__module__}.{InputError.__name__}: ")
+    return said.partition("\n\n")[0].strip() if marker else None
 
 
 def answer_of(job: Job, name: str, found: DataFrame, order: Sequence[str]) -> Answer:
