@@ -9,7 +9,7 @@ from html import escape
 
 from elsinore.errors import ElsinoreError, did_you_mean
 from elsinore.quantitative.lowered import why_not
-from elsinore.quantitative.pipeline import Pipeline, stages_of
+from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.query import (
     Atom,
     Combine,
@@ -22,6 +22,7 @@ from elsinore.quantitative.query import (
     Window,
 )
 from elsinore.quantitative.regex import name_of, written
+from elsinore.quantitative.runnable import Runnable
 
 WIDTH, HEIGHT = 250, 44  # of a box in the picture, in pixels
 GAP, DROP = 16, 36  # between boxes side by side, and between a box and those below it
@@ -37,7 +38,7 @@ class Box:
     below: tuple[Box, ...]
 
 
-def explain(query: Query | Pipeline, format: str = "text") -> str:  # noqa: A002 - the word for it
+def explain(query: Runnable, format: str = "text") -> str:  # noqa: A002 - the word for it
     """Return the expression trees of a query, with warnings in the text.
 
     >>> from elsinore.quantitative import atom, event, iterate
@@ -46,7 +47,7 @@ def explain(query: Query | Pipeline, format: str = "text") -> str:  # noqa: A002
     └─ atom M by len: M
     the machine runs in Python: len is no plain Python function
     """
-    formats: dict[str, Callable[[Query | Pipeline], str]] = {
+    formats: dict[str, Callable[[Runnable], str]] = {
         "text": _text,
         "mermaid": _mermaid,
         "svg": _svg,
@@ -88,7 +89,7 @@ def _title(query: Query) -> str:
             return type(query).__name__
 
 
-def _text(query: Query | Pipeline) -> str:
+def _text(query: Runnable) -> str:
     lines: list[str] = []
 
     def add(box: Box, first: str, rest: str) -> None:
@@ -115,7 +116,7 @@ def _text(query: Query | Pipeline) -> str:
     return "\n".join(lines)
 
 
-def _mermaid(query: Query | Pipeline) -> str:
+def _mermaid(query: Runnable) -> str:
     lines = ["flowchart TB"]
     count = 0
 
@@ -134,7 +135,7 @@ def _mermaid(query: Query | Pipeline) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _svg(query: Query | Pipeline) -> str:
+def _svg(query: Runnable) -> str:
     drawn: list[str] = []
     left, bottom = GAP, 0.0
     for place, stage in enumerate(stages_of(query)):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
 from elsinore.errors import QuerySemanticError
 from elsinore.quantitative.regex import (
@@ -34,17 +33,14 @@ from elsinore.quantitative.rules import (
     check_iterable,
     never,
 )
+from elsinore.quantitative.runnable import Runnable
 from elsinore.quantitative.windows import WindowState
-
-if TYPE_CHECKING:
-    from elsinore.quantitative.pipeline import Pipeline
-    from elsinore.quantitative.stream import Stream
 
 Operation = Callable[..., Any]
 SHOWN = 60  # characters of a sub-expression in a message
 
 
-class Query:
+class Query(Runnable):
     """A streaming function; `rate` says at which sequences of items it has a value."""
 
     __slots__ = ()
@@ -62,87 +58,8 @@ class Query:
         found = [never(self.rate), *(text for part in self.parts for text in part.warnings)]
         return tuple(dict.fromkeys(text for text in found if text is not None))
 
-    def start(self) -> Stream:
-        """Return a stream at its beginning, to push items into."""
-        from elsinore.quantitative.stream import Stream  # noqa: PLC0415 - it knows the nodes
-
-        return Stream.of(self)
-
-    def load(self, state: bytes) -> Stream:
-        """Return a stream that goes on where one of this query was saved.
-
-        Raises StateError where the state is damaged, or was saved for another query.
-        """
-        from elsinore.quantitative.stream import Stream  # noqa: PLC0415
-
-        return Stream.load(self, state)
-
-    def explain(self, format: str = "text") -> str:  # noqa: A002 - the word for it
-        """Return the expression tree with rates, as "text", "mermaid" or "svg"."""
-        from elsinore.quantitative.explain import explain  # noqa: PLC0415
-
-        return explain(self, format)
-
-    def run(
-        self,
-        data: Any,
-        *,
-        time: str = "time",
-        type: str = "type",  # noqa: A002 - the word for it
-        compiled: bool | None = None,
-        **options: Any,
-    ) -> Any:
-        """Return the values over the events in `data`, as a table: time (or position) and value.
-
-        `data` is a pyarrow Table, a pandas or polars DataFrame, a dict of columns or a list of
-        dicts, or a DataFrame of Spark, which gives one (`value` says the type of values then, where
-        it cannot be worked out); `time` and `type` name its columns. Without `compiled`, a machine
-        is compiled where it can be and there are many events.
-        """
-        return running(data).run(self, data, time=time, type=type, compiled=compiled, **options)
-
-    def by(self, *attributes: str) -> Keyed:
-        """Return the query run apart for each value of some attributes."""
-        return Keyed(self, attributes)
-
-    def __rshift__(self, after: Query | Pipeline) -> Pipeline:
-        from elsinore.quantitative.pipeline import pipeline  # noqa: PLC0415
-
-        return pipeline(self, after)
-
     def __str__(self) -> str:
         return described(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Keyed:
-    """A query, or a pipeline, with a stream of its own for each value of some attributes."""
-
-    query: Any
-    attributes: tuple[str, ...]
-
-    def run(
-        self,
-        data: Any,
-        *,
-        time: str = "time",
-        type: str = "type",  # noqa: A002 - the word for it
-        compiled: bool | None = None,
-        **options: Any,
-    ) -> Any:
-        """Return the values over the events in `data`: the attributes, time or position, value."""
-        return running(data).run(
-            self.query, data, time=time, type=type, by=self.attributes, compiled=compiled, **options
-        )
-
-
-def running(data: Any) -> Any:
-    """Return the driver for data, Spark's or this process's: loaded on first use."""
-    on_spark = any(
-        kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
-        for kind in type(data).__mro__
-    )
-    return import_module(f"elsinore.{'spark' if on_spark else 'local'}.streams")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

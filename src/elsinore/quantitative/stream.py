@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from elsinore.errors import InputError, StateError
-from elsinore.quantitative.machine.keys import KeyThreads
-from elsinore.quantitative.machine.program import Bits, ItemError, Program, bits_of, compile_query
-from elsinore.quantitative.pipeline import Pipeline, stages_of
+from elsinore.quantitative.machine.keys import KeyThreads, Program
+from elsinore.quantitative.machine.program import Bits, ItemError, bits_of, compile_query
+from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.query import Query, described
+from elsinore.quantitative.runnable import Runnable
 
 MAGIC = b"elsinore quantitative state\n"
 VERSION = 1
@@ -162,11 +163,11 @@ class Stream:
     [UNDEFINED, UNDEFINED, 4]
     """
 
-    query: Query | Pipeline
+    query: Runnable
     stages: list[Stage] = field(default_factory=list)
 
     @classmethod
-    def of(cls, query: Query | Pipeline) -> Stream:
+    def of(cls, query: Runnable) -> Stream:
         """Return a stream of a query that has taken no items."""
         stream = cls(query)
         for part in stages_of(query):
@@ -273,7 +274,7 @@ class Stream:
         return MAGIC + head + print_ + buffer.getvalue()
 
     @classmethod
-    def load(cls, query: Query | Pipeline, data: bytes) -> Stream:
+    def load(cls, query: Runnable, data: bytes) -> Stream:
         """Return a stream of a query in a state that was saved.
 
         Raises StateError where the state is damaged, or of another query or version.
@@ -343,7 +344,7 @@ def _record_type(names: tuple[str, ...]) -> Any:
     return type("Record", (base,), {"__slots__": (), "__reduce__": reduced, **odd})
 
 
-def fingerprint(query: Query | Pipeline) -> str:
+def fingerprint(query: Runnable) -> str:
     """Return what says whether a state is one of a query's."""
     return " >> ".join(f"{described(part)} : {part.rate}" for part in stages_of(query))
 

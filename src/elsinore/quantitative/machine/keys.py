@@ -8,12 +8,11 @@ taken back everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 from elsinore.errors import InputError
-
-if TYPE_CHECKING:
-    from elsinore.quantitative.machine.program import Program
+from elsinore.quantitative.query import Query
 
 State = tuple[Any, ...]
 
@@ -25,6 +24,29 @@ class Failures:
 
     def __init__(self) -> None:
         self.serials: set[int] = set()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """The machine of a query.
+
+    `begin()` returns the initial state, and whether the query has a value on the empty sequence and
+    which. `run(state, items, bits, serial, positions, values)` takes items and returns the state
+    after them; it appends where the query has values, counted from 0, and the values. `step` takes
+    one item and returns the state, None where nothing can follow, and the value if there is one.
+    """
+
+    query: Query
+    source: str
+    labels: dict[int, str]
+    begin: Callable[[], tuple[State, bool, Any]]
+    run: Callable[..., State]
+    step: Callable[[State, Any, int, int], tuple[State | None, bool, Any]]
+    keyed: tuple[Program, ...] = ()
+    filename: str = ""
+    threads: tuple[int, ...] = ()  # places of the state that hold keys' threads
+    keys: tuple[Callable[[], KeyThreads], ...] = ()  # what makes such threads
+    failures: Failures = field(default_factory=Failures)
 
 
 class KeyThreads:

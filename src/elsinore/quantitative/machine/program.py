@@ -6,17 +6,15 @@ A state is a tuple, and no step changes it: a step that fails leaves the state b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from elsinore.model.evaluate import is_true
 from elsinore.model.expression import Attribute, Expression
 from elsinore.quantitative.machine.emit import Emitter, Source, fresh
-from elsinore.quantitative.machine.keys import Failures, KeyThreads
+from elsinore.quantitative.machine.keys import Failures, KeyThreads, Program, State
 from elsinore.quantitative.query import MapCollect, Query
 from elsinore.quantitative.regex import ALWAYS, VALUE, Predicate, predicates
-
-State = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,29 +37,6 @@ class Bits:
         return sum(
             1 << place for place, leaf in enumerate(self.told) if is_true(leaf.condition, lookup)
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Program:
-    """The machine of a query.
-
-    `begin()` returns the initial state, and whether the query has a value on the empty sequence and
-    which. `run(state, items, bits, serial, positions, values)` takes items and returns the state
-    after them; it appends where the query has values, counted from 0, and the values. `step` takes
-    one item and returns the state, None where nothing can follow, and the value if there is one.
-    """
-
-    query: Query
-    source: str
-    labels: dict[int, str]
-    begin: Callable[[], tuple[State, bool, Any]]
-    run: Callable[..., State]
-    step: Callable[[State, Any, int, int], tuple[State | None, bool, Any]]
-    keyed: tuple[Program, ...] = ()
-    filename: str = ""
-    threads: tuple[int, ...] = ()  # places of the state that hold keys' threads
-    keys: tuple[Callable[[], KeyThreads], ...] = ()  # what makes such threads
-    failures: Failures = field(default_factory=Failures)
 
 
 class ItemError(Exception):

@@ -1,0 +1,104 @@
+"""What queries and pipelines offer alike: to be run, explained, keyed, and put one after another.
+
+What these methods call knows the nodes, so it is loaded when they are called.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from elsinore.quantitative.pipeline import Pipeline
+    from elsinore.quantitative.stream import Stream
+
+
+class Runnable:
+    """A streaming function, of one query or of several."""
+
+    __slots__ = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may be a mistake in a query that can be run."""
+        return ()
+
+    def start(self) -> Stream:
+        """Return a stream at its beginning, to push items into."""
+        from elsinore.quantitative.stream import Stream  # noqa: PLC0415
+
+        return Stream.of(self)
+
+    def load(self, state: bytes) -> Stream:
+        """Return a stream that goes on where one of this query was saved.
+
+        Raises StateError where the state is damaged, or was saved for another query.
+        """
+        from elsinore.quantitative.stream import Stream  # noqa: PLC0415
+
+        return Stream.load(self, state)
+
+    def explain(self, format: str = "text") -> str:  # noqa: A002 - the word for it
+        """Return the expression tree with rates, as "text", "mermaid" or "svg"."""
+        from elsinore.quantitative.explain import explain  # noqa: PLC0415
+
+        return explain(self, format)
+
+    def run(
+        self,
+        data: Any,
+        *,
+        time: str = "time",
+        type: str = "type",  # noqa: A002 - the word for it
+        compiled: bool | None = None,
+        **options: Any,
+    ) -> Any:
+        """Return the values over the events in `data`, as a table: time (or position) and value.
+
+        `data` is a pyarrow Table, a pandas or polars DataFrame, a dict of columns or a list of
+        dicts, or a DataFrame of Spark, which gives one (`value` says the type of values then, where
+        it cannot be worked out); `time` and `type` name its columns. Without `compiled`, a machine
+        is compiled where it can be and there are many events.
+        """
+        return driver(data).run(self, data, time=time, type=type, compiled=compiled, **options)
+
+    def by(self, *attributes: str) -> Keyed:
+        """Return the query run apart for each value of some attributes."""
+        return Keyed(self, attributes)
+
+    def __rshift__(self, after: Runnable) -> Pipeline:
+        from elsinore.quantitative.pipeline import pipeline  # noqa: PLC0415
+
+        return pipeline(self, after)
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A query, or a pipeline, with a stream of its own for each value of some attributes."""
+
+    query: Any
+    attributes: tuple[str, ...]
+
+    def run(
+        self,
+        data: Any,
+        *,
+        time: str = "time",
+        type: str = "type",  # noqa: A002 - the word for it
+        compiled: bool | None = None,
+        **options: Any,
+    ) -> Any:
+        """Return the values over the events in `data`: the attributes, time or position, value."""
+        return driver(data).run(
+            self.query, data, time=time, type=type, by=self.attributes, compiled=compiled, **options
+        )
+
+
+def driver(data: Any) -> Any:
+    """Return the driver for data, Spark's or this process's."""
+    on_spark = any(
+        kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
+        for kind in type(data).__mro__
+    )
+    return import_module(f"elsinore.{'spark' if on_spark else 'local'}.streams")
