@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from elsinore.errors import (
@@ -19,6 +20,7 @@ from elsinore.errors import (
 )
 from elsinore.language import parse_workload, render
 from elsinore.language.builder import QueryBuilder
+from elsinore.language.modules import Modules
 from elsinore.model import Query
 from elsinore.model import Workload as Queries
 from elsinore.model.clock import NANOSECONDS, Clock, clock_for, largest_time, set_to
@@ -67,7 +69,7 @@ class Workload:
     [{'window_start': 0, 'window_end': 10, 'count(*)': 3.0}]
     """
 
-    __slots__ = ("_plans", "_queries", "_source")
+    __slots__ = ("_modules", "_plans", "_queries", "_source")
 
     def __init__(self, *queries: Query, exact: bool = False) -> None:
         for query in queries:
@@ -76,16 +78,28 @@ class Workload:
         self._queries = Queries(tuple(queries), exact=exact)
         self._plans: dict[tuple[Granularity, Clock], Plan] = {}
         self._source: Source | None = None
+        self._modules = Modules()
 
     @classmethod
-    def parse(cls, text: str, name: str = "<query>", *, exact: bool = False) -> Workload:
+    def parse(
+        cls,
+        text: str,
+        name: str = "<query>",
+        *,
+        exact: bool = False,
+        python: Sequence[str | ModuleType] = (),
+    ) -> Workload:
         """Return the workload of a text; errors call the text by `name`, such as its file's name.
 
-        `exact` is what `EXACT;` in the text says. All errors of the text are raised at once.
+        `exact` is what `EXACT;` in the text says. `python`: modules, or names or files of such,
+        whose objects the queries may name; no others are imported, and no code is run but theirs.
+        All errors of the text are raised at once; SetupError where a module cannot be imported.
         """
+        modules = Modules.of(python)
         queries = parse_workload(text, name)
         made = cls(*queries, exact=exact or queries.exact)
         made._source = Source(text, name)
+        made._modules = modules
         return made
 
     @property

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from elsinore.cli.console import ArgumentError, warn
-from elsinore.errors import InputError, did_you_mean
+from elsinore.errors import InputError, SetupError, did_you_mean
 from elsinore.workload import Workload
 
 if TYPE_CHECKING:
@@ -150,16 +150,31 @@ GranularityOption = Annotated[
         **one_of(GranularityMode),
     ),
 ]
+PythonOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--python",
+        metavar="MODULE",
+        help="A module of Python, by name or file, that the queries may name what it defines of; "
+        "it is imported, which runs it; repeatable.",
+    ),
+]
 OverwriteOption = Annotated[
     bool, typer.Option("--overwrite", help="Replace what exists; inputs are never written.")
 ]
 
 
-def read_workload(path: Path | None, query: str | None, *, exact: bool = False) -> Workload:
-    """Return the workload in a file, or of the text in `-q`.
+def read_workload(
+    path: Path | None,
+    query: str | None,
+    *,
+    exact: bool = False,
+    python: Sequence[str] | None = None,
+) -> Workload:
+    """Return the workload in a file, or of the text in `-q`; `python`: modules for its queries.
 
     Raises ArgumentError where neither or both are given, where there is no such file or it is no
-    text; and what is wrong with its queries.
+    text, where a module cannot be imported; and what is wrong with its queries.
     """
     if query is not None and path is not None:
         raise ArgumentError(
@@ -167,7 +182,7 @@ def read_workload(path: Path | None, query: str | None, *, exact: bool = False) 
             "holds the events, name it with --events."
         )
     if query is not None:
-        return Workload.parse(query, "-q", exact=exact)
+        return _parsed(query, "-q", exact=exact, python=python or ())
     if path is None:
         raise ArgumentError(
             "Name a file with queries, or give queries with "
@@ -188,7 +203,14 @@ def read_workload(path: Path | None, query: str | None, *, exact: bool = False) 
         raise ArgumentError(
             f"'{path}', line {line}: text that is not UTF-8. Save the file as UTF-8."
         ) from None
-    return Workload.parse(text, str(path), exact=exact)
+    return _parsed(text, str(path), exact=exact, python=python or ())
+
+
+def _parsed(text: str, name: str, *, exact: bool, python: Sequence[str]) -> Workload:
+    try:
+        return Workload.parse(text, name, exact=exact, python=python)
+    except SetupError as error:
+        raise ArgumentError(str(error)) from error
 
 
 def warn_without_effect(context: typer.Context, why: Mapping[str, str]) -> None:

@@ -9,6 +9,7 @@ from elsinore.cli.arguments import (
     NullOption,
     OptionalEvents,
     OrderByOption,
+    PythonOption,
     QueryOption,
     TimeOption,
     TimeUnitOption,
@@ -28,6 +29,7 @@ def check(
     context: typer.Context,
     workload: WorkloadFile = None,
     query: QueryOption = None,
+    python: PythonOption = None,
     events: OptionalEvents = None,
     time: TimeOption = "time",
     type: TypeOption = "type",  # noqa: A002 - the option's name
@@ -41,7 +43,7 @@ def check(
     All errors are told at once, and the exit status is then 2. With --events, columns that --time,
     --type and --order-by name must be there, and types that no event has are warned of.
     """
-    queries = read_workload(workload, query)
+    queries = read_workload(workload, query, python=python)
     warnings = list(queries.warnings)  # planning, it also refuses what cannot run
     if not events:
         names = ["time", "type", "time_unit", "order_by", "delimiter", "null"]

@@ -14,6 +14,7 @@ from elsinore.cli.arguments import (
     NullOption,
     OptionalEvents,
     OrderByOption,
+    PythonOption,
     QueryOption,
     SharingMode,
     SharingOption,
@@ -50,6 +51,7 @@ def explain(
     context: typer.Context,
     workload: WorkloadFile = None,
     query: QueryOption = None,
+    python: PythonOption = None,
     events: OptionalEvents = None,
     form: Annotated[
         Form, typer.Option("--format", help="Words, data or a picture.", **one_of(Form))
@@ -77,7 +79,7 @@ def explain(
     With --events, words and JSON also tell what was shared in a run over the first of them, in this
     process.
     """
-    queries = read_workload(workload, query)
+    queries = read_workload(workload, query, python=python)
     plan = queries.planned(granularity.value)
     told = form in {Form.text, Form.json}
     found = None

@@ -16,6 +16,7 @@ from elsinore.cli.arguments import (
     NullOption,
     OrderByOption,
     OverwriteOption,
+    PythonOption,
     QueryOption,
     ScanMode,
     SharingMode,
@@ -42,6 +43,7 @@ def run(
     events: Events,
     workload: WorkloadFile = None,
     query: QueryOption = None,
+    python: PythonOption = None,
     time: TimeOption = "time",
     type: TypeOption = "type",  # noqa: A002 - the option's name
     time_unit: TimeUnitOption = Unit.s,
@@ -109,7 +111,7 @@ def run(
 
     Exit status: 0 done, 1 the run failed, 2 a query or an argument is wrong.
     """
-    queries = read_workload(workload, query, exact=exact)
+    queries = read_workload(workload, query, exact=exact, python=python)
     for warning in queries.warnings:  # planning, it also refuses what cannot run
         warn(warning)
     if out is not None and out.exists() and not out.is_dir():

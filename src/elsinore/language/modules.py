@@ -1,0 +1,165 @@
+"""Python that goes with a workload: modules that the user names, and what is looked up in them.
+
+A text of queries names objects of Python (`module:attribute`, or an aggregate's class) and never
+runs any: modules are imported only where the user names them, by `--python` or in Python.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from elsinore.errors import QuerySemanticError, SetupError, Span, choices_text, did_you_mean, option
+
+PROTOCOL = ("init", "step", "value")  # what makes a class an aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Modules:
+    """The modules that may be looked into, by the names they were given by.
+
+    >>> import json
+    >>> Modules.of([json]).attribute("json:dumps") is json.dumps
+    True
+    """
+
+    by_name: Mapping[str, ModuleType] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: Sequence[str | ModuleType]) -> Modules:
+        """Return modules, those given by name or file imported; SetupError where one cannot be."""
+        found: dict[str, ModuleType] = {}
+        for one in given:
+            module = one if isinstance(one, ModuleType) else imported(one)
+            found[module.__name__] = module
+        return cls(found)
+
+    def attribute(
+        self, reference: str, *, span: Span | None = None, query: str | None = None
+    ) -> object:
+        """Return what `module:attribute` names; attributes may have attributes (`m:a.b`).
+
+        Raises QuerySemanticError, at `span` of the query, for a module that was not given and for
+        an attribute that it lacks.
+        """
+        name, colon, path = reference.partition(":")
+        if not colon or not name or not path:
+            raise QuerySemanticError(
+                f"'{reference}' names no object of a module: write module:attribute, as in "
+                "detectors:trend.",
+                span=span,
+                query=query,
+            )
+        if name not in self.by_name:
+            names = list(self.by_name)
+            raise QuerySemanticError(
+                f"The module '{name}' was not given.{did_you_mean(name, names)} Queries run no "
+                f"code by themselves: name the module with {option('python')} too. Given: "
+                f"{choices_text(names)}.",
+                span=span,
+                query=query,
+                choices=names,
+            )
+        found: object = self.by_name[name]
+        for step in path.split("."):
+            if not hasattr(found, step):
+                names = [known for known in dir(found) if not known.startswith("_")]
+                raise QuerySemanticError(
+                    f"'{name}' has no '{path}'.{did_you_mean(step, names)}",
+                    span=span,
+                    query=query,
+                    choices=names,
+                )
+            found = getattr(found, step)
+        return found
+
+    def aggregates(self) -> dict[str, type]:
+        """Return the aggregates that the modules define, by the names of their classes.
+
+        They are the classes that have `init`, `step` and `value`, and do not begin with `_`.
+        """
+        return {
+            name: value
+            for module in self.by_name.values()
+            for name, value in vars(module).items()
+            if isinstance(value, type)
+            and not name.startswith("_")
+            and all(callable(getattr(value, method, None)) for method in PROTOCOL)
+        }
+
+
+def imported(given: str) -> ModuleType:
+    """Return a module by its name, or by the path of its file; it is run where it was not yet.
+
+    Names are looked for in the folder one works in, too. Raises SetupError where there is none,
+    and where running it fails.
+    """
+    path = Path(given)
+    is_file = path.suffix == ".py" or len(path.parts) > 1
+    name = path.stem if is_file else given
+    try:
+        if is_file:
+            return _of_file(path, name)
+        if name in sys.modules:
+            return sys.modules[name]
+        if _is_missing(name):
+            beside = Path(*name.split(".")).with_suffix(".py")
+            if not beside.exists():
+                raise SetupError(_missing(given))
+            return _of_file(beside, name)
+        return import_module(name)
+    except SetupError:
+        raise
+    except FileNotFoundError:
+        raise SetupError(_missing(given)) from None
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        told = str(error) or type(error).__name__
+        raise SetupError(
+            f"The module '{given}' cannot be imported: {last.filename}, line {last.lineno}: "
+            f"{type(error).__name__}: {told}"
+        ) from error
+
+
+def _is_missing(name: str) -> bool:
+    try:
+        return find_spec(name) is None
+    except (ModuleNotFoundError, ValueError):
+        return True
+
+
+def _of_file(path: Path, name: str) -> ModuleType:
+    path = path.resolve(strict=True)
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__file__", None) == str(path):
+        return known
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise SetupError(f"'{path}' is no module of Python. Name a file that ends with .py.")
+    module = module_from_spec(spec)
+    before = sys.modules.get(name)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
+        raise
+    return module
+
+
+def _missing(given: str) -> str:
+    return (
+        f"There is no module '{given}'. {option('python')} takes the name of a module that Python "
+        "finds, or the path of a file that ends with .py."
+    )
