@@ -21,9 +21,11 @@ COMPILE_VARIABLE = "ELSINORE_COMPILE"  # "0": kernels run as plain Python, for d
 @overload
 def kernel(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
-def kernel(*, inline: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def kernel(
-    function: Callable[P, R] | None = None, /, *, inline: bool = False
+    *, inline: bool = False, borrows: bool = False
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def kernel(
+    function: Callable[P, R] | None = None, /, *, inline: bool = False, borrows: bool = False
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """Compile a function on its first call for each signature; what was compiled is kept.
 
@@ -36,6 +38,10 @@ def kernel(
     inline: copy the body into its callers before types are worked out, as the compiler's
     back end may do by itself for small functions. It makes every caller dearer to compile: ask for
     it where a measurement does.
+
+    borrows: count no references to arrays. Counting takes a locked instruction for each array of
+    each call, most of the time of a kernel that calls others for each event. A kernel that borrows
+    makes no arrays and keeps no slices; its arrays are kept alive by whoever calls from Python.
 
     With ELSINORE_COMPILE=0 in the environment nothing is compiled.
 
@@ -51,7 +57,10 @@ def kernel(
     """
 
     def declared(body: Callable[P, R]) -> Callable[P, R]:
-        return compiled(body, {"inline": "always"} if inline else {})
+        options: dict[str, Any] = {"inline": "always"} if inline else {}
+        if borrows:
+            options["_nrt"] = False
+        return compiled(body, options)
 
     return declared if function is None else declared(function)
 

@@ -63,7 +63,7 @@ NO_WINDOW = -1  # in progress[WITHIN]: the whole stream is one window
 FIRST_CALL = -(2**62)  # in progress[WINDOW], progress[BEGIN]: at a key's beginning
 
 
-@kernel
+@kernel(borrows=True)
 def rows_by_key(keys: Shorts, starts: Ints, rows: Ints) -> None:
     """Fill `rows` with the rows sorted by key, each key's in their order.
 
@@ -84,7 +84,7 @@ def rows_by_key(keys: Shorts, starts: Ints, rows: Ints) -> None:
     starts[0] = 0
 
 
-@kernel
+@kernel(borrows=True)
 def number_moments(integers: Ints, keys: Ints, ordered: bool) -> None:
     """Number the times of each key: simultaneous events share one unless they are ordered."""
     for key in range(len(keys)):
@@ -95,7 +95,7 @@ def number_moments(integers: Ints, keys: Ints, ordered: bool) -> None:
             integers[MOMENT, row] = moment
 
 
-@kernel
+@kernel(borrows=True)
 def gather(tables: Ints, integers: Ints, begin: int, end: int, events: Ints) -> int:
     """Fill `events` with the rows that some state takes; return how many there are."""
     count = 0
@@ -111,7 +111,7 @@ def gather(tables: Ints, integers: Ints, begin: int, end: int, events: Ints) -> 
     return count
 
 
-@kernel
+@kernel(borrows=True)
 def may_begin(tables: Ints, listed: int) -> bool:
     """Return whether an event that takes the states of a list may begin a match."""
     for place in range(listed + 1, listed + 1 + tables[listed]):
@@ -120,7 +120,7 @@ def may_begin(tables: Ints, listed: int) -> bool:
     return False
 
 
-@kernel
+@kernel(borrows=True)
 def scan(
     tables: Ints,
     constants: Doubles,
@@ -186,7 +186,7 @@ def scan(
             progress[BEGIN] += 1
 
 
-@kernel
+@kernel(borrows=True)
 def next_window(
     tables: Ints, integers: Ints, keys: Ints, events: Ints, count: int, progress: Ints
 ) -> bool:
@@ -267,7 +267,7 @@ def next_window(
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def is_too_many(tables: Ints, events: Ints, progress: Ints, ways: Doubles) -> bool:
     """Return whether more matches begin in the window than may be given out."""
     if tables[STRATEGY] != ANY:
@@ -285,7 +285,7 @@ def is_too_many(tables: Ints, events: Ints, progress: Ints, ways: Doubles) -> bo
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def latest_beginnings(
     tables: Ints,
     constants: Doubles,

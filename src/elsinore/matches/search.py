@@ -45,7 +45,7 @@ DONE, FULL, TOO_MANY, LIMITED, TOO_LONG, DEEP = range(6)
 STEP_LIMIT = 4_000_000_000  # events tried from one beginning before a search is given up
 
 
-@kernel
+@kernel(borrows=True)
 def last_before(integers: Ints, row: int, first: int) -> int:
     """Return the last row, from `first` on, of a moment before that of `row`; -1: there is none."""
     moment = integers[MOMENT, row]
@@ -54,7 +54,7 @@ def last_before(integers: Ints, row: int, first: int) -> int:
     return row if row >= first else -1
 
 
-@kernel
+@kernel(borrows=True)
 def first_at(integers: Ints, begin: int, end: int, value: int) -> int:
     """Return the first row from `begin` to `end` with a time of at least `value`, else `end`."""
     low, high = begin, end
@@ -67,7 +67,7 @@ def first_at(integers: Ints, begin: int, end: int, value: int) -> int:
     return low
 
 
-@kernel
+@kernel(borrows=True)
 def is_free(tables: Ints, way: int, negatives: Ints, moment: int, before: int) -> bool:
     """Return whether some way has no match that begins after `moment` and ends by `before`.
 
@@ -88,7 +88,7 @@ def is_free(tables: Ints, way: int, negatives: Ints, moment: int, before: int) -
     return False
 
 
-@kernel
+@kernel(borrows=True)
 def all_hold(
     tables: Ints,
     listed: int,
@@ -115,7 +115,7 @@ def all_hold(
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def are_neighbours(
     tables: Ints,
     edge: int,
@@ -144,7 +144,7 @@ def are_neighbours(
     )  # fmt: skip
 
 
-@kernel
+@kernel(borrows=True)
 def completions(
     tables: Ints,
     constants: Doubles,
@@ -206,7 +206,7 @@ def completions(
             ways[at, state] = count
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def is_match(
     tables: Ints,
     constants: Doubles,
@@ -255,7 +255,7 @@ def is_match(
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def matches_from(
     tables: Ints,
     constants: Doubles,
@@ -340,7 +340,7 @@ def matches_from(
     progress[STEPS] += steps
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def extend(
     tables: Ints,
     constants: Doubles,

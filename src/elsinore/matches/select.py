@@ -19,7 +19,7 @@ FIRST_ROW, LAST_ROW, IN_WINDOW, PATH_AT, BOUND = range(5)
 _NULL = np.int64(np.iinfo(np.int64).min)
 
 
-@kernel
+@kernel(borrows=True)
 def clear_registers(tables: Ints, held: Ints, numbers: Doubles) -> None:
     """Set row 0 of the registers: no event, nothing counted; the sum of nothing is null."""
     for register in range(tables[EVENTS]):
@@ -31,7 +31,7 @@ def clear_registers(tables: Ints, held: Ints, numbers: Doubles) -> None:
         numbers[0, tables[place]] = np.nan
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def select(
     tables: Ints,
     state: int,
@@ -73,7 +73,7 @@ def select(
                 numbers[step, register] = value if np.isnan(before) else before + value
 
 
-@kernel
+@kernel(borrows=True)
 def _is_better(
     kind: int, column: int, is_whole: int, row: int, best: int, doubles: Doubles, integers: Ints
 ) -> bool:
@@ -93,7 +93,7 @@ def _is_better(
     return number < doubles[column, best] if kind == 2 else number > doubles[column, best]
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def give_out(
     tables: Ints,
     progress: Ints,
