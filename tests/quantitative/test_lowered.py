@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import elsinore.quantitative as qre
-from elsinore.quantitative.lowered import CannotCompile, lowered, why_not
+from elsinore.errors import InputError
+from elsinore.quantitative.lowered import CannotCompile, lowered, mathematics, why_not
 from elsinore.quantitative.query import Query
 
 A, B, S = (qre.event(name) for name in "abs")
@@ -136,6 +137,91 @@ def test_a_function_that_raises_is_named_with_item_and_position() -> None:
     assert caught.value.position == 2
 
 
+@pytest.mark.parametrize("by", [(), ("k",)])
+def test_whole_numbers_beyond_what_compiled_code_holds_are_those_of_python(
+    by: tuple[str, ...],
+) -> None:
+    """Squares pass 2^53 and 2^64 and come back; a double then tells of each of them."""
+
+    def squared(total: int, v: int) -> int:
+        return total * total % 1_000_003 + v if v % 5 else total**2 + v * 10**17
+
+    total = qre.iterate1(qre.atom(qre.any, lambda item: item.n), 3, squared)
+    query = qre.apply(total, lambda n: (n % 1_000_000_007, n / 7, n > 9007199254740993.0))
+    table = pa.table({"n": list(range(1, 60)), "k": [1, 2, 3] * 19 + [1, 1]})
+    running = query.by(*by) if by else query
+    plain, fast = (running.run(table, compiled=compiled) for compiled in (False, True))
+    assert fast.to_pylist() == plain.to_pylist()
+    assert any(value["_3"] for value in fast["value"].to_pylist())
+
+
+def test_whole_numbers_of_columns_may_have_64_bits() -> None:
+    query = qre.iter_last(qre.atom(qre.any, lambda item: item.n / 3))
+    table = pa.table({"n": [2**62 + 1, 2**53 + 1, -(2**63)]})
+    assert query.run(table, compiled=True).equals(query.run(table, compiled=False))
+
+
+def test_a_value_beyond_64_bits_is_refused_with_what_to_do() -> None:
+    query = qre.iterate1(qre.atom(qre.any, lambda item: item.n), 1, lambda t, n: t * n)
+    table = pa.table({"n": [2**40] * 3})
+    with pytest.raises(InputError, match=r"beyond 64 bits. Let the fold begin with 0\.0"):
+        query.run(table, compiled=True)
+
+
+def undoing(x: float) -> Any:
+    try:
+        return math.sqrt(x)
+    except ValueError:
+        return -1.0
+
+
+@pytest.mark.parametrize(
+    ("function", "numbers", "error"),
+    [
+        (lambda item: math.sqrt(item.v), [4.0, math.inf, -1.0], "ValueError"),
+        (lambda item: math.log(item.v), [4.0, 0.5, 0.0], "ValueError"),
+        (lambda item: math.sin(item.v), [4.0, math.inf], "ValueError"),
+        (lambda item: math.exp(item.v), [4.0, 709.0, 710.0], "OverflowError"),
+        (lambda item: item.v**2, [4.0, 0.1, 1e200], "OverflowError"),
+        (lambda item: int(item.v), [4.0, -2.5, math.nan], "ValueError"),
+        (lambda item: math.floor(item.v), [4.0, -2.5, math.inf], "OverflowError"),
+    ],
+)
+def test_what_python_refuses_is_refused_alike(function: Any, numbers: Any, error: str) -> None:
+    query = qre.iter_last(qre.atom(qre.any, function))
+    table = pa.table({"v": numbers})
+    for compiled in (False, True):
+        with pytest.raises(qre.OperationError, match=f"{error}.*at item {len(numbers) - 1} "):
+            query.run(table, compiled=compiled)
+    fine = table.slice(0, len(numbers) - 1)
+    assert query.run(fine, compiled=True).equals(query.run(fine, compiled=False))
+
+
+def test_an_error_that_a_function_catches_is_no_error() -> None:
+    query = qre.iter_last(qre.atom(qre.any, lambda item: undoing(item.v)))
+    table = pa.table({"v": [4.0, -1.0, 9.0]})
+    assert query.run(table, compiled=True)["value"].to_pylist() == [2.0, -1.0, 3.0]
+
+
+FUNCTIONS_OF_ONE = sorted(
+    {f.__name__ for f in mathematics.SAME} - {"pow", "atan2", "copysign", "floor", "ceil", "trunc"}
+)
+
+
+def test_functions_of_math_give_the_doubles_of_python_bit_for_bit() -> None:
+    rng = np.random.default_rng(11)
+    table = pa.table({"v": rng.uniform(0, 1, 300), "w": rng.uniform(-9, 9, 300)})
+    scope = {"math": math}
+    within = ["acosh"]
+    calls = [f"math.{f}(i.v{' + 1' if f in within else ''})" for f in FUNCTIONS_OF_ONE]
+    calls += ["i.w ** 2", "i.v ** i.w", "math.pow(i.v, 2.0)", "math.atan2(i.v, i.w)", "i.w // i.v"]
+    every = eval(f"lambda i: ({', '.join(calls)})", scope)
+    query = qre.iter_last(qre.atom(qre.any, every))
+    types = dict(zip(table.schema.names, table.schema.types, strict=True))
+    assert why_not(query, types) is None
+    assert query.run(table, compiled=True).equals(query.run(table, compiled=False))
+
+
 def test_a_null_that_a_function_may_read_is_none_as_in_the_interpreter() -> None:
     query = qre.iter_last(qre.atom(qre.any, lambda item: 0.0 if item.v is None else item.v))
     table = pa.table({"v": [1.5, None, 2.5]})
@@ -146,13 +232,18 @@ def test_a_null_that_a_function_may_read_is_none_as_in_the_interpreter() -> None
     ("query", "reason"),
     [
         (
-            qre.iter_last(qre.atom(A, lambda item: str(item.v))),
+            qre.iter_last(qre.atom(A, lambda item: "text")),
             r"lambda:\d+: values of type unicode",
         ),
         (qre.iterate(qre.atom(A), qre.counts()), "no type of compiled code"),
         (qre.iterate(qre.atom(A), 0, lambda n, _: (n,)), "one value is|another type each time"),
         (qre.iter_last(qre.atom(A, recursive)), "recursive calls itself"),
         (qre.filter(A), "hold whole items"),
+        (qre.iter_last(qre.atom(A, lambda item: item.n + 2**60)), "a number greater than"),
+        (qre.iter_last(qre.atom(A, lambda item: math.hypot(item.v, 1))), "hypot"),
+        (qre.iter_last(qre.atom(A, lambda item: np.sqrt(item.v))), "the module numpy"),
+        (qre.iter_last(qre.atom(A, lambda item: sum((item.v, item.v)))), "reads sum"),
+        (qre.iter_last(qre.atom(A, lambda item: round(item.v, 1))), "cannot be compiled"),
         (qre.sliding(VALUE, 3, qre.sum()), "sliding windows run in Python"),
         (qre.map_collect(S, "k", qre.match(qre.seq((~S).star(), S)), S), "map_collect runs in"),
     ],

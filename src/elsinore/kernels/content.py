@@ -19,6 +19,7 @@ from typing import Any
 import llvmlite  # type: ignore[import-untyped]
 import numba
 import numpy as np
+from numba.core.compiler import Compiler
 
 FORM = 1  # of what is kept: to be raised where its files, or these keys, take another form
 PACKAGE = __name__.partition(".")[0]
@@ -79,6 +80,9 @@ def _of_kernel(dispatcher: Any, seen: dict[int, int]) -> Iterator[str]:
     options = dispatcher.targetoptions
     yield f"kernel {function.__module__}.{function.__qualname__}"
     yield repr(sorted((name, repr(value)) for name, value in options.items()))
+    passes = dispatcher._compiler.pipeline_class
+    if passes is not Compiler:
+        yield from _of_value(passes, seen)
     yield from _of_function(function, seen)
 
 

@@ -320,7 +320,7 @@ def name_of(function: Any) -> str:
     name = getattr(function, "__name__", type(function).__name__)
     code = getattr(function, "__code__", None)
     if name == "<lambda>" and code is not None:
-        if function.__module__.startswith("elsinore.quantitative."):
+        if (function.__module__ or "").startswith("elsinore.quantitative."):
             return str(function.__qualname__.partition(".")[0])  # the fold that it is of
         return f"lambda:{code.co_firstlineno}"
     return str(name)

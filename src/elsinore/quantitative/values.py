@@ -41,7 +41,12 @@ def as_array(values: Sequence[Any]) -> pa.Array:
         return _structs(values)
     try:
         return pa.array([_plain(value) for value in values])
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+    except OverflowError as error:
+        raise InputError(
+            "The query's values cannot be a column: one is a whole number beyond 64 bits. Let the "
+            "fold begin with 0.0, for doubles, or give out the number as a text."
+        ) from error
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InputError(f"The query's values cannot be a column: {error}") from error
 
 

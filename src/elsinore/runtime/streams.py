@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from elsinore.errors import QuerySemanticError, did_you_mean
 from elsinore.model import expression as ex
-from elsinore.quantitative.lowered import CannotCompile, Lowered, lowered
+from elsinore.quantitative.lowered import CannotCompile, Lowered, fits, lowered
 from elsinore.quantitative.machine.program import Bits
 from elsinore.quantitative.pipeline import Pipeline
 from elsinore.quantitative.query import Query
@@ -78,11 +80,15 @@ class KeyRuns:
         machine = self._machine
         if machine is not None:
             states = machine.states(self._fresh[0][0], int(runs[-1]) + 1)
-            machine.put(states, 0, self._stream.stages[0].state)
-            found = run_machine(self._query, machine, table, runs, states)
+            found = None
+            with suppress(OverflowError):  # of a state that compiled code cannot hold
+                machine.put(states, 0, self._stream.stages[0].state)
+                found = run_machine(self._query, machine, table, runs, states)
             if found is not None:
-                self._stream.stages[0].state = machine.state(states[-1])
-                return found
+                ended = found.streams.get(int(runs[-1]))
+                state = machine.state(states[-1]) if ended is None else ended.stages[0].state
+                self._stream.stages[0].state = state
+                return found.places, found.values
         places: list[int] = []
         values: list[Any] = []
         starts = np.searchsorted(runs, np.arange(int(runs[-1]) + 2))
@@ -232,49 +238,105 @@ def run_lowered(
     except CannotCompile:
         return None
     states = machine.states(Stream.of(query).stages[0].state, count)
-    return run_machine(query, machine, table, codes, states)
+    found = run_machine(query, machine, table, codes, states)
+    return None if found is None else (found.places, found.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """After which rows there are values, which, and streams that went on in Python, by code."""
+
+    places: Any
+    values: pa.Array
+    streams: Mapping[int, Stream]
 
 
 def run_machine(
     query: Query | Pipeline, machine: Lowered, table: pa.Table, codes: Any, states: Any
-) -> tuple[Any, pa.Array] | None:
+) -> Found | None:
     """Run a compiled machine over rows, row i in state `codes[i]`; None where it must not read one.
 
-    Raises OperationError where a user's function does.
+    Where compiled code raises, the interpreter goes on from the row before: it says what is wrong,
+    or computes what compiled code cannot. Raises OperationError where a user's function does.
     """
     told = bits(machine.bits, table)
     columns = [whole(table[name]) for name in machine.columns]
     for name, column in zip(machine.columns, columns, strict=True):
         if column.null_count and _meets_null(machine, name, column, told):
             return None
+        if not _is_small(column):
+            return None
     arrays = [machine.column(column) for column in columns]
-    found: list[Any] = []
+    places: list[Any] = []
     parts: list[pa.Array] = []
+    streams: dict[int, Stream] = {}
     for start in range(0, table.num_rows, LARGE):
         stop = min(start + LARGE, table.num_rows)
         outputs = np.empty(stop - start, machine.output_type)
-        places = np.empty(stop - start, np.int64)
+        rows = np.empty(stop - start, np.int64)
         progress = np.array([start, 0])
-        given = (told, codes, outputs, places, progress, start, stop, *arrays)
+        given = (told, codes, outputs, rows, progress, start, stop, *arrays)
         try:
-            number = machine.run(states, *given)
-        except Exception:  # a user's function raised: the interpreter says which
-            place = int(progress[0])
-            _raise_again(query, machine.state(states[codes[place]]), table, place)
-            raise
-        found.append(places[:number])
+            machine.run(states, *given)
+        except Exception:
+            streams = _streams(query, machine, codes, states, int(progress[0]))
+        number = int(progress[1])
+        places.append(rows[:number])
         parts.append(machine.values(outputs[:number]))
+        if streams:
+            more, values = _go_on(streams, table, codes, int(progress[0]))
+            places.append(more)
+            parts = _joined(parts, values)
+            break
     if not parts:
-        return np.zeros(0, np.int64), machine.values(machine.no_values())
-    return np.concatenate(found), pa.concat_arrays(parts)
+        return Found(np.zeros(0, np.int64), machine.values(machine.no_values()), streams)
+    return Found(np.concatenate(places), pa.concat_arrays(parts), streams)
 
 
-def _raise_again(
-    query: Query | Pipeline, state: tuple[Any, ...], table: pa.Table, place: int
-) -> None:
-    stream = Stream.of(query)
-    stream.stages[0].state, stream.stages[0].position = state, place
-    take(stream, table.slice(place, 1))
+def _streams(
+    query: Query | Pipeline, machine: Lowered, codes: Any, states: Any, place: int
+) -> dict[int, Stream]:
+    """Return the streams that have rows from a place on, by code, as they were before it."""
+    before = np.bincount(codes[:place], minlength=len(states))
+    found = {}
+    for code in np.unique(codes[place:]).tolist():
+        stream = found[code] = Stream.of(query)
+        stream.stages[0].state = machine.state(states[code])
+        stream.stages[0].position = int(before[code])
+    return found
+
+
+def _go_on(
+    streams: Mapping[int, Stream], table: pa.Table, codes: Any, place: int
+) -> tuple[Any, list[Any]]:
+    """Give streams their rows from a place on; the interpreter's machine runs them."""
+    found: list[tuple[int, Any]] = []
+    for code, stream in streams.items():
+        rows = np.flatnonzero(codes[place:] == code) + place
+        places, values = take(stream, table.take(pa.array(rows)))
+        found += zip(rows[places].tolist(), values, strict=True)
+    found.sort(key=lambda pair: pair[0])
+    return np.array([row for row, _ in found], np.int64), [value for _, value in found]
+
+
+def _joined(parts: Sequence[pa.Array], values: list[Any]) -> list[pa.Array]:
+    """Return columns of a machine's values, and more values of the interpreter's."""
+    if not values:
+        return list(parts)
+    more = as_array(values)
+    if parts and more.type != parts[0].type:
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return [*parts, more.cast(parts[0].type)]
+        return [as_array([v for part in parts for v in part.to_pylist()] + values)]
+    return [*parts, more]
+
+
+def _is_small(column: pa.Array) -> bool:
+    """Return whether compiled code may hold a column's whole numbers."""
+    if column.type != pa.int64():
+        return True
+    least, most = pc.min_max(column).values()
+    return least.as_py() is None or fits((least.as_py(), most.as_py()))
 
 
 def _meets_null(machine: Lowered, name: str, column: pa.Array, told: Any) -> bool:

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import dis
-from types import CellType, CodeType, FunctionType
+import math
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from numba.core.errors import NumbaError
 
-from elsinore.kernels import is_kernel, kernel
+from elsinore.kernels import is_kernel
 from elsinore.kernels.content import global_names
+from elsinore.kernels.decorator import compiled
 from elsinore.quantitative import generated
+from elsinore.quantitative.lowered import mathematics
 from elsinore.quantitative.lowered.records import can_be_field, record_class
+from elsinore.quantitative.lowered.whole import (
+    GREATEST,
+    CheckingCompiler,
+    fits,
+    rounding,
+)
 from elsinore.quantitative.regex import name_of
 
 # Kernels are kept for code of this package. What is compiled from users' code is kept as well:
 # under a key that tells all that it is made from.
 HOME = generated.__name__
 FILE = str(generated.__file__)
-PLAIN = (min, max, abs, int, float, bool)  # of Python's own functions, those that are compiled
+AS_THEY_ARE = (min, max, abs, float, bool, len, range, enumerate, zip, tuple, None, True, False)
+CHECKED = {int: rounding("int", "llvm.trunc"), round: rounding("round", "llvm.rint")}
+PLAIN = (min, max, abs, int, float, bool, round)  # of Python's own, those that may be handed over
+REPLACED = CHECKED | mathematics.SAME
 REASON = 160  # characters of the compiler's reason
 
 
@@ -45,15 +58,20 @@ def jitted(function: Any, known: dict[int, Any] | None = None) -> Any:
         raise CannotCompile(f"{name_of(function)} is no plain Python function")
     known[id(function)] = None  # while the functions that it calls are compiled
     code = function.__code__.replace(co_filename=FILE)
-    names = {name: function.__globals__.get(name) for name in globals_read(code)}
-    found = {name: _value(value, known) for name, value in names.items() if value is not None}
+    _check_constants(code, name_of(function))
+    found = {name: _value(_global(function, name), known) for name in globals_read(code)}
     found |= {"__name__": HOME, "__builtins__": function.__globals__.get("__builtins__")}
     cells = tuple(CellType(_value(c.cell_contents, known)) for c in function.__closure__ or ())
     copy = FunctionType(code, found, function.__name__, function.__defaults__, cells)
     copy.__module__ = HOME
     copy.__qualname__ = function.__qualname__
-    known[id(function)] = kernel(copy)
+    known[id(function)] = checked(copy)
     return known[id(function)]
+
+
+def checked(function: Any) -> Any:
+    """Return a function compiled such that its whole numbers are Python's."""
+    return compiled(function, {"pipeline_class": CheckingCompiler})
 
 
 def returned(function: Any, arguments: tuple[Any, ...], name: str) -> Any:
@@ -112,17 +130,48 @@ def _names(code: CodeType) -> set[str]:
     }
 
 
+def _global(function: FunctionType, name: str) -> Any:
+    """Return what a function means by a name: its module's, or Python's own."""
+    if name in function.__globals__:
+        return function.__globals__[name]
+    value = getattr(builtins, name, None)
+    known = (*CHECKED, *AS_THEY_ARE)
+    if not any(value is one for one in known):
+        raise CannotCompile(f"{name_of(function)} reads {name}, which is not compiled")
+    return value
+
+
 def _value(value: Any, known: dict[int, Any]) -> Any:
+    """Return what compiled code reads instead of a value."""
     if isinstance(value, FunctionType):
         return jitted(value, known)
     if isinstance(value, type) and dataclasses.is_dataclass(value):
         return as_named_tuple(value)
+    if value is math:
+        return mathematics
+    if isinstance(value, ModuleType):
+        raise CannotCompile(f"the module {value.__name__} is not compiled, but math is")
+    if isinstance(value, type | BuiltinFunctionType) and value in REPLACED:
+        return REPLACED[value]
+    if isinstance(value, BuiltinFunctionType) and value.__module__ == "math":
+        raise CannotCompile(f"math.{value.__name__} is not compiled")
+    if not fits(value):
+        raise CannotCompile(f"the number {value} is greater than {GREATEST}")
     return value
+
+
+def _check_constants(code: CodeType, name: str) -> None:
+    """Raise CannotCompile where code holds a number that is too great."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _check_constants(constant, name)
+        elif not fits(constant):
+            raise CannotCompile(f"{name} holds a number greater than {GREATEST}")
 
 
 def _wrapped(function: Any) -> Any:
     """Return a built-in function, which takes one or two values, as a kernel."""
     source = f"def {function.__name__}_of(*values):\n    return {function.__name__}(*values)\n"
-    names: dict[str, Any] = {"__name__": HOME, function.__name__: function}
+    names: dict[str, Any] = {"__name__": HOME, function.__name__: REPLACED.get(function, function)}
     exec(compile(source, FILE, "exec"), names)
-    return kernel(names[f"{function.__name__}_of"])
+    return checked(names[f"{function.__name__}_of"])

@@ -16,6 +16,7 @@ from numba import types
 from numba.core.registry import cpu_target
 
 from elsinore.quantitative.lowered.functions import CannotCompile, as_named_tuple
+from elsinore.quantitative.lowered.whole import GREATEST, fits
 
 Fields = list[tuple[str, str]]  # names and NumPy's types
 SCALARS = {
@@ -29,6 +30,8 @@ def type_of(value: Any) -> Any:
     """Return the type of a constant. Raises CannotCompile for what compiled code does not hold."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = as_record(value)
+    if not fits(value):
+        raise CannotCompile(f"the value {value!r} holds a number greater than {GREATEST}")
     try:
         return normal(numba.typeof(value))
     except (ValueError, TypeError) as error:
@@ -168,9 +171,11 @@ def getter(name: str, kind: Any, classes: Mapping[Any, type]) -> Callable[[Any],
 
 
 def put(record: Any, name: str, kind: Any, value: Any) -> None:
-    """Write a Python value to a record."""
+    """Write a Python value to a record. Raises OverflowError for what compiled code cannot hold."""
     value = as_record(value)
     if kind in SCALARS:
+        if not fits(value):
+            raise OverflowError(f"{value} is greater than {GREATEST}")
         record[name] = value
     elif isinstance(kind, types.Optional):
         record[f"{name}_is"] = value is not None
