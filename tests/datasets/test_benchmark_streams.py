@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elsinore.datasets import ads, auctions, cluster, patients
+from elsinore.datasets import ads, auctions, cluster, patients, with_ticks
 from elsinore.errors import InputError
 
 
@@ -106,3 +106,36 @@ def test_a_job_begins_with_its_start_and_ends_with_its_end():
     })  # fmt: skip
     assert all(re.fullmatch("S[^SE]*E?", word) for word in words.values())
     assert sum(word.endswith("E") for word in words.values()) > len(words) / 2
+
+
+def test_the_newest_items_and_the_first_ad_have_more_than_their_share():
+    newest, bids = 0, 0
+    opened = -1
+    for row in auctions(20_000, seed=7, hot=0.8).to_pylist():
+        if row["type"] == "Item":
+            opened = row["item"]
+        elif row["type"] == "Bid":
+            bids += 1
+            newest += row["item"] > opened - 3
+    assert newest / bids > 0.8
+    seen = ads(20_000, seed=7, hot=0.3)["ad"].to_pylist()
+    assert seen.count(0) / len(seen) == pytest.approx(0.3, rel=0.1)
+
+
+@given(st.integers(0, 40), st.integers(1, 30))
+def test_there_is_a_tick_at_the_end_of_each_stretch_of_time(seed, seconds):
+    events = auctions(50, seed, rate=100.0)
+    ticked = with_ticks(events, seconds).to_pylist()
+    assert [row for row in ticked if row["type"] != "tick"] == events.to_pylist()
+    stretch = ticked[0]["time"].timestamp() // seconds
+    for row in ticked:
+        if row["type"] == "tick":
+            stretch += 1
+            assert row["time"].timestamp() == stretch * seconds
+        else:
+            assert row["time"].timestamp() // seconds == stretch
+    assert ticked[-1]["type"] == "tick"
+
+
+def test_no_events_get_no_ticks():
+    assert with_ticks(auctions(0), 1).num_rows == 0

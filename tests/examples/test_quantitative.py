@@ -1,12 +1,14 @@
 """The quantitative examples against plain loops over the same events."""
 
 import importlib.util
+import sys
 from collections import Counter, defaultdict, deque
 from pathlib import Path
-from statistics import mean, median_low
+from statistics import median_low
 from types import ModuleType
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -15,6 +17,7 @@ import elsinore.quantitative as qre
 from elsinore.datasets.ads import ads as ads_events
 from elsinore.datasets.auctions import auctions as auction_events
 from elsinore.datasets.patients import patients as patient_events
+from elsinore.datasets.ticks import with_ticks
 
 FOLDER = Path(__file__).parents[2] / "examples" / "quantitative"
 
@@ -24,6 +27,7 @@ def example(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look for their module there
     spec.loader.exec_module(module)
     return module
 
@@ -125,44 +129,108 @@ def test_n1_counts_open_auctions_at_each_start_and_close() -> None:
         assert found["value"].to_pylist() == expected
 
 
-def test_n2_and_n3_rest_on_the_price_of_each_item_at_its_close() -> None:
-    prices: dict[int, float] = {}
+def sales() -> list[tuple[int, float]]:
+    """Return the category and the price of each item at its close, in order."""
+    opened: dict[int, tuple[int, float]] = {}
     increments: dict[int, float] = defaultdict(float)
-    category: dict[int, int] = {}
-    expected, sales = [], []
+    found = []
     for row in AUCTIONS.to_pylist():
         item = row["item"]
         if row["type"] == "Item":
-            prices[item], category[item] = row["price"], row["category"]
+            opened[item] = row["category"], row["price"]
         elif row["type"] == "Bid":
             increments[item] += row["price"]
         elif row["type"] == "Close":
-            expected.append(prices[item] + increments[item])
-            sales.append((category[item], expected[-1]))
-    events = AUCTIONS.filter(pc.not_equal(AUCTIONS["type"], "Person"))
-    found = auctions.closing_price().by("item").run(events, compiled=True)["value"].to_pylist()
-    assert len(found) > 100
-    assert found == expected
-    sold = auctions.sale().by("item").run(events)["value"].to_pylist()
-    assert [(sale["_1"], sale["_2"]) for sale in sold] == sales
-    average = qre.iterate1(qre.atom(qre.any, lambda sale: sale[1]), qre.mean())
-    assert average.start().extend(sales)[1][-1] == pytest.approx(mean(expected))
+            category, price = opened[item]
+            found.append((category, price + increments[item]))
+    return found
 
 
-def with_ticks(events: pa.Table) -> pa.Table:
-    """Return events with one more, of type tick, at the end of each second."""
-    seconds = pc.floor_temporal(events["time"], unit="second")
-    ends = pc.add(pc.unique(seconds), pa.scalar(1_000_000, pa.duration("us")))
-    ticks = pa.table({"time": ends, "type": pa.array(["tick"] * len(ends))})
-    both = pa.concat_tables(
-        [events.set_column(1, "type", events["type"].cast(pa.string())), ticks],
-        promote_options="default",
+@pytest.mark.parametrize("compiled", [False, True])
+def test_n2_is_the_average_closing_price_of_all_items_so_far(compiled: bool) -> None:
+    prices = [price for _, price in sales()]
+    assert len(prices) > 100
+    found = auctions.average_closing_price().run(AUCTIONS, compiled=compiled)
+    closes = AUCTIONS.filter(pc.equal(AUCTIONS["type"], "Close"))
+    assert found["time"].to_pylist() == closes["time"].to_pylist()
+    assert found["value"].to_pylist() == [
+        sum(prices[:number], 0.0) / number for number in range(1, len(prices) + 1)
+    ]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_n3_is_the_average_closing_price_of_the_category(compiled: bool) -> None:
+    by_category: dict[int, list[float]] = defaultdict(list)
+    expected = []
+    for category, price in sales():
+        by_category[category].append(price)
+        expected.append((category, sum(by_category[category], 0.0) / len(by_category[category])))
+    found = auctions.average_closing_price_per_category().run(AUCTIONS, compiled=compiled)
+    assert len(by_category) > 5
+    columns = [found[name].to_pylist() for name in ("category", "value")]
+    assert list(zip(*columns, strict=True)) == expected
+
+
+def test_n2_and_n3_agree_with_polars_over_all_sales() -> None:
+    events = pl.DataFrame(AUCTIONS).cast({"type": pl.String})
+    sold = events.filter(pl.col("type") == "Close")["item"]
+    prices = (
+        events.filter(pl.col("item").is_in(sold.to_list()))
+        .group_by("item")
+        .agg(pl.col("price").sum(), pl.col("category").first())
     )
-    return both.take(pc.sort_indices(both, [("time", "ascending"), ("type", "descending")]))
+    overall = auctions.average_closing_price().run(AUCTIONS)["value"][-1].as_py()
+    assert overall == pytest.approx(prices["price"].mean())
+    per_category = auctions.average_closing_price_per_category().run(AUCTIONS)
+    last = {row["category"]: row["value"] for row in per_category.to_pylist()}
+    means = prices.group_by("category").agg(pl.col("price").mean())
+    assert last == pytest.approx(dict(means.rows()))
+
+
+SLOW = with_ticks(auction_events(4000, seed=6, open_items=20, rate=40.0), 600)  # 100 minutes
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_n4_is_the_highest_bid_of_each_ten_minutes(compiled: bool) -> None:
+    standing: dict[int, float] = {}
+    increments: dict[int, float] = {}
+    most, expected = None, []
+    for row in SLOW.to_pylist():
+        item = row["item"]
+        if row["type"] == "Item":
+            standing[item], increments[item] = row["price"], 0.0
+        elif row["type"] == "Bid":
+            increments[item] += row["price"]
+            offer = standing[item] + increments[item]
+            most = offer if most is None else max(most, offer)
+        elif row["type"] == "tick":
+            expected.append(most)
+            most = None
+    assert len(expected) > 8
+    found = auctions.highest_bid().run(SLOW, compiled=compiled)
+    assert found["value"].to_pylist() == expected
+    ticks = SLOW.filter(pc.equal(SLOW["type"], "tick"))
+    assert found["time"].to_pylist() == ticks["time"].to_pylist()
+
+
+def test_n5_is_the_item_with_most_bids_in_the_last_ticks() -> None:
+    ticks = 3
+    windows: deque[Counter[int]] = deque([Counter()], maxlen=ticks)
+    expected = []
+    for row in SLOW.to_pylist():
+        if row["type"] == "Bid":
+            windows[-1][row["item"]] += 1
+        elif row["type"] == "tick":
+            bids = sum(windows, Counter())
+            expected.append(min((-number, item) for item, number in bids.items()))
+            windows.append(Counter())
+    found = values(auctions.most_bids(ticks), SLOW)
+    assert len({item for _, item in expected}) > 3
+    assert [(-best["_2"], best["_1"]) for best in found] == expected
 
 
 def test_y1_and_y2_report_each_campaign_each_second() -> None:
-    events = with_ticks(ads_events(1500, seed=5, campaigns=4, ads_per_campaign=3, rate=9000.0))
+    events = with_ticks(ads_events(1500, seed=5, campaigns=4, ads_per_campaign=3, rate=9000.0), 1)
     views: Counter[int] = Counter()
     bought: dict[int, Counter[int]] = {}
     per_second, so_far = [], []

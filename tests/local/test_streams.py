@@ -1,6 +1,7 @@
 # ruff: noqa: ARG005 - a function of values need not read all of them
 """Quantitative queries over tables, in this process."""
 
+from dataclasses import make_dataclass
 from typing import Any
 
 import polars as pl
@@ -86,3 +87,40 @@ def test_an_attribute_that_the_events_lack_is_named_with_the_nearest() -> None:
 def test_events_without_a_time_are_refused() -> None:
     with pytest.raises(InputError, match="1 events have no time"):
         TOTAL.run(pa.table({"time": [1, None], "type": ["M", "E"], "v": [1, None]}))
+
+
+def running(attribute: str) -> qre.Query:
+    return qre.iterate1(qre.atom(qre.any, lambda item: getattr(item, attribute)), qre.sum())
+
+
+def test_values_of_all_keys_are_the_next_querys_items_in_order_of_time() -> None:
+    assert (TOTAL.by("p") >> running("value")).run(TABLE)["value"].to_pylist() == [2, 9]
+    large = qre.filter(qre.item.value > 2)
+    pair = qre.apply(large, lambda item: (item.p, item.time, item.value))
+    assert (TOTAL.by("p") >> pair).run(TABLE).to_pylist() == [
+        {"time": 5, "value": {"_1": "y", "_2": 5, "_3": 7}}
+    ]
+
+
+def test_fields_of_a_record_are_attributes_of_the_next_querys_items() -> None:
+    pair = qre.apply(TOTAL, lambda total: (total, 10 * total))
+    chain = pair.by("p") >> running("_2").by("p") >> running("value")
+    assert [row["value"] for row in chain.run(TABLE).to_pylist()] == [20, 90]
+
+
+def test_events_without_times_keep_their_positions_in_a_chain() -> None:
+    events = TABLE.drop_columns("time")
+    found = (TOTAL.by("p") >> running("value")).run(events)
+    assert found.to_pylist() == [{"position": 2, "value": 2}, {"position": 4, "value": 9}]
+
+
+def test_a_field_called_like_a_key_is_refused_in_a_chain() -> None:
+    class_ = make_dataclass("Sum", [("p", int)])
+    chain = qre.apply(TOTAL, class_).by("p") >> running("p")
+    with pytest.raises(QuerySemanticError, match="field 'p'"):
+        chain.run(TABLE)
+
+
+def test_what_is_no_query_is_refused_in_a_chain() -> None:
+    with pytest.raises(QuerySemanticError, match="takes queries"):
+        TOTAL.by("p") >> 3  # type: ignore[operator]

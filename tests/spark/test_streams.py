@@ -61,3 +61,14 @@ def test_a_column_that_is_missing_is_named_with_the_nearest(spark: "SparkSession
         episodes().run(frame, time="tim")
     with pytest.raises(QuerySemanticError, match="no attribute 'patient'"):
         episodes().by("patient").run(frame)
+
+
+def test_queries_after_a_keyed_one_run_on_its_values(spark: "SparkSession") -> None:
+    events = patients(600, seed=4, patients=3)
+    events = events.filter(events["patient"].is_valid())
+    frame = spark.createDataFrame(events.to_pandas().astype({"patient": int}))
+    greatest = qre.iterate1(qre.atom(qre.item.value > 0, lambda item: item.value), qre.max())
+    keyed = qre.apply(episodes(), lambda mean: 0.0 if mean is None else mean).by("patient")
+    expected = (keyed >> greatest).run(events)["value"].to_pylist()
+    assert len(set(expected)) > 3
+    assert (keyed >> greatest).run(frame).toArrow()["value"].to_pylist() == expected

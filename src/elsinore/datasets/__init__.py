@@ -15,6 +15,7 @@ from elsinore.datasets.cluster import cluster
 from elsinore.datasets.flights import flights, write_flights
 from elsinore.datasets.patients import patients
 from elsinore.datasets.ridesharing import ridesharing
+from elsinore.datasets.ticks import with_ticks
 from elsinore.errors import InputError, did_you_mean
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "generate",
     "patients",
     "ridesharing",
+    "with_ticks",
     "write_flights",
 ]
 

@@ -14,8 +14,9 @@ from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.values import as_array
 from elsinore.runtime.inputs import as_table
-from elsinore.runtime.streams import codes_of, run_lowered, run_plain, unknown, whole
+from elsinore.runtime.streams import check_names, codes_of, run_lowered, run_plain, unknown, whole
 
+POSITION = "position"  # the column that stands for times where events have none
 MANY = 100_000  # events from which on compiling a machine pays
 
 
@@ -65,12 +66,29 @@ def run(
     return _result(table, by, *found, time if timed else None)
 
 
+def values_as_events(found: pa.Table, time: str) -> tuple[pa.Table, str]:
+    """Return what `run` gave as events for the next query, and the name of the column of times.
+
+    Raises QuerySemanticError where a field of the values is called like a key or the time.
+    """
+    if time not in found.column_names:
+        time = POSITION
+    column = whole(found["value"])
+    if not pa.types.is_struct(column.type):
+        return found, time
+    before = found.drop_columns("value")
+    names = [column.type.field(number).name for number in range(column.type.num_fields)]
+    check_names(names, before.column_names)
+    columns = dict(zip(before.column_names, before.columns, strict=True))
+    return pa.table(columns | dict(zip(names, column.flatten(), strict=True))), time
+
+
 def _result(
     table: pa.Table, by: Sequence[str], places: Any, values: pa.Array, time: str | None
 ) -> pa.Table:
     rows = pa.array(places, pa.int64())
     shown = {name: whole(table[name]).take(rows) for name in by}
-    where = {"position": rows} if time is None else {time: whole(table[time]).take(rows)}
+    where = {POSITION: rows} if time is None else {time: whole(table[time]).take(rows)}
     return pa.table(shown | where | {"value": values})
 
 

@@ -62,13 +62,16 @@ from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import ANY as any  # noqa: N811
 from elsinore.quantitative.regex import Item, event, predicate, seq, union
 from elsinore.quantitative.rules import RateError
+from elsinore.quantitative.runnable import Chain, Keyed
 from elsinore.quantitative.stream import UNDEFINED, OperationError, Stream
 
 item = Item()
 
 __all__ = [
     "UNDEFINED",
+    "Chain",
     "Fold",
+    "Keyed",
     "OperationError",
     "Pipeline",
     "Query",

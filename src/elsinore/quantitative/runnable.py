@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from elsinore.errors import QuerySemanticError
+
 if TYPE_CHECKING:
     from elsinore.quantitative.pipeline import Pipeline
     from elsinore.quantitative.stream import Stream
@@ -93,6 +95,43 @@ class Keyed:
         return driver(data).run(
             self.query, data, time=time, type=type, by=self.attributes, compiled=compiled, **options
         )
+
+    def __rshift__(self, after: Runnable | Keyed) -> Chain:
+        return Chain((self,)) >> after
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Queries one after another, of which the first at least has a stream for each key.
+
+    What comes after takes the values of all keys in order of time. Its items have the attributes of
+    the keys, the time (or the position) and the value: as `value`, or each field of a record.
+    """
+
+    stages: tuple[Any, ...]
+
+    def run(
+        self,
+        data: Any,
+        *,
+        time: str = "time",
+        type: str = "type",  # noqa: A002 - the word for it
+        compiled: bool | None = None,
+        **options: Any,
+    ) -> Any:
+        """Return the last query's values over the events in `data`, as that query's `run` does."""
+        first, *others = self.stages
+        found = first.run(data, time=time, type=type, compiled=compiled)
+        for number, stage in enumerate(others, start=2):
+            items, time = driver(found).values_as_events(found, time)
+            given = options if number == len(self.stages) else {}
+            found = stage.run(items, time=time, compiled=compiled, **given)
+        return found
+
+    def __rshift__(self, after: Runnable | Keyed) -> Chain:
+        if not isinstance(after, Runnable | Keyed):
+            raise QuerySemanticError(f"f >> g takes queries, not {after!r}.")
+        return Chain((*self.stages, after))
 
 
 def driver(data: Any) -> Any:

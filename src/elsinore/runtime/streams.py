@@ -359,6 +359,16 @@ def whole(column: pa.ChunkedArray) -> pa.Array:
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
 
 
+def check_names(fields: Sequence[str], taken: Sequence[str]) -> None:
+    """Raise QuerySemanticError where a field of values is called like a column of keys or times."""
+    for name in fields:
+        if name in taken:
+            raise QuerySemanticError(
+                f"The values have a field '{name}', and so is a key, or the time, of the next "
+                "query's items called. Give the field another name."
+            )
+
+
 def unknown(name: str, names: Sequence[str], reader: str) -> QuerySemanticError:
     """Return the error that `reader` asks for a name that the events do not have."""
     return QuerySemanticError(

@@ -15,7 +15,7 @@ from elsinore.quantitative.pipeline import Pipeline
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.values import as_array
-from elsinore.runtime.streams import KeyRuns, run_plain, unknown
+from elsinore.runtime.streams import KeyRuns, check_names, run_plain, unknown
 
 SAMPLE = 10_000  # rows that tell the type of values that the query's functions do not
 
@@ -51,6 +51,19 @@ def run(
     ordered = parted.sortWithinPartitions(*by, time)
     task = _Task(query, (*by, time), tuple(by), to_arrow_type(kind), compiled is not False)
     return ordered.mapInArrow(task, schema)
+
+
+def values_as_events(found: DataFrame, time: str) -> tuple[DataFrame, str]:
+    """Return what `run` gave as events for the next query, and the name of the column of times.
+
+    Raises QuerySemanticError where a field of the values is called like a key or the time.
+    """
+    kind = found.schema["value"].dataType
+    if not isinstance(kind, StructType):
+        return found, time
+    before = [name for name in found.columns if name != "value"]
+    check_names(kind.names, before)
+    return found.select(*before, "value.*"), time
 
 
 class _Task:
