@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
@@ -60,8 +60,9 @@ class Workload:
     """Queries that run together over one stream of events.
 
     Made from queries of the builder, or with `parse` from text. `exact` computes counts and sums
-    of whole numbers with integers of any size. Raises QueryError, or InvalidWorkloadError with all
-    of them, where a query means nothing.
+    of whole numbers with integers of any size; `aggregates` are classes of the user's own, by the
+    names that queries call them by (docs/matches.md). Raises QueryError, or InvalidWorkloadError
+    with all of them, where a query means nothing.
 
     >>> workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 seconds;")
     >>> events = [{"time": 1, "type": "A"}, {"time": 2, "type": "B"}, {"time": 3, "type": "B"}]
@@ -69,15 +70,18 @@ class Workload:
     [{'window_start': 0, 'window_end': 10, 'count(*)': 3.0}]
     """
 
-    __slots__ = ("_modules", "_plans", "_queries", "_source")
+    __slots__ = ("_aggregates", "_modules", "_plans", "_queries", "_source")
 
-    def __init__(self, *queries: Query, exact: bool = False) -> None:
+    def __init__(
+        self, *queries: Query, exact: bool = False, aggregates: Mapping[str, object] | None = None
+    ) -> None:
         for query in queries:
             if not isinstance(query, Query):
                 raise TypeError(_no_query(query))
         self._queries = Queries(tuple(queries), exact=exact)
         self._plans: dict[tuple[Granularity, Clock], Plan] = {}
         self._source: Source | None = None
+        self._aggregates = dict(aggregates or {})
         self._modules = Modules()
 
     @classmethod
@@ -87,17 +91,21 @@ class Workload:
         name: str = "<query>",
         *,
         exact: bool = False,
+        aggregates: Mapping[str, object] | None = None,
         python: Sequence[str | ModuleType] = (),
     ) -> Workload:
         """Return the workload of a text; errors call the text by `name`, such as its file's name.
 
-        `exact` is what `EXACT;` in the text says. `python`: modules, or names or files of such,
-        whose objects the queries may name; no others are imported, and no code is run but theirs.
+        `exact` is what `EXACT;` in the text says. `aggregates`: classes with `init`, `step` and
+        `value` (or objects of such) by the names that queries call them by. `python`: modules, or
+        names or files of such, whose objects the queries may name, aggregates by the names of their
+        classes; no others are imported, and no code is run but theirs.
         All errors of the text are raised at once; SetupError where a module cannot be imported.
         """
         modules = Modules.of(python)
         queries = parse_workload(text, name)
-        made = cls(*queries, exact=exact or queries.exact)
+        every = modules.aggregates() | dict(aggregates or {})
+        made = cls(*queries, exact=exact or queries.exact, aggregates=every)
         made._source = Source(text, name)
         made._modules = modules
         return made
@@ -127,7 +135,9 @@ class Workload:
         if (asked, clock) not in self._plans:
             with self._pointing():
                 queries = set_to(self._queries, clock)
-                self._plans[asked, clock] = plan(queries, granularity=asked)
+                self._plans[asked, clock] = plan(
+                    queries, granularity=asked, aggregates=self._aggregates
+                )
         return self._plans[asked, clock]
 
     @property

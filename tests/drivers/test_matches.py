@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import elsinore as el
+from support.matches import USERS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,6 +22,12 @@ WHERE   [k] AND b[i].v >= b[i-1].v AND a.s != 'z'
 GROUP BY g
 STRATEGY SKIP TILL ANY MATCH
 WITHIN  30 seconds;
+
+QUERY own
+RETURN  k, SPREAD(b[].v) AS spread, MIDDLE(b[].n + 1) AS middle, SUM(b[].v * b[].n) AS worth
+PATTERN SEQ(A a, B+ b[], C c)
+WHERE   [k] AND b[i].v > WEIGHTED(b[1..i-1].v, b[1..i-1].n) - 1
+WITHIN  10 seconds;
 
 QUERY sliding
 RETURN  a.n, b[].s
@@ -64,10 +71,10 @@ def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_both_drivers_give_the_same_matches(spark: SparkSession) -> None:
-    workload = el.Workload.parse(TEXT)
+    workload = el.Workload.parse(TEXT, aggregates=USERS)
     here = workload.run(events(), time="at")
     there = workload.run(spark.createDataFrame(events()), time="at")
-    for name in ("rising", "sliding", "counted"):
+    for name in ("rising", "own", "sliding", "counted"):
         rows = here[name].to_pylist()
         assert rows
         assert in_order(there[name].toArrow().to_pylist()) == in_order(rows)
@@ -75,7 +82,8 @@ def test_both_drivers_give_the_same_matches(spark: SparkSession) -> None:
 
 
 def test_a_query_has_as_many_matches_as_trends() -> None:
-    results = el.Workload.parse(TEXT.replace("WITHIN  30 seconds", "")).run(events(), time="at")
+    text = TEXT.replace("WITHIN  30 seconds", "")
+    results = el.Workload.parse(text, aggregates=USERS).run(events(), time="at")
     matches = results["rising"].group_by("g").aggregate([("n", "count")]).to_pylist()
     trends = {row["g"]: row["trends"] for row in results["counted"].to_pylist()}
     assert {row["g"]: row["n_count"] for row in matches} == trends
@@ -91,6 +99,6 @@ def test_a_window_with_too_many_matches_is_refused_before_they_are_made() -> Non
 
 
 def test_matches_are_told_of_by_explain() -> None:
-    told = el.Workload.parse(TEXT).explain()
+    told = el.Workload.parse(TEXT, aggregates=USERS).explain()
     assert "rising: matches, SKIP TILL ANY MATCH; 3 states" in told
     assert "b[i].v >= b[i-1].v: neither; rules out what cannot be completed" in told

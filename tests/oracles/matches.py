@@ -60,8 +60,14 @@ class Match:
     values: tuple[Any, ...]
 
 
-def brute_force(query: Query, events: Sequence[Happening], *, ordered: bool = False) -> list[Match]:
-    """Return all matches of a query among events in the order of time."""
+def brute_force(
+    query: Query,
+    events: Sequence[Happening],
+    *,
+    ordered: bool = False,
+    users: Mapping[str, type] | None = None,
+) -> list[Match]:
+    """Return all matches of a query among events in the order of time; `users`: own aggregates."""
     parts: dict[tuple[tuple[Any, ...], tuple[Any, ...]], list[int]] = {}
     for number, event in enumerate(events):
         group = tuple(event.attributes.get(name) for name in query.group_by)
@@ -71,7 +77,7 @@ def brute_force(query: Query, events: Sequence[Happening], *, ordered: bool = Fa
     found: list[Match] = []
     for (group, _), numbers in parts.items():
         for window, inside in _windows(query, events, numbers):
-            part = _Part(query, [events[n] for n in inside], window, ordered)
+            part = _Part(query, [events[n] for n in inside], window, ordered, users or {})
             for steps, values in part.matches():
                 pairs = tuple((inside[step.event], step.variable) for step in steps)
                 found.append(Match(group, window, pairs, values))
@@ -162,8 +168,10 @@ class _Part:
         events: Sequence[Happening],
         window: tuple[int, int] | None,
         ordered: bool,
+        users: Mapping[str, type],
     ) -> None:
         self.query = query
+        self.users = users
         self.events = events
         self.window = window
         self.ordered = ordered
@@ -457,14 +465,15 @@ class _Part:
 
         def fill(node: Expression) -> Expression | None:
             match node:
-                case Call(name, (Attribute() as over,)) if name in AGGREGATES:
+                case Call(name) if name in AGGREGATES or name in self.users:
+                    over = ex.attributes(node)[0]
                     if over.reference is Reference.EARLIER:
                         if not is_current(over.variable) or not events_of(over.variable, place):
                             return None
                         ranged = events_of(over.variable, place)
                     else:
                         ranged = events_of(over.variable, len(steps))
-                    return Literal(self._aggregate(name, ranged, over.name))
+                    return Literal(self._aggregate(node, ranged))
                 case Attribute():
                     value = chosen(node)
                     return None if value is missing else Literal(value)
@@ -485,10 +494,24 @@ class _Part:
 
         return fill(predicate)
 
-    def _aggregate(self, name: str, ranged: Sequence[Bound], attribute: str | None) -> Any:
-        if attribute is None:
+    def _aggregate(self, call: Call, ranged: Sequence[Bound]) -> Any:
+        name = call.name
+        if ex.attributes(call)[0].name is None:
             return len(ranged)
-        values = [v for step in ranged if (v := self._value(step, attribute)) is not None]
+        rows = [
+            tuple(
+                evaluate(a, lambda leaf, s=step: self._value(s, leaf.name)) for a in call.arguments
+            )
+            for step in ranged
+        ]
+        rows = [row for row in rows if None not in row]
+        if name in self.users:
+            made = self.users[name]()
+            state = made.init()
+            for row in rows:
+                state = made.step(state, *row)
+            return made.value(state) if rows else None
+        values = [row[0] for row in rows]
         if name == "COUNT":
             return len(values)
         if not values:
@@ -508,8 +531,9 @@ class _Part:
 
         def fill(node: Expression) -> Expression:
             match node:
-                case Call(name, (Attribute() as over,)) if name in AGGREGATES:
-                    return Literal(self._aggregate(name, bound(over.variable), over.name))
+                case Call(name) if name in AGGREGATES or name in self.users:
+                    over = ex.attributes(node)[0]
+                    return Literal(self._aggregate(node, bound(over.variable)))
                 case Attribute(name, attribute, reference):
                     events = bound(name)
                     place = 0 if reference is Reference.FIRST else -1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from elsinore.matches.returns import is_windowed
 from elsinore.matches.spec import plan_matches, spec_of
 from elsinore.model.query import Workload
 from elsinore.operators import OperatorOptions
-from elsinore.plan import Unit
+from elsinore.plan import Carried, Unit
 from elsinore.runtime.classify import classify, type_numbers
+from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.keys import encode_keys
 from oracles.matches import Happening, Match
 
@@ -31,9 +33,54 @@ ATTRIBUTES = {
 }
 
 
+class Spread:
+    """The greatest less the least: its state is numbers, and it compiles."""
+
+    monotone = "increasing"
+
+    def init(self):
+        return (inf, -inf)
+
+    def step(self, state, value):
+        return (min(state[0], value), max(state[1], value))
+
+    def value(self, state):
+        return state[1] - state[0]
+
+
+class Middle:
+    """The value in the middle: its state is a list, which runs in Python."""
+
+    def init(self):
+        return []
+
+    def step(self, state, value):
+        state.append(value)
+        return state
+
+    def value(self, state):
+        return sorted(state)[len(state) // 2]
+
+
+class Weighted:
+    """A weighted mean, of two values of each event; null while the weights come to nothing."""
+
+    def init(self):
+        return (0.0, 0.0)
+
+    def step(self, state, value, weight):
+        return (state[0] + value * weight, state[1] + weight)
+
+    def value(self, state):
+        return state[0] / state[1] if state[1] else None
+
+
+USERS = {"SPREAD": Spread, "MIDDLE": Middle, "WEIGHTED": Weighted}
+
+
 def units_of(workload: Workload) -> tuple[Unit, ...]:
     """Return the units of a workload of match queries."""
-    return plan_matches(list(enumerate(workload)), "elsinore.matches")
+    return plan_matches(list(enumerate(workload)), "elsinore.matches", USERS)
 
 
 def batch_of(unit: Unit, events: Sequence[Happening]) -> tuple[pa.RecordBatch, list[pa.Array]]:
@@ -57,9 +104,15 @@ def batch_of(unit: Unit, events: Sequence[Happening]) -> tuple[pa.RecordBatch, l
             "time": pa.array([event.time for event in events], pa.int64()),
             "class": pa.array(np.where(keys.key < 0, -1, codes)),
         }
-        | {column.name: columns[str(column.source)] for column in unit.columns}
+        | {column.name: _travelling(column, columns) for column in unit.columns}
     )
     return batch, [keys.of_groups(columns[name]) for name in unit.group_by]
+
+
+def _travelling(column: Carried, columns: dict[str, pa.Array]) -> pa.Array:
+    if isinstance(column.source, str):
+        return columns[column.source]
+    return values(evaluate(column.source, columns)).cast(pa.float64(), safe=False)
 
 
 def engine_rows(
@@ -162,6 +215,12 @@ KLEENE = (
     "MIN(b[].v) > 0",
     "b[1].s = 'x' OR b[1].v > 1",
     "b[i].v > b[1].v",
+    "SPREAD(b[1..i-1].v) <= 1",
+    "b[i].v >= MIDDLE(b[1..i-1].v)",
+    "WEIGHTED(b[].v, b[].n) < 2",
+    "b[i].v + MIDDLE(b[].n) > SPREAD(b[].n * 2)",
+    "SUM(b[].v * b[].n) > 3",
+    "b[i].n > AVG(b[1..i-1].n + b[1..i-1].v)",
 )
 LOCAL = ("b.v < 3", "b.s = 'x' OR b.v > 1", "b.n IN (1, 2)", "b.v IS NOT NULL", "1 < 2")
 PAIRS = (
@@ -239,6 +298,12 @@ def queries(draw: st.DrawFn, name: str = "q") -> str:
                 f"AVG({variable}[].v) AS {variable}mean",
                 f"SUM({variable}[].n) AS {variable}total",
                 f"MAX({variable}[].v) AS {variable}most",
+                f"SUM({variable}[].v * {variable}[].n) - 1 AS {variable}worth",
+                f"MIN({variable}[].v - {variable}[].n) AS {variable}gap",
+                f"COUNT({variable}[].v - {variable}[].n) AS {variable}gaps",
+                f"SPREAD({variable}[].v) AS {variable}spread",
+                f"MIDDLE({variable}[].n) AS {variable}middle",
+                f"WEIGHTED({variable}[].v, {variable}[].n) AS {variable}weighted",
                 f"{variable}[1].s AS {variable}first",
                 f"{variable}[{variable}.LEN].v - 1 AS {variable}last",
             ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from elsinore.matches.operands import Order, order_of
+from elsinore.matches.registers import COMPUTED
 from elsinore.matches.returns import Column, ColumnKind, is_windowed
 from elsinore.matches.template import MatchTemplate
 from elsinore.model import expression as ex
@@ -16,16 +17,21 @@ def column_type(column: Column, types: Mapping[str, pa.DataType]) -> pa.DataType
     """Return the Arrow type of a column of RETURN, given the types of attributes."""
     match column.kind:
         case ColumnKind.VALUE:
-            return _plain_type(types[column.attribute or ""])
+            return attribute_type(column.attribute or "", types)
         case ColumnKind.LIST:
-            return pa.list_(_plain_type(types[column.attribute or ""]))
+            return pa.list_(attribute_type(column.attribute or "", types))
         case ColumnKind.COUNT:
             return pa.int64()
         case ColumnKind.SUM:
-            whole = order_of(types[column.attribute or ""]) is Order.WHOLE
+            whole = order_of(attribute_type(column.attribute or "", types)) is Order.WHOLE
             return pa.int64() if whole else pa.float64()
         case _:
             return pa.bool_() if _is_truth(column.expression) else pa.float64()
+
+
+def attribute_type(name: str, types: Mapping[str, pa.DataType]) -> pa.DataType:
+    """Return the type of an attribute's values; what is computed of an event is a double."""
+    return pa.float64() if name.startswith(COMPUTED) else _plain_type(types[name])
 
 
 def _is_truth(node: ex.Expression | None) -> bool:

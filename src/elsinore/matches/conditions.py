@@ -17,12 +17,14 @@ import itertools
 from dataclasses import dataclass
 
 from elsinore.errors import QuerySemanticError, UnsupportedError
+from elsinore.matches.aggregates import Aggregates, no_function
 from elsinore.matches.registers import (
     Moment,
     RegisterKind,
     Registers,
     Slot,
     aggregate_of,
+    over,
     slot_attribute,
     slot_of,
 )
@@ -86,9 +88,10 @@ class Conditions:
         pairs: frozenset[tuple[str, str]],
         *,
         is_negative: bool,
+        aggregates: Aggregates | None = None,
     ) -> None:
         """Take the query's conditions that are about `whole`; `pairs` are possible neighbours."""
-        self.registers = Registers()
+        self.registers = Registers(aggregates)
         self._query = query
         self._whole = whole
         self._pairs = pairs
@@ -201,22 +204,16 @@ class Conditions:
                 )
             if not isinstance(node, Call) or node.name in ex.SCALARS:
                 continue
-            if node.name not in AGGREGATES:
+            if not self.is_aggregate(node.name):
                 raise QuerySemanticError(
-                    f"There is no function '{node.name}'. Functions: "
-                    f"{', '.join(sorted(AGGREGATES | ex.SCALARS))}.",
+                    no_function(node.name, self.registers.aggregates),
                     span=node.span,
                     query=self._query.name,
                 )
-            argument = node.arguments[0] if node.arguments else None
-            if not isinstance(argument, Attribute):
-                raise UnsupportedError(
-                    f"{node.name} is taken of one attribute, as in {node.name}(b[].x); expressions "
-                    "inside are not supported yet. Give the events a column of their own for it.",
-                    span=node.span,
-                    query=self._query.name,
-                )
-            aggregated.add(id(argument))
+            told = over(node)
+            if isinstance(told, str):
+                raise QuerySemanticError(told, span=node.span, query=self._query.name)
+            aggregated.update(id(leaf) for leaf in ex.attributes(node))
         for found in read:
             ranged = found.reference in {Reference.ALL, Reference.EARLIER}
             if ranged and id(found) not in aggregated:
@@ -264,6 +261,10 @@ class Conditions:
                 or (found.reference is Reference.PLAIN and self.is_kleene(found.variable))
             )
         )
+
+    def is_aggregate(self, name: str) -> bool:
+        """Return whether a function is an aggregate, of the language or of the user."""
+        return name in AGGREGATES or name in self.registers.aggregates
 
     def is_kleene(self, name: str) -> bool:
         """Return whether a name may stand for several events of a match."""
@@ -356,8 +357,8 @@ class _Resolved:
         match node:
             case Attribute():
                 return slot_attribute(self._slot(node))
-            case Call(name, (Attribute() as over,)) if name in AGGREGATES:
-                return self._aggregate(name, over)
+            case Call(name) if self._owner.is_aggregate(name):
+                return self._aggregate(node)
             case ex.Not(operand):
                 return ex.Not(self._resolve(operand))
             case ex.Negative(operand):
@@ -422,13 +423,14 @@ class _Resolved:
             for found in ex.attributes(self._predicate)
         )
 
-    def _aggregate(self, function: str, over: Attribute) -> Expression:
-        variables = self._owner.variables(over.variable)
-        if over.reference is Reference.ALL:
+    def _aggregate(self, call: Call) -> Expression:
+        leaf = ex.attributes(call)[0]  # all of them are of one variable (`over`)
+        variables = self._owner.variables(leaf.variable)
+        if leaf.reference is Reference.ALL:
             moment = Moment.FINAL
         else:  # EARLIER: it is about events that have an earlier one
             if self._later not in variables:
                 raise _NotAboutIt
             moment = Moment.BEFORE
             self._bound.add(self._owner.registers.number(RegisterKind.FIRST, variables))
-        return aggregate_of(self._owner.registers, function, variables, over.name, moment)
+        return aggregate_of(self._owner.registers, call, variables, moment)

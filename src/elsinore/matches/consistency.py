@@ -5,16 +5,19 @@ A condition is looked at for an event against all events that were selected befo
 consistent* if, where it is false of all of them, it is false of any of them.
 
 Decided by rules: the greatest of some events is never more than that of all, the least never less,
-and there are never more of them. So a comparison is followed down to what grows or shrinks with
-the events; anything else that depends on which were selected is consistent in neither way.
+and there are never more of them; an aggregate of the user's says by `monotone` whether its value
+only grows, or only shrinks, with the events. So a comparison is followed down to what grows or
+shrinks with the events; anything else that depends on which were selected is consistent in neither
+way.
 """
 
 from __future__ import annotations
 
 from enum import Enum
 
+from elsinore.matches.aggregates import Aggregates
 from elsinore.model import expression as ex
-from elsinore.model.expression import AGGREGATES, Attribute, Binary, Call, Expression, Operator
+from elsinore.model.expression import SCALARS, Attribute, Binary, Call, Expression, Operator
 from elsinore.model.expression import Reference as At
 
 
@@ -36,12 +39,13 @@ class _Trend(Enum):
     ANY = 3
 
 
+_MONOTONE = {"increasing": _Trend.DOWN, "decreasing": _Trend.UP}
 _OPPOSITE = {_Trend.DOWN: _Trend.UP, _Trend.UP: _Trend.DOWN}
 _SELECTED = {At.PREVIOUS, At.FIRST, At.LAST}
 
 
-def consistency(predicate: Expression) -> Consistency:
-    """Return the class of a condition.
+def consistency(predicate: Expression, aggregates: Aggregates | None = None) -> Consistency:
+    """Return the class of a condition; `aggregates` are those that the user defines.
 
     >>> from elsinore.language import parse_workload
     >>> def of(text):
@@ -52,7 +56,7 @@ def consistency(predicate: Expression) -> Consistency:
     >>> of("b[i].v > AVG(b[1..i-1].v)")
     'NEITHER'
     """
-    true, false = _truth(predicate)
+    true, false = _truth(predicate, aggregates or {})
     if true and false:
         return Consistency.BOTH
     if true or false:
@@ -60,17 +64,17 @@ def consistency(predicate: Expression) -> Consistency:
     return Consistency.NEITHER
 
 
-def _truth(node: Expression) -> tuple[bool, bool]:
+def _truth(node: Expression, users: Aggregates) -> tuple[bool, bool]:
     """Return whether a condition stays true, and stays false, where fewer events are selected."""
     match node:
         case ex.Not(operand):
-            true, false = _truth(operand)
+            true, false = _truth(operand, users)
             return false, true
         case Binary(Operator.AND | Operator.OR, left, right):
-            one, other = _truth(left), _truth(right)
+            one, other = _truth(left, users), _truth(right, users)
             return one[0] and other[0], one[1] and other[1]
         case Binary(operator, left, right) if operator.is_comparison:
-            first, second = _trend(left), _trend(right)
+            first, second = _trend(left, users), _trend(right, users)
             if first is _Trend.SAME and second is _Trend.SAME:
                 return True, True
             both = _sum(first, _OPPOSITE.get(second, second))  # what left - right does
@@ -80,12 +84,12 @@ def _truth(node: Expression) -> tuple[bool, bool]:
                 return both is _Trend.UP, both is _Trend.DOWN
             return False, False
         case _:
-            same = all(_trend(child) is _Trend.SAME for child in ex.children(node))
-            same = same and (not isinstance(node, Attribute) or _trend(node) is _Trend.SAME)
+            same = all(_trend(child, users) is _Trend.SAME for child in ex.children(node))
+            same = same and (not isinstance(node, Attribute) or _trend(node, users) is _Trend.SAME)
             return same, same
 
 
-def _trend(node: Expression) -> _Trend:
+def _trend(node: Expression, users: Aggregates) -> _Trend:
     match node:
         case Attribute(_, _, reference):
             return _Trend.ANY if reference in _SELECTED else _Trend.SAME
@@ -93,20 +97,22 @@ def _trend(node: Expression) -> _Trend:
             return _Trend.DOWN
         case Call("MIN", _):
             return _Trend.UP
-        case Call(name, _) if name in AGGREGATES:
+        case Call(name, _) if name in users:
+            return _MONOTONE.get(users[name].monotone or "", _Trend.ANY)
+        case Call(name, _) if name not in SCALARS:
             return _Trend.ANY
         case ex.Negative(operand):
-            trend = _trend(operand)
+            trend = _trend(operand, users)
             return _OPPOSITE.get(trend, trend)
         case Binary(Operator.ADD, left, right):
-            return _sum(_trend(left), _trend(right))
+            return _sum(_trend(left, users), _trend(right, users))
         case Binary(Operator.SUB, left, right):
-            trend = _trend(right)
-            return _sum(_trend(left), _OPPOSITE.get(trend, trend))
+            trend = _trend(right, users)
+            return _sum(_trend(left, users), _OPPOSITE.get(trend, trend))
         case Binary(Operator.MUL | Operator.DIV as operator, left, right):
-            return _scaled(operator, left, right)
+            return _scaled(operator, left, right, users)
         case _:
-            trends = {_trend(child) for child in ex.children(node)}
+            trends = {_trend(child, users) for child in ex.children(node)}
             return _Trend.SAME if trends <= {_Trend.SAME} else _Trend.ANY
 
 
@@ -116,9 +122,9 @@ def _sum(one: _Trend, other: _Trend) -> _Trend:
     return one if other is _Trend.SAME else _Trend.ANY
 
 
-def _scaled(operator: Operator, left: Expression, right: Expression) -> _Trend:
+def _scaled(operator: Operator, left: Expression, right: Expression, users: Aggregates) -> _Trend:
     """Return what a product or a quotient does: scaled by a constant, it keeps or turns."""
-    one, other = _trend(left), _trend(right)
+    one, other = _trend(left, users), _trend(right, users)
     if one is _Trend.SAME and other is _Trend.SAME:
         return _Trend.SAME
     if operator is Operator.MUL and other is not _Trend.SAME:

@@ -7,6 +7,7 @@ from typing import Any
 
 from elsinore.language import render
 from elsinore.matches.consistency import consistency
+from elsinore.matches.registers import COMPUTED, Register
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.template import MatchTemplate
 from elsinore.model.query import Query
@@ -18,6 +19,7 @@ from elsinore.plan.explain.words import listed
 def template_facts(template: MatchTemplate) -> dict[str, Any]:
     """Return what there is to tell of a match query, as plain data."""
     query = template.query
+    users = {r.aggregate.name: r.aggregate for r in template.registers if r.aggregate is not None}
     begins = {template.states[edge.target].variable for edge in template.edges if edge.source < 0}
     ends = {template.states[end.state].variable for end in template.ends}
     return {
@@ -26,13 +28,9 @@ def template_facts(template: MatchTemplate) -> dict[str, Any]:
         "states": len(template.states),
         "begins_with": sorted(begins),
         "ends_with": sorted(ends),
-        "registers": [
-            f"{register.kind.name.lower()} {', '.join(register.variables)}"
-            + (f".{register.attribute}" if register.attribute else "")
-            for register in template.registers
-        ],
+        "registers": [_remembered(register) for register in template.registers],
         "conditions": [
-            {"text": render(p), "class": consistency(p).value, "when": _when(template, p)}
+            {"text": render(p), "class": consistency(p, users).value, "when": _when(template, p)}
             for p in query.where
         ],
         "windows": _windows(query),
@@ -40,6 +38,16 @@ def template_facts(template: MatchTemplate) -> dict[str, Any]:
         "limit": query.limit,
         "warnings": [*window_warnings(query), *template.warnings],
     }
+
+
+def _remembered(register: Register) -> str:
+    """Return what a register is called in a list of them."""
+    called = register.kind.name if register.aggregate is None else register.aggregate.name
+    of = ", ".join(register.variables)
+    read = [name.removeprefix(COMPUTED) for name in register.attributes]
+    if any(name.startswith(COMPUTED) for name in register.attributes):
+        return f"{called.lower()} of {', '.join(read)}, e any of {of}"
+    return f"{called.lower()} {of}{'.' if read else ''}{', '.join(read)}"
 
 
 def template_lines(facts: dict[str, Any]) -> list[str]:

@@ -32,7 +32,7 @@ class Matches(Kind):
 
     def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
         """Plan match queries: a unit for each partition."""
-        return plan_matches(queries, __name__)
+        return plan_matches(queries, __name__, options.aggregates)
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator."""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError, StateError
 from elsinore.matches.arrays import Ints
 from elsinore.matches.operands import CLASS, TIME, Layout, Operands
-from elsinore.matches.query import Found, QuerySearch
+from elsinore.matches.query import AggregateFailure, Found, QuerySearch
+from elsinore.matches.registers import COMPUTED
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.rows import Rows
 from elsinore.matches.scan import (
@@ -26,7 +27,7 @@ from elsinore.matches.scan import (
     number_moments,
     rows_by_key,
 )
-from elsinore.matches.spec import MatchUnit, spec_of
+from elsinore.matches.spec import MatchUnit, attribute_of, spec_of
 from elsinore.matches.template import MatchTemplate
 from elsinore.operators import OperatorOptions, OperatorStatistics
 from elsinore.plan import Unit
@@ -182,15 +183,16 @@ class MatchOperator:
         search, rows = engine.searches[number], engine.rows[number]
         # a match that two runs find is counted against LIMIT once
         limit = EVER if template.duplicates else self._left[number]
-        for found in search.matches(operands, keys, window=_window(template), limit=limit):
-            piece = found
-            if len(piece) > self._left[number]:
-                piece = piece.take(np.arange(self._left[number]))
+        matches = search.matches(operands, keys, window=_window(template), limit=limit)
+        for piece in _telling(matches, template, order, engine.attributes(table)):
+            given = piece
+            if len(given) > self._left[number]:
+                given = given.take(np.arange(self._left[number]))
             if self._left[number] != EVER:
-                self._left[number] -= len(piece)
-            self.statistics.totals += len(piece)
-            columns = rows.of(piece, operands, order, engine.attributes(table))
-            yield engine.batch(number, piece, order, table, columns)
+                self._left[number] -= len(given)
+            self.statistics.totals += len(given)
+            columns = rows.of(given, operands, order, engine.attributes(table))
+            yield engine.batch(number, given, order, table, columns)
             if self._left[number] <= 0:
                 return
 
@@ -220,8 +222,8 @@ class _Engine:
         self.schema = schema
         self._unit = unit
         self._spec = spec
-        types = {column.source: schema.field(column.name).type for column in unit.columns}
-        self._layout = Layout({str(name): kind for name, kind in types.items()})
+        types = {attribute_of(column): schema.field(column.name).type for column in unit.columns}
+        self._layout = Layout(types)
         size = unit.classes.size
         self._dense = size <= DENSE
         self._numbers: dict[int, int] = {}  # of the classes seen, where there are very many
@@ -236,7 +238,7 @@ class _Engine:
     def attributes(self, table: pa.Table) -> Mapping[str, pa.Array]:
         """Return the attributes that travelled with the events."""
         return {
-            str(column.source): _whole(table.column(column.name)) for column in self._unit.columns
+            attribute_of(column): _whole(table.column(column.name)) for column in self._unit.columns
         }
 
     def operands(
@@ -291,6 +293,27 @@ class _Engine:
         if is_windowed(self._spec.templates[number].query):
             arrays.append(pa.array(found.window))
         return pa.RecordBatch.from_arrays(arrays + columns, schema=self._schemas[number])
+
+
+def _telling(
+    matches: Iterator[Found],
+    template: MatchTemplate,
+    order: Ints,
+    attributes: Mapping[str, pa.Array],
+) -> Iterator[Found]:
+    """Hand matches on; say query, variable and event where a user's aggregate fails."""
+    try:
+        yield from matches
+    except AggregateFailure as failure:
+        row = int(order[failure.row])
+        event = ", ".join(
+            f"{name.removeprefix(COMPUTED)}={column[row].as_py()!r}"
+            for name, column in attributes.items()
+        )
+        raise InputError(
+            f"query {template.query.name}: {failure.name} over {' and '.join(failure.variables)}: "
+            f"{failure.told}, at the event {event}."
+        ) from None
 
 
 def _window(template: MatchTemplate) -> tuple[int, int, int]:

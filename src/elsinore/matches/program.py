@@ -242,5 +242,5 @@ def register_places(registers: tuple[Register, ...]) -> tuple[int, ...]:
     places = []
     for register in registers:
         places.append(counts[register.kind.holds_event])
-        counts[register.kind.holds_event] += 1
+        counts[register.kind.holds_event] += register.width
     return tuple(places)

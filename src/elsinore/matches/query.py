@@ -59,6 +59,17 @@ class Found:
         )
 
 
+class AggregateFailure(Exception):  # noqa: N818 - it is data for an error
+    """A user's aggregate failed at a row, which is bound to one of some variables."""
+
+    def __init__(self, name: str, variables: tuple[str, ...], row: int, told: str) -> None:
+        super().__init__(name, variables, row, told)
+        self.name = name
+        self.variables = variables
+        self.row = row
+        self.told = told
+
+
 class QuerySearch:
     """The search of one query."""
 
@@ -116,6 +127,8 @@ class QuerySearch:
             elif status == se.FULL:
                 if count == 0:
                     room.widen()
+            elif status == se.BROKEN:
+                raise self._failure()
             else:
                 raise self._refusal(int(progress[se.COUNTED]), too_long=status == se.TOO_LONG)
 
@@ -152,6 +165,20 @@ class QuerySearch:
                 seen.add(mark)
                 kept.append(number)
         return found.take(np.array(kept, dtype=np.int64))
+
+    def _failure(self) -> AggregateFailure:
+        """Return what a user's aggregate failed at; it is at work again after this."""
+        row = int(self.tables.integers[Header.FAILED]) - 1
+        self.tables.integers[Header.FAILED] = 0
+        for stepper, register in zip(
+            self.tables.steppers,
+            (r for r in self.template.registers if r.aggregate is not None),
+            strict=True,
+        ):
+            if stepper.failure is not None:
+                failure, stepper.failure = stepper.failure, None
+                return AggregateFailure(stepper.aggregate.name, register.variables, row, failure)
+        raise AssertionError("an aggregate failed, and none says so")
 
     def _refusal(self, count: int, *, too_long: bool) -> InputError:
         name = self.template.query.name

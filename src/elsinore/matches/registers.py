@@ -11,7 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from elsinore.model.expression import Attribute, Binary, Expression, Operator
+from elsinore.language import render
+from elsinore.matches.aggregates import Aggregates, UserAggregate
+from elsinore.model import expression as ex
+from elsinore.model.expression import Attribute, Binary, Call, Expression, Operator, Reference
 
 
 class RegisterKind(IntEnum):
@@ -24,6 +27,7 @@ class RegisterKind(IntEnum):
     COUNT = 4  # the number of events
     PRESENT = 5  # the number of events with a value of the attribute
     SUM = 6  # the sum of the values; null while there is none
+    USER = 7  # the value of an aggregate that the user defines, then its state and arguments
 
     @property
     def holds_event(self) -> bool:
@@ -31,13 +35,30 @@ class RegisterKind(IntEnum):
         return self <= RegisterKind.GREATEST
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Register:
-    """One register: its kind, the variables it is about, the attribute it reads, if any."""
+    """One register: its kind, the variables it is about, the attribute it reads, if any.
+
+    An aggregate that the user defines reads `arguments`.
+    """
 
     kind: RegisterKind
     variables: tuple[str, ...]
     attribute: str | None = None
+    aggregate: UserAggregate | None = None
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes it reads."""
+        return self.arguments if self.attribute is None else (self.attribute,)
+
+    @property
+    def width(self) -> int:
+        """How many places it takes among those of its sort."""
+        if self.aggregate is None:
+            return 1
+        return 1 + self.aggregate.width + len(self.arguments)
 
 
 class Moment(IntEnum):
@@ -81,18 +102,44 @@ def slot_of(leaf: Attribute) -> Slot:
     return Slot(Moment(int(moment)), int(register), leaf.name)
 
 
-class Registers:
-    """The registers that a template needs, each once."""
+# What is computed of one event before it is aggregated is an attribute by a name like no other's.
+COMPUTED = "="
+_EVENT = "e"
 
-    def __init__(self) -> None:
+
+class Registers:
+    """The registers that a template needs, each once, and what is computed of single events."""
+
+    def __init__(self, aggregates: Aggregates | None = None) -> None:
+        self.aggregates: Aggregates = aggregates or {}
         self._numbers: dict[Register, int] = {}
+        self._computed: dict[str, Expression] = {}
 
     def number(
-        self, kind: RegisterKind, variables: tuple[str, ...], name: str | None = None
+        self,
+        kind: RegisterKind,
+        variables: tuple[str, ...],
+        name: str | None = None,
+        aggregate: UserAggregate | None = None,
+        arguments: tuple[str, ...] = (),
     ) -> int:
         """Return the number of a register; a new one where there is none alike."""
-        register = Register(kind, variables, name)
+        register = Register(kind, variables, name, aggregate, arguments)
         return self._numbers.setdefault(register, len(self._numbers))
+
+    def argument(self, node: Expression) -> str | None:
+        """Return the attribute that an aggregate's argument is; a new one where it is computed."""
+        if isinstance(node, Attribute):
+            return node.name
+        expression = ex.with_attributes(node, lambda leaf: Attribute(_EVENT, leaf.name))
+        name = f"{COMPUTED}{render(expression)}"
+        self._computed[name] = expression
+        return name
+
+    @property
+    def computed(self) -> tuple[tuple[str, Expression], ...]:
+        """What is computed of single events, by the names of these attributes."""
+        return tuple(self._computed.items())
 
     @property
     def all(self) -> tuple[Register, ...]:
@@ -101,13 +148,16 @@ class Registers:
 
 
 def aggregate_of(
-    registers: Registers,
-    function: str,
-    variables: tuple[str, ...],
-    name: str | None,
-    moment: Moment,
+    registers: Registers, call: Call, variables: tuple[str, ...], moment: Moment
 ) -> Expression:
     """Return an aggregate of the events bound to some variables, as it is at a moment."""
+    names = tuple(registers.argument(argument) for argument in call.arguments)
+    if call.name in registers.aggregates:
+        given = tuple(name for name in names if name is not None)
+        user = registers.aggregates[call.name]
+        number = registers.number(RegisterKind.USER, variables, None, user, given)
+        return slot_attribute(Slot(moment, number))
+    (name,) = names
 
     def leaf(kind: RegisterKind) -> Expression:
         held = None if kind is RegisterKind.COUNT else name
@@ -115,7 +165,7 @@ def aggregate_of(
         read = name if kind.holds_event else None
         return slot_attribute(Slot(moment, number, read))
 
-    match function:
+    match call.name:
         case "COUNT":
             return leaf(RegisterKind.COUNT if name is None else RegisterKind.PRESENT)
         case "SUM":
@@ -126,3 +176,32 @@ def aggregate_of(
             return leaf(RegisterKind.LEAST)
         case _:
             return leaf(RegisterKind.GREATEST)
+
+
+def over(call: Call) -> tuple[str, Reference] | str:
+    """Return the variable whose events an aggregate is over, and which of them.
+
+    Or, where it is not over events of one variable, what is wrong: a sentence.
+    """
+    if not call.arguments:
+        return f"{call.name} is taken of something, as in {call.name}(b[].x)."
+    leaves = [leaf for argument in call.arguments for leaf in ex.attributes(argument)]
+    for argument in call.arguments:
+        inner = [node for node in ex.walk(argument) if isinstance(node, Call)]
+        if any(node.name not in ex.SCALARS for node in inner):
+            return (
+                f"{call.name}: an aggregate of aggregates is not taken. Compute with their values."
+            )
+        if not ex.attributes(argument):
+            return f"{call.name} is taken of attributes, as in {call.name}(b[].x)."
+        whole = [leaf for leaf in ex.attributes(argument) if leaf.name is None]
+        if whole and (call.name != "COUNT" or not isinstance(argument, Attribute)):
+            return f"{call.name} is taken of attributes: write {whole[0].variable}[].x."
+    events = {(leaf.variable, leaf.reference) for leaf in leaves}
+    if len(events) > 1:
+        told = " and ".join(f"{v}{r.value}" for v, r in sorted(events, key=str))
+        return (
+            f"{call.name} is taken of one event after another of one variable, not of {told}: "
+            "write it of one of them, or aggregate each and compute with the results."
+        )
+    return leaves[0].variable, leaves[0].reference

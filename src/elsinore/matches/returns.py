@@ -12,7 +12,8 @@ from enum import Enum
 
 from elsinore.errors import QuerySemanticError, UnsupportedError
 from elsinore.language import render
-from elsinore.matches.registers import Moment, RegisterKind, Registers, Slot, aggregate_of
+from elsinore.matches.aggregates import no_function
+from elsinore.matches.registers import Moment, RegisterKind, Registers, Slot, aggregate_of, over
 from elsinore.matches.registers import slot_attribute as slotted
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
@@ -53,6 +54,15 @@ class Column:
         if self.expression is not None:
             read += [leaf.name for leaf in ex.attributes(self.expression) if leaf.name is not None]
         return tuple(dict.fromkeys(read))
+
+
+# Aggregates that are read of a register as they are, and what their columns are.
+_DIRECT = {
+    "MIN": (RegisterKind.LEAST, ColumnKind.VALUE),
+    "MAX": (RegisterKind.GREATEST, ColumnKind.VALUE),
+    "SUM": (RegisterKind.SUM, ColumnKind.SUM),
+    "COUNT": (RegisterKind.PRESENT, ColumnKind.COUNT),
+}
 
 
 def returned(query: Query, registers: Registers) -> tuple[Column, ...]:
@@ -127,34 +137,26 @@ def _column(query: Query, item: ReturnItem, registers: Registers) -> Column:
         case Attribute() as leaf:
             slot = _slot(query, leaf, variables(leaf), registers)
             return Column(name, ColumnKind.VALUE, register=slot.register, attribute=slot.attribute)
-        case Call("MIN" | "MAX" as function, (Attribute() as over,)):
-            _check_range(query, over)
-            kind = RegisterKind.LEAST if function == "MIN" else RegisterKind.GREATEST
-            number = registers.number(kind, variables(over), over.name)
-            return Column(name, ColumnKind.VALUE, register=number, attribute=over.name)
-        case Call("SUM", (Attribute() as over,)):
-            _check_range(query, over)
-            number = registers.number(RegisterKind.SUM, variables(over), over.name)
-            return Column(name, ColumnKind.SUM, register=number, attribute=over.name)
-        case Call("COUNT", (Attribute() as over,)):
-            _check_range(query, over)
-            kind = RegisterKind.COUNT if over.name is None else RegisterKind.PRESENT
-            number = registers.number(kind, variables(over), over.name)
-            return Column(name, ColumnKind.COUNT, register=number, attribute=over.name)
+        case Call("MIN" | "MAX" | "SUM" | "COUNT" as function, (argument,)) as call:
+            every = variables(_range(query, call))
+            read = registers.argument(argument)
+            kind, made = _DIRECT[function]
+            kind = RegisterKind.COUNT if function == "COUNT" and read is None else kind
+            number = registers.number(kind, every, read)
+            return Column(name, made, register=number, attribute=read)
 
     def resolve(node: Expression) -> Expression:
         match node:
             case Attribute():
                 return slotted(_slot(query, node, variables(node), registers))
-            case Call(function, (Attribute() as over,)) if function in AGGREGATES:
-                _check_range(query, over)
-                return aggregate_of(registers, function, variables(over), over.name, Moment.FINAL)
+            case Call(function) if function in AGGREGATES or function in registers.aggregates:
+                every = variables(_range(query, node))
+                return aggregate_of(registers, node, every, Moment.FINAL)
             case Call(function, arguments) if function in ex.SCALARS:
                 return Call(function, tuple(resolve(argument) for argument in arguments))
             case Call():
-                raise UnsupportedError(
-                    f"{node.name}: aggregates are taken of one attribute, as in AVG(b[].x); other "
-                    "functions and expressions inside are not supported yet.",
+                raise QuerySemanticError(
+                    no_function(node.name, registers.aggregates),
                     span=node.span or query.span,
                     query=query.name,
                 )
@@ -200,14 +202,20 @@ def _slot(query: Query, leaf: Attribute, variables: tuple[str, ...], registers: 
     return Slot(Moment.FINAL, registers.number(kind, variables), leaf.name)
 
 
-def _check_range(query: Query, over: Attribute) -> None:
-    if over.reference is not Reference.ALL:
+def _range(query: Query, call: Call) -> Attribute:
+    """Return an attribute of the events that an aggregate of the complete match is over."""
+    told = over(call)
+    if isinstance(told, str):
+        raise QuerySemanticError(told, span=call.span or query.span, query=query.name)
+    leaf = ex.attributes(call)[0]
+    if leaf.reference is not Reference.ALL:
         raise QuerySemanticError(
             f"An aggregate of a match is over all events of a variable: write "
-            f"{over.variable}[]{'.' + over.name if over.name else ''}.",
-            span=over.span or query.span,
+            f"{leaf.variable}[]{'.' + leaf.name if leaf.name else ''}.",
+            span=leaf.span or query.span,
             query=query.name,
         )
+    return leaf
 
 
 def group_column(query: Query, name: str) -> str:

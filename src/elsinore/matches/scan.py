@@ -141,7 +141,7 @@ def scan(
     paths: Shorts,
 ) -> None:
     """Search from where `progress` says; stop where a match finds no room, and at the end."""
-    clear_registers(tables, held, numbers)
+    clear_registers(tables, constants, held, numbers)
     progress[WAYS_TO] = -1
     count = -1  # of the key's events
     while progress[SEGMENT] < len(keys):

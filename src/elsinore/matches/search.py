@@ -25,7 +25,7 @@ from elsinore.matches.select import give_out, select
 # Places in the header of `tables` (`elsinore.matches.tables.Header`).
 STATES, STRATEGY = 0, 3
 EDGE_AT, NEAR_AT, CHECK_AT, LATE_AT, WAY_AT, END_AT, FINAL_AT, CODE_AT = 7, 8, 9, 10, 11, 12, 14, 15
-ENDS_AT, HAS_LATE = 17, 18
+ENDS_AT, HAS_LATE, FAILED = 17, 18, 20
 ANY, NEXT, CONTIGUOUS = 0, 1, 2
 
 TIME, MOMENT = 0, 2  # rows of `integers`
@@ -41,7 +41,7 @@ PATH_COLUMNS = 7
     FIRST, WITHIN, SLIDE, ORIGIN, GUARD, COUNTED, STEPS, EXACT, FROM, UNTO, LAST, WAYS_TO,
 ) = range(23)  # fmt: skip
 PROGRESS = 23
-DONE, FULL, TOO_MANY, LIMITED, TOO_LONG, DEEP = range(6)
+DONE, FULL, TOO_MANY, LIMITED, TOO_LONG, DEEP, BROKEN = range(7)
 STEP_LIMIT = 4_000_000_000  # events tried from one beginning before a search is given up
 
 
@@ -297,6 +297,9 @@ def matches_from(
             continue
         path[0, AT], path[0, STATE], path[0, EDGE], path[0, PLACE] = first_row, state, edge, begin
         select(tables, state, first_row, 1, doubles, integers, held, numbers)
+        if tables[FAILED] > 0:
+            progress[STATUS] = BROKEN
+            return
         depth = 0
         is_new = True  # whether the last step of the path was just made
         while depth >= 0:
@@ -335,6 +338,9 @@ def matches_from(
                     tables, path[depth, STATE], path[depth, AT], depth + 1, doubles, integers,
                     held, numbers,
                 )  # fmt: skip
+                if tables[FAILED] > 0:
+                    progress[STATUS] = BROKEN
+                    return
             else:
                 depth -= 1
     progress[STEPS] += steps

@@ -6,10 +6,11 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.kernels.foreign import call_at
 from elsinore.matches.arrays import Doubles, Ints, Shorts
 
 EVENTS, NUMBERS = 1, 2  # places in the header of `tables` (`elsinore.matches.tables.Header`)
-UPDATE_AT, SUM_AT = 13, 16
+UPDATE_AT, SUM_AT, INIT_AT, FAILED = 13, 16, 19, 20
 FOUND, FILLED, STATUS, LIMIT, WITH_PATHS, WINDOW, GUARD, COUNTED = 3, 4, 5, 6, 7, 1, 15, 16
 DONE, FULL, TOO_MANY, LIMITED = 0, 1, 2, 3
 AT, STATE = 0, 1  # columns of `path`
@@ -20,7 +21,7 @@ _NULL = np.int64(np.iinfo(np.int64).min)
 
 
 @kernel(borrows=True)
-def clear_registers(tables: Ints, held: Ints, numbers: Doubles) -> None:
+def clear_registers(tables: Ints, constants: Doubles, held: Ints, numbers: Doubles) -> None:
     """Set row 0 of the registers: no event, nothing counted; the sum of nothing is null."""
     for register in range(tables[EVENTS]):
         held[0, register] = -1
@@ -29,6 +30,9 @@ def clear_registers(tables: Ints, held: Ints, numbers: Doubles) -> None:
     listed = tables[SUM_AT]
     for place in range(listed + 1, listed + 1 + tables[listed]):
         numbers[0, tables[place]] = np.nan
+    listed = tables[INIT_AT]
+    for place in range(listed + 1, listed + 1 + tables[listed], 2):
+        numbers[0, tables[place]] = constants[tables[place + 1]]
 
 
 @kernel(inline=True, borrows=True)
@@ -66,11 +70,39 @@ def select(
                 numbers[step, register] += 1.0 if integers[column, row] != _NULL else 0.0
             else:
                 numbers[step, register] += 0.0 if np.isnan(doubles[column, row]) else 1.0
+        elif kind == 7:
+            _step(tables, column, register, row, step, doubles, numbers)
         else:
             value = doubles[column, row]
             if not np.isnan(value):
                 before = numbers[step, register]
                 numbers[step, register] = value if np.isnan(before) else before + value
+
+
+@kernel(borrows=True)
+def _step(
+    tables: Ints,
+    listed: int,
+    register: int,
+    row: int,
+    step: int,
+    doubles: Doubles,
+    numbers: Doubles,
+) -> None:
+    """Step a user's aggregate by an event, unless a value is null; FAILED tells where it failed.
+
+    `tables[listed]`: how many doubles its state and its arguments take, the function's address, the
+    rows of the arguments. The register holds its value, its state, its arguments.
+    """
+    arguments = register + 1 + tables[listed]
+    for number in range(tables[listed + 1]):
+        value = doubles[tables[listed + 3 + number], row]
+        if np.isnan(value):
+            return
+        numbers[step, arguments + number] = value
+    pointer = numbers.ctypes.data + 8 * (step * numbers.shape[1] + register)
+    if call_at(tables[listed + 2], pointer) != 0:
+        tables[FAILED] = row + 1
 
 
 @kernel(borrows=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from elsinore.errors import QueryError, raise_errors
+from elsinore.matches.aggregates import user_aggregates
 from elsinore.matches.columns import partial_schema
 from elsinore.matches.template import MatchTemplate, match_template
 from elsinore.model.expression import Expression
@@ -16,6 +17,8 @@ from elsinore.model.query import Query
 from elsinore.plan import Carried, Partition, Travel, Unit, partition_of
 from elsinore.plan.classes import classes_of
 from elsinore.plan.fingerprint import fingerprint
+
+_VALUE = "value:"  # before an attribute, in the name of its column
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +44,20 @@ def spec_of(unit: Unit) -> MatchUnit:
     return unit.spec
 
 
-def plan_matches(queries: Sequence[tuple[int, Query]], kind: str) -> tuple[Unit, ...]:
+def plan_matches(
+    queries: Sequence[tuple[int, Query]], kind: str, aggregates: Mapping[str, object] | None = None
+) -> tuple[Unit, ...]:
     """Plan match queries, given with their numbers in the workload; `kind` is their units'.
 
-    Raises the errors of all of them at once (`match_template`).
+    `aggregates` are those that the user defines, by name. Raises the errors of all of them at once
+    (`match_template`).
     """
+    made = user_aggregates(aggregates or {}, [query for _, query in queries])
     errors: list[QueryError] = []
     templates: dict[int, MatchTemplate] = {}
     for number, query in queries:
         try:
-            templates[number] = match_template(query)
+            templates[number] = match_template(query, made)
         except QueryError as error:
             errors.append(error)
     raise_errors(errors)
@@ -75,6 +82,7 @@ def match_unit(
         for name, needs in template.wanted.items():
             wanted.setdefault(name, {}).update(needs)
     attributes = dict.fromkeys(name for template in templates for name in template.attributes)
+    computed = dict(pair for template in templates for pair in template.computed)
     return Unit(
         kind=kind,
         queries=tuple(numbers),
@@ -82,8 +90,19 @@ def match_unit(
         types_of=tuple(tuple(template.predicates) for template in templates),
         partition=partition,
         classes=classes_of(local.items()),
-        columns=tuple(Carried(f"value:{name}", name, Travel.RAW) for name in attributes),
+        columns=tuple(_carried(name, computed.get(name)) for name in attributes),
         wanted=tuple((name, tuple(needs)) for name, needs in wanted.items()),
         keeps_all=any(t.strategy is Strategy.CONTIGUOUS for t in templates),
         spec=MatchUnit(tuple(templates)),
     )
+
+
+def _carried(name: str, computed: Expression | None) -> Carried:
+    if computed is not None:
+        return Carried(f"{_VALUE}{name}", computed, Travel.DOUBLE)
+    return Carried(f"{_VALUE}{name}", name, Travel.RAW)
+
+
+def attribute_of(column: Carried) -> str:
+    """Return the attribute that a column of a unit of match queries holds."""
+    return column.name.removeprefix(_VALUE)

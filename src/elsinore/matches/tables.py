@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.program import Compiler, Program, register_places
-from elsinore.matches.registers import RegisterKind
+from elsinore.matches.registers import Register, RegisterKind
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.model.kinds import Strategy
 from elsinore.plan.classes import Classes
 from elsinore.plan.guards import FREE, Ways
+
+if TYPE_CHECKING:
+    from elsinore.matches.stepping import Stepper
 
 Ints = NDArray[np.int64]
 
@@ -42,7 +46,9 @@ class Header(IntEnum):
     SUM_AT = 16  # a list of the registers that hold sums
     ENDS_AT = 17  # [state]: 1 where nothing follows
     HAS_LATE = 18  # whether there are conditions in LATE_AT
-    SIZE = 19
+    INIT_AT = 19  # a list of (number, constant): states of no events of users' aggregates
+    FAILED = 20  # 1 + the row of an event that a user's aggregate failed at
+    SIZE = 21
 
 
 _COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
@@ -56,6 +62,7 @@ class Tables:
     integers: Ints
     constants: NDArray[np.float64]
     program: Program
+    steppers: tuple[Stepper, ...]
     negatives: tuple[Tables, ...]
     is_path: bool  # whether no condition looks farther than to the neighbour
     counts_exactly: bool  # whether the number of paths is that of matches
@@ -99,7 +106,8 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     kinds = [register.kind for register in template.registers]
     table[Header.STATES] = states
     table[Header.EVENTS] = sum(kind.holds_event for kind in kinds)
-    table[Header.NUMBERS] = len(kinds) - table[Header.EVENTS]
+    widths = [register.width for register in template.registers]
+    table[Header.NUMBERS] = sum(widths) - table[Header.EVENTS]
     table[Header.STRATEGY] = _STRATEGIES[template.strategy]
     table[Header.DEFERRED] = int(template.ends_with_not)
 
@@ -129,6 +137,23 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     ways = {end.state: _ways(end.ways) for end in template.ends}
     table[Header.END_AT] = put_lists(states, lambda n: ways.get(n, -2))
 
+    steps: dict[Register, int] = {}
+    steppers: list[Stepper] = []
+    initial: list[int] = []
+    for place, register in zip(places, template.registers, strict=True):
+        if register.aggregate is None:
+            continue
+        from elsinore.matches.stepping import stepper  # noqa: PLC0415 - the compiler, where needed
+
+        made = stepper(register.aggregate, len(register.arguments))
+        steppers.append(made)
+        rows = [layout.double(name) for name in register.arguments]
+        steps[register] = put([register.aggregate.width, len(rows), made.address, *rows])
+        for number, value in enumerate((float("nan"), *made.initial)):
+            initial += [place + number, len(program.constants)]
+            program.constants.append(value)
+    table[Header.INIT_AT] = put([len(initial), *initial])
+
     def updates(state: int) -> list[int]:
         found = []
         for place, register in zip(places, template.registers, strict=True):
@@ -139,6 +164,8 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
                 is_whole, row = layout.comparable(register.attribute or "")
             elif register.kind is RegisterKind.SUM:
                 row = layout.double(register.attribute or "")
+            elif register.aggregate is not None:
+                row = steps[register]
             found += [int(register.kind), place, row, int(is_whole)]
         return found
 
@@ -158,6 +185,7 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
         integers=np.array(table, dtype=np.int64),
         constants=np.array(program.constants, dtype=np.float64),
         program=program,
+        steppers=tuple(steppers),
         negatives=tuple(build_tables(n, layout) for n in template.negatives),
         is_path=is_path,
         counts_exactly=is_path

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from elsinore.automata import Nfa, Symbol, Transition, ambiguity
 from elsinore.errors import QuerySemanticError, UnsupportedError
+from elsinore.matches.aggregates import Aggregates
 from elsinore.matches.conditions import Condition, Conditions
 from elsinore.matches.registers import Register
 from elsinore.matches.returns import Column, returned
@@ -63,7 +64,7 @@ class MatchTemplate:
     """The automaton of a match query, or of a pattern under NOT in one; states are 0, 1, ...
 
     `final` are the conditions of the whole match. `duplicates`: two runs may select the same events
-    for the same variables; they are one match.
+    for the same variables; they are one match. `computed` are attributes that events do not have.
     """
 
     query: Query
@@ -76,6 +77,7 @@ class MatchTemplate:
     negatives: tuple[MatchTemplate, ...]
     columns: tuple[Column, ...]
     duplicates: bool
+    computed: tuple[tuple[str, Expression], ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -117,7 +119,7 @@ class MatchTemplate:
         read: dict[str, None] = {}
         for condition in self.conditions:
             read.update(dict.fromkeys(condition.attributes))
-        read.update((r.attribute, None) for r in self.registers if r.attribute is not None)
+        read.update((name, None) for r in self.registers for name in r.attributes)
         for column in self.columns:
             read.update(dict.fromkeys(column.attributes))
         for negative in self.negatives:
@@ -125,15 +127,15 @@ class MatchTemplate:
         return tuple(read)
 
 
-def match_template(query: Query) -> MatchTemplate:
-    """Build the template of a match query.
+def match_template(query: Query, aggregates: Aggregates | None = None) -> MatchTemplate:
+    """Build the template of a match query; `aggregates` are those that the user defines.
 
     Raises QuerySemanticError for conditions that no event can be looked at for, and
     UnsupportedError for clauses that there is no engine for yet.
     """
     _refuse_unsupported(query)
     local = local_predicates(query)
-    template = _template(query, query.pattern, local, is_negative=False)
+    template = _template(query, query.pattern, local, aggregates, is_negative=False)
     return replace(template, warnings=contradictions(query, local, ()))
 
 
@@ -166,6 +168,7 @@ def _template(
     query: Query,
     whole: pt.Pattern,
     local: dict[str, frozenset[Expression]],
+    aggregates: Aggregates | None,
     *,
     is_negative: bool,
 ) -> MatchTemplate:
@@ -203,7 +206,9 @@ def _template(
         if (ending := [positions.last[p] for p in spot if p in positions.last])
     )
     pairs = {(states[p].variable, states[q].variable) for p, q, _ in moves if p != START}
-    conditions = Conditions(query, whole, frozenset(pairs), is_negative=is_negative)
+    conditions = Conditions(
+        query, whole, frozenset(pairs), is_negative=is_negative, aggregates=aggregates
+    )
     edges = []
     for source, target, ways in moves:
         before = None if source == START else states[source].variable
@@ -221,10 +226,12 @@ def _template(
         final=final,
         registers=conditions.registers.all,
         negatives=tuple(
-            _template(query, negative, local, is_negative=True) for negative in positions.negatives
+            _template(query, negative, local, aggregates, is_negative=True)
+            for negative in positions.negatives
         ),
         columns=columns,
         duplicates=_may_repeat(states, edges, ends),
+        computed=conditions.registers.computed,
     )
 
 

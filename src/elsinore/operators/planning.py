@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from elsinore.errors import InvalidWorkloadError, QueryError, raise_errors
 from elsinore.model.query import Query, Workload
 from elsinore.model.schema import Schema
@@ -9,8 +11,13 @@ from elsinore.operators.registry import kind_in, module_for
 from elsinore.plan import Granularity, Plan, PlanOptions, Unit
 
 
-def plan(workload: Workload, *, granularity: Granularity = Granularity.AUTO) -> Plan:
-    """Plan a workload.
+def plan(
+    workload: Workload,
+    *,
+    granularity: Granularity = Granularity.AUTO,
+    aggregates: Mapping[str, object] | None = None,
+) -> Plan:
+    """Plan a workload; `aggregates` are those that the user defines, by name.
 
     Raises the errors of all its queries at once: UnsupportedError where a clause has no engine
     yet, and what the kinds raise.
@@ -20,7 +27,9 @@ def plan(workload: Workload, *, granularity: Granularity = Granularity.AUTO) -> 
     >>> [unit.names for unit in plan(parse_workload(text)).units]
     [('q',)]
     """
-    options = PlanOptions(granularity=granularity, exact=workload.exact)
+    options = PlanOptions(
+        granularity=granularity, exact=workload.exact, aggregates=aggregates or {}
+    )
     errors: list[QueryError] = []
     claimed: dict[str, list[tuple[int, Query]]] = {}
     for number, query in enumerate(workload):
@@ -38,7 +47,7 @@ def plan(workload: Workload, *, granularity: Granularity = Granularity.AUTO) -> 
             errors += several.errors
     names = [query.name for query in workload]
     raise_errors(sorted(errors, key=lambda error: names.index(error.query or names[0])))
-    return Plan(workload, tuple(units))
+    return Plan(workload, tuple(units), options.aggregates)
 
 
 def bind(workload: Workload, schema: Schema) -> None:

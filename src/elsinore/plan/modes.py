@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
@@ -26,10 +27,14 @@ class Granularity(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOptions:
-    """What a user may ask of a plan; `exact`: integers of any size."""
+    """What a user may ask of a plan; `exact`: integers of any size.
+
+    `aggregates` are classes (or objects) of Python that match queries may name.
+    """
 
     granularity: Granularity = Granularity.AUTO
     exact: bool = False
+    aggregates: Mapping[str, object] = field(default_factory=dict)
 
 
 class Scan(Enum):

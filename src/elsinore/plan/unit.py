@@ -7,7 +7,8 @@ how their classes are told, which columns travel with them. What the operator do
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from elsinore.model.expression import Expression, attributes
@@ -134,10 +135,11 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a workload is run."""
+    """How a workload is run; `aggregates` are those that the user defines, by name."""
 
     workload: Workload
     units: tuple[Unit, ...]
+    aggregates: Mapping[str, object] = field(default_factory=dict, compare=False)
 
     @property
     def types(self) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ from elsinore.spark.shuffle import layout_of, packed, partitions_for, sent, task
 from elsinore.spark.skew import Cut, find_cut, is_cut, partials_by_panes
 from elsinore.spark.statistics import StatisticsAccumulator, accumulator, total
 from elsinore.spark.times import NANOSECONDS_KEY, SparkTime, has_zones, look_at, to_ticks
-from elsinore.spark.workers import MapInArrow, shipped, use_own_interpreter
+from elsinore.spark.workers import MapInArrow, ship_by_value, shipped, use_own_interpreter
 
 SHOWN_ROWS = 5
 ASKED_AT_ONCE = 50  # results that one job looks at: Spark's plans grow with them
@@ -142,6 +142,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     """
     bind(plan.workload, schema_of(frame))
     use_own_interpreter(frame.sparkSession)
+    ship_by_value(plan.aggregates.values())
     events = Events(frame, options)
     tables: dict[int, DataFrame] = {}
     kept: list[DataFrame] = []

@@ -35,6 +35,22 @@ def use_own_interpreter(spark: SparkSession) -> None:
         context.pythonExec = sys.executable
 
 
+def ship_by_value(objects: Iterable[object]) -> None:
+    """Let what users define in Python go to the workers itself, not the name of its module.
+
+    Workers need not find the module then. What it imports they must find, as everywhere on Spark.
+    """
+    for given in objects:
+        name = given.__module__ if isinstance(given, type) else type(given).__module__
+        module = sys.modules.get(name)
+        if module is not None and name.partition(".")[0] not in {
+            "elsinore",
+            "__main__",
+            "builtins",
+        }:
+            cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+
+
 def shipped(function: MapInArrow) -> MapInArrow:
     """Return a function for `mapInArrow` that does what `function` does where Elsinore is.
 

@@ -1,0 +1,167 @@
+"""Stepping aggregates that users define: compiled where they compile, else in Python.
+
+A kernel calls one function by its address with the doubles of a register: the value, the state and
+what the event gives, one after another. It puts the new state and value in their place, and returns
+0; or 1 where the user's code failed, and then `failure` says how.
+
+Compiled code differs from Python where it meets infinities and what is not a number (a logarithm of
+0 is an error in Python, and minus infinity compiled): there Python is asked.
+"""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import os
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import carray, cfunc, njit, types
+from numba.core.errors import NumbaError
+
+from elsinore.kernels import COMPILE_VARIABLE
+from elsinore.kernels.foreign import FOREIGN, call_at
+from elsinore.matches.aggregates import UserAggregate
+from elsinore.matches.arrays import Doubles
+
+_ATOMS = (type(None), bool, int, float, complex, str, bytes)
+
+
+class Stepper:
+    """Steps one aggregate over `arguments` values of each event.
+
+    Where states are objects, a double is their handle: the address of the register that was
+    stepped. A search goes depth first and has a row of registers for each step of the path, so that
+    a state is replaced when its row is used again, and no other path needs it then.
+    """
+
+    def __init__(self, aggregate: UserAggregate, arguments: int) -> None:
+        self.aggregate = aggregate
+        self.failure: str | None = None
+        self._arguments = arguments
+        self._states: dict[int, Any] = {}
+        self._python = FOREIGN(self._step)
+        self.address = _address(self._python)
+        self._compiled = None
+        if aggregate.initial is not None and os.environ.get(COMPILE_VARIABLE) != "0":
+            self._compiled = _compiled(aggregate, arguments, self.address)
+        if self._compiled is not None:
+            self.address = int(self._compiled.address)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the user's code is compiled."""
+        return self._compiled is not None
+
+    @property
+    def initial(self) -> tuple[float, ...]:
+        """The state of no events, as doubles."""
+        return self.aggregate.initial if self.aggregate.initial is not None else (0.0,)
+
+    def _step(self, pointer: int) -> int:
+        """Step in Python; what it raises is kept, as nothing may pass through compiled code."""
+        width = self.aggregate.width
+        count = 1 + width + self._arguments
+        doubles: Doubles = np.ctypeslib.as_array(
+            ctypes.cast(pointer, ctypes.POINTER(ctypes.c_double)), (count,)
+        )
+        given = [float(value) for value in doubles[1 + width :]]
+        called = "step"
+        try:
+            state = self.aggregate.given.step(self._state(doubles, width), *given)
+            called = "value"
+            value = self.aggregate.given.value(state)
+            if not isinstance(value, int | float | None | np.number | np.bool_):
+                raise TypeError(
+                    f"value gave {type(value).__name__}, not a number, a truth value or None"
+                )
+            result = np.nan if value is None else float(value)
+            self._keep(doubles, width, pointer, state)
+            doubles[0] = result
+        except Exception as error:
+            self.failure = f"{called}({', '.join(map(repr, given))}) raised "
+            self.failure += f"{type(error).__name__}: {error}"
+            return 1
+        return 0
+
+    def _state(self, doubles: Doubles, width: int) -> Any:
+        if self.aggregate.initial is not None:
+            parts = tuple(float(part) for part in doubles[1 : 1 + width])
+            return parts[0] if self.aggregate.is_single else parts
+        handle = int(doubles[1])
+        state = self._states[handle] if handle else self.aggregate.given.init()
+        return state if _is_atomic(state) else copy.deepcopy(state)
+
+    def _keep(self, doubles: Doubles, width: int, pointer: int, state: Any) -> None:
+        if self.aggregate.initial is None:
+            self._states[pointer] = state
+            doubles[1] = float(pointer)
+            return
+        parts = (state,) if self.aggregate.is_single else tuple(state)
+        if len(parts) != width or not all(
+            isinstance(part, int | float | np.number | np.bool_) for part in parts
+        ):
+            raise TypeError(f"step gave the state {state!r}, which is not of the form init gives")
+        doubles[1 : 1 + width] = parts
+
+
+@lru_cache(maxsize=64)
+def stepper(aggregate: UserAggregate, arguments: int) -> Stepper:
+    """Return the stepper of an aggregate; compiling takes a second, so each is made once."""
+    return Stepper(aggregate, arguments)
+
+
+def _is_atomic(state: Any) -> bool:
+    if isinstance(state, tuple | frozenset):
+        return all(map(_is_atomic, state))
+    return isinstance(state, _ATOMS)
+
+
+def _address(function: Any) -> int:
+    return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+
+def _compiled(aggregate: UserAggregate, arguments: int, python: int) -> Any:
+    """Return the function as machine code; None where the user's code does not compile."""
+    width = aggregate.width
+    names: dict[str, Any] = {"carray": carray, "call_at": call_at, "python": python, "np": np}
+    words = {}
+    for method in ("step", "value"):
+        function = getattr(aggregate.given, method)
+        bare = getattr(function, "__func__", function)
+        if not hasattr(bare, "__code__"):
+            return None
+        names[method] = njit(bare)
+        words[method] = "None, " if hasattr(function, "__func__") else ""
+    state = ", ".join(f"a[{1 + n}]" for n in range(width))
+    state = state if aggregate.is_single else f"({state},)"
+    given = ", ".join(f"a[{1 + width + n}]" for n in range(arguments))
+    parts = ["new"] if aggregate.is_single else [f"new[{n}]" for n in range(width)]
+    finite = " and ".join(f"np.isfinite(n{n})" for n in range(width))
+    lines = [
+        "def call(pointer):",
+        f"    a = carray(pointer, ({1 + width + arguments},))",
+        "    try:",
+        f"        new = step({words['step']}{state}, {given})",
+        f"        value_of = value({words['value']}new)",
+        "        result = np.nan if value_of is None else value_of * 1.0",
+        *(f"        n{n} = {part} * 1.0" for n, part in enumerate(parts)),
+        *(
+            []
+            if aggregate.is_single
+            else [f"        if len(new) != {width}:", "            raise ValueError"]
+        ),
+        "    except Exception:",
+        "        return call_at(python, a.ctypes.data)",
+        f"    if not ({finite} and np.isfinite(result)):",
+        "        return call_at(python, a.ctypes.data)",
+        *(f"    a[{1 + n}] = n{n}" for n in range(width)),
+        "    a[0] = result",
+        "    return 0",
+    ]
+    exec("\n".join(lines), names)
+    try:
+        return cfunc(types.int64(types.CPointer(types.float64)))(names["call"])
+    except (NumbaError, NotImplementedError, TypeError, ValueError, AssertionError, KeyError):
+        return None
