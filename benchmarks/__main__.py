@@ -14,6 +14,7 @@ from benchmarks import (
     sharing,
     skew,
     spark,
+    startup,
     windows,
 )
 from benchmarks.measure import Row, machine
@@ -28,6 +29,7 @@ BENCHMARKS = {
     "keys": keys,
     "spark": spark,
     "skew": skew,
+    "startup": startup,
 }
 RESULTS = Path(__file__).parent / "RESULTS.md"
 

@@ -1,5 +1,6 @@
 """What several test packages share."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,6 +9,11 @@ import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# Tests have few events each, and are to test what many events are worked on by: compiled kernels.
+# Of processes that tests start, too; plain Python has tests of its own.
+os.environ.setdefault("ELSINORE_COMPILE", "1")
 
 
 @pytest.fixture(scope="session")

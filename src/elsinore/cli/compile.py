@@ -19,7 +19,7 @@ def compile_all() -> None:
     The result lies in the folder that ELSINORE_CACHE_DIR names, else in elsinore in your cache
     folder, and fits this processor, this Python and this release.
     """
-    from elsinore.kernels import SHELF  # noqa: PLC0415 - Numba
+    from elsinore.kernels import SHELF, compiling  # noqa: PLC0415 - Numba
 
     folder = SHELF.place()
     if folder is None:
@@ -30,7 +30,8 @@ def compile_all() -> None:
         for rehearsal in kind.rehearsals():
             workload = Workload.parse(rehearsal.queries)
             for sharing in Sharing:
-                workload.run(list(rehearsal.events), sharing=sharing.value, **rehearsal.options)
+                with compiling():
+                    workload.run(list(rehearsal.events), sharing=sharing.value, **rehearsal.options)
     seconds = time.monotonic() - begun
     typer.echo(
         f"{len(SHELF.compiled)} kernels compiled, {len(SHELF.loaded)} there already, "

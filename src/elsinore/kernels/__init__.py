@@ -13,6 +13,7 @@ from elsinore.kernels.folder import FOLDER_VARIABLE, folder_path
 from elsinore.kernels.layout import Field, Layout
 from elsinore.kernels.slots import NONE_FREE, count_free, give_back, take
 from elsinore.kernels.store import Store
+from elsinore.kernels.tiers import compiling, enter, is_compiled
 from elsinore.kernels.uncompiled import uncompiled
 
 __all__ = [
@@ -23,9 +24,12 @@ __all__ = [
     "Field",
     "Layout",
     "Store",
+    "compiling",
     "count_free",
+    "enter",
     "folder_path",
     "give_back",
+    "is_compiled",
     "is_kernel",
     "kernel",
     "take",

@@ -14,15 +14,17 @@ import logging
 import os
 import pickle
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from numba import typeof
 from numba.core import serialize
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
 
 from elsinore.kernels.content import content_key
 from elsinore.kernels.folder import (
@@ -60,6 +62,13 @@ class Shelf:
     told: set[str] = field(default_factory=set)
     swept: set[Path] = field(default_factory=set)
     locks: dict[Path, Locks] = field(default_factory=dict)
+
+    def has(self, name: str) -> bool:
+        """Return whether something is kept under a name."""
+        if any(look(name) is not None for look in self.given):
+            return True
+        folder = self._folder()
+        return folder is not None and (folder / name).exists()
 
     def read(self, name: str) -> bytes | None:
         """Return what is kept under a name: in what is given, else in the user's folder."""
@@ -179,6 +188,11 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
             name = self._file(signature, code.codegen)
             SHELF.write(name, _MAGIC + hashlib.sha256(payload).digest() + payload)
             SHELF.release(name)
+
+    def has(self, arguments: Sequence[Any]) -> bool:
+        """Return whether code for arguments of such types is kept."""
+        types = tuple(map(typeof, arguments))
+        return SHELF.has(self._file(types, cpu_target.target_context.codegen()))
 
     def enable(self) -> None:
         """Use the cache."""

@@ -21,6 +21,7 @@ from numba.core.registry import cpu_target
 
 from elsinore.kernels.cache import SHELF
 from elsinore.kernels.content import PACKAGE, compiler
+from elsinore.kernels.tiers import compiling
 
 NOTE = ".needed"
 
@@ -36,7 +37,8 @@ def needed_kernels(job: Iterable[str], rehearse: Callable[[], None]) -> dict[str
         kernels = _read(json.loads(noted))
         if kernels is not None:
             return kernels
-    rehearse()
+    with compiling():
+        rehearse()
     names = sorted(SHELF.files)  # those of this process: what it had loaded is not told apart
     SHELF.write(note, json.dumps(names).encode())
     return {name: content for name in names if (content := SHELF.read(name)) is not None}

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.kernels import enter
 from elsinore.operators import OperatorOptions, OperatorStatistics, ResultForm, bind, kind_for
 from elsinore.operators.partials import by_query
 from elsinore.operators.ranks import to_ranks
@@ -106,7 +107,7 @@ def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | No
         table, rejected = set_aside(table, reasons, allowed=options.allow_rejects)
         ticks, types = ticks.filter(usable), types.filter(usable)
     times = ticks.to_numpy()
-    if options.order_by or not is_sorted(times):
+    if options.order_by or not enter(is_sorted, 2e-7 * len(times), times):
         keys = {"time": ticks} | {
             f"order{n}": evaluate_sql(name, table, "order")
             for n, name in enumerate(options.order_by)
@@ -150,10 +151,12 @@ def _run_unit(
         }
         | {column.name: _carried(column, stream) for column in unit.columns}
     )
-    ordered = stream.ordered or not has_simultaneous(stream.times, keys.key, keys.count)
+    ordered = stream.ordered or not enter(
+        has_simultaneous, 1e-6 * len(stream.times), stream.times, keys.key, keys.count
+    )
     one_slot = keys.count * kind.bytes_per_key(unit) > STATE_LIMIT
     if one_slot:
-        rows, _ = rows_by_type(keys.key, keys.count)
+        rows, _ = enter(rows_by_type, 1e-6 * len(keys.key), keys.key, keys.count)
         batch = batch.take(pa.array(rows))
     operator = kind.operator(
         unit,

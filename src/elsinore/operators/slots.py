@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.kernels import kernel
+from elsinore.kernels import enter, kernel
 from elsinore.model.window import Window
 
 FIRST_SLOTS = 64
@@ -52,7 +52,9 @@ class KeySlots:
         slots = np.empty(len(keys), dtype=np.int32)
         done = 0
         while True:
-            done = lend(
+            done = enter(
+                lend,
+                1e-5 * (len(keys) - done),
                 self._table,
                 self._key,
                 self._last,
@@ -88,7 +90,10 @@ class KeySlots:
         >>> slots.of(np.array([9, 8], np.int32), np.array([11, 12])).tolist()
         [1, 0]
         """
-        take_back(self._table, self._key, self._last, self._free, self._count, slots)
+        seconds = 2e-5 * len(slots)
+        enter(
+            take_back, seconds, self._table, self._key, self._last, self._free, self._count, slots
+        )
 
     def arrays(self) -> dict[str, NDArray[np.int64]]:
         """Return what `from_arrays` makes the same slots of."""
@@ -107,7 +112,7 @@ class KeySlots:
         free = np.flatnonzero(made._key < 0)[::-1]
         made._free[: len(free)] = free
         made._count[0] = len(free)
-        fill(made._table, made._key)
+        enter(fill, 5e-6 * len(made._key), made._table, made._key)
         return made
 
     def _grow(self) -> None:
@@ -120,7 +125,7 @@ class KeySlots:
         self._free = np.empty(2 * have, dtype=np.int32)
         self._free[: have + len(free)] = np.concatenate((more, free))
         self._count[0] += have
-        fill(self._table, self._key)
+        enter(fill, 5e-6 * len(self._key), self._table, self._key)
 
 
 @kernel

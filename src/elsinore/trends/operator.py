@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.kernels import Store
+from elsinore.kernels import Store, enter
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.columns import matrix
 from elsinore.trends.core.arrays import FOREVER
@@ -28,6 +28,8 @@ from elsinore.trends.statistics import TrendStatistics
 from elsinore.trends.store import STATE, new_store
 from elsinore.trends.updates import Updates
 
+PLAIN_SECONDS = 5e-4  # that an event takes in plain Python, and ...
+PLAIN_LANE = 1e-5  # ... for each cell of a key, at most
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 
 
@@ -109,6 +111,7 @@ class TrendOperator:
             self._updates, layout, self._shared, ranks=len(self._ranks), record=record
         )
         self._store["wanted"] = sharing is Sharing.ALWAYS
+        self._seconds = PLAIN_SECONDS + PLAIN_LANE * layout.cells
 
     @property
     def open_group(self) -> int:
@@ -169,7 +172,9 @@ class TrendOperator:
         turn = begin
         while turn < end:
             header, ints, doubles = self._store.arguments
-            how, turn = run(
+            how, turn = enter(
+                run,
+                self._seconds * (end - turn),
                 header,
                 ints,
                 doubles,
@@ -191,7 +196,8 @@ class TrendOperator:
             )
             if how == COMPILE:
                 found = np.empty(len(self._known), dtype=np.int64)
-                count = unknown_codes(events.codes, turn, self._known, found)
+                left = len(events.codes) - turn
+                count = enter(unknown_codes, 1e-6 * left, events.codes, turn, self._known, found)
                 self._compile(found[:count].tolist())
             elif how == GROW:
                 self._grow()
@@ -319,7 +325,7 @@ class TrendOperator:
             rows *= 2
         if rows > store.sizes["row"]:
             store.resize(row=rows, bucket=2 * rows)
-            rebuild_table(*store.arguments[:2])
+            self._rebuild()
         if store.free("run") == 0:
             store.grow(run=2 * store.sizes["run"])
 
@@ -333,9 +339,13 @@ class TrendOperator:
                     rows = self._store[column.name]
                     rows[: len(keep)] = rows[keep]
             self._store["totals"] = len(keep)
-            rebuild_table(*self._store.arguments[:2])
+            self._rebuild()
             self.statistics.totals += batch.num_rows
         return batch
+
+    def _rebuild(self) -> None:
+        seconds = 1e-5 * (self._store.sizes["bucket"] + self._store["totals"])
+        enter(rebuild_table, seconds, *self._store.arguments[:2])
 
     def _measure(self) -> None:
         self.statistics.matched = self._store["matched"]

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.kernels import Store, kernel
+from elsinore.kernels import Store, enter, kernel
 from elsinore.numeric import LIMB_BITS, THRESHOLD, add, log2, ratio, to_double
 from elsinore.numeric.exact import Number, decode, digits, encode
 from elsinore.operators.ranks import from_ranks
@@ -87,8 +87,12 @@ def merge(table: pa.Table) -> pa.Table:
     for name in table.column_names:
         if name.startswith("cell"):
             power = name.replace("cell", "power")
-            columns[name], columns[power] = _add_runs(
-                table.column(name).to_numpy()[order], table.column(power).to_numpy()[order], starts
+            columns[name], columns[power] = enter(
+                _add_runs,
+                5e-6 * len(order),
+                table.column(name).to_numpy()[order],
+                table.column(power).to_numpy()[order],
+                starts,
             )
         elif name.startswith("digits"):
             numbers = [decode(text) for text in table.column(name).to_pylist()]

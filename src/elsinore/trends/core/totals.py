@@ -18,7 +18,7 @@ def mixed(query: int, group: int, window: int) -> int:
     """Mix three numbers into one (multiplicative hashing with odd constants)."""
     number = np.uint64(query) * np.uint64(0x9E3779B97F4A7C15)
     number ^= np.uint64(group) * np.uint64(0xC2B2AE3D27D4EB4F)
-    number ^= np.uint64(window) * np.uint64(0x165667B19E3779F9)
+    number ^= np.uint64(np.int64(window)) * np.uint64(0x165667B19E3779F9)
     number ^= number >> np.uint64(29)
     number *= np.uint64(0xBF58476D1CE4E5B9)
     return np.int64(number >> np.uint64(20))

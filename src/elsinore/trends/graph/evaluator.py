@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from elsinore.kernels import enter
 from elsinore.model.window import Window
 from elsinore.plan import TrendUnit
 from elsinore.trends.core.arrays import FOREVER
@@ -26,6 +27,7 @@ from elsinore.trends.graph.sums import Sums, empty_sums
 from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals, size_of
 
 _Kind = TypeVar("_Kind", bound=np.generic)
+_SECONDS = 2e-5  # that a pair of events takes in plain Python, about
 
 
 class GraphEvaluator:
@@ -70,13 +72,15 @@ class GraphEvaluator:
         for query, template in enumerate(self.unit.guarded):
             asked = conditions(self._programs.conditions(query), columns)
             program = self._programs.program(query, codes)
-            held = windows(keys, _wanted(template.query.window))
+            held = enter(windows, 1e-5 * len(keys.times), keys, _wanted(template.query.window))
             count = len(held.key)
             aggregation = template.aggregation
-            totals = empty_sums(count, len(aggregation.linear), len(aggregation.extremes))
+            linear, extremes = len(aggregation.linear), len(aggregation.extremes)
+            totals = enter(empty_sums, 1e-4, count, linear, extremes)
             evaluate = evaluate_masks if template.ambiguous else evaluate_runs
             if count:
-                graph = evaluate(program, asked, stream, keys, held, totals)
+                seconds = _SECONDS * held.longest * float(np.sum(held.high - held.low))
+                graph = enter(evaluate, seconds, program, asked, stream, keys, held, totals)
                 most = max(most, graph + size_of(held[:-1], asked[2:]))
             found.append(_Totals(held.key, held.window, totals))
         joined = _joined(found)

@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from elsinore.kernels import enter
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.hamlet import layout
@@ -23,7 +24,6 @@ from elsinore.trends.hamlet.layout import (
     Program,
     Work,
 )
-from elsinore.trends.hamlet.optimizer import read_cycles
 from elsinore.trends.hamlet.program import HamletProgram
 from elsinore.trends.hamlet.run import count_entries, list_entries, run
 from elsinore.trends.hamlet.storage import new_graphs
@@ -36,6 +36,7 @@ _MODES = {
     Sharing.NEVER: layout.ALONE,
 }
 Kind = TypeVar("Kind", bound=np.generic)
+_SECONDS, _SECONDS_QUERY = 5e-4, 2e-4  # that an event takes in plain Python, and for each query
 
 
 class HamletEvaluator:
@@ -76,9 +77,9 @@ class HamletEvaluator:
         program = self._program.comparing(columns)
         classes = self._program.classes(events.codes)
         actions = self._program.actions
-        lists = count_entries(actions, classes, len(self._program.sets))
+        lists = enter(count_entries, 1e-5 * len(classes), actions, classes, len(self._program.sets))
         listed = np.empty(int(lists[-1]), dtype=layout.LISTED)
-        list_entries(actions, classes, lists, listed)
+        enter(list_entries, 1e-5 * len(classes), actions, classes, lists, listed)
         work = new_work(program, len(self._program.states))
         unit = self._program.unit
         linear = max(len(one.aggregation.linear) for one in unit.templates)
@@ -94,9 +95,11 @@ class HamletEvaluator:
             lists=lists,
             listed=listed,
         )
-        graphs = new_graphs(program)
-        began, began_cycles = time.perf_counter(), read_cycles()
-        out = run(
+        graphs = enter(new_graphs, 1e-4 * len(self._program.sets), program)
+        began = time.perf_counter()
+        out = enter(
+            run,
+            (_SECONDS + _SECONDS_QUERY * len(unit.templates)) * len(classes),
             program,
             actions,
             work,
@@ -109,8 +112,8 @@ class HamletEvaluator:
             classes,
             _out(linear, extremes),
         )
-        passed = read_cycles() - began_cycles
-        self._count(work, out, (time.perf_counter() - began) / max(passed, 1))
+        took = time.perf_counter() - began
+        self._count(work, out, took / max(int(out.used[2]), 1))
         self.bytes_held = size_of(given, work, out) + int(graphs.used[layout.PEAK])
         rows = int(out.used[0])
         return WindowTotals(
@@ -182,7 +185,7 @@ def _most_words(program: Program) -> int:
 
 def _out(linear: int, extremes: int) -> Out:
     return Out(
-        used=np.zeros(2, dtype=np.int64),
+        used=np.zeros(3, dtype=np.int64),
         place=np.zeros((0, 3), dtype=np.int64),
         cells=np.zeros((0, linear)),
         powers=np.zeros((0, linear), dtype=np.int32),

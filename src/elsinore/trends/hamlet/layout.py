@@ -255,7 +255,7 @@ class Graph(NamedTuple):
 class Out(NamedTuple):
     """The results so far, and the records of bursts."""
 
-    used: Ints  # [2] -> rows and records in use
+    used: Ints  # [3] -> rows and records in use; the cycles that a run took
     place: Ints  # [row, 3] -> query, key, window
     cells: Doubles
     powers: Codes

@@ -381,6 +381,7 @@ def run(
     what the moment adds to coarse states is added.
     """
     sets = program.sets.shape[0] - 1
+    began = cycles()
     for number in range(sets):
         work.bursts[number].low = events.lists[number]
         work.bursts[number].high = events.lists[number]
@@ -428,4 +429,5 @@ def run(
             if work.touched[-1] > 0:
                 apply(program, work)
             row = after
+    out.used[2] = cycles() - began
     return out

@@ -1,0 +1,89 @@
+"""Start-up: from `python` to a result, in fresh processes, with nothing compiled and with all.
+
+The five events of the README, the same with a comparison between neighbours, and so many events
+that compiling pays. Processor time of the process, and the time that passes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.measure import Row
+from elsinore.kernels import FOLDER_VARIABLE
+
+COMMAND = "python -m benchmarks startup"
+MANY = 200_000
+
+EXAMPLE = '''
+import elsinore as el
+
+rows = [(0, "Request", None), (60, "Travel", 8.0), (120, "Travel", 6.0), (180, "Travel", 31.0),
+        (240, "Pickup", None)]
+rows = [(time + 300 * n, kind, speed) for n in range({count} // 5) for time, kind, speed in rows]
+events = [{{"time": t, "type": kind, "rider": 7, "speed": speed}} for t, kind, speed in rows]
+workload = el.Workload.parse("""
+    QUERY slow
+    RETURN   rider, COUNT(*) AS trends, AVG(T.speed) AS speed
+    PATTERN  SEQ(Request R, Travel T+, Pickup P)
+    WHERE    [rider] AND {condition}
+    GROUP BY rider
+    WITHIN   30 minutes;
+""")
+print(workload.run(events)["slow"].to_pylist()[0]["trends"])
+'''
+LOCAL, NEIGHBOURS = "T.speed < 10", "T[i].speed >= T[i-1].speed"
+
+
+def fresh(condition: str, count: int, folder: Path) -> tuple[float, float, str]:
+    """Run the example in a new process; return its seconds, its processor's, and what it printed.
+
+    Python's own files of bytecode are kept as in any installation.
+    """
+    environment = {n: v for n, v in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {
+        FOLDER_VARIABLE: str(folder),
+        "PYTHONPYCACHEPREFIX": str(folder.parent / "bytecode"),
+    }
+    program = EXAMPLE.format(condition=condition, count=count)
+    before, began = os.times(), time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    took, after = time.perf_counter() - began, os.times()
+    cpu = after.children_user + after.children_system
+    return took, cpu - before.children_user - before.children_system, done.stdout
+
+
+def main(quick: bool) -> list[Row]:
+    """Measure; `quick` leaves out what compiles."""
+    rows = []
+    with tempfile.TemporaryDirectory() as place:
+        empty = Path(place) / "empty"
+        fresh(LOCAL, 5, empty)  # for the bytecode
+        for name, condition, target in (
+            ("the README's five events", LOCAL, 8.0),
+            ("the same with a comparison between neighbours", NEIGHBOURS, 12.0),
+        ):
+            took, cpu, cold = fresh(condition, 5, empty)
+            told = f"{cpu:.1f} s of processor time, {took:.1f} s passed"
+            rows.append(
+                Row(f"{name}, nothing compiled", told, f"at most {target:.0f} s", cpu <= target)
+            )
+            full = Path(place) / "full"
+            if quick:
+                continue
+            _, compiling, _ = fresh(condition, MANY, full)
+            _, warm, _ = fresh(condition, MANY, full)
+            told = f"{compiling:.0f} s, then {warm:.1f} s"
+            rows.append(Row(f"{MANY:,} events, compiled on the way", told, "-", True))
+            took, cpu, after = fresh(condition, 5, full)
+            if after != cold:
+                raise AssertionError(f"{name}: {after} instead of {cold}")
+            told = f"{cpu:.2f} s of processor time, {took:.2f} s passed"
+            rows.append(Row(f"{name}, all compiled", told, "at most 1 s", cpu <= 1.0))
+    return rows

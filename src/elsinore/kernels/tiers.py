@@ -1,0 +1,115 @@
+"""Entering a kernel from Python: as plain Python while that is sooner done than compiling.
+
+Compiling takes seconds, and for a handful of events plain Python takes milliseconds. Which of the
+two runs makes no difference to a result: the source is the same and so is the memory it works on,
+so that what plain Python began, compiled code goes on with. Each kernel is given a fifth of the
+time that compiling it takes (or loading it, where it is kept compiled); who needs more has it
+compiled, and has lost no more than that fifth.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from elsinore.kernels.cache import KernelCache
+from elsinore.kernels.decorator import COMPILE_VARIABLE, is_kernel
+from elsinore.kernels.notice import seconds_of
+from elsinore.kernels.uncompiled import uncompiled
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SHARE = 0.2  # of the time that compiling takes, how much may go by without it
+LOADING = 0.1  # seconds that go by without kernels that are kept compiled: to load them takes more
+
+
+@dataclass(slots=True)
+class Tiers:
+    """What this process knows of entering kernels: how long each ran as plain Python."""
+
+    spent: dict[int, float]  # id of a kernel -> seconds, as estimated
+    compiling: int = 0  # how many `compiling` are in force
+
+
+TIERS = Tiers({})
+
+
+def enter(kernel: Callable[P, R], seconds: float, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a kernel, compiled or as plain Python, whichever is sooner done.
+
+    seconds: about how long the call takes as plain Python. Everything is compiled at once under
+    `compiling`, and with ELSINORE_COMPILE=1 in the environment.
+
+    >>> from elsinore.kernels import kernel
+    >>> @kernel
+    ... def total(numbers):
+    ...     result = 0
+    ...     for number in numbers:
+    ...         result += number
+    ...     return result
+    >>> int(enter(total, 1e-6, np.arange(5)))
+    10
+    """
+    if not is_kernel(kernel):
+        return _as_python(kernel, args, kwargs)
+    call: Callable[P, R] = kernel
+    forced = TIERS.compiling or os.environ.get(COMPILE_VARIABLE) == "1"
+    if forced or is_compiled(kernel):
+        return call(*args, **kwargs)
+    spent = TIERS.spent.get(id(kernel), 0.0) + seconds
+    if spent > LOADING and spent > _patience(kernel, args):
+        return call(*args, **kwargs)
+    TIERS.spent[id(kernel)] = spent
+    python: Callable[P, R] = _plain(call)
+    return _as_python(python, args, kwargs)
+
+
+def is_compiled(kernel: object) -> bool:
+    """Return whether a kernel was compiled or loaded, for whatever types."""
+    return is_kernel(kernel) and bool(kernel.signatures)  # type: ignore[attr-defined]
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Compile what is entered meanwhile, however little is asked of it."""
+    TIERS.compiling += 1
+    try:
+        yield
+    finally:
+        TIERS.compiling -= 1
+
+
+def _patience(kernel: Any, args: tuple[Any, ...]) -> float:
+    """Return how many seconds may go by before a kernel is compiled, or loaded."""
+    cache = kernel._cache
+    if isinstance(cache, KernelCache) and cache.has(args):
+        return LOADING
+    return SHARE * seconds_of(kernel)
+
+
+@cache
+def _plain(kernel: Callable[P, R]) -> Callable[P, R]:
+    return uncompiled(kernel)
+
+
+def _as_python(function: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
+    """Call a kernel's source; numbers wrap around and overflow silently, as compiled ones do."""
+    with np.errstate(all="ignore"):
+        return function(*map(_with_attributes, args), **kwargs)
+
+
+def _with_attributes(value: Any) -> Any:
+    """Return an array of records so that fields are attributes, as they are to the compiler."""
+    if isinstance(value, np.ndarray):
+        return value if value.dtype.names is None else value.view(np.recarray)
+    if isinstance(value, tuple):
+        parts = map(_with_attributes, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value

@@ -1,0 +1,130 @@
+"""Kernels that Python enters: plain Python for little, compiled for much, and the same results."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from elsinore.kernels import (
+    COMPILE_VARIABLE,
+    FOLDER_VARIABLE,
+    compiling,
+    enter,
+    is_compiled,
+    kernel,
+)
+
+PROGRAM = """
+import elsinore as el
+from elsinore.kernels import SHELF
+
+workload = el.Workload.parse('''
+    QUERY q RETURN k, COUNT(*) AS n, SUM(b.v), MIN(b.v) PATTERN SEQ(A a, B b+) {where}
+    GROUP BY k WITHIN 100 SLIDE 50;
+    QUERY p RETURN k, COUNT(*) AS n, SUM(b.v), MIN(b.v) PATTERN SEQ(C c, B b+) {where}
+    GROUP BY k WITHIN 100 SLIDE 50;
+''')
+events = [
+    {{"time": t // 2, "type": "ABBCBB"[t % 6], "k": t % 5 % 2, "v": t % 7 - 2.5}}
+    for t in range({count})
+]
+results = workload.run(events)
+print([results[name].to_pylist() for name in ("q", "p")])
+print(len(SHELF.compiled))
+"""
+
+
+@pytest.fixture
+def _tiers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(COMPILE_VARIABLE, raising=False)
+
+
+def run(folder: Path, where: str, count: int, compile_all: str) -> tuple[str, int]:
+    environment = os.environ | {COMPILE_VARIABLE: compile_all, FOLDER_VARIABLE: str(folder)}
+    program = PROGRAM.format(where=where, count=count)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    results, compiled = done.stdout.splitlines()
+    return results, int(compiled)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "WHERE b.v > -2",
+        "WHERE b[i].v >= b[i-1].v",
+        "WHERE b[i].v >= b[i-1].v AND b[i].v < 9 * b[i-1].v",
+    ],
+)
+def test_a_few_events_compile_nothing_and_give_the_same(where: str, tmp_path: Path) -> None:
+    results, compiled = run(tmp_path, where, 40, "")
+    assert compiled == 0
+    assert not list(tmp_path.iterdir())
+    kept = Path(os.environ.get(FOLDER_VARIABLE, Path.home() / ".cache" / "elsinore"))
+    assert results == run(kept, where, 40, "1")[0]
+
+
+@pytest.mark.usefixtures("_tiers")
+def test_what_is_asked_of_a_kernel_adds_up_until_it_is_compiled() -> None:
+    @kernel
+    def total(numbers: np.ndarray) -> int:
+        result = 0
+        for number in numbers:
+            result += number
+        return result
+
+    numbers = np.arange(5)
+    for _ in range(4):
+        assert enter(total, 0.02, numbers) == 10
+        assert not is_compiled(total)
+    for _ in range(2):
+        assert enter(total, 0.02, numbers) == 10
+    assert is_compiled(total)
+
+
+@pytest.mark.usefixtures("_tiers")
+def test_compiling_is_asked_for() -> None:
+    @kernel
+    def twice(number: int) -> int:
+        return 2 * number
+
+    with compiling():
+        assert enter(twice, 0.0, 4) == 8
+    assert is_compiled(twice)
+
+
+class Given(NamedTuple):
+    records: np.ndarray
+    others: tuple[np.ndarray, ...]
+
+
+@pytest.mark.usefixtures("_tiers")
+def test_plain_python_reads_records_and_wraps_around_as_compiled_code_does() -> None:
+    @kernel
+    def mixed(given: Given) -> np.uint64:
+        number = np.uint64(0xCBF29CE484222325)
+        for row in range(len(given.records)):
+            number = (number ^ np.uint64(given.records[row].code)) * np.uint64(0x100000001B3)
+            given.records[row].code = given.others[0][row]
+        return number
+
+    def given() -> Given:
+        records = np.zeros(3, dtype=[("code", np.int64)])
+        records["code"] = [3, 1, 2]
+        return Given(records, (np.array([7, 8, 9]),))
+
+    plain, compiled = given(), given()
+    number = enter(mixed, 1e-6, plain)
+    assert not is_compiled(mixed)
+    with compiling():
+        assert enter(mixed, 1e-6, compiled) == number
+    assert plain.records["code"].tolist() == compiled.records["code"].tolist() == [7, 8, 9]
