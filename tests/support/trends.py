@@ -13,6 +13,7 @@ from collections.abc import Collection
 from collections.abc import Sequence as Several
 from dataclasses import replace
 from enum import Enum, auto
+from math import prod
 from typing import Any
 
 import pyarrow as pa
@@ -73,6 +74,9 @@ TYPES = ("A", "B", "C", "D")
 STREAM_TYPES = ("A", "A", "A", "B", "B", "C", "D", "Z")  # nobody asks for Z
 SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 5, 6, 7, 8, 9, 7, 8)  # small ones last to be drawn
 REPETITIONS = ((1, None), (0, None), (0, 1), (2, 2), (2, None), (1, 3), (0, 2), (1, 1))
+HALF_REPEATED = st.sampled_from((None,) * len(REPETITIONS) + REPETITIONS)
+THIRD_REPEATED = st.sampled_from((None,) * 2 * len(REPETITIONS) + REPETITIONS)
+FOURTHS = st.integers(0, 3)
 SURELY_SMALL = 12  # positions of a pattern whose automaton has no more than 4,096 states
 NUMBERS = (-2, -1, 0, 1, 2, 3, 0.5, -1.5, 1.0)
 LESS_OR_MORE = (Operator.LT, Operator.LE, Operator.GT, Operator.GE, Operator.EQ, Operator.NE)
@@ -93,16 +97,15 @@ SCHEMA = pa.schema(
 # Patterns
 
 
-@st.composite
 def _shapes(draw: st.DrawFn, leaves: int, types: Several[str]) -> Pattern:
     """Draw a pattern of about so many events, all bound to one variable still."""
     if leaves <= 1:
         shape: Pattern = Event(draw(st.sampled_from(types)), "")
-        return _repeated(shape, draw(st.none() | st.sampled_from(REPETITIONS)))
-    left = draw(st.integers(1, leaves - 1))
-    parts = [draw(_shapes(left, types)), draw(_shapes(leaves - left, types))]
-    shape = Disjunction(tuple(parts)) if draw(st.integers(0, 3)) == 0 else Sequence(tuple(parts))
-    return _repeated(shape, draw(st.none() | st.none() | st.sampled_from(REPETITIONS)))
+        return _repeated(shape, draw(HALF_REPEATED))
+    left = draw(st.integers(1, leaves - 1)) if leaves > 2 else 1
+    parts = [_shapes(draw, left, types), _shapes(draw, leaves - left, types)]
+    shape = Disjunction(tuple(parts)) if draw(FOURTHS) == 0 else Sequence(tuple(parts))
+    return _repeated(shape, draw(THIRD_REPEATED))
 
 
 def _repeated(shape: Pattern, repetition: tuple[int, int | None] | None) -> Pattern:
@@ -135,35 +138,34 @@ def _named(shape: Pattern, used: dict[str, int], shared: bool) -> Pattern:
 def trend_patterns(draw: st.DrawFn, types: Several[str] = TYPES, most: int = 5) -> Pattern:
     """Draw a pattern that does not match the empty sequence."""
     leaves = draw(st.sampled_from([n for n in (1, 2, 2, 3, 3, 4, 5) if n <= most]))
-    shape = draw(_shapes(leaves, types))
+    shape = _shapes(draw, leaves, types)
     if pt.nullable(shape):
         event = Event(draw(st.sampled_from(types)), "")
         shape = Sequence((shape, event) if draw(st.booleans()) else (event, shape))
     return _named(shape, {}, draw(st.booleans()))
 
 
-@st.composite
 def _negated(draw: st.DrawFn, shape: Pattern, types: Several[str], used: list[str]) -> Pattern:
     """Put a NOT here and there: before, between and after the members of sequences."""
     match shape:
         case Sequence(parts):
             found: list[Pattern] = []
             for part in parts:
-                if not _at_edge(found, -1) and draw(st.integers(0, 3)) == 3:
-                    found.append(Negation(draw(_negatives(types, used))))
-                inner = draw(_negated(part, types, used))
+                if not _at_edge(found, -1) and draw(FOURTHS) == 3:
+                    found.append(Negation(_negatives(draw, types, used)))
+                inner = _negated(draw, part, types, used)
                 found.append(part if _at_edge(found, -1) and _at_edge([inner], 0) else inner)
-            if not _at_edge(found, -1) and draw(st.integers(0, 3)) == 3:
-                found.append(Negation(draw(_negatives(types, used))))
+            if not _at_edge(found, -1) and draw(FOURTHS) == 3:
+                found.append(Negation(_negatives(draw, types, used)))
             return Sequence(tuple(found))
         case Kleene(inner, least, most):
-            return Kleene(draw(_negated(inner, types, used)), least, most)
+            return Kleene(_negated(draw, inner, types, used), least, most)
         case Disjunction(parts):
-            return Disjunction(tuple(draw(_negated(part, types, used)) for part in parts))
+            return Disjunction(tuple(_negated(draw, part, types, used) for part in parts))
         case _:
             if draw(st.integers(0, 5)) < 5:
                 return shape
-            return Sequence((shape, Negation(draw(_negatives(types, used)))))
+            return Sequence((shape, Negation(_negatives(draw, types, used))))
 
 
 def _at_edge(parts: Several[Pattern], place: int) -> bool:
@@ -172,7 +174,6 @@ def _at_edge(parts: Several[Pattern], place: int) -> bool:
     return bool(found) and isinstance(found[place], Negation)
 
 
-@st.composite
 def _negatives(draw: st.DrawFn, types: Several[str], used: list[str]) -> Pattern:
     """Draw what must not occur: one event mostly, or two."""
 
@@ -189,44 +190,83 @@ def _negatives(draw: st.DrawFn, types: Several[str], used: list[str]) -> Pattern
 # Predicates
 
 
-@st.composite
+SIMPLE_CONDITIONS = st.sampled_from(
+    [
+        *("number", "number first", "columns", "same text", "text", "truth", "same truth", "null"),
+        *("negative", "absolute", "negated", "is null", "number in", "text in", "truth in"),
+        *("like", "sum", "product", "difference", "quotient", "remainder", "constant"),
+    ]
+)
+
+
+def _simple_condition(draw: st.DrawFn, variable: str, reference: Reference) -> Expression:
+    v, w, s, b = (Attribute(variable, name, reference) for name in "vwsb")
+
+    def any_of(*values: Any) -> Any:
+        return draw(st.sampled_from(values))
+
+    def number() -> Literal:
+        return Literal(any_of(*NUMBERS))
+
+    def compared(left: Expression, right: Expression) -> Binary:
+        return Binary(any_of(*LESS_OR_MORE), left, right)
+
+    def same(left: Expression, right: Expression) -> Binary:
+        return Binary(any_of(Operator.EQ, Operator.NE), left, right)
+
+    match draw(SIMPLE_CONDITIONS):
+        case "number":
+            return compared(any_of(v, w), number())
+        case "number first":
+            return compared(number(), any_of(v, w))
+        case "columns":
+            return compared(v, w)
+        case "same text":
+            return same(s, Literal(any_of("p", "q", "", "o")))
+        case "text":
+            return compared(s, Literal(any_of("p", "q", "", "o")))
+        case "truth":
+            return b
+        case "same truth":
+            return same(b, Literal(any_of(False, True)))
+        case "null":
+            return compared(v, Literal(None))
+        case "negative":
+            return compared(v, Negative(Literal(1)))
+        case "absolute":
+            return compared(Call("ABS", (any_of(v, w),)), number())
+        case "negated":
+            return compared(Negative(any_of(v, w)), number())
+        case "is null":
+            return IsNull(any_of(v, w, s, b))
+        case "number in":
+            return InList(v, (Literal(1), Literal(any_of(-1, 3, None))))
+        case "text in":
+            return InList(s, (Literal("q"), Literal(any_of("p", None))))
+        case "truth in":
+            return InList(b, (Literal(any_of(False, True)),))
+        case "like":
+            return Like(s, any_of("p%", "_", "%", ""))
+        case "sum":
+            return compared(Binary(Operator.ADD, v, number()), w)
+        case "product":
+            return compared(Binary(Operator.MUL, v, w), number())
+        case "difference":
+            return compared(Binary(Operator.SUB, w, number()), v)
+        case "quotient":
+            return compared(Binary(Operator.DIV, v, any_of(v, w)), number())
+        case "remainder":
+            return same(Binary(Operator.MOD, v, Literal(any_of(2, -2, 0))), number())
+        case _:
+            return Literal(any_of(False, True))
+
+
 def _conditions(draw: st.DrawFn, variable: str, reference: Reference, depth: int) -> Expression:
     """Draw a condition on one event."""
-    v, w, s, b = (Attribute(variable, name, reference) for name in "vwsb")
-    number = Literal(draw(st.sampled_from(NUMBERS)))
-    text = Literal(draw(st.sampled_from(("p", "q", "", "o"))))
-    truth = Literal(draw(st.booleans()))
-    compare = draw(st.sampled_from(LESS_OR_MORE))
-    same = draw(st.sampled_from((Operator.EQ, Operator.NE)))
-    read = draw(st.sampled_from((v, w)))
-    simple: list[Expression] = [
-        Binary(compare, read, number),
-        Binary(compare, number, read),
-        Binary(compare, v, w),
-        Binary(same, s, text),
-        Binary(compare, s, text),
-        b,
-        Binary(same, b, truth),
-        Binary(compare, v, Literal(None)),
-        Binary(compare, v, Negative(Literal(1))),
-        Binary(compare, Call("ABS", (read,)), number),
-        Binary(compare, Negative(read), number),
-        IsNull(draw(st.sampled_from((v, w, s, b)))),
-        InList(v, (Literal(1), Literal(draw(st.sampled_from((-1, 3, None)))))),
-        InList(s, (Literal("q"), Literal(draw(st.sampled_from(("p", None)))))),
-        InList(b, (truth,)),
-        Like(s, draw(st.sampled_from(("p%", "_", "%", "")))),
-        Binary(compare, Binary(Operator.ADD, v, number), w),
-        Binary(compare, Binary(Operator.MUL, v, w), number),
-        Binary(compare, Binary(Operator.SUB, w, number), v),
-        Binary(compare, Binary(Operator.DIV, v, read), number),
-        Binary(same, Binary(Operator.MOD, v, Literal(draw(st.sampled_from((2, -2, 0))))), number),
-        truth,
-    ]
     if depth == 0:
-        return draw(st.sampled_from(simple))
-    one = draw(_conditions(variable, reference, depth - 1))
-    other = draw(_conditions(variable, reference, 0))
+        return _simple_condition(draw, variable, reference)
+    one = _conditions(draw, variable, reference, depth - 1)
+    other = _conditions(draw, variable, reference, 0)
     kind = draw(st.integers(0, 4))
     if kind == 0:
         return Not(one)
@@ -235,7 +275,6 @@ def _conditions(draw: st.DrawFn, variable: str, reference: Reference, depth: int
     return Binary(draw(st.sampled_from((Operator.AND, Operator.OR))), one, other)
 
 
-@st.composite
 def _predicates(draw: st.DrawFn, pattern: Pattern) -> tuple[Expression, ...]:
     """Draw local predicates, most of them on types or variables one by one."""
     found = pt.events(pattern)
@@ -246,7 +285,7 @@ def _predicates(draw: st.DrawFn, pattern: Pattern) -> tuple[Expression, ...]:
         name = draw(st.sampled_from(names))
         choices = (Reference.PLAIN, Reference.CURRENT) if name in kleene else (Reference.PLAIN,)
         reference = draw(st.sampled_from(choices))
-        predicates.append(draw(_conditions(name, reference, draw(st.sampled_from((0, 0, 1, 2))))))
+        predicates.append(_conditions(draw, name, reference, draw(st.sampled_from((0, 0, 1, 2)))))
     if draw(st.integers(0, 4)) == 4:  # many thresholds on one attribute, hardly any in the way
         attribute = draw(st.sampled_from("vw"))
         for variable in sorted({event.variable for event in found}):
@@ -283,7 +322,6 @@ def _pairs(pattern: Pattern, features: Collection[Feature]) -> list[tuple[Attrib
     return found
 
 
-@st.composite
 def _comparisons(draw: st.DrawFn, earlier: Attribute, later: Attribute) -> Expression:
     """Draw a condition on two events."""
     name = draw(st.sampled_from("vvws"))
@@ -306,7 +344,6 @@ def _comparisons(draw: st.DrawFn, earlier: Attribute, later: Attribute) -> Expre
 # Queries
 
 
-@st.composite
 def _returns(
     draw: st.DrawFn, pattern: Pattern, group_by: tuple[str, ...], variables: bool
 ) -> tuple[ReturnItem, ...]:
@@ -332,13 +369,12 @@ def _returns(
     return tuple(items)
 
 
-def trend_windows() -> st.SearchStrategy[Window | None]:
-    """Draw a window of a few seconds: none, tumbling, overlapping or with gaps."""
-    seconds = st.integers(1, 6).map(lambda number: number * SECOND)
-    origin = st.integers(-7, 7).map(lambda number: number * SECOND)
-    return st.none() | st.builds(
-        Window, seconds | st.just(20 * SECOND), st.none() | seconds, st.just(0) | origin
-    )
+SECONDS = st.integers(1, 6).map(lambda number: number * SECOND)
+ORIGINS = st.integers(-7, 7).map(lambda number: number * SECOND)
+TREND_WINDOWS: st.SearchStrategy[Window | None] = st.none() | st.builds(
+    Window, SECONDS | st.just(20 * SECOND), st.none() | SECONDS, st.just(0) | ORIGINS
+)
+"""A window of a few seconds: none, tumbling, overlapping or with gaps."""
 
 
 @st.composite
@@ -356,23 +392,23 @@ def trend_queries(
         parts.append(draw(trend_patterns(types, 3)))
     if Feature.NEGATION in features:
         used: list[str] = []
-        parts = [draw(_negated(part, types, used)) for part in parts]
+        parts = [_negated(draw, part, types, used) for part in parts]
     pattern = parts[0] if len(parts) == 1 else Conjunction(tuple(parts))
-    where = draw(_predicates(pattern))
+    where = _predicates(draw, pattern)
     pairs = _pairs(draw(st.sampled_from(parts)), features)
     for _ in range(draw(st.sampled_from((0, 1, 1, 2))) if pairs else 0):
-        where += (draw(_comparisons(*draw(st.sampled_from(pairs)))),)
+        where += (_comparisons(draw, *draw(st.sampled_from(pairs))),)
     strategies = tuple(Strategy) if Feature.STRATEGIES in features else (Strategy.ANY,)
     group_by = draw(st.sampled_from(((), (), ("g",), ("g", "k"), ("k",))))
     query = Query(
         name=name,
-        returns=draw(_returns(pattern, group_by, variables)),
+        returns=_returns(draw, pattern, group_by, variables),
         pattern=pattern,
         where=where,
         equivalence=draw(st.sampled_from(((), (), ("k",), ("k", "s")))),
         strategy=draw(st.sampled_from(strategies)),
         group_by=group_by,
-        window=draw(trend_windows()),
+        window=draw(TREND_WINDOWS),
     )
     assume(_can_be_told_apart(query))
     return query
@@ -422,15 +458,27 @@ def column_names(query: Query) -> dict[str, str]:
 # Streams
 
 
-QUARTERS = st.integers(-6, 12).map(lambda number: number / 4)
-ATTRIBUTES: dict[str, st.SearchStrategy[Any]] = {
-    "g": st.sampled_from(("x", "x", "x", "y", None)),
-    "k": st.sampled_from((1, 1, 1, 4, None)),  # a gap in between
-    "v": st.sampled_from((-2, -1, 0, 1, 2, 3, None)),
-    "w": QUARTERS | QUARTERS | st.none() | st.just(float("nan")),
-    "s": st.sampled_from(("p", "q", "q", "", None)),
-    "b": st.sampled_from((True, False, None)),
+QUARTERS = tuple(number / 4 for number in (*range(13), *range(-6, 0)))
+VALUES: dict[str, tuple[Any, ...]] = {
+    "g": ("x", "x", "x", "y", None),
+    "k": (1, 1, 1, 4, None),  # a gap in between
+    "v": (-2, -1, 0, 1, 2, 3, None),
+    "w": (*QUARTERS, *QUARTERS, *(None,) * 19, *(float("nan"),) * 19),
+    "s": ("p", "q", "q", "", None),
+    "b": (True, False, None),
 }
+
+
+def _attributes_of(number: int) -> dict[str, Any]:
+    """Return the attributes of an event by number: one draw instead of six."""
+    found = {}
+    for name, values in VALUES.items():
+        number, place = divmod(number, len(values))
+        found[name] = values[place]
+    return found
+
+
+ATTRIBUTES = st.integers(0, prod(map(len, VALUES.values())) - 1).map(_attributes_of)
 
 
 @st.composite
@@ -445,7 +493,7 @@ def event_streams(draw: st.DrawFn, most: int = 9) -> list[ReferenceEvent]:
         ReferenceEvent(
             (first + second) * SECOND,
             draw(st.sampled_from(types)),
-            draw(st.fixed_dictionaries(ATTRIBUTES)),
+            draw(ATTRIBUTES),
         )
         for second in seconds
     ]
@@ -457,9 +505,9 @@ def streams_for(draw: st.DrawFn, query: Query, most: int = 9) -> list[ReferenceE
     pattern = query.pattern
     if isinstance(pattern, Conjunction):
         pattern = Sequence(pattern.parts)
-    word = draw(_words(pattern))[:most]
+    word = _words(draw, pattern)[:most]
     common = {
-        name: draw(ATTRIBUTES[name].filter(lambda value: value is not None))
+        name: draw(st.sampled_from([value for value in VALUES[name] if value is not None]))
         for name in ("g", "k", "s")
         if name in query.group_by + query.equivalence
     }
@@ -469,13 +517,13 @@ def streams_for(draw: st.DrawFn, query: Query, most: int = 9) -> list[ReferenceE
     events: list[ReferenceEvent] = []
     for number, bound in enumerate(word):
         second += draw(st.sampled_from((1, 1, 1, 2, 0))) if number else 0
-        attributes = draw(_fitting(query, bound.variable, common))
+        attributes = _fitting(draw, query, bound.variable, common)
         events.append(ReferenceEvent(second * SECOND, bound.type, attributes))
     begin = events[0].time // SECOND if events else second
     types = (*(event.type for event in pt.events(query.pattern)), *STREAM_TYPES)
     room = [size for size in SIZES if size <= min(most - len(word), 4)]
     for _ in range(draw(st.sampled_from(room))):
-        attributes = draw(st.fixed_dictionaries(ATTRIBUTES))
+        attributes = draw(ATTRIBUTES)
         attributes |= common if draw(st.booleans()) else {}
         moment = draw(st.integers(begin - 1, second + 2))
         type_name = draw(st.sampled_from(types))
@@ -484,25 +532,23 @@ def streams_for(draw: st.DrawFn, query: Query, most: int = 9) -> list[ReferenceE
     return sorted(events, key=lambda event: event.time)
 
 
-@st.composite
 def _words(draw: st.DrawFn, pattern: Pattern) -> list[Event]:
     """Draw what a trend of a pattern may consist of."""
     match pattern:
         case Event():
             return [pattern]
         case Sequence(parts):
-            return [event for part in parts for event in draw(_words(part))]
+            return [event for part in parts for event in _words(draw, part)]
         case Kleene(inner, least, most):
             more = min(2, 2 if most is None else most - least)
             rounds = least + draw(st.integers(0, more))
-            return [event for _ in range(rounds) for event in draw(_words(inner))]
+            return [event for _ in range(rounds) for event in _words(draw, inner)]
         case Disjunction(parts):
-            return draw(_words(draw(st.sampled_from(parts))))
+            return _words(draw, draw(st.sampled_from(parts)))
         case _:
             return []
 
 
-@st.composite
 def _fitting(
     draw: st.DrawFn, query: Query, variable: str, common: dict[str, Any]
 ) -> dict[str, Any]:
@@ -518,9 +564,12 @@ def _fitting(
             for reference in (Reference.PLAIN, Reference.CURRENT)
         }
     ]
-    tries = draw(st.lists(st.fixed_dictionaries(ATTRIBUTES), min_size=6, max_size=6))
-    tries = [attributes | common for attributes in tries]
-    return next((found for found in tries if _satisfies(found, local)), tries[0])
+    attributes = draw(ATTRIBUTES) | common
+    for _ in range(5):
+        if _satisfies(attributes, local):
+            break
+        attributes = draw(ATTRIBUTES) | common
+    return attributes
 
 
 def _satisfies(attributes: dict[str, Any], predicates: Several[Expression]) -> bool:

@@ -164,7 +164,7 @@ def bursty_streams(draw: st.DrawFn) -> list[ReferenceEvent]:
         for type_name, count in runs:
             for _ in range(count):
                 second += draw(st.sampled_from((1, 1, 0, 0, 2)))
-                attributes = draw(st.fixed_dictionaries(ATTRIBUTES))
+                attributes = draw(ATTRIBUTES)
                 attributes["g"] = draw(st.sampled_from(("x", "x", "y")))
                 events.append(ReferenceEvent(second * SECOND, type_name, attributes))
     return events[:12]
