@@ -36,14 +36,14 @@ def test_characters_that_a_terminal_would_obey_or_hide_are_escaped(unseen: str) 
     assert line[caret.index("^") :].startswith("\\")
 
 
-def test_of_ten_thousand_bad_queries_twenty_are_told_and_the_others_counted() -> None:
-    text = "\n".join(f"QUERY q{n} RETURN COUNT(*) PATTERN A WITHN 3;" for n in range(10_000))
+def test_of_a_thousand_bad_queries_twenty_are_told_and_the_others_counted() -> None:
+    text = "\n".join(f"QUERY q{n} RETURN COUNT(*) PATTERN A WITHN 3;" for n in range(1_000))
     with pytest.raises(InvalidWorkloadError) as caught:
         Workload.parse(text)
     shown = str(caught.value)
     assert shown.count("'WITHN' is no clause") == 20
-    assert shown.endswith("... and 9,980 more errors: 10,000 in all.")
-    assert len(caught.value.errors) == 10_000
+    assert shown.endswith("... and 980 more errors: 1,000 in all.")
+    assert len(caught.value.errors) == 1_000
 
 
 def test_a_name_without_end_is_cut_in_a_message() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from importlib.resources import files
 
 import pytest
@@ -101,7 +102,11 @@ def test_many_conjuncts_are_not_nested() -> None:
     assert len(parse_query(text).where) == 3000
 
 
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=60)
+@settings(
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "40")),
+)
 @given(queries(), st.data())
 def test_a_text_with_a_character_changed_is_read_or_refused_in_our_own_words(
     query: Query, data: st.DataObject

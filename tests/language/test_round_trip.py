@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import HealthCheck, given, settings
 
 from elsinore.language import (
@@ -14,42 +16,46 @@ from elsinore.language import (
 from elsinore.model import Expression, Kind, Literal, Pattern, Query, Workload
 from support.queries import expressions, literals, match_queries, patterns, trend_queries, workloads
 
-SLOW = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=60)
+
+def drawn(number: int) -> settings:
+    """Return how a test draws so many examples, or what the environment asks for."""
+    examples = int(os.environ.get("ELSINORE_EXAMPLES", str(number)))
+    return settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples)
 
 
-@settings(SLOW, max_examples=300)
+@drawn(150)
 @given(expressions())
 def test_any_expression_is_read_back(expression: Expression) -> None:
     assert parse_expression(render(expression)) == expression
 
 
-@settings(SLOW, max_examples=200)
+@drawn(200)
 @given(literals)
 def test_any_literal_is_read_back(literal: Literal) -> None:
     assert parse_expression(render(literal)) == literal
 
 
-@settings(SLOW, max_examples=200)
+@drawn(100)
 @given(patterns())
 def test_any_pattern_is_read_back(pattern: Pattern) -> None:
     assert parse_pattern(render(pattern)) == pattern
 
 
-@SLOW
+@drawn(40)
 @given(trend_queries())
 def test_any_trend_query_is_read_back(query: Query) -> None:
     assert query.kind is Kind.TRENDS
     assert parse_query(render(query)) == query
 
 
-@SLOW
+@drawn(40)
 @given(match_queries())
 def test_any_match_query_is_read_back(query: Query) -> None:
     assert query.kind is Kind.MATCHES
     assert parse_query(render(query)) == query
 
 
-@settings(SLOW, max_examples=30)
+@drawn(15)
 @given(workloads())
 def test_any_workload_is_read_back(workload: Workload) -> None:
     assert parse_workload(render(workload)) == workload

@@ -171,17 +171,15 @@ def _true_or_false(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy[E
 
 
 def _attributes(
-    variables: list[str], references: tuple[Reference, ...]
+    variables: st.SearchStrategy[str], references: tuple[Reference, ...]
 ) -> st.SearchStrategy[Attribute]:
-    return st.builds(
-        Attribute, st.sampled_from(variables), names, st.sampled_from(list(references))
-    )
+    return st.builds(Attribute, variables, names, st.sampled_from(references))
 
 
-def _aggregates(variables: list[str]) -> st.SearchStrategy[Call]:
+def _aggregates(variables: st.SearchStrategy[str]) -> st.SearchStrategy[Call]:
     """Draw aggregates over a match's events: built-in ones, and one that a user defines."""
     over = _attributes(variables, PREFIX)
-    counted = st.builds(Attribute, st.sampled_from(variables), st.none(), st.sampled_from(PREFIX))
+    counted = st.builds(Attribute, variables, st.none(), st.sampled_from(PREFIX))
     return st.one_of(
         st.builds(
             lambda name, of: Call(name, (of,)), st.sampled_from(["SUM", "AVG", "MIN", "MAX"]), over
@@ -192,26 +190,27 @@ def _aggregates(variables: list[str]) -> st.SearchStrategy[Call]:
     )
 
 
-@st.composite
-def expressions(draw: Any) -> Expression:
+def expressions() -> st.SearchStrategy[Expression]:
     """Draw any expression, whether or not a query could hold it."""
-    variables = draw(st.lists(names, min_size=1, max_size=3))
-    leaves = st.one_of(
+    return EXPRESSIONS
+
+
+EXPRESSIONS = _grown(
+    st.one_of(
         literals,
         st.builds(Column, names),
-        _attributes(variables, tuple(Reference)),
-        _aggregates(variables),
+        _attributes(names, tuple(Reference)),
+        _aggregates(names),
         st.just(Call("COUNT", ())),
     )
-    expression: Expression = draw(_grown(leaves))
-    return expression
+)
 
 
 def _conditions(draw: Any, pattern: Pattern, *, matches: bool) -> tuple[Expression, ...]:
-    variables = [event.variable for event in pt.events(pattern)]
-    kleene = sorted(pt.kleene_variables(pattern))
+    variables = st.sampled_from([event.variable for event in pt.events(pattern)])
     leaves: list[st.SearchStrategy[Any]] = [_attributes(variables, (Reference.PLAIN,))]
-    if kleene:
+    if repeated := pt.kleene_variables(pattern):
+        kleene = st.sampled_from(sorted(repeated))
         leaves.append(_attributes(kleene, (Reference.CURRENT, Reference.PREVIOUS, Reference.FIRST)))
         if matches:
             leaves += [_attributes(kleene, PREFIX), _aggregates(kleene)]
@@ -262,12 +261,12 @@ def trend_queries(draw: Any) -> Query:
     """Draw a valid query that aggregates trends."""
     pattern = draw(patterns())
     shared = _shared(draw)
-    variables = [event.variable for event in pt.positive_events(pattern)]
+    variables = st.sampled_from([event.variable for event in pt.positive_events(pattern)])
     counts = [st.just(Call("COUNT", ())), st.just(Call("LOG2", (Call("COUNT", ()),)))]
     over_events = [
         st.builds(
             lambda variable: Call("COUNT", (Attribute(variable, None),)),
-            st.sampled_from(variables),
+            variables,
         ),
         st.builds(
             lambda name, of: Call(name, (of,)),
@@ -292,10 +291,10 @@ def match_queries(draw: Any) -> Query:
     """Draw a valid query that returns matches."""
     pattern = draw(patterns(conjunction=False))
     shared = _shared(draw)
-    variables = [event.variable for event in pt.positive_events(pattern)]
+    variables = st.sampled_from([event.variable for event in pt.positive_events(pattern)])
     events = st.builds(
         Attribute,
-        st.sampled_from(variables),
+        variables,
         st.none(),
         st.sampled_from([known for known in Reference if known is not Reference.PLAIN]),
     )
