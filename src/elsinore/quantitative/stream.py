@@ -339,7 +339,7 @@ def _record_type(names: tuple[str, ...]) -> Any:
     odd = {
         name: property(operator.itemgetter(place))
         for place, name in enumerate(names)
-        if name not in base._fields
+        if name != base._fields[place]  # another's place may be called so
     }
     return type("Record", (base,), {"__slots__": (), "__reduce__": reduced, **odd})
 
