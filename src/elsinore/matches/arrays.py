@@ -8,3 +8,4 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 Doubles = NDArray[np.float64]
+Bytes = NDArray[np.uint8]

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
+from elsinore.matches.arrays import Ints
 
 _UNITS = ("s", "ms", "us", "ns")
 TIME, CLASS, MOMENT, RESERVED = 0, 1, 2, 3  # rows of integers that every event has; how many
@@ -108,16 +109,20 @@ class Layout:
             ) from None
         return int(moment.cast(pa.int64()).as_py())
 
-    def of(self, columns: Mapping[str, pa.Array], count: int) -> Operands:
-        """Return the rows of columns of `count` values each."""
+    def of(self, columns: Mapping[str, pa.Array], order: Ints, arranged: Ints) -> Operands:
+        """Return the rows of columns, in an order; times, classes and moments are in it already."""
         plain = {n: _plain(columns[n]) for n in {**self._doubles, **self._wholes}}
-        doubles = np.zeros((len(self._doubles), count), dtype=np.float64)
+        doubles = np.empty((len(self._doubles), len(order)), dtype=np.float64)
         for name, row in self._doubles.items():
-            doubles[row] = _doubles(self._timed(name, plain[name]))
+            np.take(_doubles(self._timed(name, plain[name])), order, out=doubles[row], mode="clip")
+        if not self._wholes:
+            return Operands(doubles, np.ascontiguousarray(arranged), pa.array([], pa.string()))
         texts = _texts(plain[n] for n in self._wholes if self._orders[n] is Order.TEXT)
-        wholes = np.zeros((RESERVED + len(self._wholes), count), dtype=np.int64)
+        wholes = np.empty((RESERVED + len(self._wholes), len(order)), dtype=np.int64)
+        wholes[:RESERVED] = arranged
         for name, row in self._wholes.items():
-            wholes[RESERVED + row] = self._codes(name, plain[name], texts)
+            codes = self._codes(name, plain[name], texts)
+            np.take(codes, order, out=wholes[RESERVED + row], mode="clip")
         return Operands(doubles, wholes, texts)
 
     def _timed(self, name: str, column: pa.Array) -> pa.Array:

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from elsinore.errors import InputError, StateError
-from elsinore.matches.arrays import Ints
-from elsinore.matches.operands import CLASS, TIME, Layout, Operands
-from elsinore.matches.query import AggregateFailure, Found, QuerySearch
-from elsinore.matches.registers import COMPUTED
-from elsinore.matches.returns import is_windowed
-from elsinore.matches.rows import Rows
-from elsinore.matches.scan import (
+from elsinore.matches.arrays import Bytes, Ints
+from elsinore.matches.keyed import (
     END_ROW,
     FIRST_ROW,
     KEY_COLUMNS,
     NEW_ROW,
-    NO_WINDOW,
     PASSED,
     REACHED,
-    number_moments,
-    rows_by_key,
+    arrange,
+    kept_rows,
 )
+from elsinore.matches.operands import RESERVED, TIME, Layout, Operands
+from elsinore.matches.query import AggregateFailure, Found, QuerySearch
+from elsinore.matches.registers import COMPUTED
+from elsinore.matches.returns import is_windowed
+from elsinore.matches.rows import Rows
+from elsinore.matches.scan import NO_WINDOW
 from elsinore.matches.spec import MatchUnit, attribute_of, spec_of
 from elsinore.matches.template import MatchTemplate
 from elsinore.operators import OperatorOptions, OperatorStatistics
@@ -67,9 +67,10 @@ class MatchOperator:
         statistics.events += batch.num_rows
         statistics.matched += int(np.count_nonzero(batch.column("class").to_numpy() >= 0))
         kept = 0 if self._rows is None else self._rows.num_rows
-        new = pa.Table.from_batches([batch])
-        rows = new if self._rows is None else pa.concat_tables([self._rows, new])
-        yield from self._advance(rows.combine_chunks(), kept, None)
+        rows = pa.Table.from_batches([batch])
+        if self._rows is not None:
+            rows = pa.concat_tables([self._rows, rows]).combine_chunks()
+        yield from self._advance(rows, kept, None)
 
     def close(self, until: int | None = None) -> Iterator[pa.RecordBatch]:
         """Give out what is final where no event before `until` comes any more; None: all."""
@@ -130,43 +131,31 @@ class MatchOperator:
         """Search all rows, the first `kept` of which are old; keep what later matches may need."""
         if self._engine is None or self._engine.schema != table.schema:
             self._engine = _Engine(self._unit, self._spec, table.schema)
-        codes = table.column("key").to_numpy()
-        if len(codes) and self._options.one_slot:
-            order = np.arange(len(codes))
-            edges = np.flatnonzero(np.diff(codes)) + 1
-            bounds = np.concatenate([[0], edges, [len(codes)]])
-        else:
-            order, bounds = _by_key(codes)
-        times = table.column("time").to_numpy()[order]
-        keys = self._keys(times, bounds, order < kept, reached)
-        _check_order(times, keys)
-        operands = self._engine.operands(table, order, keys, times, ordered=self._options.ordered)
+        keys, order, arranged = self._engine.arranged(
+            table, kept, one_slot=self._options.one_slot, ordered=self._options.ordered
+        )
+        self._set_times(keys, arranged[TIME], reached)
+        operands = self._engine.operands(table, order, arranged)
         for number, template in enumerate(self._spec.templates):
             yield from self._search(number, template, operands, keys, order, table)
-        self._rows = self._kept(table, order, times, keys)
+        self._rows = self._kept(table, order, arranged, keys)
         if self._rows is not None:
             held = max(self.statistics.state_bytes, self._rows.nbytes)
             self.statistics.state_bytes = held
 
-    def _keys(
-        self, times: Ints, bounds: Ints, is_old: NDArray[np.bool_], reached: int | None
-    ) -> Ints:
-        """Return each key's rows and what is known to be over (`elsinore.matches.scan`)."""
-        keys = np.zeros((len(bounds) - 1, KEY_COLUMNS), dtype=np.int64)
-        keys[:, FIRST_ROW], keys[:, END_ROW] = bounds[:-1], bounds[1:]
-        old = np.concatenate([[0], np.cumsum(is_old)])
-        keys[:, NEW_ROW] = bounds[:-1] + old[bounds[1:]] - old[bounds[:-1]]
+    def _set_times(self, keys: Ints, times: Ints, reached: int | None) -> None:
+        """Set the times of each key that were and are known to be over."""
+        if len(keys) == 0:
+            return
         has_old = keys[:, NEW_ROW] > keys[:, FIRST_ROW]
-        before = times[np.maximum(keys[:, NEW_ROW] - 1, 0)] if len(times) else times
-        keys[:, PASSED] = np.where(has_old, before, NEVER)
-        keys[:, PASSED] = np.maximum(keys[:, PASSED], self._passed)
-        keys[:, REACHED] = times[keys[:, END_ROW] - 1] if len(times) else 0
+        before = times[np.maximum(keys[:, NEW_ROW] - 1, 0)]
+        keys[:, PASSED] = np.maximum(np.where(has_old, before, NEVER), self._passed)
+        keys[:, REACHED] = times[keys[:, END_ROW] - 1]
         if reached is not None:
             keys[:, REACHED] = np.maximum(keys[:, REACHED], reached)
-        elif self._options.one_slot and len(keys):
+        elif self._options.one_slot:
             keys[:-1, REACHED] = EVER  # the next key has begun: this one is over
         keys[:, REACHED] = np.maximum(keys[:, REACHED], keys[:, PASSED])
-        return keys
 
     def _search(
         self,
@@ -198,20 +187,21 @@ class MatchOperator:
 
     def _kept(self, table: pa.Table, order: Ints, times: Ints, keys: Ints) -> pa.Table | None:
         """Return the rows that a match that is not given out yet may hold."""
-        reached = np.repeat(keys[:, REACHED], keys[:, END_ROW] - keys[:, FIRST_ROW])
-        kept = np.zeros(len(times), dtype=np.bool_)
+        reached = keys[:, REACHED]
+        least = np.full(len(keys), EVER)
         for template, left in zip(self._spec.templates, self._left, strict=True):
             if left <= 0:
                 continue
             within, slide, origin = _window(template)
             if within == NO_WINDOW:
-                kept |= reached != EVER
+                begin = np.full(len(keys), NEVER)
             elif slide == 0:
-                kept |= (reached != EVER) & (times >= reached - within)
-            else:
-                ends = origin + (times - origin) // slide * slide + within
-                kept |= (ends > reached) & (ends > times)
-        rows = order[kept]
+                begin = reached - within
+            else:  # the first window that is not over
+                begin = origin + ((reached - origin - within) // slide + 1) * slide
+            least = np.minimum(least, np.where(reached == EVER, EVER, begin))
+        rows = np.empty(len(order), dtype=np.int64)
+        rows = rows[: kept_rows(keys, least, times, order, rows)]
         return None if len(rows) == 0 else table.take(pa.array(rows)).combine_chunks()
 
 
@@ -241,31 +231,42 @@ class _Engine:
             attribute_of(column): _whole(table.column(column.name)) for column in self._unit.columns
         }
 
-    def operands(
-        self, table: pa.Table, order: Ints, keys: Ints, times: Ints, *, ordered: bool
-    ) -> Operands:
+    def arranged(
+        self, table: pa.Table, kept: int, *, one_slot: bool, ordered: bool
+    ) -> tuple[Ints, Ints, Ints]:
+        """Return the keys, the rows in the order of keys, and their times, classes and moments.
+
+        The first `kept` rows are old. Raises InputError where a key's are not in time order.
+        """
+        codes, count = _numpy(table, "key"), 0
+        if len(codes) and one_slot:  # codes may be high: keys stand together, and are numbered anew
+            codes = np.cumsum(np.diff(codes, prepend=codes[0]) != 0, dtype=np.int32)
+            codes.flags.writeable = False  # as those of a table: kernels are compiled for that
+        keys = np.zeros((int(codes.max(initial=-1)) + 1, KEY_COLUMNS), dtype=np.int64)
+        classes = self._numbered(_numpy(table, "class"))
+        order = np.empty(len(codes), dtype=np.int64)
+        arranged = np.empty((RESERVED, len(codes)), dtype=np.int64)
+        seen: Bytes = np.zeros(len(self._known), dtype=np.uint8)
+        times = _numpy(table, "time")
+        count = arrange(codes, times, classes, kept, ordered, keys, order, arranged, seen)
+        if count < 0:
+            raise InputError("A key's events are not in the order of their times.")
+        if self._dense:
+            first: list[int] = np.flatnonzero((seen == 1) & ~self._known).tolist()
+            self._known[first] = True
+            self._learn(first, first)
+        return keys[keys[:, END_ROW] > keys[:, FIRST_ROW]], order[:count], arranged[:, :count]
+
+    def operands(self, table: pa.Table, order: Ints, arranged: Ints) -> Operands:
         """Return what searches read of the rows, in the order of keys."""
-        columns = self.attributes(table)
-        given = self._layout.of(columns, table.num_rows)
-        in_order = len(order) == table.num_rows and bool(np.all(order == np.arange(len(order))))
-        doubles = given.doubles if in_order else given.doubles[:, order]
-        wholes = given.wholes if in_order else given.wholes[:, order]
-        found = Operands(doubles, wholes, given.texts)
-        wholes[TIME] = times
-        wholes[CLASS] = self._classes(table.column("class").to_numpy()[order])
-        number_moments(wholes, keys, ordered)
+        found = self._layout.of(self.attributes(table), order, arranged)
         for search in self.searches:
             search.tables.set_texts(found)
         return found
 
-    def _classes(self, codes: Ints) -> Ints:
-        """Return the classes as small numbers; searches learn those that are new."""
+    def _numbered(self, codes: Ints) -> Ints:
+        """Return the classes as small numbers; where they are many, searches learn those new."""
         if self._dense:
-            usable = codes[codes >= 0]
-            seen = np.bincount(usable, minlength=len(self._known)) > 0
-            first: list[int] = np.flatnonzero(seen & ~self._known).tolist()
-            self._known |= seen
-            self._learn(first, first)
             return codes
         distinct, places = np.unique(codes, return_inverse=True)
         values: list[int] = distinct.tolist()
@@ -273,8 +274,9 @@ class _Engine:
         for code in new:
             self._numbers[code] = len(self._numbers)
         self._learn(new, [self._numbers[code] for code in new])
-        numbers = np.array([self._numbers.get(code, -1) for code in values], dtype=np.int64)
-        return np.asarray(numbers[places])
+        numbers = np.array([self._numbers.get(code, -1) for code in values], dtype=np.int64)[places]
+        numbers.flags.writeable = False
+        return np.asarray(numbers)
 
     def _learn(self, codes: list[int], numbers: list[int]) -> None:
         if codes:
@@ -338,21 +340,10 @@ def _next_deadline(template: MatchTemplate, times: Ints, passed: int) -> int | N
     return origin + first * slide + within if origin + first * slide <= times.max() else None
 
 
-def _by_key(codes: NDArray[np.int32]) -> tuple[Ints, Ints]:
-    """Return the rows in the order of keys, and where each key's begin; rows without one last."""
-    count = int(codes.max(initial=-1)) + 1
-    starts = np.zeros(count + 1, dtype=np.int64)
-    rows = np.zeros(len(codes), dtype=np.int64)
-    rows_by_key(codes, starts, rows)
-    edges = np.unique(starts)
-    return rows[: starts[-1]], edges
-
-
-def _check_order(times: Ints, keys: Ints) -> None:
-    back = np.flatnonzero(times[1:] < times[:-1]) + 1
-    if len(back) and not np.isin(back, keys[:, FIRST_ROW]).all():
-        raise InputError("A key's events are not in the order of their times.")
+def _numpy(table: pa.Table, name: str) -> Any:
+    return _whole(table.column(name)).to_numpy()
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    """Return a column as one array; of one piece without a copy."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

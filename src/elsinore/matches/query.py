@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
+from elsinore.matches import keyed as ky
 from elsinore.matches import scan as sc
 from elsinore.matches import search as se
 from elsinore.matches import select as sl
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.interpret import STACK
 from elsinore.matches.operands import Layout, Operands
+from elsinore.matches.reach import EVENT_COLUMNS
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.tables import ClassStates, Header, Tables, build_tables
 from elsinore.matches.template import MatchTemplate
@@ -98,7 +100,7 @@ class QuerySearch:
         window: tuple[int, int, int],
         limit: int,
     ) -> Iterator[Found]:
-        """Yield the matches among the rows of `keys` (see `elsinore.matches.scan`), in pieces.
+        """Yield the matches among the rows of `keys` (see `elsinore.matches.keyed`), in pieces.
 
         `window` is WITHIN, SLIDE (0: none) and ORIGIN in the unit of times. Raises InputError where
         a window has more than `GUARD` matches, or they cannot be found in reasonable time.
@@ -203,7 +205,7 @@ class _Room:
         header = tables.integers
         events, numbers = int(header[Header.EVENTS]), int(header[Header.NUMBERS])
         states = int(header[Header.STATES])
-        self.events = np.zeros((0, 3), dtype=np.int64)
+        self.events = np.zeros((0, EVENT_COLUMNS), dtype=np.int64)
         self.ways = np.zeros((0, states), dtype=np.float64)
         self.path = np.zeros((64, se.PATH_COLUMNS), dtype=np.int64)
         self.held = np.zeros((66, events), dtype=np.int64)
@@ -217,7 +219,7 @@ class _Room:
     def for_rows(self, tables: Tables, rows: int) -> None:
         """Make room for keys of up to so many rows."""
         if len(self.events) < rows:
-            self.events = np.zeros((rows, 3), dtype=np.int64)
+            self.events = np.zeros((rows, EVENT_COLUMNS), dtype=np.int64)
             self.ways = np.zeros((rows, int(tables.integers[Header.STATES])), dtype=np.float64)
 
     def deepen(self) -> None:
@@ -240,6 +242,7 @@ def _progress(
 ) -> Ints:
     progress = np.zeros(se.PROGRESS, dtype=np.int64)
     progress[se.WINDOW] = progress[se.BEGIN] = sc.FIRST_CALL
+    progress[se.EVENTS] = -1
     progress[se.LIMIT] = limit
     progress[se.WITH_PATHS] = with_paths
     progress[[se.WITHIN, se.SLIDE, se.ORIGIN]] = window
@@ -250,7 +253,7 @@ def _progress(
 
 
 def _longest(keys: Ints) -> int:
-    return int((keys[:, sc.END_ROW] - keys[:, sc.FIRST_ROW]).max(initial=0))
+    return int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).max(initial=0))
 
 
 def negative_rows(
@@ -289,7 +292,7 @@ def _beginnings_one_by_one(
     moments = operands.wholes[2]
     latest = np.full(len(moments), -1, dtype=np.int64)
     every = keys.copy()
-    every[:, sc.NEW_ROW] = every[:, sc.FIRST_ROW]
+    every[:, ky.NEW_ROW] = every[:, ky.FIRST_ROW]
     progress = _progress(tables, (within, 0, 0), np.iinfo(np.int64).max, with_paths=False)
     progress[se.GUARD] = progress[se.LIMIT]
     progress[se.EXACT] = 0

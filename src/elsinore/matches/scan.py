@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
-"""The search over all keys of a batch: their events, windows and beginnings of matches.
+"""The search over all keys of a batch (`keyed`): their windows and beginnings of matches.
 
 `keys` [key] says where its rows begin and end, which is the first new one, and the times that were
 (`PASSED`) and are (`REACHED`) known to be over: no event at or before them comes any more.
@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, PASSED, REACHED, first_at
+from elsinore.matches.reach import ALIVE, ANY, NEXT_AT, ROW, TAKES, WHEN, gather
 from elsinore.matches.search import (
-    ANY,
     BEGIN,
     DONE,
     EDGE_AT,
     END_AT,
+    EVENTS,
     EXACT,
     FIRST,
     FOUND,
@@ -31,93 +33,28 @@ from elsinore.matches.search import (
     LOWEST,
     MOMENT,
     ORIGIN,
-    ROW,
     SEGMENT,
     SLIDE,
     STATES,
     STATUS,
     STRATEGY,
-    TAKES,
     TIME,
     TOO_MANY,
     UNTO,
     WAYS_TO,
-    WHEN,
     WINDOW,
     WITHIN,
     are_neighbours,
     completions,
-    first_at,
     matches_from,
 )
 from elsinore.matches.search import COUNTED as GIVEN
 from elsinore.matches.search import FILLED as PATHS_FILLED
 from elsinore.matches.select import clear_registers
 
-DEFERRED, CLASS_AT = 4, 5  # places in the header of `tables`
-CLASS = 1  # a row of `integers`
-# Columns of `keys`.
-FIRST_ROW, END_ROW, NEW_ROW, PASSED, REACHED = range(5)
-KEY_COLUMNS = 5
+DEFERRED = 4  # a place in the header of `tables`
 NO_WINDOW = -1  # in progress[WITHIN]: the whole stream is one window
 FIRST_CALL = -(2**62)  # in progress[WINDOW], progress[BEGIN]: at a key's beginning
-
-
-@kernel(borrows=True)
-def rows_by_key(keys: Shorts, starts: Ints, rows: Ints) -> None:
-    """Fill `rows` with the rows sorted by key, each key's in their order.
-
-    `starts` [key + 1] is filled with where each key's rows begin; keys below 0 are left out.
-    """
-    starts[:] = 0
-    for key in keys:
-        if key >= 0:
-            starts[key + 1] += 1
-    for key in range(1, len(starts)):
-        starts[key] += starts[key - 1]
-    for row in range(len(keys)):
-        if keys[row] >= 0:
-            rows[starts[keys[row]]] = row
-            starts[keys[row]] += 1
-    for key in range(len(starts) - 1, 0, -1):
-        starts[key] = starts[key - 1]
-    starts[0] = 0
-
-
-@kernel(borrows=True)
-def number_moments(integers: Ints, keys: Ints, ordered: bool) -> None:
-    """Number the times of each key: simultaneous events share one unless they are ordered."""
-    for key in range(len(keys)):
-        moment = -1
-        for row in range(keys[key, FIRST_ROW], keys[key, END_ROW]):
-            if moment < 0 or ordered or integers[TIME, row] != integers[TIME, row - 1]:
-                moment += 1
-            integers[MOMENT, row] = moment
-
-
-@kernel(borrows=True)
-def gather(tables: Ints, integers: Ints, begin: int, end: int, events: Ints) -> int:
-    """Fill `events` with the rows that some state takes; return how many there are."""
-    count = 0
-    for row in range(begin, end):
-        number = integers[CLASS, row]
-        if number < 0:
-            continue
-        listed = tables[tables[CLASS_AT] + number]
-        if tables[listed] > 0:
-            events[count, ROW], events[count, WHEN] = row, integers[MOMENT, row]
-            events[count, TAKES] = listed
-            count += 1
-    return count
-
-
-@kernel(borrows=True)
-def may_begin(tables: Ints, listed: int) -> bool:
-    """Return whether an event that takes the states of a list may begin a match."""
-    for place in range(listed + 1, listed + 1 + tables[listed]):
-        if tables[tables[EDGE_AT] + tables[place]] >= 0:
-            return True
-    return False
 
 
 @kernel(borrows=True)
@@ -143,7 +80,7 @@ def scan(
     """Search from where `progress` says; stop where a match finds no room, and at the end."""
     clear_registers(tables, constants, held, numbers)
     progress[WAYS_TO] = -1
-    count = -1  # of the key's events
+    count = progress[EVENTS]  # of the key, below 0: they are not looked at yet
     while progress[SEGMENT] < len(keys):
         key = progress[SEGMENT]
         if count < 0:
@@ -152,9 +89,13 @@ def scan(
                 progress[FRESH] = 0
             count = 0
             if progress[FRESH] < keys[key, END_ROW]:
-                count = gather(tables, integers, keys[key, FIRST_ROW], keys[key, END_ROW], events)
+                count = gather(
+                    tables, integers, keys[key, FIRST_ROW], keys[key, END_ROW], progress[FRESH],
+                    events,
+                )  # fmt: skip
             if count > 0 and events[count - 1, ROW] < progress[FRESH]:
                 count = 0
+            progress[EVENTS] = count
         if not next_window(tables, integers, keys, events, count, progress):
             progress[SEGMENT] += 1
             progress[WINDOW], progress[BEGIN] = FIRST_CALL, FIRST_CALL
@@ -170,7 +111,7 @@ def scan(
         if progress[EXACT] == 1 and is_too_many(tables, events, progress, ways):
             return
         while progress[BEGIN] <= progress[UNTO]:
-            if may_begin(tables, events[progress[BEGIN], TAKES]):
+            if events[progress[BEGIN], ALIVE] & tables[tables[NEXT_AT]] != 0:
                 before, filled = progress[FOUND], progress[PATHS_FILLED]
                 given = progress[GIVEN]
                 matches_from(
@@ -214,18 +155,21 @@ def next_window(
     if slide == 0:
         begin = 0 if is_first else progress[BEGIN]
         progress[WINDOW], progress[LOWEST] = 0, -1
-        last = progress[LAST]
+        last, begins = progress[LAST], tables[tables[NEXT_AT]]
         while begin < count:
             time = integers[TIME, events[begin, ROW]]
             if deferred and time + within >= keys[key, REACHED]:
                 return False
+            if events[begin, ALIVE] & begins == 0:
+                begin += 1
+                continue
             last = max(last, begin)
             while last + 1 < count and integers[TIME, events[last + 1, ROW]] - time <= within:
                 last += 1
             wanted = events[last, ROW] >= progress[FRESH]
             if deferred:
                 wanted = time + within >= keys[key, PASSED]
-            if wanted and may_begin(tables, events[begin, TAKES]):
+            if wanted:
                 progress[BEGIN], progress[UNTO], progress[LAST] = begin, begin, last
                 if deferred:
                     end = keys[key, END_ROW]
@@ -311,7 +255,7 @@ def latest_beginnings(
     """
     for key in range(len(keys)):
         begin_row, end_row = keys[key, FIRST_ROW], keys[key, END_ROW]
-        count = gather(tables, integers, begin_row, end_row, events)
+        count = gather(tables, integers, begin_row, end_row, begin_row, events)
         row, best = begin_row, -1
         earliest = 0
         for at in range(count):

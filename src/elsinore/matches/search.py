@@ -17,19 +17,33 @@ events have one moment.
 
 from __future__ import annotations
 
+import numpy as np
+
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints, Shorts
 from elsinore.matches.interpret import STACK, value_of
+from elsinore.matches.keyed import first_at
+from elsinore.matches.reach import (
+    ALIVE,
+    ANY,
+    CONTIGUOUS,
+    LAST_BIT,
+    MASK,
+    NEXT,
+    NEXT_AT,
+    ROW,
+    TAKES,
+    WHEN,
+)
 from elsinore.matches.select import give_out, select
 
 # Places in the header of `tables` (`elsinore.matches.tables.Header`).
 STATES, STRATEGY = 0, 3
 EDGE_AT, NEAR_AT, CHECK_AT, LATE_AT, WAY_AT, END_AT, FINAL_AT, CODE_AT = 7, 8, 9, 10, 11, 12, 14, 15
 ENDS_AT, HAS_LATE, FAILED = 17, 18, 20
-ANY, NEXT, CONTIGUOUS = 0, 1, 2
+PAIR_AT = 25
 
 TIME, MOMENT = 0, 2  # rows of `integers`
-ROW, WHEN, TAKES = 0, 1, 2  # columns of `events`: row, moment, where its states are listed
 # Columns of `path`: row, state and edge of the step, its place in `events`, then what comes next:
 # the event and the state of it to look at, and the moment that events may not pass.
 AT, STATE, EDGE, PLACE, EVENT, CHOICE, UNTIL = range(7)
@@ -38,10 +52,13 @@ PATH_COLUMNS = 7
 # Entries of `progress`.
 (
     SEGMENT, WINDOW, BEGIN, FOUND, FILLED, STATUS, LIMIT, WITH_PATHS, FRESH, LOWEST, HIGHEST,
-    FIRST, WITHIN, SLIDE, ORIGIN, GUARD, COUNTED, STEPS, EXACT, FROM, UNTO, LAST, WAYS_TO,
-) = range(23)  # fmt: skip
-PROGRESS = 23
+    FIRST, WITHIN, SLIDE, ORIGIN, GUARD, COUNTED, STEPS, EXACT, FROM, UNTO, LAST, WAYS_TO, EVENTS,
+) = range(24)  # fmt: skip
+PROGRESS = 24
+LT, LE, GT, GE = 21, 22, 23, 24  # `elsinore.matches.program.Code`
+NULL = np.int64(np.iinfo(np.int64).min)
 DONE, FULL, TOO_MANY, LIMITED, TOO_LONG, DEEP, BROKEN = range(7)
+NOTHING, NO_STEP = np.int64(-1), np.int64(0)  # as variables: literals are types of their own
 STEP_LIMIT = 4_000_000_000  # events tried from one beginning before a search is given up
 
 
@@ -52,19 +69,6 @@ def last_before(integers: Ints, row: int, first: int) -> int:
     while row >= first and integers[MOMENT, row] == moment:
         row -= 1
     return row if row >= first else -1
-
-
-@kernel(borrows=True)
-def first_at(integers: Ints, begin: int, end: int, value: int) -> int:
-    """Return the first row from `begin` to `end` with a time of at least `value`, else `end`."""
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) // 2
-        if integers[TIME, middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @kernel(borrows=True)
@@ -116,6 +120,37 @@ def all_hold(
 
 
 @kernel(borrows=True)
+def pair_holds(
+    tables: Ints, pair: int, doubles: Doubles, integers: Ints, current: int, previous: int
+) -> bool:
+    """Return whether an attribute of one event compares with one of the event before it.
+
+    `tables[pair]`: the comparison as a `Code`, whether it is of integers, the two rows. Null is not
+    a number, the least integer.
+    """
+    code, mine, other = tables[pair], tables[pair + 2], tables[pair + 3]
+    if tables[pair + 1] == 1:
+        first, second = integers[mine, current], integers[other, previous]
+        if first == NULL or second == NULL:  # noqa: PLR1714 - compiled
+            return False
+        if code == LT:
+            return first < second
+        if code == LE:
+            return first <= second
+        if code == GT:
+            return first > second
+        return first >= second
+    value, before = doubles[mine, current], doubles[other, previous]
+    if code == LT:
+        return value < before
+    if code == LE:
+        return value <= before
+    if code == GT:
+        return value > before
+    return value >= before
+
+
+@kernel(borrows=True)
 def are_neighbours(
     tables: Ints,
     edge: int,
@@ -138,10 +173,19 @@ def are_neighbours(
     ):
         return False
     listed = tables[tables[NEAR_AT] + edge]
-    return tables[listed] == 0 or all_hold(
-        tables, listed, constants, doubles, integers, current, previous, 0, 0, held, numbers,
-        stack, whole_stack,
-    )  # fmt: skip
+    for place in range(listed + 1, listed + 1 + tables[listed]):
+        pair = tables[tables[PAIR_AT] + tables[place]]
+        if pair >= 0:
+            if not pair_holds(tables, pair, doubles, integers, current, previous):
+                return False
+            continue
+        value = value_of(
+            tables, tables[tables[CODE_AT] + tables[place]], constants, doubles, integers, current,
+            previous, NO_STEP, NO_STEP, held, numbers, stack, whole_stack,
+        )  # fmt: skip
+        if value != 1.0:
+            return False
+    return True
 
 
 @kernel(borrows=True)
@@ -241,15 +285,16 @@ def is_match(
         if not is_free(tables, way, negatives, moment, progress[HIGHEST]):
             return False
     if tables[tables[FINAL_AT]] > 0 and not all_hold(
-        tables, tables[FINAL_AT], constants, doubles, integers, last, -1, depth, depth + 1, held,
-        numbers, stack, whole_stack,
+        tables, tables[FINAL_AT], constants, doubles, integers, last, NOTHING, depth, depth + 1,
+        held, numbers, stack, whole_stack,
     ):  # fmt: skip
         return False
     for step in range(depth + 1 if tables[HAS_LATE] == 1 else 0):
         listed = tables[tables[LATE_AT] + path[step, EDGE]]
         if tables[listed] > 0 and not all_hold(
             tables, listed, constants, doubles, integers, path[step, AT],
-            path[step - 1, AT] if step else -1, step, depth + 1, held, numbers, stack, whole_stack,
+            path[step - 1, AT] if step else NOTHING, step, depth + 1, held, numbers, stack,
+            whole_stack,
         ):  # fmt: skip
             return False
     return True
@@ -289,10 +334,12 @@ def matches_from(
         edge = tables[tables[EDGE_AT] + state]
         if edge < 0 or (is_any and ways[begin, state] == 0.0):
             continue
+        if (events[begin, ALIVE] >> min(state, LAST_BIT)) & 1 == 0:
+            continue
         checks = tables[tables[CHECK_AT] + edge]
         if tables[checks] > 0 and not all_hold(
-            tables, checks, constants, doubles, integers, first_row, -1,
-            0, 0, held, numbers, stack, whole_stack,
+            tables, checks, constants, doubles, integers, first_row, NOTHING, NO_STEP, NO_STEP,
+            held, numbers, stack, whole_stack,
         ):  # fmt: skip
             continue
         path[0, AT], path[0, STATE], path[0, EDGE], path[0, PLACE] = first_row, state, edge, begin
@@ -368,19 +415,26 @@ def extend(
 
     NEXT: the first event that can follow, and those of its moment. CONTIGUOUS: the next moment's.
     """
-    states = tables[STATES]
+    states, strategy = tables[STATES], tables[STRATEGY]
     state, row = path[depth, STATE], path[depth, AT]
-    is_any = tables[STRATEGY] == ANY
-    place = path[depth, EVENT]
+    place, choice, until = path[depth, EVENT], path[depth, CHOICE], path[depth, UNTIL]
+    wanted = tables[tables[NEXT_AT] + state + 1]
+    # NEXT: what cannot be completed is not passed over where it can follow
+    column = MASK if strategy == NEXT else ALIVE
     while place <= last:
-        if path[depth, UNTIL] >= 0 and events[place, WHEN] > path[depth, UNTIL]:
+        if until >= 0 and events[place, WHEN] > until:
             break
+        if events[place, column] & wanted == 0:
+            place += 1
+            choice = 0
+            continue
         listed = events[place, TAKES]
         current = events[place, ROW]
-        for choice in range(path[depth, CHOICE], tables[listed]):
+        while choice < tables[listed]:
             target = tables[listed + 1 + choice]
+            choice += 1
             edge = tables[tables[EDGE_AT] + (state + 1) * states + target]
-            if edge < 0 or (is_any and ways[place, target] == 0.0):
+            if edge < 0 or (strategy == ANY and ways[place, target] == 0.0):
                 continue
             # arguments are many: nothing is called that has nothing to look at
             is_plain = tables[tables[tables[NEAR_AT] + edge]] == 0
@@ -396,12 +450,15 @@ def extend(
                 held, numbers, stack, whole_stack,
             ):  # fmt: skip
                 continue
-            path[depth, EVENT], path[depth, CHOICE] = place, choice + 1
-            if tables[STRATEGY] == NEXT:
-                path[depth, UNTIL] = events[place, WHEN]
+            if strategy == NEXT:
+                until = events[place, WHEN]
+            if (events[place, ALIVE] >> min(target, LAST_BIT)) & 1 == 0:
+                continue
+            path[depth, EVENT], path[depth, CHOICE], path[depth, UNTIL] = place, choice, until
             path[depth + 1, AT], path[depth + 1, STATE] = current, target
             path[depth + 1, EDGE], path[depth + 1, PLACE] = edge, place
             return True
-        path[depth, CHOICE] = 0
+        choice = 0
         place += 1
+    path[depth, EVENT] = last + 1
     return False

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.program import Compiler, Program, register_places
+from elsinore.matches.reach import LAST_BIT
 from elsinore.matches.registers import Register, RegisterKind
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.model.kinds import Strategy
@@ -48,7 +49,12 @@ class Header(IntEnum):
     HAS_LATE = 18  # whether there are conditions in LATE_AT
     INIT_AT = 19  # a list of (number, constant): states of no events of users' aggregates
     FAILED = 20  # 1 + the row of an event that a user's aggregate failed at
-    SIZE = 21
+    NEXT_AT = 21  # [state + 1]: the states that may follow, as bits (`elsinore.matches.reach`)
+    BEFORE_AT = 22  # [bit]: the states that may come before
+    ENDING = 23  # the states where a match may end
+    IS_PLAIN = 24  # whether no edge has conditions or ways
+    PAIR_AT = 25  # [condition]: -1, or where it stands as a comparison of two neighbours
+    SIZE = 26
 
 
 _COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
@@ -177,6 +183,12 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     sources = {edge.source for edge in edges}
     table[Header.ENDS_AT] = put([int(state not in sources) for state in range(states)])
     table[Header.HAS_LATE] = int(any(edge.late for edge in edges))
+    _put_sets(table, template)
+    pairs = [program.pair_of(number) for number in range(len(template.conditions))]
+    table[Header.PAIR_AT] = at = put([-1] * len(pairs))
+    for number, pair in enumerate(pairs):
+        if pair is not None:
+            table[at + number] = put(pair)
     table[Header.WHOLES_AT] = put(program.wholes)
     is_path = all(near[n] for edge in edges for n in edge.checks) and not template.final
     is_path = is_path and not any(edge.late for edge in edges)
@@ -195,10 +207,34 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     )
 
 
+def _put_sets(table: list[int], template: MatchTemplate) -> None:
+    """Put in which states follow which, as bits."""
+    following = [0] * (len(template.states) + 1)
+    before = [0] * (LAST_BIT + 1)
+    for edge in template.edges:
+        following[edge.source + 1] |= 1 << _bit(edge.target)
+        if edge.source != START:
+            before[_bit(edge.target)] |= 1 << _bit(edge.source)
+    table[Header.NEXT_AT] = len(table)
+    table += following
+    table[Header.BEFORE_AT] = len(table)
+    table += before
+    table[Header.ENDING] = sum({1 << _bit(end.state) for end in template.ends})
+    table[Header.IS_PLAIN] = int(
+        len(template.states) <= LAST_BIT
+        and not any(edge.checks or edge.ways != FREE for edge in template.edges)
+    )
+
+
+def _bit(state: int) -> int:
+    return min(state, LAST_BIT)
+
+
 class ClassStates:
     """The states of a template that an event of each class takes, for the classes seen so far.
 
-    `at[class]` is where the list of states begins in `lists`, its length first.
+    `at[class]` is where the list of states begins in `lists`, its length first; before it, the
+    states as bits.
     """
 
     def __init__(self, template: MatchTemplate, classes: Classes, size: int) -> None:
@@ -217,8 +253,8 @@ class ClassStates:
             kind, true = self._classes.decode(int(code))
             taken = [n for n, s in enumerate(self._states) if s.type == kind and s.needs <= true]
             if taken:
-                self.at[number] = len(lists)
-                lists += [len(taken), *taken]
+                self.at[number] = len(lists) + 1
+                lists += [sum({1 << _bit(state) for state in taken}), len(taken), *taken]
         self.lists = np.array(lists, dtype=np.int64)
         for negative in self.negatives:
             negative.learn(codes, numbers)

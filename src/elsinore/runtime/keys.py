@@ -90,6 +90,9 @@ def _combine(parts: Sequence[tuple[NDArray[np.int32], int]]) -> tuple[NDArray[np
     """Number the combinations of several numberings."""
     codes, count = parts[0]
     for more, size in parts[1:]:
+        if count == 1:
+            codes, count = more, size
+            continue
         pairs = codes.astype(np.int64) * size + more
         encoded = pa.array(pairs).dictionary_encode()
         codes = np.asarray(encoded.indices.to_numpy(), dtype=np.int32)
