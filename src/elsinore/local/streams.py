@@ -12,9 +12,9 @@ from elsinore.errors import InputError
 from elsinore.quantitative.pipeline import Pipeline
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import TYPE
-from elsinore.quantitative.values import as_array
+from elsinore.quantitative.rows import codes_of, whole
 from elsinore.runtime.inputs import as_table
-from elsinore.runtime.streams import check_names, codes_of, run_lowered, run_plain, unknown, whole
+from elsinore.runtime.streams import check_names, run_rows, unknown
 
 POSITION = "position"  # the column that stands for times where events have none
 MANY = 100_000  # events from which on compiling a machine pays
@@ -57,12 +57,8 @@ def run(
         if name not in table.column_names:
             raise unknown(name, table.column_names, "column")
     codes, count = codes_of(table, by)
-    found: tuple[Any, pa.Array] | None = None
-    if compiled or (compiled is None and table.num_rows >= MANY):
-        found = run_lowered(query, table, codes, count)
-    if found is None:
-        places, values = run_plain(query, table, codes if by else None, count)
-        found = places, as_array(values)
+    asked = table.num_rows >= MANY if compiled is None else compiled
+    found = run_rows(query, table, codes, count, compiled=asked)
     return _result(table, by, *found, time if timed else None)
 
 

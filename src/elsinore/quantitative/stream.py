@@ -176,6 +176,14 @@ class Stream:
             stream.stages.append(Stage(machine, state, value if has else UNDEFINED))
         return stream
 
+    def again(self) -> Stream:
+        """Return a stream of the same query that has taken no items, run by the same machines."""
+        stream = Stream(self.query)
+        for stage in self.stages:
+            state, has, value = stage.machine.program.begin()
+            stream.stages.append(Stage(stage.machine, state, value if has else UNDEFINED))
+        return stream
+
     @property
     def value(self) -> Any:
         """The value at the items so far, UNDEFINED where there is none."""

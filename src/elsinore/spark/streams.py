@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
@@ -14,8 +15,7 @@ from elsinore.quantitative.lowered import CannotCompile, lowered
 from elsinore.quantitative.pipeline import Pipeline
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import TYPE
-from elsinore.quantitative.values import as_array
-from elsinore.runtime.streams import KeyRuns, check_names, run_plain, unknown
+from elsinore.runtime.streams import KeyRuns, check_names, run_rows, unknown
 
 SAMPLE = 10_000  # rows that tell the type of values that the query's functions do not
 
@@ -114,8 +114,8 @@ def _value_type(
         except CannotCompile:
             pass
     few = data.orderBy(*by).limit(SAMPLE).toArrow() if by else data.limit(SAMPLE).toArrow()
-    _, values = run_plain(query, few, None, 1)
-    found = as_array(values)
+    codes = np.zeros(few.num_rows, np.int32)
+    _, found = run_rows(query, few, codes, 1, compiled=False)
     if pa.types.is_null(found.type):
         raise QuerySemanticError(
             f"The type of the query's values cannot be told: it has none on the first {SAMPLE} "

@@ -1,0 +1,284 @@
+"""Rows of tables through a query's machines: the interpreter's, and the compiled one.
+
+Each row belongs to a stream, told by its code 0, 1, ... What is true of the rows' predicates is
+told by whoever brings them: an integer of bits for each row (`Bits`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from elsinore.quantitative.lowered import CannotCompile, Lowered, fits, lowered
+from elsinore.quantitative.machine.program import Bits
+from elsinore.quantitative.query import Query
+from elsinore.quantitative.runnable import Runnable
+from elsinore.quantitative.stream import Stream, record_type
+from elsinore.quantitative.values import as_array
+
+CHUNK = 1 << 16  # rows made records at a time
+LARGE = 1 << 20  # rows given to a compiled machine at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """After which rows there are values, ascending, and which; None: there are none."""
+
+    places: Any
+    values: pa.Array | None
+
+
+def take(stream: Stream, table: pa.Table, told: Any) -> tuple[list[int], list[Any]]:
+    """Give the rows of a table to a stream; return after which there are values, and which.
+
+    told: the bits of the first stage's predicates, row by row.
+    """
+    names = tuple(table.column_names)
+    record = record_type(names)
+    places: list[int] = []
+    values: list[Any] = []
+    for start in range(0, table.num_rows, CHUNK):
+        part = table.slice(start, CHUNK)
+        columns = [part[name].to_pylist() for name in names]
+        items = list(map(record, *columns)) if columns else [record()] * part.num_rows
+        found, more = stream.extend(items, told[start : start + CHUNK].tolist())
+        places += [place + start for place in found]
+        values += more
+    return places, values
+
+
+class Runs:
+    """A query's streams, told by codes, and the machines that run them.
+
+    The compiled machine runs where there is one for the columns (`schema`), the interpreter's for
+    pipelines, where a function may read a null, and from where compiled code raised: it says what
+    is wrong, or computes what compiled code cannot. The values are the same.
+    """
+
+    def __init__(
+        self, query: Runnable, schema: Mapping[str, pa.DataType], *, compiled: bool
+    ) -> None:
+        self._first = Stream.of(query)
+        self._plain: dict[int, Stream] = {}  # those that the interpreter runs
+        self._machine: Lowered | None = None
+        self._records: Any = None  # of the compiled machine, by code
+        self._taken: Any = np.zeros(0, np.int64)  # rows that it has taken, by code
+        if compiled and isinstance(query, Query):
+            with suppress(CannotCompile):
+                self._machine = lowered(query, schema)
+                self._records = self._fresh(0)
+
+    @property
+    def bits(self) -> Bits:
+        """The predicates whose truth must be told of each row."""
+        return self._first.stages[0].machine.bits
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether there is a compiled machine."""
+        return self._machine is not None
+
+    def run(self, table: pa.Table, told: Any, codes: Any, count: int) -> Found:
+        """Take rows, row i of the stream `codes[i]` of `count`; return where there are values.
+
+        Raises OperationError where a user's function does.
+        """
+        if table.num_rows == 0:
+            return Found(np.zeros(0, np.int64), None)
+        machine = self._machine
+        arrays = None if machine is None else _arrays(machine, table, told)
+        if machine is None or arrays is None:
+            places, values = self._interpreted(table, told, codes, 0)
+            self._take_in()
+            return Found(places, as_array(values) if values else None)
+        self._grow(count)
+        if self._plain:  # streams that compiled code cannot hold go on apart
+            return self._mixed(machine, table, told, codes, arrays)
+        return self._lowered(machine, table, told, codes, arrays)
+
+    def keep_only(self, code: int) -> None:
+        """Let go of all streams but one, which gets the code 0."""
+        if self._machine is not None:
+            self._records = self._records[code : code + 1].copy()
+            self._taken = self._taken[code : code + 1].copy()
+        self._plain = {0: self._plain[code]} if code in self._plain else {}
+
+    def stream(self, code: int) -> Stream:
+        """Return a stream, in the state that it is in."""
+        if code in self._plain:
+            return self._plain[code]
+        found = self._first.again()
+        if self._machine is not None and code < len(self._records):
+            found.stages[0].state = self._machine.state(self._records[code])
+            found.stages[0].position = int(self._taken[code])
+        return found
+
+    def put(self, code: int, stream: Stream) -> None:
+        """Take a stream over, in the state that it is in."""
+        self._plain[code] = stream
+        self._take_in()
+
+    def _fresh(self, count: int) -> Any:
+        assert self._machine is not None
+        return self._machine.states(self._first.stages[0].state, count)
+
+    def _grow(self, count: int) -> None:
+        """Make room for streams with codes below `count`."""
+        had = len(self._records)
+        if had < count:
+            more = max(count, 2 * had) - had
+            self._records = np.concatenate([self._records, self._fresh(more)])
+            self._taken = np.concatenate([self._taken, np.zeros(more, np.int64)])
+
+    def _take_in(self) -> None:
+        """Hand the interpreter's streams to the compiled machine, where it can hold them."""
+        if self._machine is None:
+            return
+        for code, stream in list(self._plain.items()):
+            self._grow(code + 1)
+            with suppress(OverflowError):
+                self._machine.put(self._records, code, stream.stages[0].state)
+                self._taken[code] = stream.position
+                del self._plain[code]
+
+    def _lowered(
+        self, machine: Lowered, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]
+    ) -> Found:
+        places: list[Any] = []
+        parts: list[pa.Array] = []
+        for start in range(0, table.num_rows, LARGE):
+            stop = min(start + LARGE, table.num_rows)
+            outputs = np.empty(stop - start, machine.output_type)
+            rows = np.empty(stop - start, np.int64)
+            progress = np.array([start, 0])
+            raised = False
+            try:
+                machine.run(
+                    self._records, told, codes, outputs, rows, progress, start, stop, *arrays
+                )
+            except Exception:
+                raised = True
+            self._taken += np.bincount(codes[start : progress[0]], minlength=len(self._taken))
+            number = int(progress[1])
+            places.append(rows[:number])
+            parts.append(machine.values(outputs[:number]))
+            if raised:
+                more, values = self._interpreted(table, told, codes, int(progress[0]))
+                self._take_in()
+                places.append(more)
+                parts = _joined(parts, values)
+                break
+        return Found(np.concatenate(places), pa.concat_arrays(parts))
+
+    def _mixed(
+        self, machine: Lowered, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]
+    ) -> Found:
+        plain = np.isin(codes, np.fromiter(self._plain, np.int64))
+        rest = np.flatnonzero(~plain)
+        before = self._plain
+        self._plain = {}
+        few = table.take(pa.array(rest))
+        fast = self._lowered(machine, few, told[rest], codes[rest], [a[rest] for a in arrays])
+        self._plain |= before
+        rows = np.flatnonzero(plain)
+        places, values = self._interpreted(table.take(pa.array(rows)), told[rows], codes[rows], 0)
+        self._take_in()
+        found = np.concatenate([rest[fast.places], rows[places]])
+        order = np.argsort(found, kind="stable")
+        every = _joined([] if fast.values is None else [fast.values], values)
+        if not every:
+            return Found(found, None)
+        return Found(found[order], pa.concat_arrays(every).take(pa.array(order)))
+
+    def _interpreted(
+        self, table: pa.Table, told: Any, codes: Any, begin: int
+    ) -> tuple[Any, list[Any]]:
+        """Give rows from a place on to the interpreter's machine, stream by stream."""
+        rest = codes[begin:]
+        if len(rest) and rest[0] == rest[-1] and (rest == rest[0]).all():
+            code = int(rest[0])
+            stream = self._plain[code] = self.stream(code)
+            few, values = take(stream, table.slice(begin), told[begin:])
+            return np.array(few, np.int64) + begin, values
+        order = np.argsort(rest, kind="stable") + begin
+        edges = np.flatnonzero(np.diff(codes[order], prepend=-1, append=-1))
+        places: list[Any] = []
+        found: list[Any] = []
+        for start, stop in itertools.pairwise(edges):
+            rows = order[start:stop]
+            code = int(codes[rows[0]])
+            stream = self._plain[code] = self.stream(code)
+            few, values = take(stream, table.take(pa.array(rows)), told[rows])
+            places.append(rows[few])
+            found += values
+        every = np.concatenate(places) if places else np.zeros(0, np.int64)
+        order = np.argsort(every, kind="stable")
+        return every[order], [found[place] for place in order.tolist()]
+
+
+def _arrays(machine: Lowered, table: pa.Table, told: Any) -> list[Any] | None:
+    """Return the columns that a compiled machine reads; None where it must not read them."""
+    columns = [whole(table[name]) for name in machine.columns]
+    for name, column in zip(machine.columns, columns, strict=True):
+        if column.null_count and _meets_null(machine, name, column, told):
+            return None
+        if not _is_small(column):
+            return None
+    return [machine.column(column) for column in columns]
+
+
+def _joined(parts: Sequence[pa.Array], values: list[Any]) -> list[pa.Array]:
+    """Return columns of a machine's values, and more values of the interpreter's."""
+    if not values:
+        return list(parts)
+    more = as_array(values)
+    if parts and more.type != parts[0].type:
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return [*parts, more.cast(parts[0].type)]
+        return [as_array([v for part in parts for v in part.to_pylist()] + values)]
+    return [*parts, more]
+
+
+def _is_small(column: pa.Array) -> bool:
+    """Return whether compiled code may hold a column's whole numbers."""
+    if column.type != pa.int64():
+        return True
+    least, most = pc.min_max(column).values()
+    return least.as_py() is None or fits((least.as_py(), most.as_py()))
+
+
+def _meets_null(machine: Lowered, name: str, column: pa.Array, told: Any) -> bool:
+    """Return whether a function may read a null: then the interpreter's None is what it reads."""
+    mask = machine.readers(name)
+    if mask is None:
+        return True
+    absent = column.is_null().to_numpy(zero_copy_only=False)
+    return bool(np.any(told[absent] & mask))
+
+
+def codes_of(table: pa.Table, by: Sequence[str]) -> tuple[Any, int]:
+    """Return each event's number of its key, and how many keys there are."""
+    if not by:
+        return np.zeros(table.num_rows, np.int32), 1
+    codes: Any = np.zeros(table.num_rows, np.int64)
+    for name in by:
+        column = whole(table[name])
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode(null_encoding="encode")
+        more = column.indices.fill_null(len(column.dictionary)).to_numpy()
+        codes = codes * (len(column.dictionary) + 1) + more
+        _, codes = np.unique(codes, return_inverse=True) if len(by) > 1 else (None, codes)
+    return codes.astype(np.int32), int(codes.max(initial=-1)) + 1
+
+
+def whole(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
+    found = column.combine_chunks()
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
