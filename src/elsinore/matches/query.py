@@ -210,6 +210,7 @@ class _Room:
         self.path = np.zeros((64, se.PATH_COLUMNS), dtype=np.int64)
         self.held = np.zeros((66, events), dtype=np.int64)
         self.numbers = np.zeros((66, numbers), dtype=np.float64)
+        self._before: list[Doubles] = []
         self.stack = np.zeros(STACK + states, dtype=np.float64)
         self.whole_stack = np.zeros(STACK, dtype=np.int64)
         self.found = np.zeros((ROOM, sl.BOUND + events), dtype=np.int64)
@@ -223,11 +224,13 @@ class _Room:
             self.ways = np.zeros((rows, int(tables.integers[Header.STATES])), dtype=np.float64)
 
     def deepen(self) -> None:
-        """Make room for matches of twice as many events."""
-        more = 2 * len(self.path)
-        self.path = np.zeros((more, se.PATH_COLUMNS), dtype=np.int64)
-        self.held = np.zeros((more + 2, self.held.shape[1]), dtype=np.int64)
-        self.numbers = np.zeros((more + 2, self.numbers.shape[1]), dtype=np.float64)
+        """Make room for matches of twice as many events; the one under way goes on."""
+        # states of users' aggregates are known by their places: those are not used anew
+        self._before.append(self.numbers)
+        rows = len(self.path)
+        self.path = np.concatenate([self.path, np.zeros_like(self.path)])
+        self.held = np.concatenate([self.held, np.zeros_like(self.held[:rows])])
+        self.numbers = np.concatenate([self.numbers, np.zeros_like(self.numbers[:rows])])
 
     def widen(self) -> None:
         """Make room for twice as many matches at a time."""
@@ -242,7 +245,8 @@ def _progress(
 ) -> Ints:
     progress = np.zeros(se.PROGRESS, dtype=np.int64)
     progress[se.WINDOW] = progress[se.BEGIN] = sc.FIRST_CALL
-    progress[se.EVENTS] = -1
+    progress[[se.EVENTS, se.DEPTH]] = -1
+    progress[se.BUDGET] = se.STEP_LIMIT
     progress[se.LIMIT] = limit
     progress[se.WITH_PATHS] = with_paths
     progress[[se.WITHIN, se.SLIDE, se.ORIGIN]] = window

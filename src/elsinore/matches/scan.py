@@ -17,6 +17,7 @@ from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, PASSED, REACHED,
 from elsinore.matches.reach import ALIVE, ANY, NEXT_AT, ROW, TAKES, WHEN, gather
 from elsinore.matches.search import (
     BEGIN,
+    DEPTH,
     DONE,
     EDGE_AT,
     END_AT,
@@ -52,7 +53,7 @@ from elsinore.matches.search import COUNTED as GIVEN
 from elsinore.matches.search import FILLED as PATHS_FILLED
 from elsinore.matches.select import clear_registers
 
-DEFERRED = 4  # a place in the header of `tables`
+DEFERRED, DUPLICATES = 4, 28  # places in the header of `tables`
 NO_WINDOW = -1  # in progress[WITHIN]: the whole stream is one window
 FIRST_CALL = -(2**62)  # in progress[WINDOW], progress[BEGIN]: at a key's beginning
 
@@ -120,9 +121,10 @@ def scan(
                     counted, paths,
                 )  # fmt: skip
                 if progress[STATUS] != DONE:
-                    if progress[STATUS] != LIMITED:  # there was no room: all of them another time
+                    if tables[DUPLICATES] == 1 and progress[STATUS] != LIMITED:
+                        # those of one event are never given out apart: all of them another time
                         progress[FOUND], progress[PATHS_FILLED] = before, filled
-                        progress[GIVEN] = given
+                        progress[GIVEN], progress[DEPTH] = given, -1
                     return
             progress[BEGIN] += 1
 

@@ -41,20 +41,24 @@ from elsinore.matches.select import give_out, select
 STATES, STRATEGY = 0, 3
 EDGE_AT, NEAR_AT, CHECK_AT, LATE_AT, WAY_AT, END_AT, FINAL_AT, CODE_AT = 7, 8, 9, 10, 11, 12, 14, 15
 ENDS_AT, HAS_LATE, FAILED = 17, 18, 20
-PAIR_AT = 25
+PAIR_AT, LEAF_AT, LOOKS_AT = 25, 26, 27
 
 TIME, MOMENT = 0, 2  # rows of `integers`
-# Columns of `path`: row, state and edge of the step, its place in `events`, then what comes next:
-# the event and the state of it to look at, and the moment that events may not pass.
-AT, STATE, EDGE, PLACE, EVENT, CHOICE, UNTIL = range(7)
-PATH_COLUMNS = 7
+# Columns of `path`: row, state and edge of the step, its place in `events`; then what comes next:
+# the event and the state of it to look at, and the moment that events may not pass; the step to go
+# back to; the next event that may end a match at once.
+AT, STATE, EDGE, PLACE, EVENT, CHOICE, UNTIL, BACK, LEAF = range(9)
+PATH_COLUMNS = 9
+MADE, LEAVES, GROW = range(3)  # what is next for the last step of a path
+NEAR, FAR = 1, 2  # what an edge has in LOOKS_AT
 
 # Entries of `progress`.
 (
     SEGMENT, WINDOW, BEGIN, FOUND, FILLED, STATUS, LIMIT, WITH_PATHS, FRESH, LOWEST, HIGHEST,
     FIRST, WITHIN, SLIDE, ORIGIN, GUARD, COUNTED, STEPS, EXACT, FROM, UNTO, LAST, WAYS_TO, EVENTS,
-) = range(24)  # fmt: skip
-PROGRESS = 24
+    DEPTH, STAGE, BEGIN_CHOICE, BUDGET,
+) = range(28)  # fmt: skip
+PROGRESS = 28
 LT, LE, GT, GE = 21, 22, 23, 24  # `elsinore.matches.program.Code`
 NULL = np.int64(np.iinfo(np.int64).min)
 DONE, FULL, TOO_MANY, LIMITED, TOO_LONG, DEEP, BROKEN = range(7)
@@ -323,74 +327,117 @@ def matches_from(
 ) -> None:
     """Give out the matches from event `begin` to at most event `last` into `found` and the rest.
 
-    Where there is no room for them progress[STATUS] is FULL, and the caller takes them back.
+    It stops where there is no room or enough was tried, as progress[STATUS] says; called again it
+    goes on from there.
     """
     first_row = events[begin, ROW]
     listed = events[begin, TAKES]
     is_any = tables[STRATEGY] == ANY
     steps = 0
-    for choice in range(listed + 1, listed + 1 + tables[listed]):
-        state = tables[choice]
-        edge = tables[tables[EDGE_AT] + state]
-        if edge < 0 or (is_any and ways[begin, state] == 0.0):
-            continue
-        if (events[begin, ALIVE] >> min(state, LAST_BIT)) & 1 == 0:
-            continue
-        checks = tables[tables[CHECK_AT] + edge]
-        if tables[checks] > 0 and not all_hold(
-            tables, checks, constants, doubles, integers, first_row, NOTHING, NO_STEP, NO_STEP,
-            held, numbers, stack, whole_stack,
-        ):  # fmt: skip
-            continue
-        path[0, AT], path[0, STATE], path[0, EDGE], path[0, PLACE] = first_row, state, edge, begin
-        select(tables, state, first_row, 1, doubles, integers, held, numbers)
-        if tables[FAILED] > 0:
-            progress[STATUS] = BROKEN
-            return
-        depth = 0
-        is_new = True  # whether the last step of the path was just made
-        while depth >= 0:
-            if is_new:
-                steps += 1
-                row = path[depth, AT]
-                if (
-                    tables[tables[END_AT] + path[depth, STATE]] > -2
-                    and row >= progress[FRESH]
-                    and is_match(
-                        tables, constants, doubles, integers, negatives, progress, path, depth,
-                        held, numbers, stack, whole_stack,
-                    )
-                ):  # fmt: skip
-                    give_out(tables, progress, path, depth, held, numbers, found, counted, paths)
+    depth, stage, choice = progress[DEPTH], progress[STAGE], progress[BEGIN_CHOICE]
+    if depth < 0:
+        choice = 0
+    while True:
+        if depth < 0:  # the next state that a match may begin with
+            if choice == tables[listed]:
+                break
+            state = tables[listed + 1 + choice]
+            choice += 1
+            edge = tables[tables[EDGE_AT] + state]
+            if edge < 0 or (is_any and ways[begin, state] == 0.0):
+                continue
+            if (events[begin, ALIVE] >> min(state, LAST_BIT)) & 1 == 0:
+                continue
+            checks = tables[tables[CHECK_AT] + edge]
+            if tables[checks] > 0 and not all_hold(
+                tables, checks, constants, doubles, integers, first_row, NOTHING, NO_STEP, NO_STEP,
+                held, numbers, stack, whole_stack,
+            ):  # fmt: skip
+                continue
+            path[0, AT], path[0, STATE], path[0, EDGE], path[0, PLACE] = (
+                first_row,
+                state,
+                edge,
+                begin,
+            )
+            path[0, BACK] = -1
+            depth, stage = 0, MADE
+        state, row = path[depth, STATE], path[depth, AT]
+        if stage == MADE:
+            steps += 1
+            select(tables, state, row, depth + 1, doubles, integers, held, numbers)
+            if tables[FAILED] > 0:
+                progress[STATUS] = BROKEN
+                return
+            if (
+                tables[tables[END_AT] + state] > -2
+                and row >= progress[FRESH]
+                and is_match(
+                    tables, constants, doubles, integers, negatives, progress, path, depth,
+                    held, numbers, stack, whole_stack,
+                )
+            ):  # fmt: skip
+                give_out(tables, progress, path, depth, held, numbers, found, counted, paths)
+                if progress[STATUS] != DONE:
+                    break
+            place = path[depth, PLACE] + 1
+            while place <= last and events[place, WHEN] == integers[MOMENT, row]:
+                place += 1
+            if tables[tables[ENDS_AT] + state] == 1:
+                place = last + 1  # nothing follows
+            path[depth, EVENT], path[depth, CHOICE], path[depth, UNTIL] = place, 0, -1
+            path[depth, LEAF] = place
+            if tables[STRATEGY] == CONTIGUOUS:
+                path[depth, UNTIL] = integers[MOMENT, row] + 1
+            stage = LEAVES
+            if steps > progress[BUDGET] or depth + 2 >= len(path):
+                progress[STATUS] = TOO_LONG if steps > progress[BUDGET] else DEEP
+                break
+        if stage == LEAVES:
+            leaves = tables[tables[LEAF_AT] + state + 1]
+            at = path[depth, LEAF]
+            if leaves == 0:
+                at = last + 1
+            while at <= last:
+                if events[at, ALIVE] & leaves != 0:
+                    taken = events[at, TAKES]
+                    steps_each = (depth + 2) * tables[taken] if progress[WITH_PATHS] else 0
+                    if progress[FOUND] + tables[taken] > len(found) or progress[
+                        FILLED
+                    ] + steps_each > len(paths):
+                        progress[STATUS] = FULL
+                    for other in range(taken + 1, taken + 1 + tables[taken]):
+                        if progress[STATUS] != DONE or (leaves >> tables[other]) & 1 == 0:
+                            continue
+                        path[depth + 1, AT] = events[at, ROW]
+                        path[depth + 1, STATE] = tables[other]
+                        select(
+                            tables, tables[other], events[at, ROW], depth + 2, doubles, integers,
+                            held, numbers,
+                        )  # fmt: skip
+                        if tables[FAILED] > 0:
+                            progress[STATUS] = BROKEN
+                            return
+                        give_out(
+                            tables, progress, path, depth + 1, held, numbers, found, counted, paths
+                        )
                     if progress[STATUS] != DONE:
-                        return
-                place = path[depth, PLACE] + 1
-                while place <= last and events[place, WHEN] == integers[MOMENT, row]:
-                    place += 1
-                if tables[tables[ENDS_AT] + path[depth, STATE]] == 1:
-                    place = last + 1  # nothing follows
-                path[depth, EVENT], path[depth, CHOICE], path[depth, UNTIL] = place, 0, -1
-                if tables[STRATEGY] == CONTIGUOUS:
-                    path[depth, UNTIL] = integers[MOMENT, row] + 1
-                if steps > STEP_LIMIT or depth + 2 >= len(path):
-                    progress[STATUS] = TOO_LONG if steps > STEP_LIMIT else DEEP
-                    return
-            is_new = extend(
-                tables, constants, doubles, integers, negatives, events, last, progress, ways,
-                path, depth, held, numbers, stack, whole_stack,
-            )  # fmt: skip
-            if is_new:
-                depth += 1
-                select(
-                    tables, path[depth, STATE], path[depth, AT], depth + 1, doubles, integers,
-                    held, numbers,
-                )  # fmt: skip
-                if tables[FAILED] > 0:
-                    progress[STATUS] = BROKEN
-                    return
-            else:
-                depth -= 1
+                        break
+                at += 1
+            path[depth, LEAF] = at
+            if progress[STATUS] != DONE:
+                break
+            stage = GROW
+        if extend(
+            tables, constants, doubles, integers, negatives, events, last, progress, ways,
+            path, depth, held, numbers, stack, whole_stack,
+        ):  # fmt: skip
+            depth += 1
+            stage = MADE
+        else:
+            depth = path[depth, BACK]
     progress[STEPS] += steps
+    progress[DEPTH], progress[STAGE], progress[BEGIN_CHOICE] = depth, stage, choice
 
 
 @kernel(inline=True, borrows=True)
@@ -414,11 +461,12 @@ def extend(
     """Put the next event that may follow behind a path; return whether there was one.
 
     NEXT: the first event that can follow, and those of its moment. CONTIGUOUS: the next moment's.
+    States that end a match at once, `LEAVES`, have been given out before.
     """
     states, strategy = tables[STATES], tables[STRATEGY]
     state, row = path[depth, STATE], path[depth, AT]
     place, choice, until = path[depth, EVENT], path[depth, CHOICE], path[depth, UNTIL]
-    wanted = tables[tables[NEXT_AT] + state + 1]
+    wanted = tables[tables[NEXT_AT] + state + 1] & ~tables[tables[LEAF_AT] + state + 1]
     # NEXT: what cannot be completed is not passed over where it can follow
     column = MASK if strategy == NEXT else ALIVE
     while place <= last:
@@ -434,20 +482,20 @@ def extend(
             target = tables[listed + 1 + choice]
             choice += 1
             edge = tables[tables[EDGE_AT] + (state + 1) * states + target]
-            if edge < 0 or (strategy == ANY and ways[place, target] == 0.0):
+            if edge < 0 or (wanted >> min(target, LAST_BIT)) & 1 == 0:
+                continue
+            if strategy == ANY and ways[place, target] == 0.0:
                 continue
             # arguments are many: nothing is called that has nothing to look at
-            is_plain = tables[tables[tables[NEAR_AT] + edge]] == 0
-            is_plain = is_plain and tables[tables[WAY_AT] + edge] < 0
-            if not is_plain and not are_neighbours(
+            looks = tables[tables[LOOKS_AT] + edge]
+            if looks & NEAR != 0 and not are_neighbours(
                 tables, edge, constants, doubles, integers, negatives, current, row,
                 progress[FIRST], held, numbers, stack, whole_stack,
             ):  # fmt: skip
                 continue
-            checks = tables[tables[CHECK_AT] + edge]
-            if tables[checks] > 0 and not all_hold(
-                tables, checks, constants, doubles, integers, current, row, depth + 1, depth + 1,
-                held, numbers, stack, whole_stack,
+            if looks & FAR != 0 and not all_hold(
+                tables, tables[tables[CHECK_AT] + edge], constants, doubles, integers, current, row,
+                depth + 1, depth + 1, held, numbers, stack, whole_stack,
             ):  # fmt: skip
                 continue
             if strategy == NEXT:
@@ -457,6 +505,11 @@ def extend(
             path[depth, EVENT], path[depth, CHOICE], path[depth, UNTIL] = place, choice, until
             path[depth + 1, AT], path[depth + 1, STATE] = current, target
             path[depth + 1, EDGE], path[depth + 1, PLACE] = edge, place
+            # where nothing else may follow here, the way back leads past this step
+            is_over = choice == tables[listed] and (
+                place == last or (until >= 0 and events[place + 1, WHEN] > until)
+            )
+            path[depth + 1, BACK] = path[depth, BACK] if is_over else depth
             return True
         choice = 0
         place += 1

@@ -14,7 +14,7 @@ from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.program import Compiler, Program, register_places
 from elsinore.matches.reach import LAST_BIT
 from elsinore.matches.registers import Register, RegisterKind
-from elsinore.matches.template import START, MatchTemplate
+from elsinore.matches.template import START, Edge, MatchTemplate
 from elsinore.model.kinds import Strategy
 from elsinore.plan.classes import Classes
 from elsinore.plan.guards import FREE, Ways
@@ -54,7 +54,10 @@ class Header(IntEnum):
     ENDING = 23  # the states where a match may end
     IS_PLAIN = 24  # whether no edge has conditions or ways
     PAIR_AT = 25  # [condition]: -1, or where it stands as a comparison of two neighbours
-    SIZE = 26
+    LEAF_AT = 26  # [state + 1]: those states that follow that end a match at once, as bits
+    LOOKS_AT = 27  # [edge]: 1 for ways or conditions on neighbours, 2 for other conditions
+    DUPLICATES = 28  # whether two runs may find one match
+    SIZE = 29
 
 
 _COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
@@ -139,6 +142,7 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
         len(edges), lambda n: [c for c in edges[n].checks if not near[c]]
     )
     table[Header.LATE_AT] = put_lists(len(edges), lambda n: edges[n].late)
+    table[Header.LOOKS_AT] = put([_looks(edge, near) for edge in edges])
     table[Header.WAY_AT] = put_lists(len(edges), lambda n: _ways(edges[n].ways))
     ways = {end.state: _ways(end.ways) for end in template.ends}
     table[Header.END_AT] = put_lists(states, lambda n: ways.get(n, -2))
@@ -220,10 +224,26 @@ def _put_sets(table: list[int], template: MatchTemplate) -> None:
     table[Header.BEFORE_AT] = len(table)
     table += before
     table[Header.ENDING] = sum({1 << _bit(end.state) for end in template.ends})
-    table[Header.IS_PLAIN] = int(
-        len(template.states) <= LAST_BIT
-        and not any(edge.checks or edge.ways != FREE for edge in template.edges)
-    )
+    fits = len(template.states) <= LAST_BIT
+    plain = {edge for edge in template.edges if not edge.checks and edge.ways == FREE}
+    table[Header.IS_PLAIN] = int(fits and len(plain) == len(template.edges))
+    table[Header.DUPLICATES] = int(template.duplicates)
+    late = template.final or any(edge.late for edge in template.edges)
+    guarded = any(edge.source == START and edge.ways != FREE for edge in template.edges)
+    sources = {edge.source for edge in template.edges}
+    leaves = {end.state for end in template.ends if end.ways == FREE} - sources
+    leaf = [0] * len(following)
+    if fits and template.strategy is Strategy.ANY and not late and not guarded:
+        for edge in plain:
+            if edge.source != START and edge.target in leaves:
+                leaf[edge.source + 1] |= 1 << edge.target
+    table[Header.LEAF_AT] = len(table)
+    table += leaf
+
+
+def _looks(edge: Edge, near: Sequence[bool]) -> int:
+    is_near = any(near[c] for c in edge.checks) or _ways(edge.ways) != -1
+    return int(is_near) + 2 * any(not near[c] for c in edge.checks)
 
 
 def _bit(state: int) -> int:
