@@ -21,7 +21,7 @@ from elsinore.errors import (
 from elsinore.language import parse_workload, render
 from elsinore.language.builder import QueryBuilder
 from elsinore.language.modules import Modules
-from elsinore.model import Query
+from elsinore.model import Attribute, Query
 from elsinore.model import Workload as Queries
 from elsinore.model.clock import NANOSECONDS, Clock, clock_for, largest_time, set_to
 from elsinore.operators import bind, kind_for, plan
@@ -79,7 +79,7 @@ class Workload:
             if not isinstance(query, Query):
                 raise TypeError(_no_query(query))
         self._queries = Queries(tuple(queries), exact=exact)
-        self._plans: dict[tuple[Granularity, Clock], Plan] = {}
+        self._plans: dict[tuple[Granularity, Clock, tuple[str, ...]], Plan] = {}
         self._source: Source | None = None
         self._aggregates = dict(aggregates or {})
         self._modules = Modules()
@@ -123,22 +123,38 @@ class Workload:
         """
         return self.planned()
 
-    def planned(self, granularity: GranularityName = "auto", clock: Clock | None = None) -> Plan:
+    def planned(
+        self,
+        granularity: GranularityName = "auto",
+        clock: Clock | None = None,
+        attributes: Sequence[str] = (),
+    ) -> Plan:
         """Return how the workload is run; `fine` keeps every event, the regime of the paper.
 
-        `clock` says what times are counted in and what bare numbers after WITHIN mean: seconds
-        where it is not known yet. Raises UnsupportedError for a clause that no engine here can run.
+        `attributes` are those that events have, for lists of them. `clock` says what times are
+        counted in and what bare numbers after WITHIN mean: seconds where it is not known yet.
+        Raises UnsupportedError for a clause that no engine here can run.
         """
         asked = _member(Granularity, granularity, "granularity")
         if clock is None:
             clock = clock_for(self._queries, fine=False, number=NANOSECONDS["s"])
-        if (asked, clock) not in self._plans:
+        whole = tuple(attributes) if self._lists_whole_events else ()
+        if (asked, clock, whole) not in self._plans:
             with self._pointing():
                 queries = set_to(self._queries, clock)
-                self._plans[asked, clock] = plan(
-                    queries, granularity=asked, aggregates=self._aggregates
+                self._plans[asked, clock, whole] = plan(
+                    queries, granularity=asked, aggregates=self._aggregates, attributes=whole
                 )
-        return self._plans[asked, clock]
+        return self._plans[asked, clock, whole]
+
+    @property
+    def _lists_whole_events(self) -> bool:
+        """Whether some query returns a list of whole events, `b[]`."""
+        return any(
+            isinstance(item.expression, Attribute) and item.expression.name is None
+            for query in self._queries
+            for item in query.returns
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -221,7 +237,7 @@ class Workload:
             from elsinore.spark import driver as spark_driver  # noqa: PLC0415 - an extra
 
             options = self.timed(options, *spark_driver.look_at_time(data, options))
-            ready = self.planned(granularity, options.clock)
+            ready = self.planned(granularity, options.clock, data.columns)
             with self._pointing():
                 return spark_driver.run(ready, data, options)
         from elsinore.local import look_at_time, run  # noqa: PLC0415 - loads Numba
@@ -229,7 +245,7 @@ class Workload:
 
         table = as_table(data)
         options = self.timed(options, *look_at_time(table, options))
-        ready = self.planned(granularity, options.clock)
+        ready = self.planned(granularity, options.clock, table.column_names)
         with self._pointing():
             return run(ready, table, options)
 

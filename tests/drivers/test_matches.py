@@ -29,6 +29,19 @@ PATTERN SEQ(A a, B+ b[], C c)
 WHERE   [k] AND b[i].v > WEIGHTED(b[1..i-1].v, b[1..i-1].n) - 1
 WITHIN  10 seconds;
 
+QUERY whole
+RETURN  k, MATCH_NUMBER() AS number, b[], EVENT_IDS(n) AS ids
+PATTERN SEQ(A a, B+ b[])
+WHERE   [k]
+STRATEGY SKIP TILL NEXT MATCH
+WITHIN  4 seconds;
+
+QUERY once
+RETURN  DISTINCT g, a.s, b[].s, b[b.LEN].v
+PATTERN SEQ(A a, B+ b[])
+GROUP BY g
+WITHIN  4 seconds;
+
 QUERY sliding
 RETURN  a.n, b[].s
 PATTERN SEQ(A a, NOT C x, B+ b[])
@@ -74,10 +87,17 @@ def test_both_drivers_give_the_same_matches(spark: SparkSession) -> None:
     workload = el.Workload.parse(TEXT, aggregates=USERS)
     here = workload.run(events(), time="at")
     there = workload.run(spark.createDataFrame(events()), time="at")
-    for name in ("rising", "own", "sliding", "counted"):
+    for name in ("rising", "own", "whole", "once", "sliding", "counted"):
         rows = here[name].to_pylist()
         assert rows
         assert in_order(there[name].toArrow().to_pylist()) == in_order(rows)
+    numbers = [(row["k"], row["number"]) for row in here["whole"].to_pylist()]
+    for k in (0, 1):
+        mine = sorted(number for key, number in numbers if key == k)
+        assert mine == list(range(1, len(mine) + 1))
+    assert {*here["whole"].to_pylist()[0]["b[]"][0]} == {*events().column_names}
+    once = [repr(row) for row in here["once"].to_pylist()]
+    assert len(once) == len(set(once))
     assert here["few"].num_rows == there["few"].count() == 3
 
 

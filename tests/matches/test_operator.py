@@ -16,11 +16,12 @@ from support.matches import batch_of, parsed, units_of
 
 SECOND = 1_000_000
 TEXTS = (
-    "QUERY late RETURN k, a.n, b[].n PATTERN SEQ(A a, B+ b, NOT C x) WHERE [k] WITHIN 4;",
-    """QUERY windows RETURN k, a.n, b[].n PATTERN SEQ(A a, NOT C x, B+ b, NOT C y) WHERE [k]
-    WITHIN 4 SLIDE 3;""",
-    """QUERY rising RETURN k, b[].n PATTERN SEQ(A a, B+ b) WHERE [k] AND b[i].v >= b[i-1].v
-    STRATEGY SKIP TILL NEXT MATCH WITHIN 5;""",
+    """QUERY late RETURN k, MATCH_NUMBER(), a.n, b[].n PATTERN SEQ(A a, B+ b, NOT C x) WHERE [k]
+    WITHIN 4;""",
+    """QUERY windows RETURN k, MATCH_NUMBER(), a.n, b[].n
+    PATTERN SEQ(A a, NOT C x, B+ b, NOT C y) WHERE [k] WITHIN 4 SLIDE 3;""",
+    """QUERY rising RETURN k, MATCH_NUMBER(), b[].n PATTERN SEQ(A a, B+ b)
+    WHERE [k] AND b[i].v >= b[i-1].v STRATEGY SKIP TILL NEXT MATCH WITHIN 5;""",
 )
 
 

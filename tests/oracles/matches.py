@@ -552,7 +552,14 @@ class _Part:
             node = item.expression
             if isinstance(node, ex.Column) and node.name in self.query.group_by:
                 continue
-            if isinstance(node, Attribute) and node.reference is Reference.ALL:
+            if isinstance(node, Call) and node.name == "EVENT_IDS":
+                (column,) = node.arguments
+                values.append(tuple(self._value(step, column.name) for step in steps))
+            elif isinstance(node, Attribute) and node.name is None:
+                values.append(
+                    tuple(dict(self.events[step.event].attributes) for step in bound(node.variable))
+                )
+            elif isinstance(node, Attribute) and node.reference is Reference.ALL:
                 values.append(tuple(self._value(step, node.name) for step in bound(node.variable)))
             else:
                 values.append(evaluate(fill(node), lambda _: None))

@@ -80,7 +80,8 @@ USERS = {"SPREAD": Spread, "MIDDLE": Middle, "WEIGHTED": Weighted}
 
 def units_of(workload: Workload) -> tuple[Unit, ...]:
     """Return the units of a workload of match queries."""
-    return plan_matches(list(enumerate(workload)), "elsinore.matches", USERS)
+    queries = list(enumerate(workload))
+    return plan_matches(queries, "elsinore.matches", USERS, tuple(ATTRIBUTES))
 
 
 def batch_of(unit: Unit, events: Sequence[Happening]) -> tuple[pa.RecordBatch, list[pa.Array]]:
@@ -160,6 +161,8 @@ def oracle_rows(matches: Sequence[Match]) -> Counter[Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(_plain(part) for part in value)
+    if isinstance(value, dict):
+        return tuple(sorted(value.items()))
     if isinstance(value, float):
         return round(value, 9)
     return value
@@ -293,6 +296,8 @@ def queries(draw: st.DrawFn, name: str = "q") -> str:
         if variable in repeated or nested or (")" in pattern and f"{variable})+" in pattern):
             items += [
                 f"{variable}[].n AS {variable}ns",
+                f"{variable}[] AS {variable}events",
+                "EVENT_IDS(n) AS ids",
                 f"COUNT({variable}[]) AS {variable}count",
                 f"COUNT({variable}[].v) AS {variable}known",
                 f"AVG({variable}[].v) AS {variable}mean",
@@ -309,6 +314,7 @@ def queries(draw: st.DrawFn, name: str = "q") -> str:
             ]
         else:
             items += [f"{variable}.n AS {variable}n"]
+    items = list(dict.fromkeys(items))
     chosen = draw(st.lists(st.sampled_from(items), min_size=1, unique=True)) if items else items
     if all(item in {"g", "k"} for item in chosen):
         chosen.append(items[-1])

@@ -299,7 +299,15 @@ def match_queries(draw: Any) -> Query:
         st.sampled_from([known for known in Reference if known is not Reference.PLAIN]),
     )
     values = st.one_of(_attributes(variables, tuple(Reference)), events, _aggregates(variables))
-    leaves: list[st.SearchStrategy[Any]] = [values, literals]
+    of_match = st.sampled_from(
+        [
+            Call("MATCH_NUMBER", ()),
+            Call("CONFIDENCE", ()),
+            Call("EVENT_IDS", ()),
+            Call("EVENT_IDS", (Column("limit"),)),
+        ]
+    )
+    leaves: list[st.SearchStrategy[Any]] = [values, literals, of_match]
     known = [*shared["group_by"], *shared["equivalence"]]
     if known:
         leaves.append(st.builds(Column, st.sampled_from(known)))
@@ -318,6 +326,7 @@ def match_queries(draw: Any) -> Query:
         ),
         collapsed=draw(st.booleans()),
         limit=draw(st.one_of(st.none(), st.integers(1, 10**9))),
+        distinct=draw(st.booleans()),
         **shared,
     )
 

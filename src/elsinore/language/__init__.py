@@ -2,10 +2,13 @@
 
 from elsinore.language.builder import (
     column,
+    confidence,
     count,
     event,
+    event_ids,
     function,
     log2_count,
+    match_number,
     no,
     query,
     same,
@@ -18,10 +21,13 @@ from elsinore.language.render import column_name, render
 __all__ = [
     "column",
     "column_name",
+    "confidence",
     "count",
     "event",
+    "event_ids",
     "function",
     "log2_count",
+    "match_number",
     "no",
     "parse_duration",
     "parse_expression",

@@ -110,6 +110,22 @@ def function(name: str, *arguments: Term | bool | float | str | None) -> Term:
     return Term(Call(name.upper(), tuple(as_expression(argument) for argument in arguments)))
 
 
+def match_number() -> Term:
+    """Return a match's number among those of its key, from 1: `MATCH_NUMBER()`."""
+    return Term(Call("MATCH_NUMBER", ()))
+
+
+def event_ids(attribute: str = "id") -> Term:
+    """Return an attribute of all events of a match, in their order: `EVENT_IDS(id)`."""
+    name_given(attribute, "event_ids", "the name of an attribute")
+    return Term(Call("EVENT_IDS", (Column(attribute),)))
+
+
+def confidence() -> Term:
+    """Return how probable a match is, where times are uncertain: `CONFIDENCE()`."""
+    return Term(Call("CONFIDENCE", ()))
+
+
 def query(name: str) -> QueryBuilder:
     """Return an empty query; `match`, optional clauses and `select` make it a `Query`.
 
@@ -210,6 +226,10 @@ class QueryBuilder:
         """Return matches in collapsed form."""
         return replace(self, options=self.options | {"collapsed": True})
 
+    def distinct(self) -> QueryBuilder:
+        """Return equal rows once: `RETURN DISTINCT`."""
+        return replace(self, options=self.options | {"distinct": True})
+
     def limit(self, matches: int) -> QueryBuilder:
         """Return no more than this many matches."""
         return replace(self, options=self.options | {"limit": matches})
@@ -235,6 +255,7 @@ class QueryBuilder:
             confidence=self.options.get("confidence"),
             collapsed=bool(self.options.get("collapsed", False)),
             limit=_int_or_none(self.options.get("limit")),
+            distinct=bool(self.options.get("distinct", False)),
         )
 
 

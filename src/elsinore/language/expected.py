@@ -62,6 +62,7 @@ SINGLE = {
     "STRING": "a text in quotes",
     "UNIT": "a unit such as minutes",
     "SEQ": "SEQ",
+    "DISTINCT": "DISTINCT",
     "_NOT": "NOT",
     "_AND": "AND",
     "_OR": "OR",

@@ -36,7 +36,9 @@ OPERATOR_WORDS = {  # upper-case word -> token type
     "TRUE": "TRUE",
     "FALSE": "FALSE",
 }
-RESERVED = frozenset(CLAUSES) | frozenset(OPERATOR_WORDS) | {"EXACT", "GROUP", "BY", "GROUPBY"}
+RESERVED = (
+    frozenset(CLAUSES) | frozenset(OPERATOR_WORDS) | {"EXACT", "GROUP", "BY", "GROUPBY", "DISTINCT"}
+)
 BARE_NAME = re.compile(r"[^\W\d]\w*")
 
 STRATEGIES = {

@@ -246,7 +246,8 @@ def _build(clauses: Clauses, span: Span) -> Query:
         places["[ ]"] = condition.span
     return Query(
         name=named.text if named else UNNAMED,
-        returns=values["RETURN"],
+        returns=values["RETURN"].items,
+        distinct=values["RETURN"].distinct,
         pattern=values["PATTERN"],
         equivalence=condition.equivalence,
         where=condition.where,

@@ -12,7 +12,7 @@ from lark.tree import Meta
 
 from elsinore.errors import QuerySyntaxError, Span
 from elsinore.language.durations import microseconds
-from elsinore.model import Expression, Literal, Pattern
+from elsinore.model import Expression, Literal, Pattern, ReturnItem
 from elsinore.model import pattern as pt
 from elsinore.model.expression import children, walk
 from elsinore.model.window import SECOND
@@ -26,6 +26,13 @@ class Named(NamedTuple):
 
     text: str
     token: Token
+
+
+class Returned(NamedTuple):
+    """A RETURN clause: its columns, and whether equal rows are given once."""
+
+    items: tuple[ReturnItem, ...]
+    distinct: bool
 
 
 class Quantifier(NamedTuple):

@@ -36,6 +36,7 @@ from elsinore.model import (
     Window,
     Workload,
 )
+from elsinore.model.expression import OF_MATCH
 
 REPETITIONS = {(1, None): "+", (0, None): "*", (0, 1): "?"}
 
@@ -116,9 +117,10 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 def _query(query: Query) -> str:
+    columns = ", ".join(_item(item) for item in query.returns)
     lines = [
         f"QUERY {render_name(query.name)}",
-        f"RETURN   {', '.join(_item(item) for item in query.returns)}",
+        f"RETURN   {'DISTINCT ' if query.distinct else ''}{columns}",
         f"PATTERN  {_pattern(query.pattern, Level.OR)}",
     ]
     conditions = [f"[{_names(query.equivalence)}]"] if query.equivalence else []
@@ -209,7 +211,7 @@ def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]
         case Call(name, arguments):
             inside = ", ".join(_expression(argument, Level.OR, case) for argument in arguments)
             star = "*" if name == "COUNT" and not arguments else ""
-            plain = is_bare_name(name) and name == name.upper()
+            plain = (is_bare_name(name) or name in OF_MATCH) and name == name.upper()
             return Level.ATOM, f"{case(name) if plain else _quoted(name)}({inside}{star})"
         case Negative(operand):
             text = _expression(operand, Level.ATOM, case)

@@ -66,6 +66,7 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+OPENING = re.compile(r"\s*\(")
 QUOTES = {"'": "text", '"': "name", "`": "name"}
 
 
@@ -92,7 +93,10 @@ def tokenize(text: str) -> list[Token]:
             stop = text.find("\n", found.start())
             position = len(text) if stop < 0 else stop
             value = text[found.start() : position]
-        tokens.append(_token(_kind(kind, value, tokens), value, found.start(), position))
+        kind = _kind(kind, value, tokens)
+        if kind == "CONFIDENCE" and OPENING.match(text, position):
+            kind = "NAME"  # CONFIDENCE() is a value of a match, CONFIDENCE >= 0.9 a clause
+        tokens.append(_token(kind, value, found.start(), position))
     return tokens
 
 
@@ -124,6 +128,8 @@ def _kind(kind: str, value: str, before: list[Token]) -> str:
     if previous in {"INT", "FLOAT"} and is_unit(value):
         return "UNIT"
     upper = value.upper()
+    if upper == "DISTINCT" and previous == "RETURN":
+        return upper
     if upper in CLAUSES or upper in {"EXACT", "GROUP", "BY"}:
         return upper
     return OPERATOR_WORDS.get(upper, "NAME")

@@ -26,6 +26,7 @@ from elsinore.language.parts import (
     Named,
     Number,
     Quantifier,
+    Returned,
     checked,
     checked_pattern,
     count_of,
@@ -112,8 +113,9 @@ class ToNodes:
         alias = items[1].text if len(items) > 1 else None
         return ReturnItem(checked(expression_of(items[0])), alias)
 
-    def return_clause(self, _: Meta, items: Items[ReturnItem]) -> tuple[ReturnItem, ...]:
-        return tuple(items)
+    def return_clause(self, _: Meta, items: Items[ReturnItem | Token]) -> Returned:
+        listed = tuple(item for item in items if isinstance(item, ReturnItem))
+        return Returned(listed, distinct=len(listed) < len(items))
 
     def pattern_clause(self, _: Meta, items: Items[Pattern]) -> Pattern:
         return checked_pattern(items[0])

@@ -15,6 +15,7 @@ from elsinore.operators import OperatorOptions, OperatorStatistics, ResultForm, 
 from elsinore.operators.partials import by_query
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Carried, Plan, Travel, Unit
+from elsinore.runtime.alike import distinct
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.inputs import as_table
@@ -191,6 +192,8 @@ def _presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:
         else:
             shown = from_ticks(column, shown_kind)
         table = table.set_column(table.column_names.index(name), name, shown)
+    if form.distinct:
+        table = distinct(table)
     if form.limit is not None:
         table = table.slice(0, form.limit)
     if not form.order:

@@ -20,7 +20,10 @@ def column_type(column: Column, types: Mapping[str, pa.DataType]) -> pa.DataType
             return attribute_type(column.attribute or "", types)
         case ColumnKind.LIST:
             return pa.list_(attribute_type(column.attribute or "", types))
-        case ColumnKind.COUNT:
+        case ColumnKind.EVENTS:
+            fields = [pa.field(name, attribute_type(name, types)) for name in column.fields]
+            return pa.list_(pa.struct(fields))
+        case ColumnKind.COUNT | ColumnKind.MATCH_NUMBER:
             return pa.int64()
         case ColumnKind.SUM:
             whole = order_of(attribute_type(column.attribute or "", types)) is Order.WHOLE

@@ -32,7 +32,7 @@ class Matches(Kind):
 
     def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
         """Plan match queries: a unit for each partition."""
-        return plan_matches(queries, __name__, options.aggregates)
+        return plan_matches(queries, __name__, options.aggregates, options.attributes)
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator."""
@@ -71,7 +71,9 @@ class Matches(Kind):
             times = {"window_start": given.window, "window_end": given.window}
             fields += [pa.field(name, pa.int64()) for name in times]
         fields += [pa.field(c.name, column_type(c, types)) for c in template.columns]
-        return ResultForm(schema=pa.schema(fields), times=times, limit=given.limit)
+        return ResultForm(
+            schema=pa.schema(fields), times=times, limit=given.limit, distinct=given.distinct
+        )
 
     def finish(
         self,

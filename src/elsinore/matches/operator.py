@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -24,7 +25,7 @@ from elsinore.matches.keyed import (
 from elsinore.matches.operands import RESERVED, TIME, Layout, Operands
 from elsinore.matches.query import AggregateFailure, Found, QuerySearch
 from elsinore.matches.registers import COMPUTED
-from elsinore.matches.returns import is_windowed
+from elsinore.matches.returns import ColumnKind, is_windowed
 from elsinore.matches.rows import Rows
 from elsinore.matches.scan import NO_WINDOW
 from elsinore.matches.spec import MatchUnit, attribute_of, spec_of
@@ -33,7 +34,7 @@ from elsinore.operators import OperatorOptions, OperatorStatistics
 from elsinore.plan import Unit
 
 NEVER, EVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-VERSION = b"matches 1"
+VERSION = b"matches 2"
 DENSE = 2**20  # up to so many classes each has its number; beyond, those that were seen
 
 
@@ -52,7 +53,9 @@ class MatchOperator:
         self._rows: pa.Table | None = None  # the events kept: each key's together and in order
         self._passed = NEVER  # no event before it comes any more
         self._engine: _Engine | None = None
-        self._left = [t.query.limit or EVER for t in self._spec.templates]
+        self._left = [_limit(template) for template in self._spec.templates]
+        # matches given out of each key, where they are numbered
+        self._given: list[dict[int, int]] = [{} for _ in self._spec.templates]
 
     @property
     def open_group(self) -> int:
@@ -100,6 +103,7 @@ class MatchOperator:
         sink.write(VERSION + b"\n")
         header = [self._spec.fingerprint, str(self._passed), ",".join(map(str, self._left))]
         header.append(str(int(self._options.one_slot)) + str(int(self._options.ordered)))
+        header.append(json.dumps([list(counted.items()) for counted in self._given]))
         sink.write("\n".join(header).encode() + b"\n")
         if self._rows is not None:
             with pa.ipc.new_stream(sink, self._rows.schema) as writer:
@@ -109,8 +113,8 @@ class MatchOperator:
     @classmethod
     def load(cls, unit: Unit, blob: bytes) -> MatchOperator:
         """Return the operator that `save` made the bytes of; StateError where it made them not."""
-        parts = blob.split(b"\n", 5)
-        if len(parts) != 6 or parts[0] != VERSION:
+        parts = blob.split(b"\n", 6)
+        if len(parts) != 7 or parts[0] != VERSION:
             raise StateError("A saved state of match queries is damaged, or of another version.")
         if parts[1].decode() != spec_of(unit).fingerprint:
             raise StateError("A saved state is of other match queries than these.")
@@ -119,9 +123,10 @@ class MatchOperator:
         operator = cls(unit, options)
         operator._passed = int(parts[2])
         operator._left = [int(part) for part in parts[3].split(b",")]
-        if parts[5]:
+        operator._given = [dict(counted) for counted in json.loads(parts[5])]
+        if parts[6]:
             try:
-                with pa.ipc.open_stream(parts[5]) as reader:
+                with pa.ipc.open_stream(parts[6]) as reader:
                     operator._rows = reader.read_all()
             except pa.ArrowInvalid as error:
                 raise StateError(f"A saved state of match queries is damaged: {error}") from error
@@ -173,6 +178,10 @@ class MatchOperator:
         # a match that two runs find is counted against LIMIT once
         limit = EVER if template.duplicates else self._left[number]
         matches = search.matches(operands, keys, window=_window(template), limit=limit)
+        if any(column.kind is ColumnKind.MATCH_NUMBER for column in template.columns):
+            told = _telling(matches, template, order, engine.attributes(table))
+            yield from self._numbered(number, list(told), operands, order, table)
+            return
         for piece in _telling(matches, template, order, engine.attributes(table)):
             given = piece
             if len(given) > self._left[number]:
@@ -184,6 +193,49 @@ class MatchOperator:
             yield engine.batch(number, given, order, table, columns)
             if self._left[number] <= 0:
                 return
+
+    def _numbered(
+        self, number: int, pieces: list[Found], operands: Operands, order: Ints, table: pa.Table
+    ) -> Iterator[pa.RecordBatch]:
+        """Give matches out with their numbers, from 1 for each key, as they became complete.
+
+        That is by their last event, or by the end of their window where they await it; wherever
+        batches are cut, it is the same order.
+        """
+        engine, template = self._engine, self._spec.templates[number]
+        if engine is None or not pieces:
+            return
+        codes = table.column("key").to_numpy()[order]
+        first = np.concatenate([piece.first for piece in pieces])
+        keys = codes[first]
+        due = np.zeros(len(first), dtype=np.int64)
+        if template.ends_with_not:
+            windows = np.concatenate([piece.window for piece in pieces])
+            due = windows if is_windowed(template.query) else operands.wholes[TIME][first]
+        last = np.concatenate([piece.last for piece in pieces])
+        turn = np.lexsort((last, due, keys))
+        starts = np.flatnonzero(np.diff(keys[turn], prepend=-1))
+        counted = np.diff(starts, append=len(turn))
+        before = self._given[number]
+        offsets = [before.get(int(key), 0) for key in keys[turn][starts]]
+        numbers = np.empty(len(turn), dtype=np.int64)
+        numbers[turn] = np.arange(len(turn)) + np.repeat(np.array(offsets) - starts + 1, counted)
+        for key, offset, count in zip(keys[turn][starts], offsets, counted, strict=True):
+            before[int(key)] = offset + int(count)
+        if self._options.one_slot and len(codes):  # of the keys before nothing comes any more
+            self._given[number] = {k: n for k, n in before.items() if k == int(codes[-1])}
+        begin = 0
+        for piece in pieces:
+            mine = numbers[begin : begin + len(piece)]
+            begin += len(piece)
+            given = piece
+            if self._left[number] != EVER:
+                given = piece.take(np.arange(min(len(piece), self._left[number])))
+                self._left[number] -= len(given)
+            self.statistics.totals += len(given)
+            attributes = engine.attributes(table)
+            columns = engine.rows[number].of(given, operands, order, attributes, mine[: len(given)])
+            yield engine.batch(number, given, order, table, columns)
 
     def _kept(self, table: pa.Table, order: Ints, times: Ints, keys: Ints) -> pa.Table | None:
         """Return the rows that a match that is not given out yet may hold."""
@@ -295,6 +347,12 @@ class _Engine:
         if is_windowed(self._spec.templates[number].query):
             arrays.append(pa.array(found.window))
         return pa.RecordBatch.from_arrays(arrays + columns, schema=self._schemas[number])
+
+
+def _limit(template: MatchTemplate) -> int:
+    """Return how many matches are given out at most: all, where equal ones count once."""
+    limit = template.query.limit
+    return EVER if limit is None or template.query.distinct else limit
 
 
 def _telling(

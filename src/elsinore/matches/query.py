@@ -82,7 +82,7 @@ class QuerySearch:
         self.tables = build_tables(template, layout)
         self.states = ClassStates(template, classes, size)
         self.wants_paths = template.duplicates or any(
-            column.kind is ColumnKind.LIST for column in template.columns
+            column.kind in {ColumnKind.LIST, ColumnKind.EVENTS} for column in template.columns
         )
         self._room = _Room(self.tables)
         self._filled = 0  # the longest array of events there was

@@ -31,13 +31,16 @@ class ColumnKind(Enum):
     SUM = "sum"  # a register that adds up
     COMPUTED = "computed"  # an expression over registers
     LIST = "list"  # an attribute of all events of some variables
+    EVENTS = "events"  # all attributes of all events of some variables
+    MATCH_NUMBER = "match number"  # among those of a key
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of the result: its name, how it is made, and from what.
 
-    `expression` reads slots of the complete match; `variables` are those whose events a list has.
+    `expression` reads slots of the complete match; `variables` are those whose events a list has,
+    `fields` the attributes of whole events.
     """
 
     name: str
@@ -46,11 +49,12 @@ class Column:
     register: int = -1
     attribute: str | None = None
     variables: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
 
     @property
     def attributes(self) -> tuple[str, ...]:
         """The attributes it reads."""
-        read = [self.attribute] if self.attribute is not None else []
+        read = [self.attribute] if self.attribute is not None else [*self.fields]
         if self.expression is not None:
             read += [leaf.name for leaf in ex.attributes(self.expression) if leaf.name is not None]
         return tuple(dict.fromkeys(read))
@@ -65,18 +69,21 @@ _DIRECT = {
 }
 
 
-def returned(query: Query, registers: Registers) -> tuple[Column, ...]:
+def returned(
+    query: Query, registers: Registers, attributes: tuple[str, ...] = ()
+) -> tuple[Column, ...]:
     """Return the columns of a match query, those of grouping attributes left out.
 
-    Raises QuerySemanticError where an item does not say which event it is of, or two columns have
-    one name; UnsupportedError for what is not there yet.
+    `attributes` are those that events have, for lists of whole events. Raises QuerySemanticError
+    where an item does not say which event it is of, or two columns have one name; UnsupportedError
+    for what is not there yet.
     """
     columns = []
     names = set(query.group_by) | ({"window_start", "window_end"} if is_windowed(query) else set())
     for item in query.returns:
         if isinstance(item.expression, ex.Column) and item.expression.name in query.group_by:
             continue
-        column = _column(query, item, registers)
+        column = _column(query, item, registers, attributes)
         if column.name in names:
             raise QuerySemanticError(
                 f"Two columns of the result are named '{column.name}': give one an alias with AS.",
@@ -110,7 +117,9 @@ def item_name(item: ReturnItem) -> str:
     return text
 
 
-def _column(query: Query, item: ReturnItem, registers: Registers) -> Column:
+def _column(
+    query: Query, item: ReturnItem, registers: Registers, attributes: tuple[str, ...]
+) -> Column:
     name = item_name(item)
     positive = {event.variable for event in pt.positive_events(query.pattern)}
 
@@ -123,27 +132,26 @@ def _column(query: Query, item: ReturnItem, registers: Registers) -> Column:
             first = registers.number(RegisterKind.FIRST, every)
             return Column(name, ColumnKind.VALUE, register=first, attribute=attribute)
         case Attribute(_, attribute, Reference.ALL):
+            every = variables(item.expression)
             if attribute is None:
-                raise UnsupportedError(
-                    f"RETURN {item.expression.variable}[]: lists of whole events are not supported "
-                    "yet. Ask for lists of attributes, such as "
-                    f"{item.expression.variable}[].x.",
-                    span=item.expression.span or query.span,
-                    query=query.name,
-                )
-            return Column(
-                name, ColumnKind.LIST, attribute=attribute, variables=variables(item.expression)
-            )
+                return Column(name, ColumnKind.EVENTS, variables=every, fields=attributes)
+            return Column(name, ColumnKind.LIST, attribute=attribute, variables=every)
+        case Call("EVENT_IDS", arguments):
+            read = next((node.name for node in arguments if isinstance(node, ex.Column)), "id")
+            every = tuple(sorted(positive))
+            return Column(name, ColumnKind.LIST, attribute=read, variables=every)
+        case Call("MATCH_NUMBER"):
+            return Column(name, ColumnKind.MATCH_NUMBER)
         case Attribute() as leaf:
             slot = _slot(query, leaf, variables(leaf), registers)
             return Column(name, ColumnKind.VALUE, register=slot.register, attribute=slot.attribute)
         case Call("MIN" | "MAX" | "SUM" | "COUNT" as function, (argument,)) as call:
             every = variables(_range(query, call))
-            read = registers.argument(argument)
+            over_what = registers.argument(argument)
             kind, made = _DIRECT[function]
-            kind = RegisterKind.COUNT if function == "COUNT" and read is None else kind
-            number = registers.number(kind, every, read)
-            return Column(name, made, register=number, attribute=read)
+            kind = RegisterKind.COUNT if function == "COUNT" and over_what is None else kind
+            number = registers.number(kind, every, over_what)
+            return Column(name, made, register=number, attribute=over_what)
 
     def resolve(node: Expression) -> Expression:
         match node:
@@ -154,6 +162,12 @@ def _column(query: Query, item: ReturnItem, registers: Registers) -> Column:
                 return aggregate_of(registers, node, every, Moment.FINAL)
             case Call(function, arguments) if function in ex.SCALARS:
                 return Call(function, tuple(resolve(argument) for argument in arguments))
+            case Call("MATCH_NUMBER" | "EVENT_IDS"):
+                raise QuerySemanticError(
+                    f"{node.name} is a column of its own: nothing is computed with it.",
+                    span=node.span or query.span,
+                    query=query.name,
+                )
             case Call():
                 raise QuerySemanticError(
                     no_function(node.name, registers.aggregates),

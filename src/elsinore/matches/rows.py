@@ -45,12 +45,18 @@ class Rows:
         operands: Operands,
         rows: NDArray[np.int64],
         attributes: Mapping[str, pa.Array],
+        numbers: NDArray[np.int64] | None = None,
     ) -> list[pa.Array]:
-        """Return the columns; row n of the matches' events is row `rows[n]` of `attributes`."""
+        """Return the columns; row n of the matches' events is row `rows[n]` of `attributes`.
+
+        `numbers` are those of the matches, if they are asked for.
+        """
         columns = []
         computed = 0
         for column in self._template.columns:
-            if column.kind is ColumnKind.COMPUTED:
+            if column.kind is ColumnKind.MATCH_NUMBER:
+                columns.append(pa.array(numbers, pa.int64()))
+            elif column.kind is ColumnKind.COMPUTED:
                 columns.append(self._computed(column, computed, found, operands))
                 computed += 1
             else:
@@ -65,13 +71,18 @@ class Rows:
         attributes: Mapping[str, pa.Array],
     ) -> pa.Array:
         kind = column_type(column, self._types)
-        if column.kind is ColumnKind.LIST:
+        if column.kind in {ColumnKind.LIST, ColumnKind.EVENTS}:
             states = self._template.states
             wanted = np.array([state.variable in column.variables for state in states])
             chosen = wanted[found.paths[:, 1]]
             lengths = np.concatenate([[0], np.cumsum(chosen)])[found.starts]
-            values = attributes[column.attribute or ""].take(pa.array(rows[found.paths[chosen, 0]]))
+            taken = pa.array(rows[found.paths[chosen, 0]])
             offsets = pa.array((lengths - lengths[0]).astype(np.int32))
+            if column.kind is ColumnKind.EVENTS:
+                parts = [_plain(attributes[name].take(taken)) for name in column.fields]
+                values = pa.StructArray.from_arrays(parts, fields=list(kind.value_type))
+                return pa.ListArray.from_arrays(offsets, values)
+            values = attributes[column.attribute or ""].take(taken)
             return pa.ListArray.from_arrays(offsets, _plain(values)).cast(kind)
         place = self._places[column.register]
         if column.kind is ColumnKind.VALUE:

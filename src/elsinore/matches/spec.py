@@ -45,19 +45,22 @@ def spec_of(unit: Unit) -> MatchUnit:
 
 
 def plan_matches(
-    queries: Sequence[tuple[int, Query]], kind: str, aggregates: Mapping[str, object] | None = None
+    queries: Sequence[tuple[int, Query]],
+    kind: str,
+    aggregates: Mapping[str, object] | None = None,
+    attributes: tuple[str, ...] = (),
 ) -> tuple[Unit, ...]:
     """Plan match queries, given with their numbers in the workload; `kind` is their units'.
 
-    `aggregates` are those that the user defines, by name. Raises the errors of all of them at once
-    (`match_template`).
+    `aggregates` are those that the user defines, by name, `attributes` what events have.
+    Raises the errors of all of them at once (`match_template`).
     """
     made = user_aggregates(aggregates or {}, [query for _, query in queries])
     errors: list[QueryError] = []
     templates: dict[int, MatchTemplate] = {}
     for number, query in queries:
         try:
-            templates[number] = match_template(query, made)
+            templates[number] = match_template(query, made, attributes)
         except QueryError as error:
             errors.append(error)
     raise_errors(errors)

@@ -127,15 +127,19 @@ class MatchTemplate:
         return tuple(read)
 
 
-def match_template(query: Query, aggregates: Aggregates | None = None) -> MatchTemplate:
+def match_template(
+    query: Query, aggregates: Aggregates | None = None, attributes: tuple[str, ...] = ()
+) -> MatchTemplate:
     """Build the template of a match query; `aggregates` are those that the user defines.
+
+    `attributes` are those that events have, where they are known.
 
     Raises QuerySemanticError for conditions that no event can be looked at for, and
     UnsupportedError for clauses that there is no engine for yet.
     """
     _refuse_unsupported(query)
     local = local_predicates(query)
-    template = _template(query, query.pattern, local, aggregates, is_negative=False)
+    template = _template(query, query.pattern, local, aggregates, attributes, is_negative=False)
     return replace(template, warnings=contradictions(query, local, ()))
 
 
@@ -169,6 +173,7 @@ def _template(
     whole: pt.Pattern,
     local: dict[str, frozenset[Expression]],
     aggregates: Aggregates | None,
+    attributes: tuple[str, ...],
     *,
     is_negative: bool,
 ) -> MatchTemplate:
@@ -216,7 +221,7 @@ def _template(
         edges.append(Edge(source, target, ways, checks, late))
     final = conditions.of_match()
     conditions.refuse_unread()
-    columns = () if is_negative else returned(query, conditions.registers)
+    columns = () if is_negative else returned(query, conditions.registers, attributes)
     return MatchTemplate(
         query=query,
         states=states,
@@ -226,7 +231,7 @@ def _template(
         final=final,
         registers=conditions.registers.all,
         negatives=tuple(
-            _template(query, negative, local, aggregates, is_negative=True)
+            _template(query, negative, local, aggregates, (), is_negative=True)
             for negative in positions.negatives
         ),
         columns=columns,

@@ -12,7 +12,15 @@ from elsinore.errors import QueryError, QuerySemanticError, Span, choices_text, 
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.clauses import Clauses, ReturnItem
-from elsinore.model.expression import AGGREGATES, SCALARS, Attribute, Call, Column, Reference
+from elsinore.model.expression import (
+    AGGREGATES,
+    OF_MATCH,
+    SCALARS,
+    Attribute,
+    Call,
+    Column,
+    Reference,
+)
 from elsinore.model.kinds import Kind
 from elsinore.model.wanted import misplaced, places, plain_kind
 
@@ -56,7 +64,9 @@ def _item_kinds(item: ReturnItem) -> set[Kind]:
         node = pending.pop()
         if _is_unknown(node):
             continue
-        if isinstance(node, Call) and node.name in AGGREGATES:
+        if isinstance(node, Call) and node.name in OF_MATCH:
+            kinds.add(Kind.MATCHES)
+        elif isinstance(node, Call) and node.name in AGGREGATES:
             inside = [found for argument in node.arguments for found in ex.attributes(argument)]
             over_match = any(found.reference is not Reference.PLAIN for found in inside)
             kinds.add(Kind.MATCHES if over_match else Kind.TRENDS)
@@ -74,7 +84,7 @@ def _is_unknown(node: ex.Expression) -> bool:
     """
     return (
         isinstance(node, Call)
-        and node.name not in AGGREGATES | SCALARS
+        and node.name not in AGGREGATES | SCALARS | OF_MATCH.keys()
         and not any(
             found.reference in PREFIX_REFERENCES
             for argument in node.arguments
@@ -249,6 +259,15 @@ def _functions_known(query: Clauses, expression: ex.Expression) -> Iterator[Quer
     for node in ex.walk(expression):
         if not isinstance(node, Call):
             continue
+        if node.name in OF_MATCH:
+            least, most = OF_MATCH[node.name]
+            if not least <= len(node.arguments) <= most:
+                takes = "no argument" if most == 0 else "the name of an attribute, or nothing"
+                yield _error(query, f"{node.name} takes {takes}.", node.span)
+            elif any(not isinstance(argument, Column) for argument in node.arguments):
+                message = f"{node.name} takes the name of an attribute: {node.name}(id)."
+                yield _error(query, message, node.span)
+            continue
         if node.name in AGGREGATES | SCALARS:
             least = 0 if node.name == "COUNT" else 1
             if not least <= len(node.arguments) <= 1:
@@ -311,6 +330,12 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
     shared = query.group_by + (query.equivalence if query_kind(query) is Kind.MATCHES else ())
     for item in query.returns:
         yield from _functions_known(query, item.expression)
+        ids = {
+            id(argument)
+            for node in ex.walk(item.expression)
+            if isinstance(node, Call) and node.name in OF_MATCH
+            for argument in node.arguments
+        }
         for node in ex.walk(item.expression):
             if isinstance(node, Attribute):
                 yield from _known(query, node)
@@ -322,7 +347,7 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
                         "event.",
                         node.span,
                     )
-            elif isinstance(node, Column) and node.name not in shared:
+            elif isinstance(node, Column) and node.name not in shared and id(node) not in ids:
                 groups = ", ".join(shared) or "none"
                 yield _error(
                     query,
@@ -406,6 +431,10 @@ def predicates_make_sense(query: Clauses) -> Iterator[QueryError]:
         yield from _functions_known(query, predicate)
         aggregated: set[int] = set()
         for node in ex.walk(predicate):
+            if isinstance(node, Call) and node.name in OF_MATCH:
+                message = f"{node.name} is known of complete matches: it stands in RETURN."
+                yield _error(query, message, node.span)
+                break
             if isinstance(node, Call) and node.name not in SCALARS:
                 aggregated.update(id(found) for found in ex.walk(node))
                 if not any(found.reference in PREFIX_REFERENCES for found in ex.attributes(node)):
@@ -477,17 +506,18 @@ def trend_predicates_can_be_aggregated(query: Clauses) -> Iterator[QueryError]:
 
 
 def clauses_fit_the_kind(query: Clauses) -> Iterator[QueryError]:
-    """CONFIDENCE, COLLAPSED and LIMIT are for matches; their numbers are in range."""
+    """CONFIDENCE, COLLAPSED, LIMIT and DISTINCT are for matches; their numbers are in range."""
     if query_kind(query) is Kind.TRENDS:
         given = {
             "CONFIDENCE": query.confidence is not None,
             "COLLAPSED": query.collapsed,
             "LIMIT": query.limit is not None,
+            "DISTINCT": query.distinct,
         }
         for clause, present in given.items():
             if present:
                 message = f"{clause} is for match queries; this one aggregates trends."
-                yield _error(query, message, query.places.get(clause))
+                yield _error(query, message, query.places.get(clause, query.places.get("RETURN")))
     if query.confidence is not None and not 0 < query.confidence <= 1:
         message = "CONFIDENCE is a probability above 0 and at most 1."
         yield _error(query, message, query.places.get("CONFIDENCE"))

@@ -25,7 +25,7 @@ class Clauses:
     """What a query is made of (HAMLET, Definition 2); `model.query.Query` is one that is valid.
 
     `where` holds the conjuncts of the WHERE clause, `equivalence` the attributes in `[ ]`; `places`
-    says where clauses stand in the text, by their words.
+    says where clauses stand in the text, by their words. `distinct`: equal rows are given once.
     """
 
     name: str
@@ -39,5 +39,6 @@ class Clauses:
     confidence: float | None = None
     collapsed: bool = False
     limit: int | None = None
+    distinct: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
     places: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)

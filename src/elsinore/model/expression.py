@@ -174,6 +174,9 @@ Expression = Literal | Attribute | Column | Not | Negative | Binary | IsNull | I
 
 AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
 SCALARS = frozenset({"ABS", "LOG2"})
+# What RETURN tells of a match as a whole: its number among those of its key, the values of an
+# attribute that identifies events, how probable it is.
+OF_MATCH = {"MATCH_NUMBER": (0, 0), "EVENT_IDS": (0, 1), "CONFIDENCE": (0, 0)}
 
 
 def like_regex(pattern: str) -> str:

@@ -30,13 +30,14 @@ class ResultForm:
     bounds of windows is given with the window, as these may fall between the input's times; one
     that holds times of events with None. Rows are sorted by the columns in `order`, nulls last;
     without any they stay as they come.
-    No more than `limit` rows are given.
+    `distinct`: equal rows are given once. No more than `limit` rows are given.
     """
 
     schema: pa.Schema
     times: Mapping[str, Window | None] = field(default_factory=dict)
     order: tuple[str, ...] = ()
     limit: int | None = None
+    distinct: bool = False
 
 
 @dataclass(frozen=True, slots=True)

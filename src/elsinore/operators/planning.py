@@ -16,8 +16,11 @@ def plan(
     *,
     granularity: Granularity = Granularity.AUTO,
     aggregates: Mapping[str, object] | None = None,
+    attributes: tuple[str, ...] = (),
 ) -> Plan:
     """Plan a workload; `aggregates` are those that the user defines, by name.
+
+    `attributes` are those that events have, where they are known.
 
     Raises the errors of all its queries at once: UnsupportedError where a clause has no engine
     yet, and what the kinds raise.
@@ -28,7 +31,10 @@ def plan(
     [('q',)]
     """
     options = PlanOptions(
-        granularity=granularity, exact=workload.exact, aggregates=aggregates or {}
+        granularity=granularity,
+        exact=workload.exact,
+        aggregates=aggregates or {},
+        attributes=attributes,
     )
     errors: list[QueryError] = []
     claimed: dict[str, list[tuple[int, Query]]] = {}

@@ -14,7 +14,16 @@ from elsinore.errors import (
     did_you_mean,
 )
 from elsinore.model import expression as ex
-from elsinore.model.expression import Attribute, Binary, Call, InList, Literal
+from elsinore.model.expression import (
+    AGGREGATES,
+    OF_MATCH,
+    SCALARS,
+    Attribute,
+    Binary,
+    Call,
+    InList,
+    Literal,
+)
 from elsinore.model.query import Query
 from elsinore.model.schema import AttributeKind, Schema
 from elsinore.model.wanted import kind_text, misplaced, places, plain_kind
@@ -54,6 +63,13 @@ def query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
                 span=span,
                 query=query.name,
             )
+    for item in query.returns:
+        for node in ex.walk(item.expression):
+            if isinstance(node, Call) and node.name == "EVENT_IDS":
+                named = [part.name for part in node.arguments if isinstance(part, ex.Column)]
+                for name in named or ["id"]:
+                    if schema.kind(name) is None:
+                        yield _unknown(query, name, None, node.span, schema)
     expressions = [*query.where, *(item.expression for item in query.returns)]
     for expression in expressions:
         known = True
@@ -104,6 +120,14 @@ def _misuses(query: Query, expression: ex.Expression, schema: Schema) -> Iterato
                     span=argument.span,
                     query=query.name,
                 )
+            if kind is not None and node.name not in AGGREGATES | SCALARS | OF_MATCH.keys():
+                if not (kind.is_numeric or kind is AttributeKind.BOOLEAN):
+                    yield QuerySemanticError(
+                        f"{node.name} is taken of numbers; '{argument.name}' is {kind_text(kind)}.",
+                        span=argument.span,
+                        query=query.name,
+                    )
+                continue
             if node.name in {"MIN", "MAX"} and kind is not None and kind not in _ORDERED:
                 yield QuerySemanticError(
                     f"{node.name} is for numbers, times and truth values; '{argument.name}' is "

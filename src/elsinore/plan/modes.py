@@ -29,12 +29,14 @@ class Granularity(Enum):
 class PlanOptions:
     """What a user may ask of a plan; `exact`: integers of any size.
 
-    `aggregates` are classes (or objects) of Python that match queries may name.
+    `aggregates` are classes (or objects) of Python that match queries may name;
+    `attributes` those that events have, where they are known, for lists of whole events.
     """
 
     granularity: Granularity = Granularity.AUTO
     exact: bool = False
     aggregates: Mapping[str, object] = field(default_factory=dict)
+    attributes: tuple[str, ...] = ()
 
 
 class Scan(Enum):

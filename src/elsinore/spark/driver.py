@@ -443,6 +443,8 @@ def _presented(found: DataFrame, unit: Unit, query: int, events: Events) -> Data
             column = time.present(column, window).alias(field.name, metadata=time.metadata(window))
         columns.append(column)
     shown = found.select(*columns)
+    if form.distinct:
+        shown = shown.distinct()
     if form.limit is not None:
         shown = shown.limit(form.limit)
     order = [F.col(quoted(name)).asc_nulls_last() for name in form.order]

@@ -1,0 +1,80 @@
+"""Rows that are equal, whatever their columns hold: lists and structs too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+def distinct(table: pa.Table) -> pa.Table:
+    """Return a table's rows, those that equal an earlier one left out.
+
+    Nulls are equal to one another, and so are NaNs; 0.0 equals -0.0.
+
+    >>> distinct(pa.table({"a": [[1, 2], [1], [1, 2]]})).to_pylist()
+    [{'a': [1, 2]}, {'a': [1]}]
+    """
+    if table.num_rows == 0 or table.num_columns == 0:
+        return table
+    columns = [codes_of(column.combine_chunks()) for column in table.columns]
+    _, first = np.unique(np.stack(columns, axis=1), axis=0, return_index=True)
+    return table.take(pa.array(np.sort(first)))
+
+
+def codes_of(column: pa.Array) -> Ints:
+    """Return a number for each value, equal for equal values alone; below 0 for null."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    kind = column.type
+    if pa.types.is_struct(kind):
+        codes = _of_structs(column)
+    elif pa.types.is_map(kind):
+        entries = pa.StructArray.from_arrays([column.keys, column.items], ["key", "value"])
+        codes = _of_lists(column.offsets, entries, len(column))
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        codes = _of_lists(column.offsets, column.values, len(column))
+    else:
+        return _of_plain(column)
+    nulls = column.is_null().to_numpy(zero_copy_only=False)
+    return np.where(nulls, -1, codes)
+
+
+def _of_plain(column: pa.Array) -> Ints:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.equal(column, 0.0), pa.scalar(0.0, column.type), column)
+    codes = column.dictionary_encode().indices.fill_null(-1)
+    return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _of_structs(column: pa.StructArray) -> Ints:
+    parts = [codes_of(part) for part in column.flatten()]
+    if not parts:
+        return np.zeros(len(column), dtype=np.int64)
+    return _numbered(np.stack(parts, axis=1))
+
+
+def _of_lists(offsets: pa.Array, values: pa.Array, count: int) -> Ints:
+    bounds = np.asarray(offsets.to_numpy(zero_copy_only=False), dtype=np.int64)
+    inner = codes_of(values)
+    lengths = np.diff(bounds)
+    codes = np.zeros(count, dtype=np.int64)
+    above = 0
+    for length in np.unique(lengths):
+        rows = np.flatnonzero(lengths == length)
+        places = bounds[:-1][rows][:, None] + np.arange(length)
+        found = _numbered(inner[places]) if length else np.zeros(len(rows), dtype=np.int64)
+        codes[rows] = above + found
+        above += int(found.max()) + 1
+    return codes
+
+
+def _numbered(rows: Ints) -> Ints:
+    """Return a number for each row of a matrix, equal for equal rows alone."""
+    _, numbers = np.unique(rows, axis=0, return_inverse=True)
+    return np.asarray(numbers, dtype=np.int64).reshape(len(rows))
