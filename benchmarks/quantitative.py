@@ -1,0 +1,255 @@
+"""StreamQRE's queries against RxPY, polars, and loops in plain Python and in Numba.
+
+In process, warm, on one core, from an Arrow table to values. Throughput is in items per second of
+processor time; slow rivals get the first part of the events, on which Elsinore's values are
+compared with theirs. Compiling is measured in processes of their own, with an empty and with a
+filled cache; memory too.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import elsinore.quantitative as qre
+from benchmarks.baselines import compiled_loops, frames, loops
+from benchmarks.measure import Row
+from benchmarks.streamqre import LIMIT, Case, cases, check, example, first, monitored, plain
+
+COMMAND = "python -m benchmarks quantitative"
+EVENTS = 4_000_000
+MOST = {"plain loop": 1_000_000, "RxPY": 30_000}  # items that slow rivals get
+INTERPRETED = 400_000  # items that a query gets whose machine is not compiled
+TARGETED = ("Y1", "N1", "N2", "N3", "N4")  # at least 10 M items/s
+COMPILED = ("Y1", "N1", "N2", "N4")  # whose compiling is measured
+WINDOWS = (10_000, 100_000, 1_000_000)
+KEYS = 1_000_000
+RUNS = 3
+
+
+def main(quick: bool) -> list[Row]:
+    """Measure; with `quick` a tenth of the events."""
+    pa.set_cpu_count(1)
+    scale = 10 if quick else 1
+    rows: list[Row] = []
+    for case in cases().values():
+        rows += throughput(case, scale)
+    for size in WINDOWS[: 2 if quick else None]:
+        rows += windows(size, scale)
+    rows += fallback(scale)
+    rows += compiling()
+    rows.append(keyed(KEYS // scale))
+    return rows
+
+
+def processor(run: Callable[[], Any], times: int = 1) -> float:
+    """Return the least processor time of some runs, in seconds."""
+    taken = []
+    for _ in range(times):
+        start = time.process_time()
+        run()
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def is_compiled(query: Any) -> bool:
+    """Return whether all stages of a query are compiled where attributes are numbers."""
+    stages = [getattr(stage, "query", stage) for stage in getattr(query, "stages", (query,))]
+    return not any("runs in Python" in stage.explain().splitlines()[-1] for stage in stages)
+
+
+def speeds(
+    case: Case, scale: int, rivals: tuple[str, ...] | None = None
+) -> tuple[int, dict[str, float]]:
+    """Return how many items a query got, and the items per second of it and its rivals.
+
+    Raises AssertionError where values differ.
+    """
+    query = case.query()
+    count = (EVENTS if is_compiled(query) else INTERPRETED) // scale
+    events = case.events(count)
+    query.run(events)
+    found = {"Elsinore": events.num_rows / processor(lambda: query.run(events), RUNS)}
+    for name, rival in case.rivals.items():
+        if rivals is not None and name not in rivals:
+            continue
+        some = first(events, MOST.get(name, count))
+        if name in MOST:
+            values: list[Any] = []
+            taken = processor(lambda: values.append(rival(some)))  # noqa: B023
+        else:
+            values = [rival(some)]
+            taken = processor(lambda: rival(some), RUNS)  # noqa: B023
+        check(case, query.run(some), {name: values[0]})
+        found[name] = some.num_rows / taken
+    return events.num_rows, found
+
+
+def throughput(case: Case, scale: int) -> list[Row]:
+    """Measure a query against its rivals."""
+    count, found = speeds(case, scale)
+    speed = found["Elsinore"]
+    told = ", ".join(f"{name} {each / 1e6:.2f}" for name, each in found.items())
+    what = f"{case.name}, {case.about}, {count:,} items; M items/s: {told}"
+    times = {name: speed / found[name] for name in MOST}
+    shown = (
+        f"{speed / 1e6:.1f} M items/s, {times['RxPY']:.0f} times RxPY, "
+        f"{times['plain loop']:.1f} times the loop"
+    )
+    if case.name not in TARGETED:
+        return [Row(what, shown, "reported", True)]
+    met = speed >= 1e7 and times["RxPY"] >= 30 and times["plain loop"] >= 2
+    return [Row(what, shown, "at least 10 M items/s, 30 times RxPY, 2 times the loop", met)]
+
+
+def windows(size: int, scale: int) -> list[Row]:
+    """Measure P7 exactly and approximately, and compare the counts with those of rivals."""
+    found = []
+    for eps, target in ((None, 1e7), (0.01, 5e6)):
+        query = example("patients").atypical(LIMIT, size, eps)
+        count = max(2 * size, (EVENTS if is_compiled(query) else INTERPRETED) // scale)
+        events = monitored(count)
+        values = np.array(plain(query.run(events)))
+        speed = count / processor(lambda: query.run(events), 1)  # noqa: B023
+        exact = compiled_loops.p7(events, size, LIMIT)
+        error = float(np.max(np.abs(values - exact) / np.maximum(exact, 1)))
+        if error > (eps or 0):
+            raise AssertionError(f"P7 with {size:,} is off by {error}")
+        told = ""
+        if eps is None:
+            rivals = {"plain loop": loops.p7, "polars": frames.p7, "Numba": compiled_loops.p7}
+            for name, rival in rivals.items():
+                taken = processor(lambda: rival(events, size, LIMIT), 1)  # noqa: B023
+                told += f", {name} {count / taken / 1e6:.2f}"
+        what = "exact" if eps is None else f"within {eps:.0%}, found {error:.2%}"
+        met = speed >= target or size != WINDOWS[-1]
+        wanted = f"at least {target / 1e6:.0f} M items/s" if size == WINDOWS[-1] else "reported"
+        found.append(
+            Row(
+                f"P7, W = {size:,}, {what}, {count:,} items; M items/s: Elsinore "
+                f"{speed / 1e6:.2f}{told}",
+                f"{speed / 1e6:.2f} M items/s",
+                wanted,
+                met,
+            )
+        )
+    return found
+
+
+def fallback(scale: int) -> list[Row]:
+    """Measure machines that run in Python against hand-written loops."""
+    rows = []
+    for name in ("Y1", "Y2", "N1", "N2", "N5"):
+        case = cases()[name]
+        events = case.events(INTERPRETED // scale)
+        query = case.query()
+        check(
+            case,
+            query.run(events, compiled=False),
+            {"plain loop": case.rivals["plain loop"](events)},
+        )
+        ours = processor(lambda: query.run(events, compiled=False), RUNS)  # noqa: B023
+        loop = processor(lambda: case.rivals["plain loop"](events), RUNS)  # noqa: B023
+        rows.append(
+            Row(
+                f"{name} in plain Python, {events.num_rows:,} items: {ours:.2f} s, "
+                f"the loop {loop:.2f} s",
+                f"{ours / loop:.1f} times the loop",
+                "at most 1.5",
+                ours <= 1.5 * loop,
+            )
+        )
+    return rows
+
+
+def compiling() -> list[Row]:
+    """Measure compiling with an empty cache, and with the one that this filled."""
+    rows = []
+    for name in COMPILED:
+        with tempfile.TemporaryDirectory() as folder:
+            cold, warm = (apart("compile", name, cache=folder) for _ in range(2))
+        rows.append(
+            Row(
+                f"compiling {name}, processor seconds: cold {cold:.2f}, from the cache {warm:.2f}",
+                f"{cold:.2f} s, {warm:.2f} s",
+                "under 3 s cold, 0.3 s from the cache",
+                cold < 3 and warm < 0.3,
+            )
+        )
+    return rows
+
+
+def keyed(keys: int) -> Row:
+    """Measure the memory of so many keys under `map_collect`."""
+    few, many = (apart("keys", str(number)) for number in (keys // 10, keys))
+    each = (many - few) * 1e6 / (keys - keys // 10)
+    return Row(
+        f"{keys:,} keys under map_collect: peak {many:.0f} MB, {keys // 10:,} keys {few:.0f} MB",
+        f"{each:.0f} bytes a key",
+        "reported",
+        True,
+    )
+
+
+def apart(*words: str, cache: str | None = None) -> float:
+    """Return the number that this module prints in a process of its own."""
+    environment = os.environ | ({"ELSINORE_CACHE_DIR": cache} if cache else {})
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.quantitative", *words],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    return float(done.stdout.split()[-1])
+
+
+def compile_seconds(name: str) -> float:
+    """Return the processor time of building and compiling a query, over a few events."""
+    case = cases()[name]
+    events = case.events(60)
+    plain_query = qre.iterate1(qre.atom(), qre.count())
+    plain_query.run(events, compiled=False)  # what is imported on first use
+    start = time.process_time()
+    case.query().run(events, compiled=True)
+    return time.process_time() - start
+
+
+def megabytes_of_keys(keys: int) -> float:
+    """Return the peak memory of a process in which `map_collect` has so many keys.
+
+    A sum for each key over two items each; two ticks, at each of which all keys have a value.
+    """
+    tick = qre.event("tick")
+    total = qre.iterate(qre.atom(~tick, lambda event: event.v), qre.sum())
+    query = qre.map_collect(tick, "key", qre.split(total, qre.atom(tick), qre.left), tick)
+    items = pa.table(
+        {
+            "time": np.arange(2 * keys),
+            "type": np.full(2 * keys, "item"),
+            "key": np.tile(np.arange(keys), 2),
+            "v": np.ones(2 * keys, np.int64),
+        }
+    )
+    ends = pa.table({"time": [2 * keys], "type": ["tick"]})
+    events = pa.concat_tables([items, ends], promote_options="default")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = query.run(events)
+    values = found["value"].combine_chunks()
+    if len(values) != 1 or len(values[0]) != keys:
+        raise AssertionError("each key has a value")
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+
+
+if __name__ == "__main__":
+    measured = {"compile": compile_seconds, "keys": lambda number: megabytes_of_keys(int(number))}
+    print(measured[sys.argv[1]](sys.argv[2]))
