@@ -86,16 +86,20 @@ class Matches(Kind):
         """Return a query's result from its matches, in the order that they come in."""
         template = spec_of(unit).templates[query]
         form = self.result(unit, query, [column.type for column in groups], types)
-        partials = partials.combine_chunks()
         by_name = dict(zip(unit.group_by, groups, strict=True))
-        codes = partials.column("group")
-        columns = [by_name[name].take(codes) for name in template.query.group_by]
+        columns: list[pa.ChunkedArray | pa.Array] = []
+        if template.query.group_by:
+            codes = partials.column("group").combine_chunks()
+            columns += [by_name[name].take(codes) for name in template.query.group_by]
         window = template.query.window
         if window is not None and is_windowed(template.query):
             starts = window.origin + window.step * partials.column("window").to_numpy()
             columns += [pa.array(starts), pa.array(starts + window.within)]
         columns += [partials.column(f"c{n}") for n in range(len(template.columns))]
-        typed = [column.cast(f.type) for column, f in zip(columns, form.schema, strict=True)]
+        typed = [
+            column if column.type == f.type else column.cast(f.type)
+            for column, f in zip(columns, form.schema, strict=True)
+        ]
         return pa.table(typed, schema=form.schema)
 
     def adds_up(self, unit: Unit) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
+from elsinore.kernels import enter, is_compiled
 from elsinore.matches import keyed as ky
+from elsinore.matches import reach as re
 from elsinore.matches import scan as sc
 from elsinore.matches import search as se
 from elsinore.matches import select as sl
@@ -23,7 +26,9 @@ from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
 
 GUARD = 10**7  # matches of a window beyond which a run stops, unless the query has LIMIT
-ROOM = 1 << 16  # matches given out at a time, at least
+EVENT_SECONDS = 2e-5  # what an event takes in plain Python
+PLAIN_STEPS = 2_000  # events selected from one beginning before plain Python is given up
+ROOM = 1 << 15  # matches given out at a time, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +114,10 @@ class QuerySearch:
         room = self._room
         room.for_rows(self.tables, _longest(keys))
         progress = _progress(self.tables, window, limit, with_paths=self.wants_paths)
+        seconds = _patience(self.tables, keys)
         while True:
-            sc.scan(
-                self.tables.integers, self.tables.constants, operands.doubles, operands.wholes,
-                negatives, keys, room.events, progress, room.ways, room.path, room.held,
-                room.numbers, room.stack, room.whole_stack, room.found, room.counted, room.paths,
-            )  # fmt: skip
+            _search(self.tables, room, operands, negatives, keys, progress, seconds)
+            seconds = math.inf  # what takes so long is compiled
             status = progress[se.STATUS]
             count = int(progress[se.FOUND])
             if count:
@@ -129,6 +132,8 @@ class QuerySearch:
             elif status == se.FULL:
                 if count == 0:
                     room.widen()
+            elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
+                progress[se.BUDGET] = se.STEP_LIMIT
             elif status == se.BROKEN:
                 raise self._failure()
             else:
@@ -136,15 +141,14 @@ class QuerySearch:
 
     def _given(self, room: _Room, count: int, filled: int) -> Found:
         """Return what stands in the working room, copied; each match once."""
-        found = room.found[:count]
-        places = found[:, sl.PATH_AT]
+        found = room.found[:count].copy()
         result = Found(
-            first=found[:, sl.FIRST_ROW].copy(),
-            last=found[:, sl.LAST_ROW].copy(),
-            window=found[:, sl.IN_WINDOW].copy(),
-            events=found[:, sl.BOUND :].copy(),
+            first=found[:, sl.FIRST_ROW],
+            last=found[:, sl.LAST_ROW],
+            window=found[:, sl.IN_WINDOW],
+            events=found[:, sl.BOUND :],
             numbers=room.counted[:count].copy(),
-            starts=np.append(places, filled),
+            starts=np.append(found[:, sl.PATH_AT], filled),
             paths=room.paths[:filled].copy(),
         )
         return self._once(result) if self.template.duplicates else result
@@ -246,7 +250,7 @@ def _progress(
     progress = np.zeros(se.PROGRESS, dtype=np.int64)
     progress[se.WINDOW] = progress[se.BEGIN] = sc.FIRST_CALL
     progress[[se.EVENTS, se.DEPTH]] = -1
-    progress[se.BUDGET] = se.STEP_LIMIT
+    progress[se.BUDGET] = se.STEP_LIMIT if is_compiled(sc.scan) else PLAIN_STEPS
     progress[se.LIMIT] = limit
     progress[se.WITH_PATHS] = with_paths
     progress[[se.WITHIN, se.SLIDE, se.ORIGIN]] = window
@@ -258,6 +262,32 @@ def _progress(
 
 def _longest(keys: Ints) -> int:
     return int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).max(initial=0))
+
+
+def _patience(tables: Tables, keys: Ints) -> float:
+    """Return about how many seconds a search takes in plain Python, if it finds next to nothing."""
+    lengths = keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]
+    looks = 1.0
+    if tables.integers[Header.STRATEGY] == re.ANY:
+        looks += int(lengths.max(initial=0)) / 100  # back from each event to those after it
+    return EVENT_SECONDS * looks * int(lengths.sum())
+
+
+def _search(
+    tables: Tables,
+    room: _Room,
+    operands: Operands,
+    negatives: Ints,
+    keys: Ints,
+    progress: Ints,
+    seconds: float,
+) -> None:
+    """Search on; `seconds` it takes in plain Python, as far as is known."""
+    enter(
+        sc.scan, seconds, tables.integers, tables.constants, operands.doubles, operands.wholes,
+        negatives, keys, room.events, progress, room.ways, room.path, room.held, room.numbers,
+        room.stack, room.whole_stack, room.found, room.counted, room.paths,
+    )  # fmt: skip
 
 
 def negative_rows(
@@ -276,7 +306,8 @@ def negative_rows(
         room = _Room(own)
         room.for_rows(own, _longest(keys))
         if own.is_path:
-            sc.latest_beginnings(
+            enter(
+                sc.latest_beginnings, _patience(own, keys),
                 own.integers, own.constants, operands.doubles, operands.wholes, found, keys,
                 room.events, room.ways, room.held, room.numbers, room.stack, room.whole_stack,
                 number, inner, within,
@@ -300,12 +331,10 @@ def _beginnings_one_by_one(
     progress = _progress(tables, (within, 0, 0), np.iinfo(np.int64).max, with_paths=False)
     progress[se.GUARD] = progress[se.LIMIT]
     progress[se.EXACT] = 0
+    seconds = _patience(tables, keys)
     while True:
-        sc.scan(
-            tables.integers, tables.constants, operands.doubles, operands.wholes, inner, every,
-            room.events, progress, room.ways, room.path, room.held, room.numbers, room.stack,
-            room.whole_stack, room.found, room.counted, room.paths,
-        )  # fmt: skip
+        _search(tables, room, operands, inner, every, progress, seconds)
+        seconds = math.inf
         found = room.found[: progress[se.FOUND]]
         np.maximum.at(latest, found[:, sl.LAST_ROW], moments[found[:, sl.FIRST_ROW]])
         status, count = progress[se.STATUS], int(progress[se.FOUND])
@@ -317,6 +346,8 @@ def _beginnings_one_by_one(
             room.deepen()
         elif status == se.FULL and count == 0:
             room.widen()
+        elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
+            progress[se.BUDGET] = se.STEP_LIMIT
         elif status == se.TOO_LONG:
             raise InputError("A pattern under NOT has too many matches to look at one by one.")
     for begin, end in every[:, :2]:

@@ -10,16 +10,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.kernels import kernel
-from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.columns import column_type
 from elsinore.matches.conditions import Condition
-from elsinore.matches.interpret import STACK, value_of
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.program import Compiler, register_places
 from elsinore.matches.query import Found
 from elsinore.matches.returns import Column, ColumnKind
 from elsinore.matches.template import MatchTemplate
+from elsinore.matches.vectors import values_of
 
 EXACT_SUMS = 2**53  # whole numbers below it are doubles
 
@@ -87,9 +85,11 @@ class Rows:
         place = self._places[column.register]
         if column.kind is ColumnKind.VALUE:
             events = found.events[:, place]
-            missing = events < 0
-            taken = rows[np.where(missing, 0, events)]
-            index = pa.array(taken, mask=missing if missing.any() else None)
+            if len(events) and events.min() >= 0:
+                index = pa.array(rows[events])
+            else:
+                missing = events < 0
+                index = pa.array(rows[np.where(missing, 0, events)], mask=missing)
             return _plain(attributes[column.attribute or ""].take(index)).cast(kind)
         numbers = found.numbers[:, place]
         whole = column.kind is ColumnKind.SUM and kind == pa.int64()
@@ -98,53 +98,21 @@ class Rows:
                 f"{column.name}: a sum passes 2**53, beyond which it is not exact. Give the "
                 "events a column of doubles, and sum that."
             )
-        nothing = np.isnan(numbers)
-        values = pa.array(np.where(nothing, 0.0, numbers), mask=nothing)
-        return values.cast(kind, safe=False)
+        return _with_nulls(numbers).cast(kind, safe=False)
 
     def _computed(self, column: Column, number: int, found: Found, operands: Operands) -> pa.Array:
-        code = self._program.code_of(number)
-        wholes = list(self._program.wholes)
-        for place, text in self._program.texts.items():
-            wholes[place] = operands.code_of(text)
-        # a table of its own: only the integer constants and the code are in it
-        tables = np.array([0] * 6 + [7] + wholes + [len(code)] + code, dtype=np.int64)
-        out = np.zeros(len(found), dtype=np.float64)
-        values_of(
-            tables,
-            7 + len(wholes),
-            np.array(self._program.constants, dtype=np.float64),
-            operands.doubles,
-            operands.wholes,
-            found.events,
-            found.numbers,
-            out,
-        )
-        missing = np.isnan(out)
-        values = pa.array(np.where(missing, 0.0, out), mask=missing)
+        out = values_of(self._program, number, operands, found.events, found.numbers)
+        values = _with_nulls(out)
         kind = column_type(column, self._types)
         return pc.not_equal(values, 0.0) if kind == pa.bool_() else values
 
 
-@kernel
-def values_of(
-    tables: Ints,
-    at: int,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
-    held: Ints,
-    numbers: Doubles,
-    out: Doubles,
-) -> None:
-    """Fill `out` with the value of the expression at `tables[at]` for each row of registers."""
-    stack = np.empty(STACK, dtype=np.float64)
-    whole_stack = np.empty(STACK, dtype=np.int64)
-    for row in range(len(out)):
-        out[row] = value_of(
-            tables, at, constants, doubles, integers, -1, -1, row, row, held, numbers, stack,
-            whole_stack,
-        )  # fmt: skip
+def _with_nulls(numbers: NDArray[np.float64]) -> pa.Array:
+    """Return numbers as an array, null where they are NaN."""
+    nothing = np.isnan(numbers)
+    if not nothing.any():
+        return pa.array(np.ascontiguousarray(numbers))
+    return pa.array(np.where(nothing, 0.0, numbers), mask=nothing)
 
 
 def _plain(values: pa.Array) -> pa.Array:

@@ -409,6 +409,7 @@ def matches_from(
                     for other in range(taken + 1, taken + 1 + tables[taken]):
                         if progress[STATUS] != DONE or (leaves >> tables[other]) & 1 == 0:
                             continue
+                        steps += 1
                         path[depth + 1, AT] = events[at, ROW]
                         path[depth + 1, STATE] = tables[other]
                         select(
