@@ -16,6 +16,7 @@ from elsinore.operators.partials import by_query
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Carried, Plan, Travel, Unit
 from elsinore.runtime.alike import distinct
+from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.inputs import as_table
@@ -25,7 +26,7 @@ from elsinore.runtime.rejects import set_aside, unusable_reasons
 from elsinore.runtime.results import Results
 from elsinore.runtime.rows import has_simultaneous, is_sorted, rows_by_type
 from elsinore.runtime.schema import schema_of
-from elsinore.runtime.sql import evaluate_sql, whole
+from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, from_ticks, kind_of_bounds, kind_of_column, to_ticks
 from elsinore.runtime.types import types_of
 from elsinore.runtime.warnings import absent_types, overflow, overflown_columns, types_seen

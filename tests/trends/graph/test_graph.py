@@ -26,10 +26,10 @@ from elsinore.plan.guarded import guarded_template
 from elsinore.plan.merged import merge_templates
 from elsinore.plan.paths import STATE_LIMIT, Path
 from elsinore.plan.trends import unit_of as as_unit
+from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import values
 from elsinore.runtime.keys import encode_keys
-from elsinore.runtime.sql import whole
 from elsinore.trends import totals_fields
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator

@@ -28,8 +28,8 @@ from elsinore.plan.guarded import guarded_template
 from elsinore.plan.merged import merge_templates
 from elsinore.plan.paths import Path
 from elsinore.plan.trends import unit_of as as_unit
+from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import classify, type_numbers
-from elsinore.runtime.sql import whole
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.kind import spec_of
 from elsinore.trends.sets import SetEvents, SetsEvaluator, SetTotal

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.plan import Carried, Travel, Unit
+from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import NULL_TIME, NULL_TYPE, UNPARSEABLE_TIME
-from elsinore.runtime.sql import whole
 from elsinore.runtime.times import to_ticks
 from elsinore.spark.columnar import Packing
 from elsinore.spark.partition import travelling

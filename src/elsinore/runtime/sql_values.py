@@ -1,0 +1,221 @@
+"""SQL expressions over the input's columns, computed in process.
+
+They are parsed by sqlglot and computed with Arrow: columns, constants, CASE, comparisons, AND, OR,
+NOT, IN, BETWEEN, LIKE, IS NULL, arithmetic, `||`, CAST, COALESCE, IF, CONCAT, LOWER, UPPER, TRIM,
+ABS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from elsinore.errors import InputError, choices_text, did_you_mean, is_on_the_command_line, option
+from elsinore.runtime.chunks import whole
+from elsinore.runtime.reasons import reason
+
+Value: TypeAlias = pa.Array | pa.Scalar
+
+_BINARY: dict[type[exp.Expression], Callable[[Value, Value], Value]] = {
+    exp.EQ: pc.equal,
+    exp.NEQ: pc.not_equal,
+    exp.LT: pc.less,
+    exp.LTE: pc.less_equal,
+    exp.GT: pc.greater,
+    exp.GTE: pc.greater_equal,
+    exp.And: pc.and_kleene,
+    exp.Or: pc.or_kleene,
+    exp.Add: pc.add_checked,
+    exp.Sub: pc.subtract_checked,
+    exp.Mul: pc.multiply_checked,
+}
+_UNARY: dict[type[exp.Expression], Callable[[Value], Value]] = {
+    exp.Not: pc.invert,
+    exp.Neg: pc.negate_checked,
+    exp.Abs: pc.abs_checked,
+    exp.Lower: pc.utf8_lower,
+    exp.Upper: pc.utf8_upper,
+    exp.Trim: pc.utf8_trim_whitespace,
+}
+
+
+def evaluate(text: str, table: pa.Table, what: str) -> pa.Array:
+    """Return an SQL expression's value for each row of a table: see `evaluate_sql`.
+
+    >>> evaluate("1 + n", pa.table({"n": [1, 2]}), "time").to_pylist()
+    [2, 3]
+    """
+    try:
+        tree = sqlglot.parse_one(text, read="spark")
+    except SqlglotError as error:
+        raise InputError(
+            f"The expression for the {what}, {text!r}, is not SQL{_place(error)}. Name a column, "
+            "or write SQL such as CASE WHEN delay > 15 THEN 'Late' ELSE 'OnTime' END."
+        ) from error
+    try:
+        value = _evaluate(tree, table, what)
+    except pa.ArrowException as error:
+        raise InputError(
+            f"The expression for the {what}, {text!r}, cannot be computed: {reason(error)}."
+        ) from error
+    if isinstance(value, pa.Scalar):
+        return pa.repeat(value, table.num_rows)
+    return whole(value)
+
+
+def _place(error: SqlglotError) -> str:
+    """Return where a text stopped being SQL, if that is known."""
+    for known in getattr(error, "errors", None) or []:
+        if known.get("col"):
+            near = known.get("highlight")
+            return f" (near {near!r}, column {known['col']})" if near else ""
+    return ""
+
+
+def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
+    def of(part: exp.Expression) -> Value:
+        return _evaluate(part, table, what)
+
+    kind = type(node)
+    if kind in _BINARY:
+        return _BINARY[kind](*_alike(of(node.left), of(node.right)))
+    if kind in _UNARY and not (node.args.get("position") or node.args.get("expression")):
+        return _UNARY[kind](of(node.this))
+    match node:
+        case exp.Paren():
+            return of(node.this)
+        case exp.Column():
+            return _column(node.name, table, what)
+        case exp.Literal():
+            return pa.scalar(node.this if node.is_string else _number(node.this))
+        case exp.Boolean():
+            return pa.scalar(bool(node.this))
+        case exp.Null():
+            return pa.scalar(None)
+        case exp.Is() if isinstance(node.expression, exp.Null):
+            return pc.is_null(of(node.this), nan_is_null=False)
+        case exp.Is() if isinstance(node.expression, exp.Boolean):
+            return pc.fill_null(pc.equal(*_alike(of(node.this), of(node.expression))), False)
+        case exp.Div():
+            over, under = of(node.left).cast(pa.float64()), of(node.right).cast(pa.float64())
+            return pc.divide(
+                over, pc.if_else(pc.equal(under, 0), pa.scalar(None, pa.float64()), under)
+            )
+        case exp.In() if node.expressions and not node.args.get("query"):
+            found: Value = pa.scalar(False)
+            for choice in node.expressions:
+                found = pc.or_kleene(found, pc.equal(*_alike(of(node.this), of(choice))))
+            return found
+        case exp.Between() if not node.args.get("symmetric"):
+            low, high = (
+                _alike(of(node.this), of(node.args["low"])),
+                _alike(of(node.this), of(node.args["high"])),
+            )
+            return pc.and_kleene(pc.greater_equal(*low), pc.less_equal(*high))
+        case exp.Like() if isinstance(node.expression, exp.Literal):
+            found = pc.match_like(of(node.this), node.expression.name)
+            return pc.invert(found) if node.args.get("negate") else found
+        case exp.Coalesce():
+            return pc.coalesce(*_same([of(node.this), *map(of, node.expressions)]))
+        case exp.Concat() | exp.DPipe():
+            parts = node.expressions if isinstance(node, exp.Concat) else [node.left, node.right]
+            texts = [of(part).cast(pa.string()) for part in parts]
+            return pc.binary_join_element_wise(*texts, pa.scalar(""))
+        case exp.Cast():
+            return _cast(of(node.this), node.to.this)
+        case exp.If():
+            yes, no = of(node.args["true"]), node.args.get("false")
+            return _choose(of(node.this), yes, of(no) if no else pa.scalar(None))
+        case exp.Case():
+            return _case(node, of)
+        case _:
+            raise InputError(
+                f"The expression for the {what} uses {node.sql(dialect='spark')!r}, which the "
+                f"in-process engine cannot compute. {_on_spark()}, or add a column with the value."
+            )
+
+
+def _on_spark() -> str:
+    if is_on_the_command_line():
+        return f"Run it on Spark ({option('engine', 'spark')})"
+    return "Hand over a Spark DataFrame, and Spark computes it"
+
+
+def _column(name: str, table: pa.Table, what: str) -> pa.Array:
+    names = table.column_names
+    found = [column for column in names if column == name] or [
+        column for column in names if column.casefold() == name.casefold()
+    ]
+    if len(found) != 1:
+        hint = did_you_mean(name, names)
+        how = f" Name the column that holds the {what} with {option(what)}." if name == what else ""
+        raise InputError(
+            f"The events have no column '{name}', read for the {what}.{hint} "
+            f"Columns: {choices_text(names)}.{how}"
+        )
+    column = whole(table.column(found[0]))
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _case(node: exp.Case, of: Callable[[exp.Expression], Value]) -> Value:
+    default = node.args.get("default")
+    result = of(default) if default is not None else pa.scalar(None)
+    for branch in reversed(node.args["ifs"]):
+        condition = of(branch.this)
+        if node.this is not None:
+            condition = pc.equal(*_alike(of(node.this), condition))
+        result = _choose(condition, of(branch.args["true"]), result)
+    return result
+
+
+def _choose(condition: Value, yes: Value, no: Value) -> Value:
+    """Return `yes` where the condition is true, `no` where it is false or unknown."""
+    yes, no = _same([yes, no])
+    return pc.if_else(pc.fill_null(condition, False), yes, no)
+
+
+def _same(values: list[Value]) -> list[Value]:
+    """Give untyped nulls the type of the other values."""
+    known = [value.type for value in values if not pa.types.is_null(value.type)]
+    if not known:
+        return values
+    return [value.cast(known[0]) if pa.types.is_null(value.type) else value for value in values]
+
+
+def _alike(one: Value, other: Value) -> tuple[Value, Value]:
+    """Make two values comparable: nulls typed, text constants read as times beside times."""
+    one, other = _same([one, other])
+    if pa.types.is_temporal(one.type) and pa.types.is_string(other.type):
+        other = other.cast(one.type)
+    elif pa.types.is_temporal(other.type) and pa.types.is_string(one.type):
+        one = one.cast(other.type)
+    return one, other
+
+
+def _number(text: str) -> int | float:
+    return int(text) if text.isdigit() else float(text)
+
+
+def _cast(value: Value, kind: exp.DataType.Type) -> Value:
+    types = {
+        exp.DataType.Type.BIGINT: pa.int64(),
+        exp.DataType.Type.INT: pa.int32(),
+        exp.DataType.Type.DOUBLE: pa.float64(),
+        exp.DataType.Type.FLOAT: pa.float32(),
+        exp.DataType.Type.TEXT: pa.string(),
+        exp.DataType.Type.VARCHAR: pa.string(),
+        exp.DataType.Type.BOOLEAN: pa.bool_(),
+        exp.DataType.Type.TIMESTAMP: pa.timestamp("us"),
+        exp.DataType.Type.TIMESTAMPTZ: pa.timestamp("us"),
+        exp.DataType.Type.TIMESTAMPNTZ: pa.timestamp("us"),
+        exp.DataType.Type.DATE: pa.date32(),
+    }
+    if kind not in types:
+        raise InputError(f"CAST to {kind.value} cannot be computed in process; Spark can.")
+    return value.cast(types[kind], safe=False)
