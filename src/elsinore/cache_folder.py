@@ -1,6 +1,6 @@
-"""The folder that compiled kernels are kept in, and who may write there.
+"""The folder that compiled kernels and the grammar's tables are kept in, and who may write there.
 
-What is kept is machine code, and loading it is running it. So the folder is made for its user
+What is kept is code, and loading it is running it. So the folder is made for its user
 alone; one that others can write to, or that belongs to somebody else, is not used. One of the
 machine's administrator (root) that others cannot write to is read: images are made so.
 """
@@ -23,7 +23,7 @@ class UnusableError(Exception):
 
 
 def folder_path() -> Path:
-    """Return where compiled kernels are kept: ELSINORE_CACHE_DIR, else in the user's cache folder.
+    """Return where things are kept: ELSINORE_CACHE_DIR, else in the user's cache folder.
 
     The user's is ~/.cache/elsinore (or below XDG_CACHE_HOME), ~/Library/Caches/elsinore on macOS.
     Raises UnusableError where there is none.

@@ -7,9 +7,9 @@ record and a few arenas, so that a kernel takes few arguments, whatever it keeps
 is kept in a folder (`folder_path`) for the next process.
 """
 
+from elsinore.cache_folder import FOLDER_VARIABLE, folder_path
 from elsinore.kernels.cache import SHELF
 from elsinore.kernels.decorator import COMPILE_VARIABLE, is_kernel, kernel
-from elsinore.kernels.folder import FOLDER_VARIABLE, folder_path
 from elsinore.kernels.layout import Field, Layout
 from elsinore.kernels.slots import NONE_FREE, count_free, give_back, take
 from elsinore.kernels.store import Store

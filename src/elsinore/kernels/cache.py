@@ -26,8 +26,7 @@ from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 
-from elsinore.kernels.content import content_key
-from elsinore.kernels.folder import (
+from elsinore.cache_folder import (
     UnusableError,
     check_folder,
     folder_path,
@@ -35,6 +34,7 @@ from elsinore.kernels.folder import (
     read_file,
     write_file,
 )
+from elsinore.kernels.content import content_key
 from elsinore.kernels.locks import Locks
 from elsinore.kernels.notice import begin_notice, seconds_of
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache, lru_cache, partial
-from importlib.resources import files
+from functools import lru_cache, partial
 from typing import Any
 
-from lark import Lark, Token, UnexpectedToken
-from lark.common import LexerConf
-from lark.lexer import Lexer
+from lark import Token, UnexpectedToken
 
-from elsinore.language.keywords import CLAUSES
+from elsinore.language.grammar import grammar
 from elsinore.language.recipe import Recipe, recipe_of
 from elsinore.language.transform import ToNodes
 
-PATTERN = "alternation"
-EXPRESSION = "condition"
 TO_NODES = ToNodes()
 MOST_FORMS = 4096  # forms of clauses that are kept, each a few kB
 
@@ -30,30 +24,13 @@ class UnexpectedInput(Exception):  # noqa: N818 - it is data for an error, not o
         self.expected = expected
 
 
-class _Tokens(Lexer):
-    """Hands on the tokens it is given."""
-
-    def __init__(self, _: LexerConf) -> None:
-        pass
-
-    def lex(self, lexer_state: Any, parser_state: Any = None) -> Iterator[Token]:  # noqa: ARG002
-        yield from lexer_state
-
-
-@cache
-def _grammar() -> Lark:
-    text = files("elsinore.language").joinpath("grammar.lark").read_text(encoding="utf-8")
-    starts = [f"{kind.lower()}_clause" for kind in CLAUSES] + [PATTERN, EXPRESSION]
-    return Lark(text, parser="lalr", lexer=_Tokens, propagate_positions=True, start=starts)
-
-
 def _expected(start: str, before: list[Token]) -> frozenset[str]:
     """Return the token types that may follow `before`.
 
     Asked of a fresh parser: the one that failed has already reduced for the token it refused, and
     names too few.
     """
-    parser = _grammar().parse_interactive(None, start)
+    parser = grammar().parse_interactive(None, start)
     for token in before:
         parser.feed_token(token)
     return frozenset(parser.accepts())  # type: ignore[no-untyped-call]
@@ -82,7 +59,7 @@ def _recipe(start: str, types: tuple[str, ...]) -> Recipe:
     """
     tokens = [Token(kind, "", start_pos=n, end_pos=n + 1) for n, kind in enumerate(types)]
     try:
-        return recipe_of(_grammar().parse(tokens, start))
+        return recipe_of(grammar().parse(tokens, start))
     except UnexpectedToken as problem:
         index = problem.token.start_pos if problem.token.type != "$END" else None
         raise UnexpectedInput(index, _expected(start, tokens[:index])) from None

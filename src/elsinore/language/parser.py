@@ -13,8 +13,9 @@ from elsinore.errors import (
     kind_of_value,
     raise_errors,
 )
-from elsinore.language.clauses import EXPRESSION, PATTERN, UnexpectedInput, parse_tokens
+from elsinore.language.clauses import UnexpectedInput, parse_tokens
 from elsinore.language.expected import unexpected
+from elsinore.language.grammar import EXPRESSION, PATTERN
 from elsinore.language.keywords import CLAUSES
 from elsinore.language.parts import (
     Condition,

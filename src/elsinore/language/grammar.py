@@ -1,0 +1,98 @@
+"""The parser that grammar.lark describes; its tables are kept in the cache folder.
+
+Making the tables takes ten times as long as loading them. They are loaded by `pickle`, so the
+folder is held to what holds for compiled code: `elsinore.cache_folder` reads nothing that others
+could have written.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import lark
+from lark import Lark, Token
+from lark.common import LexerConf
+from lark.lexer import Lexer
+
+from elsinore.cache_folder import (
+    UnusableError,
+    check_folder,
+    folder_path,
+    make_private,
+    read_file,
+    write_file,
+)
+from elsinore.language.keywords import CLAUSES
+
+PATTERN = "alternation"
+EXPRESSION = "condition"
+
+
+class _Tokens(Lexer):
+    """Hands on the tokens it is given."""
+
+    def __init__(self, _: LexerConf) -> None:
+        pass
+
+    def lex(self, lexer_state: Any, parser_state: Any = None) -> Iterator[Token]:  # noqa: ARG002
+        yield from lexer_state
+
+
+@cache
+def grammar() -> Lark:
+    """Return the parser of clauses, patterns and expressions, loaded where its tables are kept.
+
+    A cache that cannot be used, or tables that cannot be read, cost the time of making them anew.
+
+    >>> grammar() is grammar()
+    True
+    """
+    text = files("elsinore.language").joinpath("grammar.lark").read_text(encoding="utf-8")
+    starts = [f"{kind.lower()}_clause" for kind in CLAUSES] + [PATTERN, EXPRESSION]
+    path = _path(text, starts)
+    parser = _kept(path) if path else None
+    if parser is None:
+        parser = Lark(text, parser="lalr", lexer=_Tokens, propagate_positions=True, start=starts)
+        if path:
+            _keep(parser, path)
+    return parser
+
+
+def _path(text: str, starts: list[str]) -> Path | None:
+    """Return the file that holds the tables of this text, made by this lark and this Python."""
+    about = repr((text, starts, _Tokens.__qualname__, lark.__version__, sys.version))
+    try:
+        return folder_path() / f"grammar-{sha256(about.encode()).hexdigest()[:40]}.lark"
+    except UnusableError:
+        return None
+
+
+def _kept(path: Path) -> Lark | None:
+    try:
+        check_folder(path.parent)
+        content = read_file(path)
+    except UnusableError:
+        return None
+    if content is None:
+        return None
+    try:
+        return Lark.load(io.BytesIO(content))
+    except Exception:  # damaged bytes fail in any way
+        return None
+
+
+def _keep(parser: Lark, path: Path) -> None:
+    tables = io.BytesIO()
+    parser.save(tables)
+    with suppress(UnusableError):
+        make_private(path.parent)
+        check_folder(path.parent)
+        write_file(path, tables.getvalue())
