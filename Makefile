@@ -20,7 +20,10 @@ help:  ## say what can be made
 demo: $(STAMP)  ## run the demonstration
 	@$(BIN)/elsinore demo --overwrite
 
+# Sources are compiled first: each of the tests' processes would do it for itself where Python is told
+# to write no bytecode.
 test: $(STAMP)  ## run every test, those of the documents included
+	@$(BIN)/python -m compileall -q src tests
 	@$(BIN)/python -m pytest $(PARALLEL)
 
 fuzz: $(STAMP)  ## compare with brute force for hours (EXAMPLES=2000 SEED=1 of each test)
