@@ -17,11 +17,12 @@ from elsinore.errors import (
     Source,
     did_you_mean,
     kind_of_value,
+    raise_errors,
 )
 from elsinore.language import parse_workload, render
 from elsinore.language.builder import QueryBuilder
 from elsinore.language.modules import Modules
-from elsinore.model import Attribute, Query
+from elsinore.model import Attribute, PythonQuery, Query
 from elsinore.model import Workload as Queries
 from elsinore.model.clock import NANOSECONDS, Clock, clock_for, largest_time, set_to
 from elsinore.operators import bind, kind_for, plan
@@ -108,6 +109,8 @@ class Workload:
         made = cls(*queries, exact=exact or queries.exact, aggregates=every)
         made._source = Source(text, name)
         made._modules = modules
+        with made._pointing():
+            made._queries = _with_targets(made._queries, modules)
         return made
 
     @property
@@ -308,6 +311,23 @@ class Workload:
 
     def __repr__(self) -> str:
         return f"Workload({', '.join(query.name for query in self)})"
+
+
+def _with_targets(queries: Queries, modules: Modules) -> Queries:
+    """Return queries with what those of Python name; all errors are raised at once."""
+    errors: list[QueryError] = []
+    found: list[Query] = []
+    for query in queries:
+        if isinstance(query, PythonQuery):
+            span = query.places.get("FROM", query.span)
+            try:
+                target = modules.attribute(query.source, span=span, query=query.name)
+                query = replace(query, target=target)  # noqa: PLW2901
+            except QueryError as error:
+                errors.append(error)
+        found.append(query)
+    raise_errors(errors)
+    return replace(queries, queries=tuple(found))
 
 
 def _names_of(names: str | Sequence[str]) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from elsinore.model import (
     Expression,
     Negation,
     Pattern,
+    PythonQuery,
     Query,
     ReturnItem,
     Sequence,
@@ -150,6 +151,21 @@ class QueryBuilder:
     window: Window | None = None
     selection: Strategy = Strategy.ANY
     options: dict[str, float | int | bool] = field(default_factory=dict)
+
+    def from_python(self, target: object, source: str | None = None) -> PythonQuery:
+        """Return the query that is written in Python: one of `elsinore.quantitative`.
+
+        `target` may be a function without arguments that returns it. `source` is how a text calls
+        it, `module:attribute`; of a function it is known.
+
+        >>> import json
+        >>> query("q").from_python(json.dumps).source
+        'json:dumps'
+        """
+        if source is None:
+            module = getattr(target, "__module__", None) or "__main__"
+            source = f"{module}:{getattr(target, '__qualname__', self.name)}"
+        return PythonQuery(name=self.name, source=source, target=target)
 
     def match(self, pattern: PatternTerm | Pattern) -> QueryBuilder:
         """Set the pattern."""

@@ -10,6 +10,7 @@ from elsinore.model import Strategy
 
 CLAUSES = {  # token type -> canonical spelling, in canonical order
     "QUERY": "QUERY",
+    "FROM": "FROM",
     "RETURN": "RETURN",
     "PATTERN": "PATTERN",
     "WHERE": "WHERE",

@@ -28,7 +28,7 @@ from elsinore.language.parts import (
 )
 from elsinore.language.statements import Clauses, Statement, read_clauses, split_statements
 from elsinore.language.tokens import end_token, name_of, tokenize
-from elsinore.model import Expression, Pattern, Query, Strategy, Window, Workload
+from elsinore.model import Expression, Pattern, PythonQuery, Query, Strategy, Window, Workload
 from elsinore.model.window import LONGEST, MOST_WINDOWS
 
 UNNAMED = "query"  # the name of a text's only query where it gives none
@@ -192,6 +192,8 @@ def _query(statement: Statement, errors: list[QueryError], *, several: bool) -> 
     if clauses.errors:
         return None
     span = _span(statement)
+    if "FROM" in clauses.words:
+        return _of_python(clauses, span, errors)
     for kind, example in (("RETURN", "COUNT(*)"), ("PATTERN", "SEQ(A, B+)")):
         if kind not in clauses.words:
             message = f"The query has no {kind}. Add one, such as {kind} {example}."
@@ -206,6 +208,21 @@ def _query(statement: Statement, errors: list[QueryError], *, several: bool) -> 
     except (QueryError, InvalidWorkloadError) as error:
         errors.extend(_each(error))
         return None
+
+
+def _of_python(clauses: Clauses, span: Span, errors: list[QueryError]) -> PythonQuery | None:
+    """Return the query that FROM names; it has no clauses beside it."""
+    others = [kind for kind in clauses.words if kind not in {"QUERY", "FROM"}]
+    if others:
+        message = (
+            f"FROM names a query that is written in Python, whole: leave {CLAUSES[others[0]]} out."
+        )
+        errors.append(QuerySyntaxError(message, span=clauses.spans[others[0]]))
+        return None
+    named: Named | None = clauses.values.get("QUERY")
+    places = {CLAUSES[kind]: place for kind, place in clauses.spans.items()}
+    name = named.text if named else UNNAMED
+    return PythonQuery(name=name, source=clauses.values["FROM"], span=span, places=places)
 
 
 def _span(statement: Statement) -> Span:

@@ -28,6 +28,7 @@ from elsinore.model import (
     Not,
     Operator,
     Pattern,
+    PythonQuery,
     Query,
     Reference,
     ReturnItem,
@@ -109,6 +110,16 @@ def render_name(name: str) -> str:
     return name if is_bare_name(name) else _quoted(name)
 
 
+def _source(source: str) -> str:
+    """Return `module:attribute`, each name as it is read.
+
+    >>> print(_source("days.of:limit"))
+    days.of:"limit"
+    """
+    sides = source.split(":")
+    return ":".join(".".join(map(render_name, side.split("."))) for side in sides)
+
+
 def _names(names: tuple[str, ...]) -> str:
     return ", ".join(render_name(name) for name in names)
 
@@ -117,6 +128,8 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 def _query(query: Query) -> str:
+    if isinstance(query, PythonQuery):
+        return f"QUERY {render_name(query.name)}\nFROM     {_source(query.source)}"
     columns = ", ".join(_item(item) for item in query.returns)
     lines = [
         f"QUERY {render_name(query.name)}",

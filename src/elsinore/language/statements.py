@@ -159,6 +159,8 @@ def _with_first_word(statement: Statement, errors: list[QuerySyntaxError]) -> li
 def _may_follow(given: set[str]) -> list[str]:
     """Return the clauses that a statement with the `given` ones lacks, in canonical order."""
     hidden = {"QUERY"} if "WITHIN" in given else {"QUERY", *ONLY_WITHIN}
+    if given - {"QUERY"}:
+        hidden.add("FROM")  # it stands alone
     return [kind for kind in CLAUSES if kind not in given | hidden]
 
 

@@ -16,6 +16,7 @@ from elsinore.language.keywords import CLAUSES, OPERATOR_WORDS
 SIGNS = {
     ",": "_COMMA",
     ";": "_SEMICOLON",
+    ":": "_COLON",
     "(": "_LPAR",
     ")": "_RPAR",
     "[": "_LSQB",
@@ -121,7 +122,7 @@ def _kind(kind: str, value: str, before: list[Token]) -> str:
         return SIGNS[value]
     if kind not in {"WORD", "GROUP_BY"}:
         return kind
-    if previous == "_DOT" or (previous in {"_LSQB", "_COMMA"} and _in_brackets(before)):
+    if previous in {"_DOT", "_COLON"} or (previous in {"_LSQB", "_COMMA"} and _in_brackets(before)):
         return "NAME"
     if kind == "GROUP_BY":
         return kind
@@ -130,9 +131,18 @@ def _kind(kind: str, value: str, before: list[Token]) -> str:
     upper = value.upper()
     if upper == "DISTINCT" and previous == "RETURN":
         return upper
+    if upper == "FROM" and not _begins_from(before):
+        return "NAME"
     if upper in CLAUSES or upper in {"EXACT", "GROUP", "BY"}:
         return upper
     return OPERATOR_WORDS.get(upper, "NAME")
+
+
+def _begins_from(before: list[Token]) -> bool:
+    """Return whether a FROM here is the clause: it comes first, or after `QUERY name`."""
+    if not before or before[-1].type == "_SEMICOLON":
+        return True
+    return len(before) > 1 and before[-2].type == "QUERY"
 
 
 def _in_brackets(before: list[Token]) -> bool:

@@ -109,6 +109,12 @@ class ToNodes:
     def query_clause(self, _: Meta, items: Items[Named]) -> Named:
         return items[0]
 
+    def dotted(self, _: Meta, items: Items[Named]) -> str:
+        return ".".join(item.text for item in items)
+
+    def from_clause(self, _: Meta, items: Items[str]) -> str:
+        return ":".join(items)
+
     def item(self, _: Meta, items: Items[Any]) -> ReturnItem:
         alias = items[1].text if len(items) > 1 else None
         return ReturnItem(checked(expression_of(items[0])), alias)

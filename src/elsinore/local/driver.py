@@ -11,7 +11,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.kernels import enter
-from elsinore.operators import OperatorOptions, OperatorStatistics, ResultForm, bind, kind_for
+from elsinore.operators import (
+    OperatorOptions,
+    OperatorStatistics,
+    ResultForm,
+    bind,
+    fitted,
+    kind_for,
+)
 from elsinore.operators.partials import by_query
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Carried, Plan, Travel, Unit
@@ -57,6 +64,9 @@ def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
     """
     table = as_table(data)
     bind(plan.workload, schema_of(table.schema))
+    plan = fitted(
+        plan, dict(zip(table.schema.names, table.schema.types, strict=True)), declared=False
+    )
     stream, rejected = prepare(table, options)
     tables: dict[int, pa.Table] = {}
     statistics: dict[int, OperatorStatistics] = {}

@@ -26,7 +26,7 @@ from elsinore.model.pattern import (
     Pattern,
     Sequence,
 )
-from elsinore.model.query import Query, Workload
+from elsinore.model.query import PythonQuery, Query, Workload
 from elsinore.model.schema import AttributeKind, Schema
 from elsinore.model.window import Window
 
@@ -51,6 +51,7 @@ __all__ = [
     "Not",
     "Operator",
     "Pattern",
+    "PythonQuery",
     "Query",
     "Reference",
     "ReturnItem",

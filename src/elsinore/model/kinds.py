@@ -18,3 +18,4 @@ class Kind(Enum):
 
     TRENDS = "trends"  # aggregates over all trends
     MATCHES = "matches"  # the matches themselves
+    QUANTITATIVE = "quantitative"  # values that a query written in Python computes

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import ModuleType
 
 from elsinore.errors import (
     QueryError,
@@ -13,9 +15,10 @@ from elsinore.errors import (
     raise_errors,
 )
 from elsinore.model.check import check_query, query_kind
-from elsinore.model.clauses import Clauses
+from elsinore.model.clauses import Clauses, ReturnItem
 from elsinore.model.expression import conjuncts
 from elsinore.model.kinds import Kind
+from elsinore.model.pattern import Pattern, Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,36 @@ class Query(Clauses):
     def kind(self) -> Kind:
         """The engine that answers the query, told by what it returns."""
         return query_kind(self)
+
+
+NOTHING = Sequence(())  # the pattern of a query that has none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonQuery(Query):
+    """A query that is written in Python; the text has its name and where it is found.
+
+    `source` is `module:attribute`. `target` is what that names, None as long as the module has not
+    been given: a text alone runs no code.
+    """
+
+    returns: tuple[ReturnItem, ...] = ()
+    pattern: Pattern = NOTHING
+    source: str
+    target: object = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check nothing: the clauses are in Python."""
+
+    @property
+    def module(self) -> ModuleType | None:
+        """The module that the query is in, where it is loaded."""
+        return sys.modules.get(self.source.partition(":")[0])
+
+    @property
+    def kind(self) -> Kind:
+        """The engine that answers the query."""
+        return Kind.QUANTITATIVE
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,14 @@ class Kind(Protocol):
         Raises the errors of all of them at once.
         """
 
+    def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
+        """Return a unit as it is run over events with attributes of these types.
+
+        `declared`: the form of results must be known before the run. Raises QueryError where that
+        cannot be.
+        """
+        return unit
+
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator for a unit."""
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+
+import pyarrow as pa
 
 from elsinore.errors import InvalidWorkloadError, QueryError, raise_errors
 from elsinore.model.query import Query, Workload
@@ -54,6 +57,12 @@ def plan(
     names = [query.name for query in workload]
     raise_errors(sorted(errors, key=lambda error: names.index(error.query or names[0])))
     return Plan(workload, tuple(units), options.aggregates)
+
+
+def fitted(plan: Plan, types: Mapping[str, pa.DataType], *, declared: bool) -> Plan:
+    """Return a plan as it is run over events with attributes of these types (`Kind.fitted`)."""
+    units = [kind_in(unit.kind).fitted(unit, types, declared=declared) for unit in plan.units]
+    return replace(plan, units=tuple(units))
 
 
 def bind(workload: Workload, schema: Schema) -> None:

@@ -12,7 +12,7 @@ from elsinore.operators.kind import Kind
 from elsinore.plan import Unit
 
 # Asked in this order whether a query is theirs.
-MODULES = ["elsinore.trends.kind", "elsinore.matches.kind"]
+MODULES = ["elsinore.trends.kind", "elsinore.matches.kind", "elsinore.quantitative.kind"]
 
 
 def kind_for(unit: Unit) -> Kind:

@@ -22,8 +22,8 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from elsinore.errors import InputError, choices_text, did_you_mean, option
-from elsinore.model import AttributeKind, Schema
-from elsinore.operators import OperatorOptions, ResultForm, bind, kind_for
+from elsinore.model import AttributeKind, PythonQuery, Schema
+from elsinore.operators import OperatorOptions, ResultForm, bind, fitted, kind_for
 from elsinore.plan import Carried, Plan, Travel, Unit
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import (
@@ -143,7 +143,9 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     bind(plan.workload, schema_of(frame))
     use_own_interpreter(frame.sparkSession)
     ship_by_value(plan.aggregates.values())
+    ship_by_value(query.module for query in plan.workload if isinstance(query, PythonQuery))
     events = Events(frame, options)
+    plan = fitted(plan, {name: events.arrow_type(name) for name in frame.columns}, declared=True)
     tables: dict[int, DataFrame] = {}
     kept: list[DataFrame] = []
     statistics = [accumulator(frame) for _ in plan.units]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -42,7 +43,8 @@ def ship_by_value(objects: Iterable[object]) -> None:
     """
     for given in objects:
         name = given.__module__ if isinstance(given, type) else type(given).__module__
-        module = sys.modules.get(name)
+        module = given if isinstance(given, ModuleType) else sys.modules.get(name)
+        name = name if module is None else module.__name__
         if module is not None and name.partition(".")[0] not in {
             "elsinore",
             "__main__",

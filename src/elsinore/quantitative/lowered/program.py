@@ -167,6 +167,17 @@ def why_not(query: Query, schema: Mapping[str, pa.DataType] | None = None) -> st
     return None
 
 
+def value_of(query: Query, schema: Mapping[str, pa.DataType]) -> pa.DataType:
+    """Return the type of a query's values over items with such attributes.
+
+    Raises CannotCompile where it is not compiled.
+    """
+    query, _, _, _, _, typing = _typed(query, schema)
+    kind = typing.value(query)
+    none = np.zeros(0, np.dtype([*fields("out", kind), ("nothing", "u1")]))
+    return as_arrow(none, "out", kind).type
+
+
 def lowered(query: Query, schema: Mapping[str, pa.DataType]) -> Lowered:
     """Compile a query for items with attributes of these types.
 

@@ -1,0 +1,123 @@
+"""What is true of events' predicates, told by their classes and by columns of truth values.
+
+A class tells an event's type. What a condition asks of other attributes is computed before the
+event comes to the operator, as a column for each part that no AND, OR or NOT joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from elsinore.model import expression as ex
+from elsinore.model.evaluate import is_true
+from elsinore.model.expression import Attribute, Expression, Literal, Operator
+from elsinore.quantitative.machine.program import Bits
+from elsinore.quantitative.regex import TYPE
+
+NO_TYPE = "\0"  # stands for all types that no condition names
+UNKNOWN = 2  # of a truth value: null
+FEW = 1 << 16  # combinations that are looked up in a table
+JOINED = {Operator.AND, Operator.OR}
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The conditions of a query's predicates, over an event's type and the truth of `parts`.
+
+    `told[k]` is that of bit k; in it part n is an attribute called `n`.
+    """
+
+    types: tuple[str, ...]
+    parts: tuple[Expression, ...]
+    told: tuple[Expression, ...]
+
+    @classmethod
+    def of(cls, bits: Bits) -> Conditions:
+        """Return those of a machine's predicates."""
+        types: dict[str, None] = {}
+        parts: dict[Expression, int] = {}
+        told = tuple(_told(leaf.condition, types, parts) for leaf in bits.told)
+        return cls(tuple(types), tuple(parts), told)
+
+    def bits(self, classes: Any, truths: Sequence[pa.Array]) -> Any:
+        """Return each event's bits: of events of classes, with these truth values of `parts`."""
+        types = len(self.types) + 1  # a class below 0 is of no type that is named
+        code = classes.astype(np.int64) + 1
+        size = types
+        for truth in truths:
+            known = truth.cast(pa.int8()).fill_null(UNKNOWN).to_numpy(zero_copy_only=False)
+            code = code * 3 + known
+            size *= 3
+            if size > FEW * FEW * FEW:
+                raise OverflowError("more conditions than can be told apart at once")
+        if size <= FEW:
+            table = np.zeros(size, np.int64)
+            present = np.flatnonzero(np.bincount(code, minlength=size))
+            table[present] = [self._bits_of(int(one), len(truths)) for one in present]
+            return table[code]
+        present, places = np.unique(code, return_inverse=True)
+        table = np.array([self._bits_of(int(one), len(truths)) for one in present], np.int64)
+        return table[places]
+
+    def _bits_of(self, code: int, truths: int) -> int:
+        known: dict[str, Any] = {}
+        for part in reversed(range(truths)):
+            code, truth = divmod(code, 3)
+            known[str(part)] = None if truth == UNKNOWN else bool(truth)
+        known[TYPE] = NO_TYPE if code == 0 else self.types[code - 1]
+        held = (is_true(condition, lambda read: known[read.name or ""]) for condition in self.told)
+        return sum(1 << place for place, holds in enumerate(held) if holds)
+
+    def types_of(self, classes: Any, given: pa.Array | None) -> pa.Array:
+        """Return events' types as text: as given, or as far as classes tell them."""
+        if given is not None:
+            return given
+        return pa.array([*self.types, None]).take(
+            pa.array(np.where(classes < 0, -1, classes) % (len(self.types) + 1))
+        )
+
+
+def _told(node: Expression, types: dict[str, None], parts: dict[Expression, int]) -> Expression:
+    """Return a condition with its parts as attributes; note the types and parts it asks for."""
+    match node:
+        case ex.Binary(operator, left, right) if operator in JOINED:
+            return ex.Binary(operator, _told(left, types, parts), _told(right, types, parts))
+        case ex.Not(operand):
+            return ex.Not(_told(operand, types, parts))
+        case ex.IsNull(operand) if not isinstance(operand, Attribute):
+            return replace(node, operand=_told(operand, types, parts))
+        case Literal():
+            return node
+    names = list(_names(node))
+    if names and _asks_which_type(node):
+        types.update(dict.fromkeys(names))
+        return node
+    return Attribute("", str(parts.setdefault(node, len(parts))))
+
+
+def _asks_which_type(node: Expression) -> bool:
+    match node:
+        case ex.Binary(Operator.EQ | Operator.NE, Attribute(name=name), Literal(value=str())):
+            return name == TYPE
+        case ex.InList(Attribute(name=name), choices):
+            return name == TYPE and all(isinstance(c.value, str) for c in choices)
+    return False
+
+
+def _names(node: Expression) -> Iterator[str]:
+    match node:
+        case ex.Binary(_, _, Literal(value=str(value))):
+            yield value
+        case ex.InList(_, choices):
+            yield from (c.value for c in choices if isinstance(c.value, str))
+
+
+def reads(parts: Sequence[Expression], known: Mapping[str, Any]) -> list[str]:
+    """Return the attributes that conditions read and events do not have."""
+    names = dict.fromkeys(found.name for part in parts for found in ex.attributes(part))
+    return [name for name in names if name is not None and name not in known]

@@ -1,0 +1,212 @@
+"""Quantitative queries as a kind: what planning, drivers and results know of the engine.
+
+Only planning is loaded with this module; the engine comes with the first query of the kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from elsinore.errors import QueryError, QuerySemanticError, did_you_mean, raise_errors
+from elsinore.model.query import PythonQuery, Query
+from elsinore.model.schema import AttributeKind, Schema
+from elsinore.operators import Kind, Operator, OperatorOptions, ResultForm
+from elsinore.plan import Carried, Partition, PlanOptions, Travel, Unit
+from elsinore.plan.classes import classes_of
+
+if TYPE_CHECKING:
+    from elsinore.quantitative.operator import Spec
+
+TIME, VALUE = "time", "value"
+
+
+class Quantitative(Kind):
+    """Values that queries of Python compute of a stream."""
+
+    name = "quantitative"
+
+    def claims(self, query: Query) -> bool:
+        """Return whether a query is written in Python."""
+        return isinstance(query, PythonQuery)
+
+    def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
+        """Plan queries of Python: a unit each."""
+        del options
+        errors: list[QueryError] = []
+        units = []
+        for number, query in queries:
+            try:
+                units.append(self._unit(number, query))
+            except QueryError as error:
+                error.query = query.name
+                errors.append(error)
+        raise_errors(errors)
+        return units
+
+    def _unit(self, number: int, query: Query) -> Unit:
+        from elsinore.quantitative.conditions import Conditions  # noqa: PLC0415 - the engine
+        from elsinore.quantitative.machine.program import bits_of  # noqa: PLC0415
+        from elsinore.quantitative.operator import Spec  # noqa: PLC0415
+        from elsinore.quantitative.pipeline import stages_of  # noqa: PLC0415
+        from elsinore.quantitative.target import resolved  # noqa: PLC0415
+
+        assert isinstance(query, PythonQuery)
+        found, by = resolved(query)
+        conditions = Conditions.of(bits_of(stages_of(found)[0]))
+        return Unit(
+            kind=__name__,
+            queries=(number,),
+            names=(query.name,),
+            types_of=(conditions.types,),
+            partition=Partition(group_by=tuple(sorted(by))),
+            classes=classes_of((name, ()) for name in conditions.types),
+            keeps_all=True,
+            spec=Spec(found, by, conditions),
+        )
+
+    def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
+        """Return the unit with the columns that the query's functions read."""
+        from elsinore.quantitative.operator import ITEM, PART  # noqa: PLC0415 - the engine
+        from elsinore.quantitative.regex import TYPE  # noqa: PLC0415
+        from elsinore.quantitative.target import attributes_of, value_type  # noqa: PLC0415
+
+        spec = _spec(unit)
+        wanted = attributes_of(spec.query)
+        items = tuple(name for name in types if wanted is None or name in wanted)
+        parts = spec.conditions.parts
+        kinds = tuple((name, _plain(types[name])) for name in items)
+        value = value_type(spec.query, dict(kinds))
+        if declared and value is None:
+            raise QuerySemanticError(
+                f"query {unit.names[0]}: the type of its values cannot be told before it runs, and "
+                "Spark asks for it. Let the last function say what it returns, as in "
+                "`def total(...) -> float`, or run with the local engine.",
+                query=unit.names[0],
+            )
+        if wanted is None or TYPE in wanted:
+            items = tuple(dict.fromkeys((*items, TYPE)))
+        columns = [Carried(f"{ITEM}{name}", name, Travel.RAW) for name, _ in kinds]
+        columns += [Carried(f"{PART}{n}", part, Travel.RAW) for n, part in enumerate(parts)]
+        made = replace(spec, items=items, types=kinds, value=value)
+        return replace(unit, columns=tuple(columns), spec=made)
+
+    def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
+        """Return a new operator."""
+        from elsinore.quantitative.operator import QuantitativeOperator  # noqa: PLC0415
+
+        return QuantitativeOperator(unit, options)
+
+    def load(self, unit: Unit, blob: bytes) -> Operator:
+        """Return the operator that `save` made the bytes of."""
+        from elsinore.quantitative.operator import QuantitativeOperator  # noqa: PLC0415
+
+        return QuantitativeOperator.load(unit, blob)
+
+    def partials(self, unit: Unit, types: Mapping[str, pa.DataType]) -> Sequence[pa.Schema]:
+        """Return the columns of what an operator gives out."""
+        del types
+        return [_spec(unit).schema]
+
+    def result(
+        self,
+        unit: Unit,
+        query: int,
+        groups: Sequence[pa.DataType],
+        types: Mapping[str, pa.DataType],
+    ) -> ResultForm:
+        """Return the form of the result: attributes of keys, the event's time, the value."""
+        del query, types
+        spec = _spec(unit)
+        kinds = dict(zip(unit.group_by, groups, strict=True))
+        fields = [(name, kinds[name]) for name in spec.by]
+        fields += [(TIME, pa.int64()), (VALUE, spec.value or pa.null())]
+        return ResultForm(schema=pa.schema(fields), times={TIME: None})
+
+    def finish(
+        self,
+        unit: Unit,
+        query: int,
+        partials: pa.Table,
+        groups: Sequence[pa.Array],
+        types: Mapping[str, pa.DataType],
+    ) -> pa.Table:
+        """Return the result of what operators gave out."""
+        from elsinore.quantitative.operator import unpickled  # noqa: PLC0415 - the engine
+
+        del query, types
+        spec = _spec(unit)
+        partials = partials.combine_chunks()
+        by_name = dict(zip(unit.group_by, groups, strict=True))
+        codes = partials.column("group")
+        columns = [by_name[name].take(codes) for name in spec.by]
+        values = partials.column(VALUE)
+        if spec.value is None:
+            values = unpickled(values)
+        columns += [partials.column(TIME), values]
+        return pa.table(columns, names=[*spec.by, TIME, VALUE])
+
+    def adds_up(self, unit: Unit) -> bool:
+        """Return False: each value is a row of the result by itself."""
+        del unit
+        return False
+
+    def check(self, query: Query, schema: Schema) -> Iterator[QueryError]:
+        """Yield what is wrong with a query for events of a schema: attributes that are not there.
+
+        What functions read is theirs; conditions and keys are looked at.
+        """
+        from elsinore.model.expression import attributes  # noqa: PLC0415
+
+        unit = self._unit(0, query)
+        spec = _spec(unit)
+        read = {f.name: "a condition" for part in spec.conditions.parts for f in attributes(part)}
+        for name, where in (read | dict.fromkeys(spec.by, "by")).items():
+            if name is not None and schema.kind(name) is None:
+                names = [known for known, _ in schema.attributes]
+                yield QuerySemanticError(
+                    f"{where}: the events have no attribute '{name}'.{did_you_mean(name, names)} "
+                    f"Attributes: {', '.join(names)}.",
+                    span=query.places.get("FROM", query.span),
+                    query=query.name,
+                    choices=names,
+                )
+            elif where == "by" and schema.kind(str(name)) is AttributeKind.NESTED:
+                yield QuerySemanticError(
+                    f"by '{name}': a struct, an array or a map cannot be a key.",
+                    span=query.places.get("FROM", query.span),
+                    query=query.name,
+                )
+
+    def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
+        """Return what may be a mistake: rates that never match."""
+        return [(0, text) for text in _spec(unit).query.warnings]
+
+    def facts(self, unit: Unit) -> dict[str, Any]:
+        """Return the query's tree of expressions, with rates."""
+        return {"queries": [{"name": unit.names[0], "tree": _spec(unit).query.explain()}]}
+
+    def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
+        """Return the same in words."""
+        told = []
+        for query in facts["queries"]:
+            told.append(f"  {query['name']}: {self.name}")
+            told += [f"    {line}" for line in query["tree"].splitlines()]
+        return told
+
+
+def _spec(unit: Unit) -> Spec:
+    from elsinore.quantitative.operator import Spec  # noqa: PLC0415 - the engine
+
+    assert isinstance(unit.spec, Spec)
+    return unit.spec
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+KIND = Quantitative()

@@ -1,0 +1,163 @@
+"""Quantitative queries over a keyed stream: the operator that drivers bring events to."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from elsinore.errors import StateError
+from elsinore.operators import OperatorOptions, OperatorStatistics
+from elsinore.plan import Unit
+from elsinore.quantitative.conditions import Conditions
+from elsinore.quantitative.regex import TYPE
+from elsinore.quantitative.rows import Runs
+from elsinore.quantitative.runnable import Runnable
+from elsinore.quantitative.stream import Stream
+from elsinore.quantitative.values import as_array
+
+MAGIC = b"elsinore quantitative operator 1\n"
+ITEM = "item "  # what a column of an attribute is called, before its name
+PART = "condition "  # what a column of truth values is called, before its number
+BESIDE = ("query", "group", "time", "value")
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What an operator needs to know of its query.
+
+    `value` is the type of its values, None where it is known by the values alone: these are then
+    given out pickled.
+    """
+
+    query: Runnable
+    by: tuple[str, ...]
+    conditions: Conditions
+    items: tuple[str, ...] = ()  # the attributes that items have
+    types: tuple[tuple[str, pa.DataType], ...] = ()  # of these
+    value: pa.DataType | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of what is given out."""
+        kinds = (pa.int32(), pa.int32(), pa.int64(), self.value or pa.binary())
+        return pa.schema(list(zip(BESIDE, kinds, strict=True)))
+
+
+class QuantitativeOperator:
+    """Runs one query, a stream for each key (see `elsinore.operators.Operator`)."""
+
+    def __init__(self, unit: Unit, options: OperatorOptions) -> None:
+        spec = unit.spec
+        assert isinstance(spec, Spec)
+        self._spec, self._one_slot = spec, options.one_slot
+        self._runs = Runs(spec.query, dict(spec.types), compiled=True)
+        self._last = -1  # the key of the last row, where keys come one after another
+        self._keys = 0
+        self.statistics = OperatorStatistics()
+
+    @property
+    def open_group(self) -> int:
+        """Nothing is given out later than at its event."""
+        return -1
+
+    def process(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Take a batch; give out the values after its events."""
+        if batch.num_rows == 0:
+            return
+        spec = self._spec
+        classes = batch.column("class").to_numpy()
+        truths = [batch.column(f"{PART}{n}") for n in range(len(spec.conditions.parts))]
+        told = spec.conditions.bits(classes, truths)
+        columns = {name: batch.column(f"{ITEM}{name}") for name, _ in spec.types}
+        if TYPE in spec.items:
+            columns[TYPE] = spec.conditions.types_of(classes, columns.get(TYPE))
+        table = pa.table(columns) if columns else _bare(batch.num_rows)
+        codes, count = self._codes(batch.column("key").to_numpy())
+        found = self._runs.run(table, told, codes, count)
+        if self._one_slot:
+            self._runs.keep_only(int(codes[-1]))
+        self.statistics.events += batch.num_rows
+        self.statistics.matched += int(np.count_nonzero(told))
+        self.statistics.totals += len(found.places)
+        if found.values is None or not len(found.places):
+            return
+        rows = pa.array(found.places)
+        values = found.values
+        if spec.value is None:
+            values = pa.array([pickle.dumps(value) for value in values.to_pylist()], pa.binary())
+        elif values.type != spec.value:
+            values = values.cast(spec.value)
+        yield pa.record_batch(
+            [
+                pa.array(np.zeros(len(rows), np.int32)),
+                batch.column("group").take(rows),
+                batch.column("time").take(rows),
+                values,
+            ],
+            schema=spec.schema,
+        )
+
+    def close(self, until: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Give out nothing: all was final at its event."""
+        del until
+        yield from ()
+
+    def deadline(self) -> int | None:
+        """Return None: nothing becomes final by time."""
+        return None
+
+    def save(self) -> bytes:
+        """Return the states of all streams."""
+        streams = {code: self._runs.stream(code).save() for code in range(self._keys)}
+        return MAGIC + pickle.dumps((self._one_slot, self._last, streams))
+
+    @classmethod
+    def load(cls, unit: Unit, blob: bytes) -> QuantitativeOperator:
+        """Return the operator that `save` made the bytes of.
+
+        Raises StateError where they are damaged or of another query.
+        """
+        if not blob.startswith(MAGIC):
+            raise StateError("This is no saved state of a quantitative query.")
+        try:
+            one_slot, last, streams = _Plain(io.BytesIO(blob[len(MAGIC) :])).load()
+        except (pickle.UnpicklingError, EOFError, ValueError, TypeError) as error:
+            raise StateError(f"The saved state is damaged: {error}") from error
+        found = cls(unit, OperatorOptions(one_slot=one_slot))
+        found._last, found._keys = last, len(streams)
+        for code, state in streams.items():
+            found._runs.put(code, Stream.load(found._spec.query, state))
+        return found
+
+    def _codes(self, keys: np.ndarray) -> tuple[np.ndarray, int]:
+        """Return the numbers of rows' streams: those of keys, or of runs of one key."""
+        if not self._one_slot:
+            self._keys = max(self._keys, int(keys.max()) + 1)
+            return keys, self._keys
+        new = np.diff(keys, prepend=keys[0]) != 0
+        new[0] = self._last not in {-1, int(keys[0])}
+        self._last, self._keys = int(keys[-1]), 1
+        codes = np.cumsum(new).astype(np.int32)
+        return codes, int(codes[-1]) + 1
+
+
+class _Plain(pickle.Unpickler):
+    """Reads numbers, bytes and containers of them, and makes no objects."""
+
+    def find_class(self, module: str, name: str) -> object:
+        raise StateError(f"The state holds a {module}.{name}, which no saved state does.")
+
+
+def _bare(rows: int) -> pa.Table:
+    """Return events without attributes that are read."""
+    return pa.table({"nothing": pa.nulls(rows)})
+
+
+def unpickled(values: pa.Array) -> pa.Array:
+    """Return values that were given out pickled as a column."""
+    return as_array([pickle.loads(value) for value in values.to_pylist()])

@@ -1,0 +1,207 @@
+"""What a workload's query of Python is: a query or pipeline, keys, what it reads, what it gives."""
+
+from __future__ import annotations
+
+import dataclasses
+import dis
+import types as python
+from collections.abc import Mapping
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import pyarrow as pa
+
+from elsinore.errors import QuerySemanticError
+from elsinore.model.query import PythonQuery
+from elsinore.quantitative.combinators import Key, left, right, unit
+from elsinore.quantitative.lowered import CannotCompile, value_of
+from elsinore.quantitative.machine.emit import Emitter, fresh
+from elsinore.quantitative.pipeline import Pipeline, stages_of
+from elsinore.quantitative.query import (
+    Atom,
+    Combine,
+    Either,
+    Iterate,
+    MapCollect,
+    Query,
+    Split,
+    output,
+)
+from elsinore.quantitative.regex import predicates
+from elsinore.quantitative.runnable import Keyed, Runnable
+from elsinore.quantitative.versions import Bag, Counts
+
+SCALARS = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+
+
+def resolved(query: PythonQuery) -> tuple[Runnable, tuple[str, ...]]:
+    """Return the query or pipeline that FROM names, and the attributes that it is run by.
+
+    Raises QuerySemanticError where it names something else.
+    """
+    found = query.target
+    span = query.places.get("FROM", query.span)
+    if found is not None and callable(found) and not isinstance(found, Runnable | Keyed):
+        try:
+            found = found()
+        except Exception as error:
+            raise QuerySemanticError(
+                f"{query.source}() fails: {type(error).__name__}: {error}", span=span
+            ) from error
+    if isinstance(found, Keyed) and isinstance(found.query, Runnable):
+        return found.query, found.attributes
+    if isinstance(found, Runnable):
+        return found, ()
+    shown = type(found).__name__
+    raise QuerySemanticError(
+        f"{query.source} is a {shown}, and no query of elsinore.quantitative, nor a function "
+        "without arguments that returns one. Chains, f.by(...) >> g, are run by their own `run`.",
+        span=span,
+    )
+
+
+def attributes_of(query: Runnable) -> set[str] | None:
+    """Return the attributes that a query's functions may read of items; None: any.
+
+    Those of conditions are not among them.
+    """
+    first = fresh(stages_of(query)[0])
+    return attributes_read_of(first)
+
+
+def attributes_read_of(query: Query) -> set[str] | None:
+    """Return the attributes that functions may read of items, of a query with fresh nodes."""
+    emitter = Emitter(query, _Nothing(), {}, {})
+    found: set[str] = set()
+    pending = list(emitter.nodes)
+    functions: list[Any] = []
+    while pending:
+        node = pending.pop()
+        match node:
+            case Atom(predicate, op):
+                if op is None and emitter.value_is_read(node):
+                    return None
+                functions += [op] if op not in {None, unit} else []
+                functions += [test for _, test in predicate.tests]
+            case MapCollect(sync, key, body, over):
+                if isinstance(key, Key):
+                    found.add(key.attribute)
+                else:
+                    functions.append(key)
+                functions += [t for leaf in (sync, *predicates(over)) for _, t in leaf.tests]
+                inner = attributes_read_of(body)
+                if inner is None:
+                    return None
+                found |= inner
+    for function in functions:
+        read = item_reads(function)
+        if read is None:
+            return None
+        found |= read
+    return found
+
+
+class _Nothing(dict[Any, str]):
+    """Names no conditions."""
+
+    def __missing__(self, key: Any) -> str:
+        return ""
+
+
+def item_reads(function: Any) -> set[str] | None:
+    """Return the attributes that a function of an item reads; None where it may read any.
+
+    >>> item_reads(lambda m: m.value * m.weight) == {"value", "weight"}, item_reads(lambda m: [m])
+    (True, None)
+    """
+    code = getattr(function, "__code__", None)
+    if not isinstance(function, python.FunctionType) or code is None or code.co_argcount < 1:
+        return None
+    name = code.co_varnames[0]
+    if name in code.co_cellvars:
+        return None
+    found: set[str] = set()
+    instructions = list(dis.get_instructions(code))
+    for place, instruction in enumerate(instructions):
+        if instruction.argval != name or not instruction.opname.endswith("_FAST"):
+            if isinstance(instruction.argval, tuple) and name in instruction.argval:
+                return None
+            continue
+        after = instructions[place + 1] if place + 1 < len(instructions) else None
+        if instruction.opname != "LOAD_FAST" or after is None or after.opname != "LOAD_ATTR":
+            return None
+        found.add(after.argval)
+    return found
+
+
+def value_type(query: Runnable, types: Mapping[str, pa.DataType]) -> pa.DataType | None:
+    """Return the type of a query's values for items with such attributes; None: it is not known.
+
+    It is that of compiled code, or what functions say that they return.
+    """
+    last = stages_of(query)[-1]
+    if isinstance(query, Pipeline) and len(query.stages) > 1:
+        return _declared(output(last))
+    return _typed(last, types)
+
+
+def _typed(node: Query, types: Mapping[str, pa.DataType]) -> pa.DataType | None:
+    try:
+        return value_of(node, types)
+    except CannotCompile:
+        pass
+    declared = _declared(output(node))
+    if declared is not None:
+        return declared
+    match node:
+        case Split(parts, op) if op is right:
+            return _typed(parts[-1], types)
+        case Split(parts, op) if op is left:
+            return _typed(parts[0], types)
+        case Either(parts):
+            kinds = [_typed(part, types) for part in parts]
+            return next((kind for kind in kinds if kind is not None), None)
+        case Combine((Iterate(body, init, _),), _) | Iterate(body, init, _):
+            return _of_fold(init, _typed(body, types))
+        case MapCollect(_, Key() as key, body, _):
+            value = _typed(body, types)
+            kind = types.get(key.attribute)
+            return None if value is None or kind is None else pa.map_(kind, value)
+    return None
+
+
+def _of_fold(init: Any, value: pa.DataType | None) -> pa.DataType | None:
+    """Return the type of what a built-in fold of values makes that is not compiled."""
+    if value is None:
+        return None
+    if isinstance(init, Bag):
+        return value
+    return pa.map_(value, pa.int64()) if isinstance(init, Counts) else None
+
+
+def _declared(kind: Any) -> pa.DataType | None:
+    """Return the Arrow type of what a function says that it returns."""
+    if kind in SCALARS:
+        return SCALARS[kind]
+    if isinstance(kind, pa.DataType):
+        return kind
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        hints = get_type_hints(kind)
+        return _struct({field.name: hints[field.name] for field in dataclasses.fields(kind)})
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in {Union, python.UnionType}:
+        rest = [a for a in arguments if a is not type(None)]
+        return _declared(rest[0]) if len(rest) == 1 else None
+    if origin in {list, set, frozenset} and arguments:
+        inner = _declared(arguments[0])
+        return None if inner is None else pa.list_(inner)
+    if origin is tuple and arguments and Ellipsis not in arguments:
+        return _struct({f"_{n}": part for n, part in enumerate(arguments, start=1)})
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        key, value = map(_declared, arguments)
+        return None if key is None or value is None else pa.map_(key, value)
+    return None
+
+
+def _struct(fields: Mapping[str, Any]) -> pa.DataType | None:
+    kinds = {name: _declared(kind) for name, kind in fields.items()}
+    return None if None in kinds.values() else pa.struct(list(kinds.items()))

@@ -1,0 +1,223 @@
+"""Queries of Python as a kind: named in a text, planned, run by both drivers, saved and loaded."""
+
+import types
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import elsinore as el
+import elsinore.quantitative as qre
+from elsinore.errors import InvalidWorkloadError, QuerySemanticError, QuerySyntaxError, StateError
+from elsinore.language import parse_workload, render
+from elsinore.operators import OperatorOptions, fitted, kind_for
+from elsinore.plan import Travel, Unit
+from elsinore.runtime.classify import classify, type_numbers
+from elsinore.runtime.expressions import evaluate
+from elsinore.workload import Workload
+
+M, S = qre.event("M"), qre.event("S")
+HIGH = qre.predicate(M.v > 5, "high")
+PER_SYNC = qre.split(
+    qre.iterate(
+        qre.either(qre.atom(HIGH, lambda m: m.v), qre.atom(~(HIGH | S), lambda other: 0.0)),
+        qre.sum(0.0),
+    ),
+    qre.atom(S),
+    lambda total, sync: total,
+)
+
+
+def per_key() -> qre.Query:
+    return qre.map_collect(S, "k", qre.iter_last(PER_SYNC))
+
+
+def kinds_seen(state: str, item: Any) -> str:
+    return state + item.type
+
+
+MODULE = types.ModuleType("detectors")
+MODULE.totals = qre.iter_last(PER_SYNC).by("k")  # type: ignore[attr-defined]
+MODULE.per_key = per_key  # type: ignore[attr-defined]
+MODULE.kinds = qre.iterate1(  # type: ignore[attr-defined]
+    qre.atom(), "", kinds_seen
+)
+MODULE.pipeline = qre.filter(HIGH) >> qre.iterate1(qre.atom(), qre.count())  # type: ignore[attr-defined]
+MODULE.number = 5  # type: ignore[attr-defined]
+TEXT = """
+QUERY totals FROM detectors:totals;
+QUERY collected FROM detectors:per_key;
+QUERY trends RETURN k, COUNT(*) PATTERN SEQ(M m+, S) GROUP BY k;
+"""
+
+
+def events(count: int = 60) -> pa.Table:
+    drawn = np.random.default_rng(4)
+    return pa.table(
+        {
+            "time": np.arange(count),
+            "type": pa.array([("M", "S", "other")[n] for n in drawn.integers(0, 3, count)]),
+            "v": pa.array([None if v == 9 else float(v) for v in drawn.integers(0, 10, count)]),
+            "k": drawn.integers(0, 4, count),
+        }
+    )
+
+
+def run(text: str, **options: Any) -> Any:
+    return Workload.parse(text, python=[MODULE]).run(events(), **options)
+
+
+def test_a_text_names_queries_of_python_and_is_rendered_again() -> None:
+    workload = parse_workload(TEXT)
+    assert parse_workload(render(workload)) == workload
+    assert "QUERY totals\nFROM     detectors:totals;" in render(workload)
+    assert render(parse_workload('QUERY q FROM "odd name":a.b')) == (
+        'QUERY q\nFROM     "odd name":a.b;'
+    )
+
+
+def test_the_builder_takes_queries_of_python() -> None:
+    built = el.query("collected").from_python(per_key)
+    assert built.source == f"{__name__}:per_key"
+    found = Workload(built).run(events())["collected"]
+    assert found.to_pylist() == run(TEXT)["collected"].to_pylist()
+
+
+def test_all_kinds_run_together_and_give_what_each_gives_alone() -> None:
+    results = run(TEXT)
+    alone = MODULE.totals.run(events()).to_pylist()
+    assert results["totals"].to_pylist() == alone
+    collected = per_key().run(events()).to_pylist()
+    assert results["collected"].to_pylist() == collected
+    assert len(alone) > 5 < len(collected)
+    assert results["trends"].num_rows == 4
+
+
+def test_types_and_whole_items_come_to_functions() -> None:
+    found = run("QUERY kinds FROM detectors:kinds; QUERY p FROM detectors:pipeline")
+    assert found["kinds"].to_pylist()[-1]["value"] == "".join(events()["type"].to_pylist())
+    assert found["p"].to_pylist() == MODULE.pipeline.run(events()).to_pylist()
+
+
+def test_spark_gives_what_this_process_gives(spark: SparkSession) -> None:
+    text = "QUERY totals FROM detectors:totals; QUERY collected FROM detectors:per_key;"
+    frame = spark.createDataFrame(events().to_pandas())
+    found = Workload.parse(text, python=[MODULE]).run(frame)
+    expected = run(text)
+    for name in ("totals", "collected"):
+        rows = [repr(row) for row in found[name].to_pylist()]
+        assert sorted(rows) == sorted(repr(row) for row in expected[name].to_pylist())
+
+
+def test_spark_asks_for_the_type_of_values_that_nothing_tells(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(events(5).to_pandas())
+    module = types.ModuleType("untold")
+    module.query = qre.filter(S) >> qre.filter(qre.any)  # type: ignore[attr-defined]
+    with pytest.raises(QuerySemanticError, match="say what it returns"):
+        Workload.parse("QUERY q FROM untold:query", python=[module]).run(frame)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("QUERY q FROM detectors:total", "has no 'total'.*Did you mean 'totals'"),
+        ("QUERY q FROM other:x", "The module 'other' was not given"),
+        ("QUERY q FROM detectors:number", "is a int, and no query of elsinore.quantitative"),
+        ("QUERY q FROM detectors:totals LIMIT 3", "leave LIMIT out"),
+        ("QUERY q FROM detectors.totals", "Expected .*':'"),
+        ("QUERY q FROM detectors:totals; QUERY r FROM detectors:x", "has no 'x'"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_any_event_is_read(text: str, message: str) -> None:
+    with pytest.raises((QuerySemanticError, QuerySyntaxError, InvalidWorkloadError), match=message):
+        _ = Workload.parse(text, python=[MODULE]).plan
+
+
+def test_a_text_alone_runs_no_code() -> None:
+    with pytest.raises(QuerySemanticError, match="Queries run no code by themselves"):
+        Workload.parse("QUERY q FROM json:dumps")
+
+
+def test_attributes_that_are_not_there_are_told_with_the_nearest() -> None:
+    few = events().rename_columns(["time", "type", "w", "key"])
+    with pytest.raises(InvalidWorkloadError) as caught:
+        Workload.parse(TEXT, python=[MODULE]).run(few)
+    assert "the events have no attribute 'v'" in str(caught.value)
+    assert "by: the events have no attribute 'k'" in str(caught.value)
+
+
+def test_explain_draws_the_tree() -> None:
+    told = Workload.parse(TEXT, python=[MODULE]).explain()
+    assert "map_collect by item.k at S" in told
+    assert "partitioned by k" in told
+
+
+# --- the operator -----------------------------------------------------------------------------
+
+
+def unit_and_batch(text: str) -> tuple[Unit, pa.RecordBatch]:
+    table = events()
+    plan = Workload.parse(text, python=[MODULE]).plan
+    known = dict(zip(table.schema.names, table.schema.types, strict=True))
+    (unit,) = fitted(plan, known, declared=False).units
+    arrays = {name: table[name].combine_chunks() for name in table.column_names}
+    numbers = type_numbers(arrays["type"], plan.types)
+    key = np.zeros(table.num_rows) if not unit.key else arrays["k"].to_numpy()
+    columns: dict[str, Any] = {
+        "key": pa.array(key.astype(np.int32)),
+        "group": pa.array(key.astype(np.int32)),
+        "time": arrays["time"],
+        "class": pa.array(classify(unit.classes, numbers, plan.types, {})),
+    }
+    for column in unit.columns:
+        assert column.travel is Travel.RAW
+        source = column.source
+        columns[column.name] = (
+            arrays[source] if isinstance(source, str) else evaluate(source, arrays)
+        )
+    return unit, pa.RecordBatch.from_pydict(columns)
+
+
+def given_out(batches: Any) -> list[Any]:
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+@pytest.mark.parametrize("query", ["totals", "per_key", "kinds", "pipeline"])
+def test_cuts_and_saved_states_change_nothing(query: str) -> None:
+    unit, batch = unit_and_batch(f"QUERY q FROM detectors:{query}")
+    kind = kind_for(unit)
+    expected = given_out(kind.operator(unit, OperatorOptions()).process(batch))
+    assert len(expected) > 2
+    operator = kind.operator(unit, OperatorOptions())
+    found = []
+    for begin in range(0, batch.num_rows, 7):
+        found += given_out(operator.process(batch.slice(begin, 7)))
+        assert operator.deadline() is None
+        operator = kind.load(unit, operator.save())
+    assert found + given_out(operator.close()) == expected
+
+
+def test_keys_one_after_another_give_the_same() -> None:
+    unit, batch = unit_and_batch("QUERY q FROM detectors:totals")
+    kind = kind_for(unit)
+    expected = given_out(kind.operator(unit, OperatorOptions()).process(batch))
+    order = np.argsort(batch.column("key").to_numpy(), kind="stable")
+    sorted_ = batch.take(pa.array(order))
+    operator = kind.operator(unit, OperatorOptions(one_slot=True))
+    found = []
+    for begin in range(0, batch.num_rows, 7):
+        found += given_out(operator.process(sorted_.slice(begin, 7)))
+        operator = kind.load(unit, operator.save())
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+
+
+def test_a_state_that_is_damaged_is_refused() -> None:
+    unit, batch = unit_and_batch("QUERY q FROM detectors:totals")
+    kind = kind_for(unit)
+    operator = kind.operator(unit, OperatorOptions())
+    list(operator.process(batch))
+    for blob in (b"nothing", operator.save()[:-5]):
+        with pytest.raises(StateError):
+            kind.load(unit, blob)
