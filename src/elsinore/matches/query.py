@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,14 @@ from elsinore.matches import select as sl
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.interpret import STACK
 from elsinore.matches.operands import Layout, Operands
+from elsinore.matches.ranks import with_ranks
 from elsinore.matches.reach import EVENT_COLUMNS
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.tables import ClassStates, Header, Tables, build_tables
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
 
+HIGHEST = 9 * 10**18  # matches, beyond which no number is told
 GUARD = 10**7  # matches of a window beyond which a run stops, unless the query has LIMIT
 EVENT_SECONDS = 2e-5  # what an event takes in plain Python
 PLAIN_STEPS = 2_000  # events selected from one beginning before plain Python is given up
@@ -113,6 +115,8 @@ class QuerySearch:
         negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
         room = self._room
         room.for_rows(self.tables, _longest(keys))
+        wholes, room.stack = with_ranks(self.tables, operands, _longest(keys))
+        operands = replace(operands, wholes=wholes)
         progress = _progress(self.tables, window, limit, with_paths=self.wants_paths)
         seconds = _patience(self.tables, keys)
         while True:
@@ -194,7 +198,8 @@ class QuerySearch:
                 "tried, and most of them lead to no match. Make the window shorter, or add "
                 "conditions between neighbours: they rule events out early."
             )
-        told = f"{count:,}" if self.tables.counts_exactly and count > GUARD else f"over {GUARD:,}"
+        exact = f"more than {count:,}" if count >= HIGHEST else f"{count:,}"
+        told = exact if self.tables.counts_exactly and count > GUARD else f"over {GUARD:,}"
         return InputError(
             f"query {name}: a window has {told} matches. Ask for some of them with LIMIT, make the "
             "window shorter, or count and sum over them without listing any in a trend query "

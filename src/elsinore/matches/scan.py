@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.counting import completions
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, PASSED, REACHED, first_at
 from elsinore.matches.reach import ALIVE, ANY, NEXT_AT, ROW, TAKES, WHEN, gather
 from elsinore.matches.search import (
@@ -46,7 +47,6 @@ from elsinore.matches.search import (
     WINDOW,
     WITHIN,
     are_neighbours,
-    completions,
     matches_from,
 )
 from elsinore.matches.search import COUNTED as GIVEN

@@ -1,7 +1,7 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
 """The search for matches: from each event that may begin one, depth first (SASE++, Section 5.1).
 
-Under SKIP TILL ANY MATCH the window's events are first looked at from its end (`completions`): what
+Under SKIP TILL ANY MATCH the window's events are first looked at from its end (`counting`): what
 cannot be completed is never entered, so that, where conditions are on neighbours alone, each step
 leads on to a match. Conditions that look farther back are looked at as the match grows.
 
@@ -9,7 +9,7 @@ What kernels here are passed: `tables` and `constants` of a template (`elsinore.
 `doubles` and `integers`, the attributes of all events [row of the layout, event], with time, class
 and moment in the first rows of integers; `negatives` [pattern, event], the latest moment at which a
 match of a pattern under NOT began that ended by that event; `events`, the relevant ones of a key;
-`ways` [event, state], see `completions`; `held` and `numbers`, the registers [step + 1, register];
+`ways` [event, state], see `counting`; `held` and `numbers`, the registers [step + 1, register];
 `path` [step], the match under way; `stack` and `whole_stack`, working room; `progress`, what a
 search keeps between calls. A *moment* is the number of a time among the key's times: simultaneous
 events have one moment.
@@ -21,7 +21,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints, Shorts
-from elsinore.matches.interpret import STACK, value_of
+from elsinore.matches.interpret import value_of
 from elsinore.matches.keyed import first_at
 from elsinore.matches.reach import (
     ALIVE,
@@ -190,68 +190,6 @@ def are_neighbours(
         if value != 1.0:
             return False
     return True
-
-
-@kernel(borrows=True)
-def completions(
-    tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints,
-    events: Ints,
-    begin: int,
-    last: int,
-    progress: Ints,
-    ways: Doubles,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
-) -> None:
-    """Count the ways to complete a match: `ways` [event, state], for events `begin` to `last`.
-
-    A match ends at row progress[FRESH] or later. An event in a state adds up, over the states that
-    may follow, the ways of all later events; or, where a condition on neighbours or a NOT decides,
-    of each later event that it lets through. (The number of paths of a directed graph without
-    cycles, from its ends backwards.)
-    """
-    states = tables[STATES]
-    for state in range(states):
-        stack[STACK + state] = 0.0
-    done = last  # the ways of events after it have been added up
-    for at in range(last, begin - 1, -1):
-        while events[done, WHEN] > events[at, WHEN]:
-            listed = events[done, TAKES]
-            for place in range(listed + 1, listed + 1 + tables[listed]):
-                stack[STACK + tables[place]] += ways[done, tables[place]]
-            done -= 1
-        row = events[at, ROW]
-        for state in range(states):
-            ways[at, state] = 0.0
-        listed = events[at, TAKES]
-        for place in range(listed + 1, listed + 1 + tables[listed]):
-            state = tables[place]
-            count = 0.0
-            if tables[tables[END_AT] + state] > -2 and row >= progress[FRESH]:
-                count = 1.0
-            for target in range(states):
-                edge = tables[tables[EDGE_AT] + (state + 1) * states + target]
-                if edge < 0 or stack[STACK + target] == 0.0:
-                    continue
-                if (
-                    tables[tables[tables[NEAR_AT] + edge]] == 0
-                    and tables[tables[WAY_AT] + edge] < 0
-                ):
-                    count += stack[STACK + target]
-                    continue
-                for later in range(done + 1, last + 1):
-                    if ways[later, target] > 0.0 and are_neighbours(
-                        tables, edge, constants, doubles, integers, negatives, events[later, ROW],
-                        row, progress[FIRST], held, numbers, stack, whole_stack,
-                    ):  # fmt: skip
-                        count += ways[later, target]
-            ways[at, state] = count
 
 
 @kernel(inline=True, borrows=True)

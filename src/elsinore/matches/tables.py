@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from elsinore.matches.counting import ENTRY
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.program import Compiler, Program, register_places
 from elsinore.matches.reach import LAST_BIT
@@ -57,7 +58,9 @@ class Header(IntEnum):
     LEAF_AT = 26  # [state + 1]: those states that follow that end a match at once, as bits
     LOOKS_AT = 27  # [edge]: 1 for ways or conditions on neighbours, 2 for other conditions
     DUPLICATES = 28  # whether two runs may find one match
-    SIZE = 29
+    ORDERED_AT = 29  # 0, or trees of sums: [edge] the entry of each (`elsinore.matches.counting`)
+    ORDERED_ROOM = 30  # where there is room for them, the number of edges first
+    SIZE = 31
 
 
 _COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
@@ -73,6 +76,7 @@ class Tables:
     program: Program
     steppers: tuple[Stepper, ...]
     negatives: tuple[Tables, ...]
+    ordered: tuple[tuple[int, int, tuple[int, ...]], ...]  # edges with one comparison: see `ranks`
     is_path: bool  # whether no condition looks farther than to the neighbour
     counts_exactly: bool  # whether the number of paths is that of matches
 
@@ -193,6 +197,17 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     for number, pair in enumerate(pairs):
         if pair is not None:
             table[at + number] = put(pair)
+    ordered = tuple(
+        (number, edge.target, pair)
+        for number, edge in enumerate(edges)
+        if edge.source != START and _ways(edge.ways) == -1
+        for numbers in [[c for c in edge.checks if near[c]]]
+        if len(numbers) == 1 and (pair := pairs[numbers[0]]) is not None
+    )
+    ordered = ordered if template.strategy is Strategy.ANY else ()
+    table[Header.ORDERED_ROOM] = put(
+        [len(edges), *([-1] * len(edges)), *([0] * ENTRY * len(ordered))]
+    )
     table[Header.WHOLES_AT] = put(program.wholes)
     is_path = all(near[n] for edge in edges for n in edge.checks) and not template.final
     is_path = is_path and not any(edge.late for edge in edges)
@@ -203,6 +218,7 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
         program=program,
         steppers=tuple(steppers),
         negatives=tuple(build_tables(n, layout) for n in template.negatives),
+        ordered=ordered,
         is_path=is_path,
         counts_exactly=is_path
         and not begins_with_not

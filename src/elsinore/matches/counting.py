@@ -1,0 +1,142 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""How many ways there are to complete a match, from the window's end backwards.
+
+What kernels here are passed is told in `elsinore.matches.search`. Edges whose one condition
+compares an attribute with one of the event before it have trees of sums, behind the sums of states
+in `stack` and made ready by `elsinore.matches.ranks`. Each has an entry in the tables: the state it
+leads to, the row of `integers` with places in the tree, the row with how many places count for an
+event before, where the tree begins and how many places it has.
+"""
+
+from __future__ import annotations
+
+from elsinore.kernels import kernel
+from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.interpret import STACK
+from elsinore.matches.reach import ROW, TAKES, WHEN
+from elsinore.matches.search import (
+    EDGE_AT,
+    END_AT,
+    FIRST,
+    FRESH,
+    NEAR_AT,
+    STATES,
+    WAY_AT,
+    are_neighbours,
+)
+
+ORDERED_AT = 29  # a place in the header of `tables` (`elsinore.matches.tables.Header`)
+TARGET, PLACE_ROW, BOUND_ROW, TREE_AT, TREE_SIZE = range(5)  # of an entry
+ENTRY = 5
+LONG = 64  # events of a window from which on trees are faster
+
+
+@kernel(borrows=True)
+def put_in(
+    tables: Ints, ordered: int, integers: Ints, row: int, state: int, ways: float, stack: Doubles
+) -> None:
+    """Add the ways of a row in a state to the trees of edges that lead there; 0: clear its path."""
+    edges = tables[ordered]
+    for edge in range(edges):
+        entry = tables[ordered + 1 + edge]
+        if entry < 0 or tables[entry + TARGET] != state:
+            continue
+        place = integers[tables[entry + PLACE_ROW], row]
+        if place < 0:
+            continue
+        tree, size = tables[entry + TREE_AT], tables[entry + TREE_SIZE]
+        place += 1
+        while place <= size:
+            if ways == 0.0:
+                stack[tree + place] = 0.0
+            else:
+                stack[tree + place] += ways
+            place += place & -place
+
+
+@kernel(borrows=True)
+def sum_before(tables: Ints, entry: int, integers: Ints, row: int, stack: Doubles) -> float:
+    """Return the ways of all rows in the tree that may follow a row."""
+    tree = tables[entry + TREE_AT]
+    place = integers[tables[entry + BOUND_ROW], row]
+    total = 0.0
+    while place > 0:
+        total += stack[tree + place]
+        place -= place & -place
+    return total
+
+
+@kernel(borrows=True)
+def completions(
+    tables: Ints,
+    constants: Doubles,
+    doubles: Doubles,
+    integers: Ints,
+    negatives: Ints,
+    events: Ints,
+    begin: int,
+    last: int,
+    progress: Ints,
+    ways: Doubles,
+    held: Ints,
+    numbers: Doubles,
+    stack: Doubles,
+    whole_stack: Ints,
+) -> None:
+    """Count the ways to complete a match: `ways` [event, state], for events `begin` to `last`.
+
+    A match ends at row progress[FRESH] or later. An event in a state adds up, over the states that
+    may follow, the ways of all later events; or, where a condition on neighbours or a NOT decides,
+    of each later event that it lets through. (The number of paths of a directed graph without
+    cycles, from its ends backwards.) In a long window the ways of later events whose attribute
+    compares as it should are read off a tree of sums (Fenwick 1994): n log n, not n * n.
+    """
+    states = tables[STATES]
+    ordered = tables[ORDERED_AT] if last - begin >= LONG else 0
+    for state in range(states):
+        stack[STACK + state] = 0.0
+    done = last  # the ways of events after it have been added up
+    for at in range(last, begin - 1, -1):
+        while events[done, WHEN] > events[at, WHEN]:
+            listed = events[done, TAKES]
+            for place in range(listed + 1, listed + 1 + tables[listed]):
+                state = tables[place]
+                stack[STACK + state] += ways[done, state]
+                if ordered > 0 and ways[done, state] > 0.0:
+                    put_in(tables, ordered, integers, events[done, ROW], state, ways[done, state],
+                           stack)  # fmt: skip
+            done -= 1
+        row = events[at, ROW]
+        for state in range(states):
+            ways[at, state] = 0.0
+        listed = events[at, TAKES]
+        for place in range(listed + 1, listed + 1 + tables[listed]):
+            state = tables[place]
+            count = 0.0
+            if tables[tables[END_AT] + state] > -2 and row >= progress[FRESH]:
+                count = 1.0
+            for target in range(states):
+                edge = tables[tables[EDGE_AT] + (state + 1) * states + target]
+                if edge < 0 or stack[STACK + target] == 0.0:
+                    continue
+                if (
+                    tables[tables[tables[NEAR_AT] + edge]] == 0
+                    and tables[tables[WAY_AT] + edge] < 0
+                ):
+                    count += stack[STACK + target]
+                    continue
+                if ordered > 0 and tables[ordered + 1 + edge] >= 0:
+                    count += sum_before(tables, tables[ordered + 1 + edge], integers, row, stack)
+                    continue
+                for later in range(done + 1, last + 1):
+                    if ways[later, target] > 0.0 and are_neighbours(
+                        tables, edge, constants, doubles, integers, negatives, events[later, ROW],
+                        row, progress[FIRST], held, numbers, stack, whole_stack,
+                    ):  # fmt: skip
+                        count += ways[later, target]
+            ways[at, state] = count
+    if ordered > 0:
+        for at in range(done + 1, last + 1):
+            listed = events[at, TAKES]
+            for place in range(listed + 1, listed + 1 + tables[listed]):
+                put_in(tables, ordered, integers, events[at, ROW], tables[place], 0.0, stack)
