@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import (
+    decisions,
     graph,
     in_process,
     keys,
@@ -26,6 +27,7 @@ BENCHMARKS = {
     "windows": windows,
     "graph": graph,
     "regimes": regimes,
+    "decisions": decisions,
     "memory": memory,
     "quantitative": quantitative,
     "keys": keys,

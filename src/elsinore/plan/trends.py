@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 
 from elsinore.errors import QueryError, raise_errors
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
-from elsinore.plan.aggregates import FieldKind
+from elsinore.plan.aggregates import Aggregation, FieldKind
 from elsinore.plan.classes import Classes, classes_of
 from elsinore.plan.fingerprint import fingerprint
 from elsinore.plan.guarded import GuardedTemplate
@@ -31,6 +32,21 @@ class TrendUnit:
     classes: Classes
     merged: MergedTemplate
     exact: bool = False  # whether it computes with integers of any size
+    summed: tuple[str, ...] = field(init=False)  # the attributes that SUM and AVG read
+    ranked: tuple[str, ...] = field(init=False)  # those that MIN and MAX read
+    linear: int = field(init=False)  # sums of the query that has most of them, ...
+    extremes: int = field(init=False)  # ... and least and greatest values
+
+    def __post_init__(self) -> None:
+        aggregations = [one.aggregation for one in self.members]
+        for name, kinds in (
+            ("summed", {FieldKind.SUM, FieldKind.PRESENT}),
+            ("ranked", {FieldKind.LEAST, FieldKind.GREATEST}),
+        ):
+            object.__setattr__(self, name, _attributes(aggregations, kinds))
+        for name in ("linear", "extremes"):
+            most = max((len(getattr(one, name)) for one in aggregations), default=0)
+            object.__setattr__(self, name, most)
 
     @property
     def members(self) -> tuple[Template | GuardedTemplate, ...]:
@@ -51,24 +67,6 @@ class TrendUnit:
                 if move.adjacent is not None:
                     read |= {move.adjacent.current, move.adjacent.previous}
         return tuple(sorted(read))
-
-    @property
-    def summed(self) -> tuple[str, ...]:
-        """The attributes that SUM and AVG read."""
-        return self._read({FieldKind.SUM, FieldKind.PRESENT})
-
-    @property
-    def ranked(self) -> tuple[str, ...]:
-        """The attributes that MIN and MAX read."""
-        return self._read({FieldKind.LEAST, FieldKind.GREATEST})
-
-    def _read(self, kinds: set[FieldKind]) -> tuple[str, ...]:
-        found: dict[str, None] = {}
-        for one in self.members:
-            for entry in one.aggregation.linear + one.aggregation.extremes:
-                if entry.kind in kinds and entry.attribute is not None:
-                    found[entry.attribute] = None
-        return tuple(found)
 
     @property
     def columns(self) -> tuple[Carried, ...]:
@@ -99,6 +97,18 @@ class TrendUnit:
     def fingerprint(self) -> str:
         """A digest that two units share only if their states mean the same."""
         return fingerprint((self.members, self.exact))
+
+
+def _attributes(
+    aggregations: Sequence[Aggregation], kinds: AbstractSet[FieldKind]
+) -> tuple[str, ...]:
+    """Return the attributes that fields of some kinds read."""
+    found: dict[str, None] = {}
+    for one in aggregations:
+        for entry in one.linear + one.extremes:
+            if entry.kind in kinds and entry.attribute is not None:
+                found[entry.attribute] = None
+    return tuple(found)
 
 
 def plan_trends(

@@ -31,15 +31,13 @@ DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not ho
 
 def totals_fields(unit: TrendUnit, *, exact: bool) -> pa.Schema:
     """Return the columns of a unit's totals."""
-    linear = max(len(one.aggregation.linear) for one in unit.members)
-    extremes = max(len(one.aggregation.extremes) for one in unit.members)
     fields = [("query", pa.int32()), ("group", pa.int32()), ("window", pa.int64())]
-    for f in range(linear):
+    for f in range(unit.linear):
         if exact:
             fields.append((f"digits{f}", pa.string()))
         else:
             fields += [(f"cell{f}", pa.float64()), (f"power{f}", pa.int32())]
-    fields += [(f"extreme{x}", pa.int64()) for x in range(extremes)]
+    fields += [(f"extreme{x}", pa.int64()) for x in range(unit.extremes)]
     return pa.schema(fields)
 
 

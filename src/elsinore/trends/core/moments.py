@@ -20,7 +20,7 @@ import numpy as np
 from elsinore.kernels import take
 from elsinore.kernels.slots import give_back
 from elsinore.trends.core.arrays import Doubles, Ints
-from elsinore.trends.core.step import LENGTH, NO_VALUE, step
+from elsinore.trends.core.step import LENGTH, NO_VALUE, SINGLE, repeat, step
 from elsinore.trends.sharing.bursts import arrive, wake
 from elsinore.trends.sharing.clock import NUMBER as GROUP_NUMBER
 from elsinore.trends.sharing.clock import is_full, settle_group, tick
@@ -35,6 +35,9 @@ NUMBER, ORDER, APART, SERIAL, READS, CHANGES, RESETS, BREAKS, RUNS, SECTIONS = r
 RESET_BLOCK, LATE, CELL, LONG, ROWS, STRIDE, OUTLIER, OUTLIER_ROWS, OUTLIER_STRIDE = range(9)
 RESET_WORDS = 9
 EARLY, LATE_ONES, ALL = np.int64(0), np.int64(1), np.int64(-1)
+
+# of the compiler's one type for numbers: a literal would be another, and compiled apart
+ONCE, ROOT = np.int64(1), np.int64(0)
 
 BLOCKS = 2  # the program's word that tells where blocks are; each is six words:
 # first cell, cells, first extreme, extremes
@@ -289,6 +292,9 @@ def _act(
                     )
                     continue
         first, steps = at + 1, program[at]
+        if steps == 1 and moments > 1 and program[first + SINGLE] != 0:
+            repeat(header, ints, doubles, program, first, slot, moments)
+            continue
         for _ in range(moments):
             at = first
             for _ in range(steps):
@@ -344,7 +350,7 @@ def _put_in_order(header: Any, ints: Ints, program: Ints, entries: int) -> None:
         top = ints[header.entry_order]
         ints[header.entry_order] = ints[header.entry_order + last]
         ints[header.entry_order + last] = top
-        _sift(header, ints, program, 0, last)
+        _sift(header, ints, program, ROOT, last)
 
 
 @wide_kernel
@@ -401,7 +407,7 @@ def _prepare_together(
     if header.group != 0:
         for place in range(entries):
             kind = ints[header.entry_class + ints[header.entry_order + place]]
-            _look_at_bursts(header, ints, doubles, program, kind, slot, time, 1, dynamic)
+            _look_at_bursts(header, ints, doubles, program, kind, slot, time, ONCE, dynamic)
         for entry in range(entries):
             kind = ints[header.entry_class + entry]
             _settle_sections(header, ints, doubles, program, kind, slot)

@@ -42,6 +42,8 @@ from elsinore.trends.wide import wide_kernel
 LENGTH, LANES, BLOCK, LOOP, SUMS, EXTREMES, SINGLE, FIRST = 0, 1, 2, 3, 4, 5, 6, 7
 ROW, TERM, COMPARED = 3, 3, 4  # the words of a sum or an extreme, of a term, of one compared
 
+DOUBLINGS = 500  # a number below 2**512 stays a double when doubled so often
+
 NOTHING, EACH = -1, -2  # what an event adds in place of an addend: nothing; one
 NO_VALUE = np.int64(np.iinfo(np.int64).max)  # the least of no ranks
 
@@ -147,10 +149,23 @@ def _add_scaled(
     """Do the same as `_add_plain` to numbers with powers."""
     to, of = np.uint64(cells + target), np.uint64(cells + source)
     to_power, of_power = np.uint64(powers + target), np.uint64(powers + source)
-    stride = np.uint64(1 - one)
+    if one != 0:
+        only, only_power = doubles[of], doubles[of_power]
+        for lane in range(np.uint64(lanes)):
+            mine, power = doubles[to + lane], doubles[to_power + lane]
+            top = max(power, only_power)
+            mine = mine if power == top else (mine * DOWN if power + 1.0 == top else 0.0)
+            trends = (
+                only if only_power == top else (only * DOWN if only_power + 1.0 == top else 0.0)
+            )
+            total = mine + events * (loop * mine + trends)
+            passed = total >= LIMIT
+            doubles[to + lane] = total * DOWN if passed else total
+            doubles[to_power + lane] = top + 1.0 if passed else top
+        return
     for lane in range(np.uint64(lanes)):
         mine, power = doubles[to + lane], doubles[to_power + lane]
-        trends, other = doubles[of + stride * lane], doubles[of_power + stride * lane]
+        trends, other = doubles[of + lane], doubles[of_power + lane]
         top = max(power, other)
         mine = mine if power == top else (mine * DOWN if power + 1.0 == top else 0.0)
         trends = trends if other == top else (trends * DOWN if other + 1.0 == top else 0.0)
@@ -158,6 +173,52 @@ def _add_scaled(
         passed = total >= LIMIT
         doubles[to + lane] = total * DOWN if passed else total
         doubles[to_power + lane] = top + 1.0 if passed else top
+
+
+@wide_kernel
+def repeat(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, at: int, slot: int, moments: int
+) -> None:
+    """Let so many moments of one event each act on the lanes of a step that is SINGLE.
+
+    What they add to a lane is brought to the lane's power once, and lanes below 2**512 may double
+    DOUBLINGS times before they are looked at: an event then costs an addition or two in each lane.
+    """
+    lanes, loop = np.uint64(program[at + LANES]), float(program[at + LOOP])
+    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
+    to = np.uint64(cells + program[at + FIRST])
+    to_power = np.uint64(powers + program[at + FIRST])
+    source = program[at + FIRST + ROW]
+    stride = np.uint64(1 - program[at + FIRST + ROW + 2])
+    of, of_power = np.uint64(cells + source), np.uint64(powers + source)
+    work = np.uint64(header.trends)
+    for lane in range(lanes):
+        mine, power = doubles[to + lane], doubles[to_power + lane]
+        trends, other = doubles[of + stride * lane], doubles[of_power + stride * lane]
+        top = max(power, other)
+        doubles[to + lane] = mine if power == top else (mine * DOWN if power + 1.0 == top else 0.0)
+        doubles[to_power + lane] = top
+        trends = trends if other == top else (trends * DOWN if other + 1.0 == top else 0.0)
+        doubles[work + lane] = trends
+    big = False
+    while moments > 0:
+        turns = min(moments, DOUBLINGS)
+        moments -= turns
+        for _ in range(turns):
+            for lane in range(lanes):
+                mine = doubles[to + lane]
+                doubles[to + lane] = mine + (loop * mine + doubles[work + lane])
+        for lane in range(lanes):
+            total, power = doubles[to + lane], doubles[to_power + lane]
+            passed = total >= LIMIT
+            doubles[to + lane] = total * DOWN if passed else total
+            power = power + 1.0 if passed else power
+            doubles[to_power + lane] = power
+            trends = doubles[work + lane]
+            doubles[work + lane] = trends * DOWN if passed else trends
+            big |= power > 0.0
+    if big:
+        ints[header.big + slot] = 1
 
 
 @wide_kernel
