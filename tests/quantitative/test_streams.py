@@ -7,6 +7,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -190,3 +192,33 @@ def test_a_state_is_read_in_another_process() -> None:
         [sys.executable, "-c", code], input=stream.save(), capture_output=True, check=True
     )
     assert found.stdout.strip() == b"9"
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_running_stream_takes_items_and_batches_of_arrow_alike(compiled: bool) -> None:
+    mean = qre.iterate1(qre.atom(M, lambda m: m.v), qre.mean())
+    query = qre.iter_last(qre.split(mean, qre.atom(S), qre.left))
+    items = [{"type": "Ms"[n % 5 == 4], "v": float(n * n % 7)} for n in range(60)]
+    alone = query.start()
+    expected = [(n, v) for n, item in enumerate(items) if (v := alone.push(item)) is not None and v]
+    stream = query.start()
+    found = [(n, v) for n in range(7) if (v := stream.push(items[n])) is not qre.UNDEFINED]
+    for table in (pa.Table.from_pylist(items[7:31]), pa.RecordBatch.from_pylist(items[31:40])):
+        given = stream.take(table, compiled=compiled)
+        found += zip(given["position"].to_pylist(), given["value"].to_pylist(), strict=True)
+    assert stream.value == alone.value or stream.position == 40
+    frame = pa.Table.from_pylist(items[40:50]).to_pandas()
+    given = stream.take(frame.rename(columns={"type": "kind"}), type="kind", compiled=compiled)
+    found += zip(given["position"].to_pylist(), given["value"].to_pylist(), strict=True)
+    found += stream.over(pl.DataFrame(items[50:]))
+    assert found == expected
+    assert stream.save() == alone.save()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_rows_before_one_that_fails_have_been_taken(compiled: bool) -> None:
+    query = qre.iterate(qre.atom(qre.any, lambda item: 10 // item.n), 0, lambda t, v: t + v)
+    stream = query.start()
+    with pytest.raises(qre.OperationError, match="at item 2 "):
+        stream.take(pa.table({"n": [5, 2, 0, 1, 1]}), compiled=compiled)
+    assert (stream.position, stream.push({"n": 1})) == (2, 17)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -12,9 +13,10 @@ from elsinore.errors import InputError
 from elsinore.quantitative.pipeline import Pipeline
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import TYPE
-from elsinore.quantitative.rows import codes_of, whole
+from elsinore.quantitative.rows import CHUNK, Runs, codes_of, joined, take, whole
+from elsinore.quantitative.stream import Stream
 from elsinore.runtime.inputs import as_table
-from elsinore.runtime.streams import check_names, run_rows, unknown
+from elsinore.runtime.streams import bits, check_names, run_rows, unknown
 
 POSITION = "position"  # the column that stands for times where events have none
 MANY = 100_000  # events from which on compiling a machine pays
@@ -39,11 +41,7 @@ def run(
     Raises QuerySemanticError where a predicate reads what the events do not have, InputError for
     events without a time or of an odd one.
     """
-    table = as_table(data)
-    if type != TYPE:
-        if type not in table.column_names:
-            raise unknown(type, table.column_names, "column")
-        table = table.append_column(TYPE, table[type])
+    table = _typed(as_table(data), type)
     timed = time in table.column_names
     if timed:
         if table[time].null_count:
@@ -77,6 +75,69 @@ def values_as_events(found: pa.Table, time: str) -> tuple[pa.Table, str]:
     check_names(names, before.column_names)
     columns = dict(zip(before.column_names, before.columns, strict=True))
     return pa.table(columns | dict(zip(names, column.flatten(), strict=True))), time
+
+
+def take_rows(
+    stream: Stream,
+    data: object,
+    *,
+    type: str = TYPE,  # noqa: A002 - the word for it
+    compiled: bool | None = None,
+) -> pa.Table:
+    """Give all rows of a table to a stream; return positions and values."""
+    table = _typed(as_table(data), type)
+    rows, start = table.num_rows, stream.position
+    values: pa.Array = pa.nulls(0)
+    places: Any = np.zeros(0, np.int64)
+    asked = rows >= MANY if compiled is None else compiled
+    if asked and rows > 1 and len(stream.stages) == 1:
+        runs = _runs_for(stream, table)
+        first = table.slice(0, rows - 1)
+        found = runs.run_alone(stream, first, bits(runs.bits, first))
+        places, values = found.places, found.values if found.values is not None else values
+        table = table.slice(rows - 1)
+    told = bits(stream.stages[0].machine.bits, table)
+    few, more = take(stream, table, told)  # the last one, so that `stream.value` is at hand
+    places = np.concatenate([places, np.array(few, np.int64) + (rows - table.num_rows)])
+    columns = joined([values] if len(values) else [], more)
+    value = pa.concat_arrays(columns) if columns else values
+    return pa.table({POSITION: places + start, "value": value})
+
+
+def iterate_rows(
+    stream: Stream,
+    data: object,
+    *,
+    type: str = TYPE,  # noqa: A002 - the word for it
+) -> Iterator[tuple[int, Any]]:
+    """Give the rows of a table to a stream, a batch at a time; yield positions and values."""
+    table = _typed(as_table(data), type)
+    for begin in range(0, table.num_rows, CHUNK):
+        part = table.slice(begin, CHUNK)
+        start = stream.position
+        places, values = take(stream, part, bits(stream.stages[0].machine.bits, part))
+        for place, value in zip(places, values, strict=True):
+            yield start + place, value
+
+
+def _runs_for(stream: Stream, table: pa.Table) -> Runs:
+    """Return what runs tables of such columns; compiled once."""
+    if table.schema not in stream.tables:
+        types = dict(zip(table.schema.names, table.schema.types, strict=True))
+        stream.tables[table.schema] = Runs(stream.query, types, compiled=True)
+    found: Runs = stream.tables[table.schema]
+    return found
+
+
+def _typed(table: pa.Table, type: str) -> pa.Table:  # noqa: A002 - the word for it
+    """Return a table whose types of events are in the column `type`."""
+    if type == TYPE:
+        return table
+    if type not in table.column_names:
+        raise unknown(type, table.column_names, "column")
+    if TYPE in table.column_names:
+        return table.set_column(table.column_names.index(TYPE), TYPE, table[type])
+    return table.append_column(TYPE, table[type])
 
 
 def _result(

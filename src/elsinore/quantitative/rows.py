@@ -103,6 +103,22 @@ class Runs:
             return self._mixed(machine, table, told, codes, arrays)
         return self._lowered(machine, table, told, codes, arrays)
 
+    def run_alone(self, stream: Stream, table: pa.Table, told: Any) -> Found:
+        """Give rows to a stream of the same query that is held elsewhere.
+
+        Its values are told here only; `stream.value` stays behind until its next item.
+        """
+        self._plain = {}
+        own = self._first.again()
+        for mine, theirs in zip(own.stages, stream.stages, strict=True):
+            mine.state, mine.position = theirs.state, theirs.position
+        self.put(0, own)
+        try:
+            return self.run(table, told, np.zeros(table.num_rows, np.int32), 1)
+        finally:
+            for mine, theirs in zip(self.stream(0).stages, stream.stages, strict=True):
+                theirs.state, theirs.position = mine.state, mine.position
+
     def keep_only(self, code: int) -> None:
         """Let go of all streams but one, which gets the code 0."""
         if self._machine is not None:
@@ -173,7 +189,7 @@ class Runs:
                 more, values = self._interpreted(table, told, codes, int(progress[0]))
                 self._take_in()
                 places.append(more)
-                parts = _joined(parts, values)
+                parts = joined(parts, values)
                 break
         return Found(np.concatenate(places), pa.concat_arrays(parts))
 
@@ -192,7 +208,7 @@ class Runs:
         self._take_in()
         found = np.concatenate([rest[fast.places], rows[places]])
         order = np.argsort(found, kind="stable")
-        every = _joined([] if fast.values is None else [fast.values], values)
+        every = joined([] if fast.values is None else [fast.values], values)
         if not every:
             return Found(found, None)
         return Found(found[order], pa.concat_arrays(every).take(pa.array(order)))
@@ -234,7 +250,7 @@ def _arrays(machine: Lowered, table: pa.Table, told: Any) -> list[Any] | None:
     return [machine.column(column) for column in columns]
 
 
-def _joined(parts: Sequence[pa.Array], values: list[Any]) -> list[pa.Array]:
+def joined(parts: Sequence[pa.Array], values: list[Any]) -> list[pa.Array]:
     """Return columns of a machine's values, and more values of the interpreter's."""
     if not values:
         return list(parts)

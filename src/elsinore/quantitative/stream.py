@@ -8,9 +8,12 @@ import pickle
 import struct
 import traceback
 from collections import namedtuple
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Final
+
+import pyarrow as pa
 
 from elsinore.errors import InputError, StateError
 from elsinore.quantitative.machine.keys import KeyThreads, Program
@@ -165,6 +168,7 @@ class Stream:
 
     query: Runnable
     stages: list[Stage] = field(default_factory=list)
+    tables: dict[Any, Any] = field(default_factory=dict)  # what runs tables, by their schema
 
     @classmethod
     def of(cls, query: Runnable) -> Stream:
@@ -216,6 +220,38 @@ class Stream:
         if len(self.stages) > 1 and any(s.machine.program.threads for s in self.stages):
             return self._singly(records, bits)
         return self._extend(records, bits)
+
+    def take(
+        self,
+        data: Any,
+        *,
+        type: str = "type",  # noqa: A002 - the word for it
+        compiled: bool | None = None,
+    ) -> pa.Table:
+        """Take all rows of a table, a batch of Arrow, a data frame of pandas or polars.
+
+        Returns a table of the positions, counted from the stream's first item, after which there
+        are values, and of the values. A machine is compiled where it can be and there are many
+        rows. Raises what `run` raises; the rows before the one at fault have been taken then.
+
+        >>> from elsinore.quantitative import atom, iterate, sum
+        >>> stream = iterate(atom(op=lambda row: row.n), sum()).start()
+        >>> stream.take(pa.table({"n": [1, 2, 3]})).to_pylist()[-1]
+        {'position': 2, 'value': 6}
+        """
+        rows = import_module("elsinore.local.streams")
+        found: pa.Table = rows.take_rows(self, data, type=type, compiled=compiled)
+        return found
+
+    def over(self, data: Any, *, type: str = "type") -> Iterator[tuple[int, Any]]:  # noqa: A002
+        """Yield positions and values over the rows of a table, taking them a batch at a time.
+
+        >>> from elsinore.quantitative import filter, item
+        >>> list(filter(item.n > 1).start().over(pa.table({"n": [1, 2]})))
+        [(1, Record(n=2))]
+        """
+        rows = import_module("elsinore.local.streams")
+        yield from rows.iterate_rows(self, data, type=type)
 
     def _singly(
         self, items: Sequence[Any], bits: Sequence[int] | None
