@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -73,6 +74,24 @@ def test_every_aggregate_is_computed(run: Run) -> None:
         "min(b.w)": 1.5,
         "bits": pytest.approx(1.584962500721156),
     }
+
+
+def test_variances_keep_what_is_small_beside_the_values(run: Run) -> None:
+    # two parts of a group, on Spark in different tasks, whose values lie near one another or not
+    near = [1e9 + n / 8 for n in (0, 1, 2, 3)]
+    mixed = [0.25, 0.5, *near[:2]]
+    table = stream("AAAAAAAA", g=["x"] * 4 + ["y"] * 4, k=[1, 1, 2, 2] * 2, v=near + mixed)
+    text = """RETURN g, VARIANCE(A.v) AS a, STDDEV(A.v) AS b, VAR_POP(A.v) AS c,
+              STDDEV_POP(A.v) AS d PATTERN A WHERE [k] GROUP BY g"""
+    rows = {row["g"]: [row[name] for name in "abcd"] for row in run(text, table)}
+    spread = 5 / 256  # of 0, 1/8, 2/8, 3/8
+    assert rows["x"] == [spread * 4 / 3, (spread * 4 / 3) ** 0.5, spread, spread**0.5]
+    values = [Fraction(value) for value in mixed]
+    mean = sum(values) / 4
+    wide = float(sum((value - mean) ** 2 for value in values) / 4)
+    assert rows["y"] == pytest.approx(
+        [wide * 4 / 3, (wide * 4 / 3) ** 0.5, wide, wide**0.5], rel=1e-12
+    )
 
 
 def test_groups_sum_up_the_parts_of_an_equivalence(run: Run) -> None:

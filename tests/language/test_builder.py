@@ -50,6 +50,17 @@ def test_the_first_query_of_the_design() -> None:
     )
 
 
+def test_variances_have_methods() -> None:
+    built = (
+        query("q")
+        .match(T.plus())
+        .select(T.v.variance(), T.v.stddev(), T.v.var_pop(), T.v.stddev_pop())
+    )
+    assert built == parse_query(
+        "QUERY q RETURN VARIANCE(T.v), STDDEV(T.v), VAR_POP(T.v), STDDEV_POP(T.v) PATTERN Travel T+"
+    )
+
+
 def test_the_second_query_of_the_design() -> None:
     start, load, end = event("ReducerStart", "a"), event("LoadStd", "b"), event("ReducerEnd", "c")
     built = (

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -581,6 +582,23 @@ def _aggregate(function: str, known: Sequence[Any]) -> Any:
     if function in {"MIN", "MAX"}:
         return min(known) if function == "MIN" else max(known)
     total = sum((Fraction(value) for value in known), Fraction(0))
+    if function in ex.SPREADS:
+        return _spread(function, [Fraction(value) - total / len(known) for value in known])
     if function == "AVG":
         return total / len(known)
     return int(total) if total.denominator == 1 else total
+
+
+def _spread(function: str, deviations: Sequence[Fraction]) -> Any:
+    """Return a variance or its root, of the values' deviations from their average."""
+    under = len(deviations) - (function in {"VARIANCE", "STDDEV"})
+    if under == 0:
+        return None
+    variance = sum((one**2 for one in deviations), Fraction(0)) / under
+    return variance if function in {"VARIANCE", "VAR_POP"} else root(variance)
+
+
+def root(number: Fraction) -> Fraction:
+    """Return a square root to 60 digits."""
+    with localcontext(prec=60):
+        return Fraction((Decimal(number.numerator) / Decimal(number.denominator)).sqrt())

@@ -29,7 +29,7 @@ WORKLOADS = {
         GROUP BY g WITHIN 1 minute;""",
     "equivalence": """QUERY q RETURN COUNT(*), SUM(B.v), MIN(B.w) PATTERN SEQ(A, B+) WHERE [k]
         WITHIN 2 minutes;""",
-    "groups and equivalence": """QUERY q RETURN g, COUNT(*), AVG(B.w), MAX(A.w)
+    "groups and equivalence": """QUERY q RETURN g, COUNT(*), AVG(B.w), MAX(A.w), STDDEV(B.w)
         PATTERN SEQ(A+, B) WHERE [k] GROUP BY g WITHIN 2 minutes SLIDE 1 minute;""",
     "two attributes": """QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE [k, s] GROUP BY g, b
         WITHIN 5 minutes;""",
@@ -47,7 +47,7 @@ WORKLOADS = {
         QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+) GROUP BY g WITHIN 1 minute;
         QUERY two RETURN k, LOG2(COUNT(*)) PATTERN SEQ(A+, C) GROUP BY k WITHIN 1 minute;
         QUERY three RETURN SUM(C.v) PATTERN SEQ(B+, C) WHERE [g] WITHIN 1 minute;""",
-    "exact": """EXACT; QUERY q RETURN g, COUNT(*), SUM(B.v), AVG(B.v), MIN(B.w)
+    "exact": """EXACT; QUERY q RETURN g, COUNT(*), SUM(B.v), AVG(B.v), MIN(B.w), VAR_POP(B.v)
         PATTERN SEQ(A, B+) WHERE [k] GROUP BY g;""",
     "neighbours": """QUERY q RETURN g, COUNT(*), SUM(B.w), MAX(B.v) PATTERN SEQ(A a, B b+)
         WHERE b[i].v >= b[i-1].v AND a.w < b[1].w GROUP BY g WITHIN 40 seconds SLIDE 20 seconds;""",

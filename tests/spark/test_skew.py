@@ -24,8 +24,8 @@ from elsinore.spark import skew
 from elsinore.spark.driver import Events, run, selected_events
 from elsinore.spark.skew import Cut, cores_of, find_cut, is_cut, pays
 
-WINDOWED = """QUERY q RETURN g, COUNT(*), SUM(B.v), AVG(B.w), MIN(A.v), MAX(B.w), LOG2(COUNT(*))
-    PATTERN SEQ(A, B+, C) WHERE A.v != 1 GROUP BY g WITHIN 20 seconds SLIDE 5 seconds;
+WINDOWED = """QUERY q RETURN g, COUNT(*), SUM(B.v), AVG(B.w), MIN(A.v), MAX(B.w), LOG2(COUNT(*)),
+    VARIANCE(B.w) PATTERN SEQ(A, B+, C) WHERE A.v != 1 GROUP BY g WITHIN 20 seconds SLIDE 5 seconds;
     QUERY long RETURN g, COUNT(*), COUNT(B) PATTERN (SEQ(A, B+))+ GROUP BY g WITHIN 1 minute;"""
 GUARDED = """QUERY q RETURN g, COUNT(*), SUM(B.v), MIN(B.w) PATTERN SEQ(NOT C c, A, B+, NOT C n)
     WHERE c.v > 2 AND n.v > 1 GROUP BY g WITHIN 20 seconds SLIDE 5 seconds;"""

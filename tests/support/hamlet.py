@@ -11,6 +11,7 @@ import pyarrow as pa
 from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Granularity, Path, Sharing
+from elsinore.trends.columns import addend_columns, shift_of
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph import ComparedColumns
 from elsinore.trends.hamlet import CostModel, HamletEvaluator
@@ -45,7 +46,7 @@ def keyed_events(given: UnitInput, until: int = FOREVER) -> KeyedEvents:
             there[place] = column.is_valid().to_numpy(zero_copy_only=False)[rows]
         return found, there
 
-    values, present = matrix("sum:", unit.summed, np.float64)
+    values, present, _ = addends(given)
     orders, ordered = matrix("rank:", unit.ranked, np.int64)
     count = len(starts)
     return KeyedEvents(
@@ -59,6 +60,14 @@ def keyed_events(given: UnitInput, until: int = FOREVER) -> KeyedEvents:
         orders=orders,
         ordered=ordered,
     )
+
+
+def addends(given: UnitInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a unit's addends, where they are not null, and the shifts of its keys."""
+    rows = _rows(given)
+    _, places = np.unique(np.array(given.keys)[rows], return_inverse=True)
+    none = np.empty((len(given.unit.squared), 0))
+    return addend_columns(given.unit, given.batch.take(pa.array(rows)), places, none)
 
 
 def compared_columns(given: UnitInput, table: pa.Table) -> ComparedColumns:
@@ -103,9 +112,11 @@ def run_unit(
         columns[f"power{f}"] = np.ascontiguousarray(found.powers[:, f])
     for x in range(found.extremes.shape[1]):
         columns[f"extreme{x}"] = np.ascontiguousarray(found.extremes[:, x])
+    shifts = shift_of(addends(given)[2], found.key)
+    columns |= {f"shift{k}": column for k, column in enumerate(shifts)}
     schema = totals_fields(given.unit, exact=False)
     totals = pa.table({name: columns[name] for name in schema.names}, schema=schema)
-    return given.results(merge(totals).to_batches()), evaluator
+    return given.results(merge(given.unit, totals).to_batches()), evaluator
 
 
 def check_against_reference(

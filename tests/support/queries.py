@@ -39,6 +39,7 @@ from elsinore.model import (
     Workload,
 )
 from elsinore.model import pattern as pt
+from elsinore.model.expression import SPREADS
 from elsinore.model.window import MOST_WINDOWS
 
 DAY = 86_400_000_000
@@ -270,7 +271,7 @@ def trend_queries(draw: Any) -> Query:
         ),
         st.builds(
             lambda name, of: Call(name, (of,)),
-            st.sampled_from(["SUM", "AVG", "MIN", "MAX"]),
+            st.sampled_from(["SUM", "AVG", "MIN", "MAX", *sorted(SPREADS)]),
             _attributes(variables, (Reference.PLAIN,)),
         ),
     ]

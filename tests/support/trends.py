@@ -80,6 +80,7 @@ FOURTHS = st.integers(0, 3)
 SURELY_SMALL = 12  # positions of a pattern whose automaton has no more than 4,096 states
 NUMBERS = (-2, -1, 0, 1, 2, 3, 0.5, -1.5, 1.0)
 LESS_OR_MORE = (Operator.LT, Operator.LE, Operator.GT, Operator.GE, Operator.EQ, Operator.NE)
+OVER_VALUES = ("SUM", "AVG", "MIN", "MAX", *sorted(ex.SPREADS))
 SCHEMA = pa.schema(
     {
         "time": pa.int64(),
@@ -357,7 +358,7 @@ def _returns(
         choices.append(Call("COUNT", (Attribute(name, None),)))
         for attribute in ("v", "w"):
             over = Attribute(name, attribute)
-            choices += [Call(function, (over,)) for function in ("SUM", "AVG", "MIN", "MAX")]
+            choices += [Call(function, (over,)) for function in OVER_VALUES]
         choices.append(Call("MAX", (Attribute(name, "b"),)))
     drawn = draw(st.lists(st.sampled_from(choices), min_size=1, max_size=5, unique=True))
     items = [ReturnItem(expression) for expression in drawn]

@@ -182,6 +182,22 @@ class Term:
         """Return the greatest value, of what `sum` adds up."""
         return self._call("MAX")
 
+    def variance(self) -> Term:
+        """Return the sample variance, over what `sum` adds up; `var_pop` the population's."""
+        return self._call("VARIANCE")
+
+    def stddev(self) -> Term:
+        """Return the square root of `variance`; `stddev_pop` that of `var_pop`."""
+        return self._call("STDDEV")
+
+    def var_pop(self) -> Term:
+        """Return the mean of the squared distances from `avg`."""
+        return self._call("VAR_POP")
+
+    def stddev_pop(self) -> Term:
+        """Return the square root of `var_pop`."""
+        return self._call("STDDEV_POP")
+
     def alias(self, name: str) -> ReturnItem:
         """Return the column of this name, for `select`."""
         return ReturnItem(self.node, name)

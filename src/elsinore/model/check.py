@@ -16,6 +16,7 @@ from elsinore.model.expression import (
     AGGREGATES,
     OF_MATCH,
     SCALARS,
+    SPREADS,
     Attribute,
     Call,
     Column,
@@ -37,6 +38,21 @@ def query_kind(query: Clauses) -> Kind:
     """Return the engine a query asks for: trends unless it returns matches."""
     wants = {kind for item in query.returns for kind in _item_kinds(item)}
     return Kind.MATCHES if Kind.MATCHES in wants else Kind.TRENDS
+
+
+_SYNONYMS = {  # what other dialects call a function of ours
+    "VAR": "VARIANCE",
+    "VAR_SAMP": "VARIANCE",
+    "VARIANCE_SAMP": "VARIANCE",
+    "VARIANCE_POP": "VAR_POP",
+    "VARP": "VAR_POP",
+    "STD": "STDDEV",
+    "STDEV": "STDDEV",
+    "STDDEV_SAMP": "STDDEV",
+    "STDEVP": "STDDEV_POP",
+    "MEAN": "AVG",
+    "AVERAGE": "AVG",
+}
 
 
 def variables_named(pattern: pt.Pattern, name: str) -> tuple[str, ...]:
@@ -278,7 +294,8 @@ def _functions_known(query: Clauses, expression: ex.Expression) -> Iterator[Quer
             names = sorted(AGGREGATES | SCALARS)
             yield _error(
                 query,
-                f"There is no function '{node.name}'.{did_you_mean(node.name, names)} "
+                f"There is no function '{node.name}'."
+                f"{did_you_mean(_SYNONYMS.get(node.name, node.name), names)} "
                 f"Functions: {', '.join(names)}.",
                 node.span,
                 *names,
@@ -390,9 +407,27 @@ def trend_returns_are_aggregates(query: Clauses) -> Iterator[QueryError]:
         yield _error(
             query,
             "A trend query returns grouping attributes, COUNT(*), COUNT(E), SUM(E.a), AVG(E.a), "
-            "MIN(E.a), MAX(E.a) and LOG2(COUNT(*)).",
+            "MIN(E.a), MAX(E.a), VARIANCE(E.a), STDDEV(E.a), VAR_POP(E.a), STDDEV_POP(E.a) and "
+            "LOG2(COUNT(*)).",
             item.expression.span,
         )
+
+
+def spreads_are_over_trends(query: Clauses) -> Iterator[QueryError]:
+    """VARIANCE and its like range over all trends, not over the events of one match."""
+    for expression in (*query.where, *(item.expression for item in query.returns)):
+        for node in ex.walk(expression):
+            if not isinstance(node, Call) or node.name not in SPREADS:
+                continue
+            for over in ex.attributes(node):
+                if over.reference in PREFIX_REFERENCES:
+                    yield _error(
+                        query,
+                        f"{node.name} is computed over all trends, as in {node.name}"
+                        f"({over.variable}.{over.name}), and not over the events of one match. "
+                        "There SUM, AVG, COUNT, MIN and MAX are.",
+                        node.span,
+                    )
 
 
 def pairs_of_trends_are_counted(query: Clauses) -> Iterator[QueryError]:
@@ -542,6 +577,7 @@ RULES: tuple[Callable[[Clauses], Iterator[QueryError]], ...] = (
     returned_values_exist,
     whole_events_are_counted_or_listed,
     trend_returns_are_aggregates,
+    spreads_are_over_trends,
     pairs_of_trends_are_counted,
     predicates_make_sense,
     conditions_are_true_or_false,

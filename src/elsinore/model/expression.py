@@ -172,7 +172,8 @@ class Call:
 
 Expression = Literal | Attribute | Column | Not | Negative | Binary | IsNull | InList | Like | Call
 
-AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
+SPREADS = frozenset({"VARIANCE", "STDDEV", "VAR_POP", "STDDEV_POP"})
+AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"}) | SPREADS
 SCALARS = frozenset({"ABS", "LOG2"})
 # What RETURN tells of a match as a whole: its number among those of its key, the values of an
 # attribute that identifies events, how probable it is.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from elsinore.model.expression import (
+    SPREADS,
     Attribute,
     Binary,
     Call,
@@ -29,7 +30,7 @@ from elsinore.model.schema import AttributeKind
 TRUTH = AttributeKind.BOOLEAN
 NUMBER = AttributeKind.NUMBER
 TEXT = AttributeKind.STRING
-_OF_NUMBERS = frozenset({"ABS", "LOG2", "SUM", "AVG"})
+_OF_NUMBERS = frozenset({"ABS", "LOG2", "SUM", "AVG"}) | SPREADS
 
 
 def places(condition: Expression) -> Iterator[tuple[Expression, AttributeKind]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.numeric.extended import LIMB_BITS
+from elsinore.numeric.extended import LIMB_BITS, THRESHOLD
 
 Doubles = NDArray[np.float64]
 Exponents = NDArray[np.int32]
@@ -40,3 +40,43 @@ def ratio(over: Doubles, over_power: Exponents, under: Doubles, under_power: Exp
     power = (over_power.astype(np.int64) - under_power) * LIMB_BITS
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         return np.asarray(np.ldexp(over / under, power))
+
+
+def added(
+    mantissas: Doubles, exponents: Exponents, others: Doubles, powers: Exponents
+) -> tuple[Doubles, Exponents]:
+    """Return the sums of extended-range numbers.
+
+    >>> zero = np.array([0], dtype=np.int32)
+    >>> [part.tolist() for part in added(np.array([1.0]), zero, np.array([-3.0]), zero)]
+    [[-2.0], [0]]
+    """
+    top = np.maximum(exponents, powers).astype(np.int64)
+    with np.errstate(under="ignore", invalid="ignore"):
+        total = np.ldexp(mantissas, LIMB_BITS * (exponents - top))
+        total = total + np.ldexp(others, LIMB_BITS * (powers - top))
+    return _normal(total, top)
+
+
+def scaled(mantissas: Doubles, exponents: Exponents, factors: Doubles) -> tuple[Doubles, Exponents]:
+    """Return extended-range numbers times finite doubles.
+
+    >>> two = np.array([2], dtype=np.int32)
+    >>> [part.tolist() for part in scaled(np.array([2.0**200]), two, np.array([2.0**-710]))]
+    [[4.0], [0]]
+    """
+    parts, bits = np.frexp(factors)
+    limbs, rest = np.divmod(bits, LIMB_BITS)
+    return _normal(np.ldexp(mantissas * parts, rest), exponents.astype(np.int64) + limbs)
+
+
+def _normal(mantissas: Doubles, exponents: NDArray[np.int64]) -> tuple[Doubles, Exponents]:
+    """Return numbers below 2**1023 as the normal ones of `elsinore.numeric.extended`."""
+    size = np.abs(mantissas)
+    great = (size >= THRESHOLD) & np.isfinite(size)
+    small = (size < THRESHOLD * 2.0**-LIMB_BITS) & (exponents > 0)
+    move = great.astype(np.int64) - small - np.minimum(exponents - small, 0)
+    with np.errstate(under="ignore"):
+        found = np.ldexp(mantissas, -LIMB_BITS * move)
+    exponents = np.where(found == 0.0, 0, exponents + move)
+    return found, exponents.astype(np.int32)

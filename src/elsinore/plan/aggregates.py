@@ -3,18 +3,23 @@
 Every aggregate comes from *fields*: sums over all trends that end in a state. The first linear
 field is the number of trends; COUNT(E), SUM(E.a) and the number of non-null E.a (for AVG) follow.
 MIN and MAX are *extremes*. Two columns that need the same field share it.
+
+VARIANCE and its like come from three sums: of the non-null values their number, their deviations
+from a value near them all, the *shift*, and the squares of these. Values near 10^9 that differ by
+little would leave nothing of their own squares' sum. Each partial total says which shift it has,
+and totals with different ones are brought to one (`elsinore.trends.spread`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from elsinore.errors import QuerySemanticError
 from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named
 from elsinore.model.clauses import ReturnItem
-from elsinore.model.expression import Attribute, Call, Column
+from elsinore.model.expression import SPREADS, Attribute, Call, Column
 from elsinore.model.query import Query
 
 
@@ -25,6 +30,8 @@ class FieldKind(Enum):
     EVENTS = "events"  # 1
     SUM = "sum"  # its value, where not null
     PRESENT = "present"  # 1, where its value is not null
+    DEVIATION = "deviation"  # its value less the shift, where not null
+    SQUARE = "square"  # the square of that
     LEAST = "least"
     GREATEST = "greatest"
 
@@ -54,6 +61,29 @@ class Outcome(Enum):
     SUM = "sum"  # the field; null where nothing was added
     AVG = "avg"  # quotient of two fields
     EXTREME = "extreme"
+    # from the sums of squares, of deviations, and the number of values
+    VARIANCE = "variance"
+    STDDEV = "stddev"
+    VAR_POP = "var_pop"
+    STDDEV_POP = "stddev_pop"
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether it is a variance or the root of one."""
+        return self.is_root or self in {Outcome.VARIANCE, Outcome.VAR_POP}
+
+    @property
+    def of_sample(self) -> bool:
+        """Whether it divides by the number of values less one, and is null for one value."""
+        return self in {Outcome.VARIANCE, Outcome.STDDEV}
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it is the root of a variance."""
+        return self in {Outcome.STDDEV, Outcome.STDDEV_POP}
+
+
+SPREAD = (FieldKind.SQUARE, FieldKind.DEVIATION, FieldKind.PRESENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +103,18 @@ class Aggregation:
     linear: tuple[Field, ...]
     extremes: tuple[Field, ...]
     columns: tuple[ResultColumn, ...]
+
+    @property
+    def spreads(self) -> tuple[tuple[str, tuple[int, int, int]], ...]:
+        """Each attribute whose squares are summed, and the numbers of the three fields for it."""
+        found = []
+        for number, entry in enumerate(self.linear):
+            if entry.kind is FieldKind.SQUARE:
+                deviations, present = (
+                    self.linear.index(replace(entry, kind=kind)) for kind in SPREAD[1:]
+                )
+                found.append((entry.attribute or "", (number, deviations, present)))
+        return tuple(found)
 
 
 def item_name(item: ReturnItem) -> str:
@@ -131,6 +173,9 @@ def aggregation(query: Query) -> Aggregation:
                     kind = FieldKind.LEAST if function == "MIN" else FieldKind.GREATEST
                     outcome = Outcome.EXTREME
                     fields: tuple[int, ...] = (field(kind, over, attribute),)
+                elif function in SPREADS:
+                    outcome = Outcome(function.lower())
+                    fields = tuple(field(kind, over, attribute) for kind in SPREAD)
                 else:
                     outcome = Outcome.SUM if function == "SUM" else Outcome.AVG
                     fields = (

@@ -28,7 +28,7 @@ from elsinore.model.query import Query
 from elsinore.model.schema import AttributeKind, Schema
 from elsinore.model.wanted import kind_text, misplaced, places, plain_kind
 
-_ADDED_UP = {"SUM", "AVG"}
+_ADDED_UP = {"SUM", "AVG"} | ex.SPREADS
 _ORDERED = {
     AttributeKind.INTEGER,
     AttributeKind.NUMBER,

@@ -32,18 +32,30 @@ class TrendUnit:
     classes: Classes
     merged: MergedTemplate
     exact: bool = False  # whether it computes with integers of any size
-    summed: tuple[str, ...] = field(init=False)  # the attributes that SUM and AVG read
+    # the columns of numbers that sums add up: attributes' values, deviations and squares
+    addends: tuple[tuple[FieldKind, str], ...] = field(init=False)
+    summed: tuple[str, ...] = field(init=False)  # the attributes that they are made from
+    squared: tuple[str, ...] = field(init=False)  # those that are looked at from a shift
     ranked: tuple[str, ...] = field(init=False)  # those that MIN and MAX read
     linear: int = field(init=False)  # sums of the query that has most of them, ...
     extremes: int = field(init=False)  # ... and least and greatest values
 
     def __post_init__(self) -> None:
         aggregations = [one.aggregation for one in self.members]
-        for name, kinds in (
-            ("summed", {FieldKind.SUM, FieldKind.PRESENT}),
-            ("ranked", {FieldKind.LEAST, FieldKind.GREATEST}),
-        ):
-            object.__setattr__(self, name, _attributes(aggregations, kinds))
+        addends = tuple(
+            dict.fromkeys(
+                (entry.kind, entry.attribute)
+                for one in aggregations
+                for entry in one.linear
+                if entry.attribute is not None and entry.kind is not FieldKind.PRESENT
+            )
+        )
+        squared = tuple(name for kind, name in addends if kind is FieldKind.SQUARE)
+        ranked = _attributes(aggregations, {FieldKind.LEAST, FieldKind.GREATEST})
+        object.__setattr__(self, "addends", addends)
+        object.__setattr__(self, "summed", tuple(dict.fromkeys(name for _, name in addends)))
+        object.__setattr__(self, "squared", squared)
+        object.__setattr__(self, "ranked", ranked)
         for name in ("linear", "extremes"):
             most = max((len(getattr(one, name)) for one in aggregations), default=0)
             object.__setattr__(self, name, most)

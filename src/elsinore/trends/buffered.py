@@ -248,7 +248,7 @@ class BufferedTrends:
         """Return all totals that wait, one row for each (query, group, window)."""
         if not self._totals:
             return totals_fields(self.unit, exact=self.unit.exact).empty_table()
-        self._totals = [merge(pa.concat_tables(self._totals))]
+        self._totals = [merge(self.unit, pa.concat_tables(self._totals))]
         return self._totals[0]
 
     def _take(self, chosen: NDArray[np.bool_]) -> pa.RecordBatch:

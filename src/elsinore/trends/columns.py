@@ -9,6 +9,79 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.plan import TrendUnit
+from elsinore.plan.aggregates import FieldKind
+
+MEDIAN_OF = 2**16  # so many values are looked at to find shifts, if that finds some for all groups
+
+
+def addend_columns(
+    unit: TrendUnit,
+    batch: pa.RecordBatch | pa.Table,
+    groups: NDArray[Any],
+    shifts: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.float64]]:
+    """Return addends [column of `unit.addends`, row], nulls as 0; where they are not null; shifts.
+
+    `groups`: the group of each row, however events are grouped. `shifts` [attribute of
+    `unit.squared`, group] has NaN, or no entry, where no value was seen yet; what is returned has
+    shifts for all groups of the batch that have a value. Each is the median of the first of them.
+    """
+    values, present = matrix(batch, "sum:", unit.summed, np.float64)
+    if not unit.squared:
+        return values, present, shifts
+    place = {name: number for number, name in enumerate(unit.summed)}
+    known = np.full(
+        (len(unit.squared), max(shifts.shape[1], int(groups.max(initial=0)) + 1)), np.nan
+    )
+    known[:, : shifts.shape[1]] = shifts
+    deviations = {}
+    for number, name in enumerate(unit.squared):
+        usable = (present[place[name]] != 0) & np.isfinite(values[place[name]]) & (groups >= 0)
+        _take_shifts(known[number], groups, values[place[name]], usable)
+        shift = np.where(groups >= 0, known[number][groups], 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            deviations[name] = values[place[name]] - np.where(np.isnan(shift), 0.0, shift)
+    addends = np.empty((len(unit.addends), batch.num_rows))
+    there = np.empty(addends.shape, dtype=np.uint8)
+    for number, (kind, name) in enumerate(unit.addends):
+        there[number] = present[place[name]]
+        if kind is FieldKind.SUM:
+            addends[number] = values[place[name]]
+            continue
+        with np.errstate(over="ignore"):
+            column = deviations[name] if kind is FieldKind.DEVIATION else deviations[name] ** 2
+        addends[number] = np.where(there[number] != 0, column, 0.0)
+    return addends, there, known
+
+
+def _take_shifts(
+    shifts: NDArray[np.float64],
+    groups: NDArray[Any],
+    values: NDArray[np.float64],
+    usable: NDArray[np.bool_],
+) -> None:
+    """Enter a shift for each group that has none: the median of its first usable values."""
+    while len(rows := np.flatnonzero(usable & np.isnan(shifts[groups]))):
+        rows = rows[:MEDIAN_OF]
+        order = np.lexsort((values[rows], groups[rows]))
+        sorted_groups = groups[rows][order]
+        starts = np.flatnonzero(np.concatenate(([True], sorted_groups[1:] != sorted_groups[:-1])))
+        counts = np.diff(np.append(starts, len(order)))
+        shifts[sorted_groups[starts]] = values[rows][order[starts + counts // 2]]
+
+
+def shift_of(shifts: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the shifts [attribute, row] of rows of some groups, 0 where there is none.
+
+    >>> shift_of(np.array([[5.0, np.nan]]), np.array([0, 1, 7])).tolist()
+    [[5.0, 0.0, 0.0]]
+    """
+    found = np.zeros((len(shifts), len(groups)))
+    inside = groups < shifts.shape[1]
+    found[:, inside] = np.nan_to_num(shifts[:, groups[inside]])
+    return found
+
 
 def matrix(
     batch: pa.RecordBatch | pa.Table, prefix: str, names: Sequence[str], kind: type[np.generic]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from elsinore.numeric.exact import encode, extended
 from elsinore.plan import Path, Sharing, TrendUnit
-from elsinore.trends.columns import matrix
+from elsinore.trends.columns import addend_columns, matrix, shift_of
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.hamlet import HamletEvaluator
@@ -79,7 +79,8 @@ class _Shared:
 
     def evaluate(self, part: Part) -> pa.Table:
         columns = ComparedColumns.of(_raw(self.unit, part.table))
-        return _totals(self.unit, self._inner.evaluate(_keyed(self.unit, part), columns))
+        events, shifts = _keyed(self.unit, part)
+        return _totals(self.unit, self._inner.evaluate(events, columns), shifts)
 
 
 class _Graph:
@@ -94,7 +95,8 @@ class _Graph:
 
     def evaluate(self, part: Part) -> pa.Table:
         columns = ComparedColumns.of(_raw(self.unit, part.table))
-        return _totals(self.unit, self._inner.evaluate(_keyed(self.unit, part), columns))
+        events, shifts = _keyed(self.unit, part)
+        return _totals(self.unit, self._inner.evaluate(events, columns), shifts)
 
 
 class _Sets:
@@ -108,6 +110,9 @@ class _Sets:
         unit, table = self.unit, part.table
         rows = {name: _compared(table.column(f"pair:{name}")) for name in unit.compared}
         rows |= {name: _values(table.column(f"sum:{name}")) for name in unit.summed}
+        key, shifts = _key_of_rows(part), np.empty((0 if unit.exact else len(unit.squared), 0))
+        if not unit.exact:
+            _, _, shifts = addend_columns(unit, table, key, shifts)
         found = self._inner.evaluate(
             SetEvents(
                 starts=part.starts,
@@ -117,6 +122,9 @@ class _Sets:
                 codes=_ints(table, "class"),
                 rows=rows,
                 ranks={name: table.column(f"rank:{name}").to_pylist() for name in unit.ranked},
+                shifts=dict(
+                    zip(unit.squared, shift_of(shifts, key).tolist(), strict=not unit.exact)
+                ),
             )
         )
         schema = _keyed_schema(unit, exact=unit.exact)
@@ -139,6 +147,10 @@ class _Sets:
             columns[f"extreme{x}"] = [
                 total.extremes[x] if x < len(total.extremes) else int(FOREVER) for total in found
             ]
+        keys = np.array([total.key for total in found], dtype=np.int64)
+        columns |= {
+            f"shift{k}": of_keys for k, of_keys in enumerate(shift_of(shifts, keys).tolist())
+        }
         return pa.table(columns, schema=schema)
 
 
@@ -146,10 +158,16 @@ def _raw(unit: TrendUnit, table: pa.Table) -> dict[str, pa.Array]:
     return {name: _whole(table.column(f"pair:{name}")) for name in unit.compared}
 
 
-def _keyed(unit: TrendUnit, part: Part) -> KeyedEvents:
-    values, present = matrix(part.table, "sum:", unit.summed, np.float64)
+def _key_of_rows(part: Part) -> NDArray[np.int64]:
+    return np.repeat(np.arange(len(part.starts) - 1), np.diff(part.starts))
+
+
+def _keyed(unit: TrendUnit, part: Part) -> tuple[KeyedEvents, NDArray[np.float64]]:
+    """Return a part's events, and the shifts of its keys [attribute of `unit.squared`, key]."""
+    none = np.empty((len(unit.squared), 0))
+    values, present, shifts = addend_columns(unit, part.table, _key_of_rows(part), none)
     orders, ordered = matrix(part.table, "rank:", unit.ranked, np.int64)
-    return KeyedEvents(
+    events = KeyedEvents(
         starts=part.starts,
         done=part.done,
         until=part.until,
@@ -160,15 +178,17 @@ def _keyed(unit: TrendUnit, part: Part) -> KeyedEvents:
         orders=orders,
         ordered=ordered,
     )
+    return events, shifts
 
 
-def _totals(unit: TrendUnit, found: WindowTotals) -> pa.Table:
+def _totals(unit: TrendUnit, found: WindowTotals, shifts: NDArray[np.float64]) -> pa.Table:
     schema = _keyed_schema(unit, exact=False)
     columns = {"query": found.query, "key": found.key, "window": found.window}
     for f in range(found.cells.shape[1]):
         columns[f"cell{f}"], columns[f"power{f}"] = found.cells[:, f], found.powers[:, f]
     for x in range(found.extremes.shape[1]):
         columns[f"extreme{x}"] = found.extremes[:, x]
+    columns |= {f"shift{k}": column for k, column in enumerate(shift_of(shifts, found.key))}
     arrays = [pa.array(np.ascontiguousarray(columns[name])) for name in schema.names]
     return pa.Table.from_arrays(arrays, schema=schema)
 

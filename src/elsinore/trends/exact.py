@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError, StateError
 from elsinore.numeric.exact import Number, decode, encode, simple
 from elsinore.plan import TrendUnit
+from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.merged import Place
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.saved import pack, unpack
@@ -91,7 +92,10 @@ class ExactTrends:
         Raises InputError where a key's rows are not in time order, or for an infinite addend.
         """
         columns = [batch.column(name).to_pylist() for name in ("key", "group", "time", "class")]
-        summed = [batch.column(f"sum:{name}").to_pylist() for name in self.unit.summed]
+        addends = [
+            (batch.column(f"sum:{name}").to_pylist(), 2 if kind is FieldKind.SQUARE else 1)
+            for kind, name in self.unit.addends
+        ]
         ranked = [batch.column(f"rank:{name}").to_pylist() for name in self.unit.ranked]
         self.statistics.events += batch.num_rows
         group = -1
@@ -114,7 +118,7 @@ class ExactTrends:
                 _settle(state)
                 self._close_key(state, time)
                 state.time = time
-            values = [_number(column[row]) for column in summed]
+            values = [_powered(column[row], power) for column, power in addends]
             ranks = [column[row] for column in ranked]
             for node in resets:
                 if self.unit.merged.nodes[node].seed:
@@ -355,6 +359,12 @@ def _settle(state: KeyState) -> None:
         for place, rank in added.extremes.items():
             window.extremes[place] = min(window.extremes.get(place, rank), rank)
     state.pending.clear()
+
+
+def _powered(value: object, power: int) -> Number | None:
+    """Return a value, or its square: the shift of deviations is 0 where nothing is rounded."""
+    number = _number(value)
+    return None if number is None else number**power
 
 
 def _number(value: object) -> Number | None:

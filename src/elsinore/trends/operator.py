@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError
 from elsinore.kernels import Store, enter
 from elsinore.plan import Sharing, TrendUnit
-from elsinore.trends.columns import matrix
+from elsinore.trends.columns import addend_columns, matrix
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.run import COMPILE, DONE, GROW, UNKNOWN, run, unknown_codes
 from elsinore.trends.core.step import NO_VALUE
@@ -112,6 +112,7 @@ class TrendOperator:
         )
         self._store["wanted"] = sharing is Sharing.ALWAYS
         self._seconds = PLAIN_SECONDS + PLAIN_LANE * layout.cells
+        self._shifts = np.empty((len(unit.squared), 0))  # [attribute, group], NaN: none yet
 
     @property
     def open_group(self) -> int:
@@ -148,7 +149,8 @@ class TrendOperator:
 
     def _read(self, batch: pa.RecordBatch) -> Events:
         """Return a batch's columns as the kernels read them."""
-        values, present = matrix(batch, "sum:", self.unit.summed, np.float64)
+        groups = _codes(batch, "group")
+        values, present, self._shifts = addend_columns(self.unit, batch, groups, self._shifts)
         addends = np.empty((batch.num_rows, 2 * len(values)))
         for number in range(len(values)):
             addends[:, 2 * number] = values[number]
@@ -161,7 +163,7 @@ class TrendOperator:
         return Events(
             times=_ints(batch, "time"),
             keys=_codes(batch, "key"),
-            groups=_codes(batch, "group"),
+            groups=groups,
             codes=_read_only(self._codes(_ints(batch, "class"))),
             addends=addends.reshape(-1),
             ranks=ranks.reshape(-1),
@@ -297,6 +299,7 @@ class TrendOperator:
             "codes": np.array(self._compiled, dtype=np.int64),
             "modes": np.array(self._modes),
             "sharing": np.array(self._sharing.value),
+            "shifts": self._shifts,
             "statistics": np.array([self.statistics.events, self.statistics.totals]),
         }
         return pack(self.unit.fingerprint, arrays)
@@ -312,6 +315,7 @@ class TrendOperator:
         sharing = Sharing(str(arrays["sharing"]))
         operator = cls(unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record)
         operator._compile(operator._codes(arrays["codes"]).tolist())
+        operator._shifts = arrays["shifts"]
         operator._store = Store.load(STATE, arrays["store"].tobytes())
         operator.statistics.events, operator.statistics.totals = arrays["statistics"].tolist()
         operator._measure()
@@ -331,7 +335,7 @@ class TrendOperator:
 
     def _take(self, chosen: NDArray[np.bool_]) -> pa.RecordBatch:
         """Remove the chosen rows from the totals and return them."""
-        batch = totals_batch(self.unit, self._store, chosen)
+        batch = totals_batch(self.unit, self._store, self._shifts, chosen)
         if batch.num_rows:
             keep = np.flatnonzero(~chosen)
             for column in STATE.columns:

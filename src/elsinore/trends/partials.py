@@ -3,6 +3,7 @@
 A row is what some of a group's keys hold in one window of one query: the extended-range numbers
 `cell<f>` and `power<f>` per linear field, and `extreme<x>` per MIN and MAX, a rank (see
 `elsinore.operators.ranks`), inverted for MAX; the greatest integer where there is no value.
+`shift<k>` is what deviations of attribute k of `TrendUnit.squared` are from.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from elsinore.numeric.exact import Number, decode, digits, encode
 from elsinore.operators.ranks import from_ranks
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Aggregation, FieldKind, Outcome, ResultColumn
+from elsinore.trends.columns import shift_of
 from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
 from elsinore.trends.core.numbers import BITS
+from elsinore.trends.spread import exact_spread, spread, with_one_shift
 
 DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
 
@@ -38,11 +41,15 @@ def totals_fields(unit: TrendUnit, *, exact: bool) -> pa.Schema:
         else:
             fields += [(f"cell{f}", pa.float64()), (f"power{f}", pa.int32())]
     fields += [(f"extreme{x}", pa.int64()) for x in range(unit.extremes)]
+    if not exact:
+        fields += [(f"shift{k}", pa.float64()) for k in range(len(unit.squared))]
     return pa.schema(fields)
 
 
-def totals_batch(unit: TrendUnit, store: Store, chosen: NDArray[np.bool_]) -> pa.RecordBatch:
-    """Return the chosen rows; `query` is the query's number in the unit."""
+def totals_batch(
+    unit: TrendUnit, store: Store, shifts: Doubles, chosen: NDArray[np.bool_]
+) -> pa.RecordBatch:
+    """Return the chosen rows; `query` is the query's number in the unit; `shifts` see `columns`."""
     rows = np.flatnonzero(chosen)
     schema = totals_fields(unit, exact=False)
     columns = [store[name][rows] for name in ("total_query", "total_group", "total_window")]
@@ -51,6 +58,7 @@ def totals_batch(unit: TrendUnit, store: Store, chosen: NDArray[np.bool_]) -> pa
             store["total_cells"][rows, number], store["total_powers"][rows, number]
         )
     columns += [store["total_extremes"][rows, x] for x in range(store.sizes["outlier"])]
+    columns += list(shift_of(shifts, store["total_group"][rows]))
     arrays = [pa.array(column, entry.type) for column, entry in zip(columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -65,7 +73,7 @@ def _in_limbs(cells: Doubles, powers: Doubles) -> tuple[Doubles, Doubles]:
     return scaled, limbs + great - small
 
 
-def merge(table: pa.Table) -> pa.Table:
+def merge(unit: TrendUnit, table: pa.Table) -> pa.Table:
     """Add up rows of one (query, group, window); return one row for each, in that order."""
     table = table.combine_chunks()
     query, group, window = (table.column(name).to_numpy() for name in ("query", "group", "window"))
@@ -80,6 +88,9 @@ def merge(table: pa.Table) -> pa.Table:
     if not same.any():
         return table.take(pa.array(order))
     starts = np.concatenate(([0], np.flatnonzero(~same) + 1, [len(order)]))
+    if "shift0" in table.column_names:
+        table = with_one_shift(unit, table.take(pa.array(order)), starts)
+        order = np.arange(len(order))
     firsts = order[starts[:-1]]
     columns = {name: table.column(name).to_numpy()[firsts] for name in ("query", "group", "window")}
     for name in table.column_names:
@@ -101,6 +112,8 @@ def merge(table: pa.Table) -> pa.Table:
         elif name.startswith("extreme"):
             ordered = table.column(name).to_numpy()[order]
             columns[name] = np.minimum.reduceat(ordered, starts[:-1])
+        elif name.startswith("shift"):
+            columns[name] = table.column(name).to_numpy()[firsts]
     return pa.table([pa.array(columns[name]) for name in table.column_names], schema=table.schema)
 
 
@@ -147,6 +160,9 @@ def _column(column: ResultColumn, totals: pa.Table) -> pa.Array:
         (totals.column(f"cell{field}").to_numpy(), totals.column(f"power{field}").to_numpy())
         for field in column.fields
     )
+    if column.outcome.is_spread:
+        deviations, count = rest
+        return spread(column.outcome, (cells, powers), deviations, count)
     if column.outcome is Outcome.LOG2:
         return pa.array(log2(cells, powers))
     if column.outcome is Outcome.COUNT:
@@ -167,6 +183,9 @@ def _exact_columns(
     )
     if column.outcome is Outcome.LOG2:
         return {column.name: pa.array([math.log2(number) for number in numbers], pa.float64())}
+    if column.outcome.is_spread:
+        spreads = [exact_spread(column.outcome, *sums) for sums in zip(numbers, *rest, strict=True)]
+        return {column.name: pa.array(spreads, pa.float64())}
     if column.outcome is Outcome.AVG:
         averages = [
             _double(Fraction(over, under)) if under else None

@@ -31,7 +31,7 @@ def result_table(
     Bounds of windows are int64 as times are, null without WITHIN. Rows are in the order of group
     codes and windows.
     """
-    totals = merge(totals).combine_chunks()
+    totals = merge(spec, totals).combine_chunks()
     template = spec.members[number]
     query = template.query
     by_name = dict(zip(unit.group_by, groups, strict=True))

@@ -136,7 +136,7 @@ def new_store(
         block=len(layout.blocks) + 1,
         lane=layout.lanes,
         kind=len(layout.kinds),
-        addend=2 * len(unit.summed),
+        addend=2 * len(unit.addends),
         rank=ranks,
         run=FIRST_RUNS,
         class_number=1,

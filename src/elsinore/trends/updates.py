@@ -13,7 +13,8 @@ from elsinore.plan.merged import Edge, Signature, ancestors, field_index
 from elsinore.plan.template import START, Reset
 from elsinore.trends.labels import Labels
 
-# what an event adds to a sum: nothing, one, or of attribute a the value (VALUE + 2a) or presence
+# what an event adds to a sum: nothing, one, or of the addend column a (of `TrendUnit.addends`) the
+# number (VALUE + 2a) or presence
 NOTHING, ONE, VALUE = 0, 1, 2
 
 
@@ -54,7 +55,7 @@ class Updates:
         self.windows: tuple[Window | None, ...] = self.merged.windows
         kinds_of = {window: kind for kind, window in enumerate(self.windows)}
         self.kind_of = [kinds_of[node.window] for node in self.merged.nodes]
-        self._summed = {name: number for number, name in enumerate(unit.summed)}
+        self._summed = addend_codes(unit)
         self._ranked = {name: number for number, name in enumerate(unit.ranked)}
         self._told: dict[tuple[int, ...], Update] = {}
         self._entering: dict[str, list[tuple[int, Edge]]] = {}  # by the type of event
@@ -111,8 +112,7 @@ class Updates:
             return Sum(places, NOTHING)
         if signature.kind is FieldKind.EVENTS or signature.attribute is None:
             return Sum(places, ONE)
-        value = VALUE + 2 * self._summed[signature.attribute]
-        return Sum(places, value if signature.kind is FieldKind.SUM else value + 1)
+        return Sum(places, self._summed[signature.kind, signature.attribute])
 
     def _extreme(
         self, node: int, signature: Signature, sources: tuple[int, ...], type_name: str
@@ -125,6 +125,15 @@ class Updates:
 
     def _place(self, node: int, signature: Signature) -> int | None:
         return field_index(self.merged.nodes[node], signature, self.before[node])
+
+
+def addend_codes(unit: TrendUnit) -> dict[tuple[FieldKind, str], int]:
+    """Return the codes of what fields add up, by their kind and attribute."""
+    codes: dict[tuple[FieldKind, str], int] = {}
+    for number, (kind, name) in enumerate(unit.addends):
+        codes[kind, name] = VALUE + 2 * number
+        codes.setdefault((FieldKind.PRESENT, name), VALUE + 2 * number + 1)
+    return codes
 
 
 def tangled(updates: Sequence[Update], resets: Sequence[int]) -> bool:

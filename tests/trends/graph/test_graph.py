@@ -31,6 +31,7 @@ from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import values
 from elsinore.runtime.keys import encode_keys
 from elsinore.trends import totals_fields
+from elsinore.trends.columns import addend_columns, shift_of
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
@@ -117,8 +118,15 @@ def keyed(
             found[place] = array.fill_null(0).to_numpy(zero_copy_only=False)
         return found, known
 
-    sums = [values(column(name, rows)).cast(pa.float64()) for name in spec_of(unit).summed]
-    summed, present_values = matrix(sums, np.float64)
+    sums = {
+        f"sum:{name}": values(column(name, rows)).cast(pa.float64())
+        for name in spec_of(unit).summed
+    }
+    places = np.searchsorted(present, keys.key[order])
+    none = np.empty((len(spec_of(unit).squared), 0))
+    summed, present_values, shifts = addend_columns(
+        spec_of(unit), pa.table({"row": rows} | sums), places, none
+    )
     ranked, ordered = matrix(
         [to_ranks(column(name, rows)) for name in spec_of(unit).ranked], np.int64
     )
@@ -136,11 +144,12 @@ def keyed(
         ordered=ordered,
     )
     group_of = keys.group[order][starts].tolist() if len(order) else []
-    return events, columns, group_of, [keys.of_groups(one) for one in groups]
+    return events, columns, (group_of, shifts), [keys.of_groups(one) for one in groups]
 
 
-def batch_of(unit: Unit, found: WindowTotals, groups: Sequence[int]) -> pa.Table:
+def batch_of(unit: Unit, found: WindowTotals, keyed: tuple[Sequence[int], Any]) -> pa.Table:
     """Return totals as the operators give them out."""
+    groups, shifts = keyed
     columns: dict[str, Any] = {
         "query": found.query,
         "group": np.array([groups[key] for key in found.key], dtype=np.int32),
@@ -150,6 +159,7 @@ def batch_of(unit: Unit, found: WindowTotals, groups: Sequence[int]) -> pa.Table
         columns[f"cell{f}"], columns[f"power{f}"] = found.cells[:, f], found.powers[:, f]
     for x in range(found.extremes.shape[1]):
         columns[f"extreme{x}"] = found.extremes[:, x]
+    columns |= {f"shift{k}": column for k, column in enumerate(shift_of(shifts, found.key))}
     schema = totals_fields(spec_of(unit), exact=False)
     arrays = [pa.array(np.ascontiguousarray(columns[name])) for name in schema.names]
     return pa.Table.from_arrays(arrays, schema=schema)

@@ -33,7 +33,7 @@ from elsinore.runtime.classify import classify, type_numbers
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.kind import spec_of
 from elsinore.trends.sets import SetEvents, SetsEvaluator, SetTotal
-from oracles.reference import ReferenceEvent, reference
+from oracles.reference import ReferenceEvent, reference, root
 from support.trends import Feature, streams_for, table_of, trend_cases, trend_queries
 
 ALL = frozenset(Feature)
@@ -154,6 +154,12 @@ def columns(
                 ranks = np.array([rank]), np.array([missing])
                 kind = table.schema.field(column.attribute).type
                 found[column.name] = from_ranks(*ranks, kind).to_pylist()[0]
+            case outcome if outcome.is_spread:
+                squares, total, number = (cells[place] for place in column.fields)
+                under = number * (number - outcome.of_sample)
+                value = Fraction(number * squares - total**2, under) if under else None
+                known = value is not None and outcome.is_root
+                found[column.name] = root(value) if known else value
             case outcome:
                 total, number = (cells[place] for place in column.fields)
                 value = Fraction(total) / number if number else None

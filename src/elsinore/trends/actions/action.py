@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,10 +13,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.plan import TrendUnit
+from elsinore.plan.aggregates import SPREAD, FieldKind
 from elsinore.plan.merged import ancestors, field_index
 from elsinore.plan.panes import pane_length
 from elsinore.trends.actions.matrices import Sources, Steps, act
-from elsinore.trends.columns import matrix
+from elsinore.trends.columns import addend_columns, matrix, shift_of
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.updates import Update, Updates
 
@@ -99,6 +100,19 @@ class ActionShape:
         powers = np.zeros(cells.shape, dtype=np.int32)
         return cells, powers, np.full((panes, self.rows, self.extremes), FOREVER)
 
+    @cached_property
+    def spreads(self) -> tuple[tuple[int, tuple[int, int, int]], ...]:
+        """Attributes of `unit.squared`, and the cells of squares, deviations and present values."""
+        squared, found = self.unit.squared, []
+        for node, first in zip(self.unit.merged.nodes, self.first_cell, strict=False):
+            for one in node.linear:
+                if one.kind is FieldKind.SQUARE:
+                    cells = (node.linear.index(replace(one, kind=kind)) for kind in SPREAD)
+                    squares, deviations, present = (int(first) + cell for cell in cells)
+                    place = squared.index(one.attribute or "")
+                    found.append((place, (squares, deviations, present)))
+        return tuple(found)
+
     @property
     def seeds(self) -> NDArray[np.int64]:
         """The cells that hold one empty trend when a window begins."""
@@ -150,7 +164,9 @@ class PaneActions:
         batch: pa.RecordBatch,
         begun: tuple[NDArray[Any], ...] | None = None,
     ) -> tuple[NDArray[Any], ...]:
-        """Return cells and powers [pane, row, cell] and extremes [pane, row, extreme].
+        """Return cells and powers [pane, row, cell], extremes [pane, row, extreme] and shifts.
+
+        Those are [pane, attribute of `unit.squared`]: a pane's deviations are from its own.
 
         `begun` is what the first pane's earlier events did, where it has some.
 
@@ -166,12 +182,14 @@ class PaneActions:
             [() if one is None else self._updates.updates(*one) for one in told],
             [() if one is None else self._updates.resets(*one) for one in told],
         )
-        values, present = matrix(batch, "sum:", unit.summed, np.float64)
+        pane_of_row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        shifts = np.empty((len(unit.squared), 0)) if begun is None else begun[3][:1].T
+        values, present, shifts = addend_columns(unit, batch, pane_of_row, shifts)
         orders, ordered = matrix(batch, "rank:", unit.ranked, np.int64)
         times = np.ascontiguousarray(batch.column("time").to_numpy(), dtype=np.int64)
         cells, powers, extremes = self.shape.identity(len(starts) - 1)
         if begun is not None:
-            cells[0], powers[0], extremes[0] = (part[0] for part in begun)
+            cells[0], powers[0], extremes[0] = (part[0] for part in begun[:3])
         for pane in range(len(starts) - 1):
             act(
                 steps,
@@ -188,7 +206,8 @@ class PaneActions:
                 powers[pane],
                 extremes[pane],
             )
-        return cells, powers, extremes
+        shift_of_pane = shift_of(shifts, np.arange(len(starts) - 1)).T
+        return cells, powers, extremes, np.ascontiguousarray(shift_of_pane)
 
 
 def _table(rows: Sequence[Sequence[int]], width: int) -> NDArray[np.int32]:

@@ -14,6 +14,7 @@ from elsinore.trends.actions.action import ActionShape
 from elsinore.trends.actions.matrices import add_up, fold
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.partials import totals_fields
+from elsinore.trends.spread import moved_by
 
 
 class Fold:
@@ -28,12 +29,14 @@ class Fold:
         cells: NDArray[np.float64],
         powers: NDArray[np.int32],
         extremes: NDArray[np.int64],
+        shifts: NDArray[np.float64],
     ) -> pa.Table:
         """Return a key's totals, its group's code 0, from its panes' actions.
 
         `panes`: [pane] -> its first moment, ascending; panes without events are left out. The
         others are what `PaneActions.of` gives.
         """
+        cells, powers, shift = self._with_one_shift(cells, powers, shifts)
         parts = [totals_fields(self.shape.unit, exact=False).empty_table()]
         for window in self.shape.unit.merged.windows:
             indices, first, last = _windows(window, panes)
@@ -54,8 +57,26 @@ class Fold:
             )
             for number, one in enumerate(self.shape.unit.templates):
                 if one.query.window == window:
-                    parts.append(self._fields(number, indices, states, state_powers, least))
+                    parts.append(self._fields(number, indices, states, state_powers, least, shift))
         return pa.concat_tables(parts)
+
+    def _with_one_shift(
+        self,
+        cells: NDArray[np.float64],
+        powers: NDArray[np.int32],
+        shifts: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
+        """Return actions whose deviations are from one shift for each attribute, and these."""
+        target = np.median(shifts, axis=0)
+        if (shifts == target).all():
+            return cells, powers, target
+        cells, powers = cells.copy(), powers.copy()
+        for place, triple in self.shape.spreads:
+            by = np.broadcast_to((shifts - target)[:, place, None], cells.shape[:2])
+            sums = [(cells[:, :, cell], powers[:, :, cell]) for cell in triple]
+            for cell, moved in zip(triple, moved_by(by, *sums), strict=False):
+                cells[:, :, cell], powers[:, :, cell] = moved
+        return cells, powers, target
 
     def _fields(
         self,
@@ -64,6 +85,7 @@ class Fold:
         states: NDArray[np.float64],
         powers: NDArray[np.int32],
         least: NDArray[np.int64],
+        shift: NDArray[np.float64],
     ) -> pa.Table:
         """Return a query's totals in the windows that hold a trend of it."""
         ends = self.shape.unit.merged.ends[query]
@@ -71,6 +93,7 @@ class Fold:
         count = len(indices)
         columns: dict[str, NDArray[Any]] = {name: np.zeros(count) for name in schema.names}
         columns |= {name: np.full(count, FOREVER) for name in schema.names if "extreme" in name}
+        columns |= {f"shift{k}": np.full(count, value) for k, value in enumerate(shift)}
         columns |= {"query": np.full(count, query), "window": indices}
         for field, places in enumerate(ends.linear):
             at = np.array([self.shape.first_cell[node] + number for node, number in places])

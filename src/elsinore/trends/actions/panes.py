@@ -35,12 +35,13 @@ class TrendPanes:
 
     @property
     def parts(self) -> Sequence[ActionPart]:
-        """The arrays of a pane's action: mantissas, exponents, extremes."""
+        """The arrays of a pane's action: mantissas, exponents, extremes, shifts."""
         rows, cells = self._shape.rows, self._shape.cells
         return (
             ActionPart("cells", np.float64, (rows, cells)),
             ActionPart("powers", np.int32, (rows, cells)),
             ActionPart("extremes", np.int64, (rows, self._shape.extremes)),
+            ActionPart("shifts", np.float64, (len(self._unit.squared),)),
         )
 
     def length(self, span: int) -> tuple[int, int]:
@@ -53,5 +54,5 @@ class TrendPanes:
 
     def fold(self, panes: NDArray[Any], action: Action) -> pa.Table:
         """Return a key's totals, its group's code 0, from its panes' actions."""
-        cells, powers, extremes = action
-        return Fold(self._unit).totals(panes, cells, powers, extremes)
+        cells, powers, extremes, shifts = action
+        return Fold(self._unit).totals(panes, cells, powers, extremes, shifts)

@@ -16,6 +16,7 @@ from elsinore.plan.guards import FREE, NO_WAY, Ways
 from elsinore.trends.graph import layout
 from elsinore.trends.graph.layout import POOL, REFUSED, SCAN, SLIDE, Program
 from elsinore.trends.keyed import Ints
+from elsinore.trends.updates import addend_codes
 
 _STRATEGIES = {
     Strategy.ANY: layout.ANY,
@@ -244,7 +245,7 @@ def _bits(
 
 
 def _contributions(unit: TrendUnit, own: _Part, states: int, fields: Sequence[Field]) -> Ints:
-    place = {name: number for number, name in enumerate(unit.summed)}
+    codes = addend_codes(unit)
     found = np.full((states, len(fields)), layout.NOTHING, dtype=np.int64)
     for f, entry in enumerate(fields):
         for number, state in enumerate(own.template.states):
@@ -252,8 +253,7 @@ def _contributions(unit: TrendUnit, own: _Part, states: int, fields: Sequence[Fi
                 continue
             what = layout.ONE
             if entry.kind is not FieldKind.EVENTS:
-                what = layout.VALUE + 2 * place[entry.attribute or ""]
-                what += entry.kind is FieldKind.PRESENT
+                what = codes[entry.kind, entry.attribute or ""]
             found[own.shift + number, f] = what
     return found
 

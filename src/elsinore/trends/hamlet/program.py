@@ -9,7 +9,7 @@ per window are kept, and no events.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -32,12 +32,12 @@ from elsinore.trends.hamlet.layout import (
     PLAIN,
     PREFIX,
     STRICT,
-    VALUE,
     Actions,
     Ints,
     Program,
     Records,
 )
+from elsinore.trends.updates import addend_codes
 
 MOST_LOOKED_UP = 2**20  # classes that are told by a table; more by sorting the events' codes
 _UNKNOWN = -2
@@ -79,7 +79,9 @@ class SharingSet:
 
 
 def states_of(
-    templates: Sequence[Template], summed: Sequence[str], ranked: Sequence[str]
+    templates: Sequence[Template],
+    addends: Mapping[tuple[FieldKind, str], int],
+    ranked: Sequence[str],
 ) -> list[State]:
     """Number the states of all templates."""
     offsets = np.cumsum([0] + [template.states for template in templates]).tolist()
@@ -90,7 +92,7 @@ def states_of(
             loops = [move for move in moves if move.source == number]
             one = moves[0]
             contributed = [
-                _linear(entry, summed) if contributes(entry, one) else NOTHING
+                _linear(entry, addends) if contributes(entry, one) else NOTHING
                 for entry in template.aggregation.linear
             ]
             compared = [
@@ -119,11 +121,8 @@ def states_of(
     return found
 
 
-def _linear(entry: Field, summed: Sequence[str]) -> int:
-    if entry.kind is FieldKind.EVENTS:
-        return ONE
-    code = VALUE + 2 * summed.index(entry.attribute or "")
-    return code if entry.kind is FieldKind.SUM else code + 1
+def _linear(entry: Field, codes: Mapping[tuple[FieldKind, str], int]) -> int:
+    return ONE if entry.kind is FieldKind.EVENTS else codes[entry.kind, entry.attribute or ""]
 
 
 def _extreme(entry: Field, ranked: Sequence[str]) -> int:
@@ -176,7 +175,7 @@ class HamletProgram:
             if reason is not None:
                 raise ValueError(f"{template.query.name}: {reason}")
         self.unit = unit
-        self.states = states_of(templates, unit.summed, unit.ranked)
+        self.states = states_of(templates, addend_codes(unit), unit.ranked)
         self.sets = sharing_sets(self.states, [one.aggregation for one in templates])
         self.windows = tuple(dict.fromkeys(template.query.window for template in templates))
         self._home = {

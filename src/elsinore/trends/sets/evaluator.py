@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
@@ -31,7 +31,8 @@ class SetEvents:
     """Events sorted by key, each key's by time; the same as `KeyedEvents`, values being Python's.
 
     `rows` are the values of each attribute that SUM, AVG or predicates between two events read,
-    None for null and NaN; `ranks` those of MIN's and MAX's (`elsinore.operators.ranks`).
+    None for null and NaN; `ranks` those of MIN's and MAX's (`elsinore.operators.ranks`); `shifts`
+    from what deviations are, of each attribute whose variance is asked for.
     """
 
     starts: Ints  # [key + 1] -> first row of each key
@@ -41,6 +42,7 @@ class SetEvents:
     codes: NDArray[Any]  # [row] class; below 0: no state takes the event
     rows: Mapping[str, Sequence[Any]]
     ranks: Mapping[str, Sequence[int | None]]
+    shifts: Mapping[str, Sequence[float]] = field(default_factory=dict)  # of none: 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,9 @@ class SetsEvaluator:
         """
         starts, times = events.starts.tolist(), events.times.tolist()
         codes, done, until = events.codes.tolist(), events.done.tolist(), events.until.tolist()
-        addends = [Addends(one, events.rows, events.ranks) for one in self.unit.guarded]
+        addends = [
+            Addends(one, events.rows, events.ranks, events.shifts) for one in self.unit.guarded
+        ]
         found: list[SetTotal] = []
         for key, (first, last) in enumerate(itertools.pairwise(starts)):
             for query, automaton in enumerate(self._automata):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from elsinore.numeric.exact import Number
@@ -54,13 +55,15 @@ class Addends:
         template: GuardedTemplate,
         rows: Mapping[str, Sequence[Any]],
         ranks: Mapping[str, Sequence[int | None]],
+        shifts: Mapping[str, Sequence[float]],
     ) -> None:
         self._variables = [state.variable for state in template.states]
         self._linear = template.aggregation.linear[1:]  # without the number of trends
         self._extremes = template.aggregation.extremes
         self._rows = rows
         self._ranks = ranks
-        self._numbers: dict[tuple[str, int], Number] = {}
+        self._shifts = shifts
+        self._numbers: dict[tuple[str, int], Number | None] = {}
 
     def nothing(self) -> Sums:
         """Return the sums of no event."""
@@ -86,9 +89,19 @@ class Addends:
         name = entry.attribute or ""
         if entry.kind is FieldKind.PRESENT:
             return int(self._rows[name][row] is not None)
+        if entry.kind is FieldKind.SUM:
+            return self._number(name, row) or 0
+        number = self._number(name, row)
+        deviation = 0 if number is None else number - self._shift(name, row)
+        return deviation**2 if entry.kind is FieldKind.SQUARE else deviation
+
+    def _number(self, name: str, row: int) -> Number | None:
         if (name, row) not in self._numbers:
-            self._numbers[name, row] = exact_number(self._rows[name][row]) or 0
+            self._numbers[name, row] = exact_number(self._rows[name][row])
         return self._numbers[name, row]
+
+    def _shift(self, name: str, row: int) -> Number:
+        return Fraction(self._shifts[name][row]) if name in self._shifts else 0
 
     def _rank(self, entry: Field, row: int) -> int:
         rank = self._ranks[entry.attribute or ""][row]
