@@ -116,7 +116,7 @@ def test_the_fold_runs_from_left_to_right() -> None:
 
 def test_iterations_of_a_fixed_number_and_of_one_at_least() -> None:
     assert str(qre.iterate_n(qre.atom(M), 2, 0, max).rate) == "M M"
-    assert str(qre.iterate1(qre.atom(M), 0, max).rate) == "M* M"
+    assert str(qre.iterate1(qre.atom(M), 0, max).rate) == "M+"
     three = qre.iter_last(qre.iterate_n(qre.atom(), 3, qre.sum()))
     assert outputs(three, [1, 2, 3, 4, 5, 6, 7]) == [6, 15]
     assert outputs(qre.tumbling(qre.atom(), 3, qre.sum()), [1, 2, 3, 4, 5, 6, 7]) == [6, 15]

@@ -44,7 +44,8 @@ INVERTIBLE = qre.Fold(
 )
 
 
-FEW = tuple(ITEMS[place] for place in (0, 1, 2, 5))  # a and b alike but for v, and an s
+NULL = as_item({"type": "a", "v": None, "k": 1})
+FEW = (*(ITEMS[place] for place in (0, 1, 2, 5)), NULL)  # a and b alike but for v, and an s
 
 
 def words(longest: int) -> Iterator[tuple[Any, ...]]:

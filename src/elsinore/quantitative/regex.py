@@ -258,10 +258,17 @@ def seq(*parts: object) -> Regex:
     >>> B, M, E, D = (event(name) for name in "BMED")
     >>> str(seq(seq(B, M.star(), E).star(), D).star())
     '((B M* E)* D)*'
+    >>> str(seq(B, M.star(), M))
+    'B M+'
     """
     found: list[Regex] = []
     for part in map(as_regex, parts):
-        found += part.parts if isinstance(part, Concatenation) else [part]
+        if found and part != EMPTY and found[-1] == Star(part):
+            found[-1] = Plus(part)
+        elif found and isinstance(part, Star) and found[-1] == part.inner:
+            found[-1] = Plus(part.inner)
+        else:
+            found += part.parts if isinstance(part, Concatenation) else [part]
     found = [part for part in found if part != EMPTY]
     return found[0] if len(found) == 1 else Concatenation(tuple(found)) if found else EMPTY
 
