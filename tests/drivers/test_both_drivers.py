@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 Run = Callable[..., Rows]
+RunAll = Callable[[dict[str, str], pa.Table], dict[str, Rows]]
 
 
 @pytest.fixture(params=["local", "spark"])
@@ -32,6 +33,26 @@ def run(request: pytest.FixtureRequest) -> Run:
         assert len(results) == 1
         frame = next(iter(results.values()))
         return (frame.toArrow() if request.param == "spark" else frame).to_pylist()
+
+    return on_engine
+
+
+@pytest.fixture(params=["local", "spark"])
+def run_all(request: pytest.FixtureRequest) -> RunAll:
+    """Run texts over a table as one workload and return their rows, by the texts' names."""
+
+    def on_engine(texts: dict[str, str], table: pa.Table) -> dict[str, Rows]:
+        workload = el.Workload.parse(
+            "".join(f"QUERY q{number} {text};" for number, text in enumerate(texts.values()))
+        )
+        if request.param == "local":
+            rows = [found.to_pylist() for found in workload.run(table).values()]
+        else:
+            from support.spark import rows_of_all
+
+            frame = spark_frame(request.getfixturevalue("spark"), table)
+            rows = list(rows_of_all(workload.run(frame)).values())
+        return dict(zip(texts, rows, strict=True))
 
     return on_engine
 
@@ -192,7 +213,7 @@ def test_simultaneous_events_do_not_precede_one_another(run: Run) -> None:
     assert [row["count(*)"] for row in run(text, table, order_by="seq")] == [7.0]
 
 
-def test_local_predicates_of_all_kinds_select_events(run: Run) -> None:
+def test_local_predicates_of_all_kinds_select_events(run_all: RunAll) -> None:
     table = stream(
         "ABBBBB",
         v=[0, 1, 5, 9, None, 20],
@@ -208,13 +229,16 @@ def test_local_predicates_of_all_kinds_select_events(run: Run) -> None:
         "b.v / b.w > 2 AND b.v + 1 > 2": 3,
         "b.v % 2 = 1 OR ABS(b.w) = 4": 15,
     }
-    for predicate, trends in counts.items():
-        text = f"RETURN COUNT(*) PATTERN SEQ(A a, B b+) WHERE {predicate}"
-        rows = run(text, table)
-        assert [row["count(*)"] for row in rows] == [float(trends)], predicate
+    found = run_all(
+        {text: f"RETURN COUNT(*) AS n PATTERN SEQ(A a, B b+) WHERE {text}" for text in counts},
+        table,
+    )
+    assert {text: [row["n"] for row in rows] for text, rows in found.items()} == {
+        text: [float(trends)] for text, trends in counts.items()
+    }
 
 
-def test_constants_may_be_of_any_size(run: Run) -> None:
+def test_constants_may_be_of_any_size(run_all: RunAll) -> None:
     table = stream("AAA", v=[1, 2**63 - 1, -(2**63)], w=[1.0, 1e19, -1e19])
     huge, beyond = 10**20, "1" + "0" * 400
     counts = {
@@ -228,12 +252,14 @@ def test_constants_may_be_of_any_size(run: Run) -> None:
         f"a.w > {2**63} AND a.w < {huge}": 1,
         "a.v > 0.5": 3,
         "a.v / 2 > 1 OR a.v % 1.5 = 1": 3,
+        f"a[i].v > a[i-1].v + {huge}": 3,
     }
-    for predicate, trends in counts.items():
-        rows = run(f"RETURN COUNT(*) PATTERN A a+ WHERE {predicate}", table)
-        assert [row["count(*)"] for row in rows] == [float(trends)], predicate
-    rows = run(f"RETURN COUNT(*) PATTERN A a+ WHERE a[i].v > a[i-1].v + {huge}", table)
-    assert [row["count(*)"] for row in rows] == [3.0]
+    found = run_all(
+        {text: f"RETURN COUNT(*) AS n PATTERN A a+ WHERE {text}" for text in counts}, table
+    )
+    assert {text: [row["n"] for row in rows] for text, rows in found.items()} == {
+        text: [float(trends)] for text, trends in counts.items()
+    }
 
 
 def test_an_ambiguous_pattern_counts_each_trend_once(run: Run) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -14,8 +12,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 
 pytest.importorskip("pyspark")
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import DataFrame, SparkSession
 
 from elsinore.errors import InvalidWorkloadError, QueryError
 from elsinore.local import run as run_in_process
@@ -25,6 +22,7 @@ from elsinore.runtime.options import RunOptions
 from elsinore.spark.driver import run
 from elsinore.trends.kind import spec_of
 from oracles.reference import ReferenceEvent
+from support.spark import rows_of_all
 from support.trends import Feature, table_of, trend_cases
 
 WORKLOADS = 6
@@ -72,14 +70,6 @@ def cases() -> list[Case]:
     return [*other_paths.values(), *rest][:WORKLOADS]
 
 
-def as_text(frame: DataFrame, *tags: Column) -> DataFrame:
-    """Return a frame's rows as JSON behind some tags, so that frames can be read by one job."""
-    row = F.to_json(
-        F.struct(*(f"`{name}`" for name in frame.columns)), {"ignoreNullFields": "false"}
-    )
-    return frame.select(*tags, row)
-
-
 def comparable(value: Any) -> Any:
     """Return a value as comparable: floats nearly equal, the infinite ones by their names."""
     if not isinstance(value, float):
@@ -101,7 +91,8 @@ def small_shuffles(spark: SparkSession) -> Iterator[None]:
 def test_workloads_drawn_at_random_give_the_same_results(spark: SparkSession) -> None:
     drawn = cases()
     assert len(drawn) > WORKLOADS // 2
-    frames, expected, paths = [], {}, set()
+    frames: dict[tuple[int, str], DataFrame] = {}
+    expected, paths = {}, set()
     for number, (workload, events) in enumerate(drawn):
         ready = plan(workload)
         paths |= {spec_of(unit).path for unit in ready.units}
@@ -111,11 +102,9 @@ def test_workloads_drawn_at_random_give_the_same_results(spark: SparkSession) ->
         for name, frame in run(
             ready, spark.createDataFrame(table), RunOptions(ordered=True)
         ).items():
-            frames.append(as_text(frame, F.lit(number), F.lit(name)))
+            frames[number, name] = frame
     assert len(paths) > 2
-    found: dict[tuple[int, str], list[Any]] = {key: [] for key in expected}
-    for number, name, row in functools.reduce(DataFrame.union, frames).collect():
-        found[number, name].append(json.loads(row))
+    found = rows_of_all(frames)
     for (number, name), rows in expected.items():
         wanted = [{key: comparable(value) for key, value in row.items()} for row in rows]
         assert found[number, name] == wanted, str(drawn[number][0])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import resource
-import subprocess
+import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,22 +20,18 @@ pytest.importorskip("pyspark")
 from pyspark.sql import SparkSession
 
 from elsinore.errors import InputError
+from elsinore.spark import driver, shuffle
 from elsinore.spark.columnar import Layout, Merging, Packing
 from elsinore.spark.columnar.merging import LOCAL_DIRECTORIES
 from elsinore.spark.workers import shipped
+from elsinore.workload import Workload
 
-KILLS = """
-import pyarrow as pa
-import elsinore as el
-from elsinore.spark import driver, shuffle
-from elsinore.spark.session import local_session
-from elsinore.spark.workers import shipped
 
-def dying(marker):
-    # A worker that kills itself, once, when it has given out something.
-    def ship(function):
-        def call(batches):
-            import os, signal
+def dying(marker: Path) -> Callable[[Any], Any]:
+    """Return what ships functions to workers; one kills itself, once, when it has given a batch."""
+
+    def ship(function: Callable[[Any], Any]) -> Any:
+        def call(batches: Any) -> Any:
             for batch in function(batches):
                 yield batch
                 try:
@@ -39,34 +39,27 @@ def dying(marker):
                 except FileExistsError:
                     continue
                 os.kill(os.getpid(), signal.SIGKILL)
+
         return shipped(call)
+
     return ship
 
-events = pa.table({
-    "time": list(range(4000)), "type": ["A", "B"] * 2000, "key": [n % 7 for n in range(4000)],
-})
-workload = el.Workload.parse(
-    "QUERY q RETURN key, COUNT(*) PATTERN SEQ(A, B) GROUP BY key WITHIN 100;"
-)
-expected = workload.run(events)["q"].to_pylist()
-with local_session("local[2,3]") as spark:
-    frame = spark.createDataFrame(events).repartition(2)
-    for stage, module in (("map", shuffle), ("reduce", driver)):
-        module.shipped = dying(stage)
-        results = workload.run(frame, ordered=True)
-        found = [row.asDict() for row in results["q"].collect()]
-        module.shipped = shipped
-        counted = results.statistics[0].events
-        print(stage, found == expected, counted, flush=True)
-"""
 
-
-def test_a_worker_that_is_killed_in_either_stage_is_replaced(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", KILLS], cwd=tmp_path, capture_output=True, text=True, check=False
+@pytest.mark.parametrize("stage", [shuffle, driver], ids=["map", "reduce"])
+def test_a_worker_that_is_killed_in_either_stage_is_replaced(
+    stage: ModuleType, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = [n % 7 for n in range(4000)]
+    events = pa.table({"time": range(4000), "type": ["A", "B"] * 2000, "key": keys})
+    workload = Workload.parse(
+        "QUERY q RETURN key, COUNT(*) PATTERN SEQ(A, B) GROUP BY key WITHIN 100;"
     )
-    assert done.stdout.splitlines() == ["map True 4000", "reduce True 4000"], done.stderr
-    assert {path.name for path in tmp_path.iterdir()} == {"map", "reduce"}  # each died once
+    frame = spark.createDataFrame(events).repartition(2)
+    monkeypatch.setattr(stage, "shipped", dying(tmp_path / "died"))
+    results = workload.run(frame, ordered=True)
+    assert [row.asDict() for row in results["q"].collect()] == workload.run(events)["q"].to_pylist()
+    assert results.statistics[0].events == 4000
+    assert (tmp_path / "died").exists()
 
 
 def test_a_disk_that_is_full_is_told_with_its_place_and_the_remedies(

