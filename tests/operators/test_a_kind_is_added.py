@@ -21,10 +21,10 @@ from elsinore.operators import (
     registered,
     registry,
 )
-from elsinore.operators.partials import by_query
-from elsinore.plan import Plan, Travel, Unit
-from elsinore.runtime.classify import classify, type_numbers
-from elsinore.runtime.expressions import evaluate
+from elsinore.operators.partials import results_of
+from elsinore.plan import Plan
+from elsinore.runtime.classify import type_numbers
+from elsinore.runtime.units import batch_of, keys_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -104,14 +104,25 @@ def test_a_new_kind_is_explained_and_checked(toy: Kind) -> None:
 
 def test_an_operator_of_a_new_kind_is_saved_and_loaded(toy: Kind) -> None:
     (unit,) = plan_of("QUERY toy RETURN COUNT(*) PATTERN A").units
+    batch = pa.record_batch({name: range(4) for name in ("key", "group", "time", "class")})
+    batch = batch.set_column(1, "group", pa.array([0, 1, 0, 1], pa.int32()))
     operator = toy.operator(unit, OperatorOptions())
-    for start in range(0, len(EVENTS), 9):
-        drained(operator.process(batch_of(unit, EVENTS.slice(start, 9))))
+    for start in range(4):
+        assert list(operator.process(batch.slice(start, 1))) == []
         operator = toy.load(unit, operator.save())
-    (partials,) = by_query(toy.partials(unit, {}), operator.close())
-    assert toy.finish(unit, 0, partials, [], {}).to_pylist() == [{"n": 12}]
+    assert operator.deadline() is None
+    ((table, _),) = results_of(unit, operator.close(), [], {})
+    assert table.to_pylist() == [{"n": 2}, {"n": 2}]
     with pytest.raises(StateError):
         toy.load(unit, b"something else")
+    other = plan_of("QUERY q RETURN COUNT(*) PATTERN A").units[0]
+    with pytest.raises(StateError):
+        toy.load(unit, kind_for(other).operator(other, OperatorOptions()).save())
+
+
+def test_a_kind_without_windows_refuses_them(toy: Kind) -> None:
+    with pytest.raises(el.UnsupportedError, match="WITHIN: results of kind toy"):
+        plan_of("QUERY toy RETURN COUNT(*) PATTERN A WITHIN 5 seconds")
 
 
 def test_statistics_of_two_operators_are_added() -> None:
@@ -130,64 +141,24 @@ def test_a_query_that_no_kind_claims_is_refused_by_its_clause(
 
 def event_by_event(planned: Plan, events: pa.Table) -> dict[str, pa.Table]:
     """Run a plan over events in time order, one at a time: a driver that knows no engine."""
+
+    def read(name: str) -> pa.Array:
+        return events.column(name).combine_chunks()
+
     tables = {}
+    numbers = type_numbers(read("type"), planned.types)
     for unit in planned.units:
-        kind = kind_for(unit)
-        operator = kind.operator(unit, OperatorOptions(ordered=True))
-        given = batch_of(unit, events)
-        outputs = [out for n in range(len(events)) for out in operator.process(given.slice(n, 1))]
-        outputs += operator.close()
-        groups = [pa.array(values) for values in zip(*numbered(events, unit.group_by), strict=True)]
-        types = {name: events.schema.field(name).type for name in unit.carried}
-        for place, partials in enumerate(by_query(kind.partials(unit, {}), outputs)):
-            form = kind.result(unit, place, [values.type for values in groups], types)
-            result = kind.finish(unit, place, partials, groups, types)
-            order = [(name, "ascending") for name in form.order]
-            tables[unit.names[place]] = result.sort_by(order) if order else result
+        keys = keys_of(unit, read, len(events))
+        batch = batch_of(unit, keys, read("time").to_numpy(), numbers, planned.types, read)
+        operator = kind_for(unit).operator(unit, OperatorOptions())
+        outputs = [out for n in range(len(events)) for out in operator.process(batch.slice(n, 1))]
+        groups = [keys.of_groups(read(name)) for name in unit.group_by]
+        types = {name: read(name).type for name in unit.carried}
+        results = results_of(unit, [*outputs, *operator.close()], groups, types)
+        for name, (table, form) in zip(unit.names, results, strict=True):
+            order = [(column, "ascending") for column in form.order]
+            tables[name] = table.sort_by(order) if order else table
     return tables
-
-
-def numbered(events: pa.Table, names: tuple[str, ...]) -> list[tuple[Any, ...]]:
-    """Return the different values of some columns; the place of one in the list is its code."""
-    return list(dict.fromkeys(keys_of(events, names)))
-
-
-def keys_of(events: pa.Table, names: tuple[str, ...]) -> list[tuple[Any, ...]]:
-    return list(zip(*(events.column(name).to_pylist() for name in names), strict=True)) or [
-        ()
-    ] * len(events)
-
-
-def batch_of(unit: Unit, events: pa.Table) -> pa.RecordBatch:
-    """Return events as a unit's operator reads them."""
-    columns = {name: events.column(name).combine_chunks() for name in events.column_names}
-    codes = {}
-    for name, attributes in {"key": unit.key, "group": unit.group_by}.items():
-        places = {values: code for code, values in enumerate(numbered(events, attributes))}
-        codes[name] = pa.array(
-            [places[values] for values in keys_of(events, attributes)], pa.int32()
-        )
-    types = type_numbers(columns["type"], unit.types)
-    classes = classify(unit.classes, types, unit.types, columns)
-    assert all(one.travel is not Travel.RANK for one in unit.columns)  # none is needed here
-    carried = {
-        one.name: columns[one.source]
-        if isinstance(one.source, str)
-        else evaluate(one.source, columns)
-        for one in unit.columns
-    }
-    return pa.record_batch(
-        {
-            **codes,
-            "time": pa.array(range(len(events)), pa.int64()),
-            "class": pa.array(classes),
-            **carried,
-        }
-    )
-
-
-def drained(batches: Any) -> list[pa.RecordBatch]:
-    return list(batches)
 
 
 def plan_of(text: str) -> Plan:

@@ -19,15 +19,13 @@ from elsinore.operators import (
     fitted,
     kind_for,
 )
-from elsinore.operators.partials import by_query
-from elsinore.operators.ranks import to_ranks
-from elsinore.plan import Carried, Plan, Travel, Unit
+from elsinore.operators.partials import results_of
+from elsinore.plan import Plan, Unit
 from elsinore.runtime.alike import distinct
 from elsinore.runtime.chunks import whole
-from elsinore.runtime.classify import classify, type_numbers
-from elsinore.runtime.expressions import evaluate, values
+from elsinore.runtime.classify import type_numbers
 from elsinore.runtime.inputs import as_table
-from elsinore.runtime.keys import Keys, encode_keys
+from elsinore.runtime.keys import Keys
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import set_aside, unusable_reasons
 from elsinore.runtime.results import Results
@@ -36,6 +34,7 @@ from elsinore.runtime.schema import schema_of
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, from_ticks, kind_of_bounds, kind_of_column, to_ticks
 from elsinore.runtime.types import types_of
+from elsinore.runtime.units import batch_of, keys_of, plain
 from elsinore.runtime.warnings import absent_types, overflow, overflown_columns, types_seen
 
 STATE_LIMIT = 2**28  # bytes of state beyond which keys are taken one after another
@@ -72,7 +71,7 @@ def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
     statistics: dict[int, OperatorStatistics] = {}
     numbers = type_numbers(stream.types, plan.types)
     for together in plan.passes:
-        keys = _keys(plan.units[together[0]], stream)
+        keys = keys_of(plan.units[together[0]], stream.column, len(stream.times))
         for number in together:
             unit = plan.units[number]
             results, statistics[number] = _run_unit(plan, unit, stream, keys, numbers, options)
@@ -129,16 +128,6 @@ def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | No
     return Stream(table, times, types, kind, bool(options.order_by)), rejected
 
 
-def _keys(unit: Unit, stream: Stream) -> Keys:
-    """Number the keys and groups of a unit, and of all others that take the stream apart alike."""
-    return encode_keys(
-        [stream.column(name) for name in unit.group_by],
-        [stream.column(name) for name in unit.equivalence],
-        [stream.column(name) for name in unit.required],
-        len(stream.times),
-    )
-
-
 def _run_unit(
     plan: Plan,
     unit: Unit,
@@ -149,20 +138,7 @@ def _run_unit(
 ) -> tuple[list[pa.Table], OperatorStatistics]:
     """Return the results of a unit's queries, and what its operator counted."""
     kind = kind_for(unit)
-    codes = classify(
-        unit.classes, numbers, plan.types, {n: stream.column(n) for n in unit.classes.attributes}
-    )
-    if keys.incomplete:
-        codes = np.where(keys.key < 0, -1, codes)
-    batch = pa.RecordBatch.from_pydict(
-        {
-            "key": pa.array(keys.key),
-            "group": pa.array(keys.group),
-            "time": pa.array(stream.times),
-            "class": pa.array(codes),
-        }
-        | {column.name: _carried(column, stream) for column in unit.columns}
-    )
+    batch = batch_of(unit, keys, stream.times, numbers, plan.types, stream.column)
     ordered = stream.ordered or not enter(
         has_simultaneous, 1e-6 * len(stream.times), stream.times, keys.key, keys.count
     )
@@ -177,18 +153,11 @@ def _run_unit(
         ),
     )
     types = {name: stream.column(name).type for name in unit.carried}
-    partials = by_query(
-        kind.partials(unit, types), itertools.chain(operator.process(batch), operator.close())
-    )
     groups = [keys.of_groups(stream.column(name)) for name in unit.group_by]
-    group_types = [column.type for column in groups]
+    outputs = itertools.chain(operator.process(batch), operator.close())
     results = [
-        _presented(
-            kind.finish(unit, query, part, groups, types),
-            kind.result(unit, query, group_types, types),
-            stream.kind,
-        )
-        for query, part in enumerate(partials)
+        _presented(table, form, stream.kind)
+        for table, form in results_of(unit, outputs, groups, types)
     ]
     return results, operator.statistics
 
@@ -209,26 +178,5 @@ def _presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:
         table = table.slice(0, form.limit)
     if not form.order:
         return table
-    keys = pa.table({name: _plain(whole(table.column(name))) for name in form.order})
+    keys = pa.table({name: plain(whole(table.column(name))) for name in form.order})
     return table.take(pc.sort_indices(keys, [(name, "ascending") for name in form.order]))
-
-
-def _carried(column: Carried, stream: Stream) -> pa.Array:
-    """Return a column as it travels to the operator."""
-    if isinstance(column.source, str):
-        source = stream.column(column.source)
-    else:
-        source = evaluate(column.source, {n: stream.column(n) for n in column.attributes})
-        if isinstance(source, pa.Scalar):
-            source = pa.repeat(source, len(stream.times))
-    match column.travel:
-        case Travel.DOUBLE:
-            return values(source).cast(pa.float64(), safe=False)
-        case Travel.RANK:
-            return to_ranks(_plain(source))
-        case Travel.RAW:
-            return _plain(source)
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

@@ -5,6 +5,7 @@ from elsinore.operators.operator import Operator, OperatorOptions
 from elsinore.operators.planning import bind, fitted, plan
 from elsinore.operators.registry import kind_for, kind_in, module_for, registered
 from elsinore.operators.statistics import Detail, OperatorStatistics
+from elsinore.operators.summed import SummedKind
 
 __all__ = [
     "Detail",
@@ -15,6 +16,7 @@ __all__ = [
     "Rehearsal",
     "ResultForm",
     "Sample",
+    "SummedKind",
     "bind",
     "fitted",
     "kind_for",

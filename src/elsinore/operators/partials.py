@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+
+from elsinore.operators.kind import ResultForm
+from elsinore.operators.registry import kind_for
+from elsinore.plan import Unit
 
 
 def by_query(schemas: Sequence[pa.Schema], batches: Iterable[pa.RecordBatch]) -> list[pa.Table]:
@@ -43,4 +47,26 @@ def by_query(schemas: Sequence[pa.Schema], batches: Iterable[pa.RecordBatch]) ->
     return [
         pa.concat_tables(parts) if parts else schema.empty_table()
         for parts, schema in zip(pieces, schemas, strict=True)
+    ]
+
+
+def results_of(
+    unit: Unit,
+    outputs: Iterable[pa.RecordBatch],
+    groups: Sequence[pa.Array],
+    types: Mapping[str, pa.DataType],
+) -> list[tuple[pa.Table, ResultForm]]:
+    """Return the results of a unit's queries, made of all that its operator gave out, by place.
+
+    `groups` holds the values of the unit's `group_by`, each by group code; `types` are those of the
+    attributes that it carries. Times and rows are yet to be presented as the forms say.
+    """
+    kind = kind_for(unit)
+    group_types = [values.type for values in groups]
+    return [
+        (
+            kind.finish(unit, query, partials, groups, types),
+            kind.result(unit, query, group_types, types),
+        )
+        for query, partials in enumerate(by_query(kind.partials(unit, types), outputs))
     ]

@@ -1,0 +1,180 @@
+"""Kinds of query whose answers are sums by group: such a kind says what an event adds, no more."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from elsinore.errors import StateError, UnsupportedError, raise_errors
+from elsinore.model import pattern as pt
+from elsinore.model.query import Query
+from elsinore.operators.kind import Kind, ResultForm
+from elsinore.operators.operator import OperatorOptions
+from elsinore.operators.statistics import OperatorStatistics
+from elsinore.plan import Carried, PlanOptions, Travel, Unit, partition_of
+from elsinore.plan.classes import classes_of
+
+GROUP = pa.field("group", pa.int32())
+
+
+class SummedKind(Kind):
+    """A kind whose queries are planned one by one, and whose results are sums of what events add.
+
+    A subclass has a `name`, the columns of its results in `sums`, says which queries it `claims`,
+    and what events add (`addends`). An event counts where its type is in the pattern and all of
+    WHERE hold of it alone. Windows are not for such kinds: state is kept until the end.
+    """
+
+    sums: ClassVar[Sequence[pa.Field]]
+
+    @abstractmethod
+    def addends(self, unit: Unit, events: pa.RecordBatch) -> Sequence[pa.Array]:
+        """Return what each of some events adds to its group's sums; null: nothing."""
+
+    @classmethod
+    def schema(cls) -> pa.Schema:
+        """Return the columns of partial outputs."""
+        return pa.schema([("query", pa.int32()), GROUP, *cls.sums])
+
+    def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
+        """Plan each query as a unit of its own, whose conditions travel as columns."""
+        raise_errors(
+            [
+                UnsupportedError(
+                    f"WITHIN: results of kind {self.name} have no windows.",
+                    span=query.places.get("WITHIN", query.span),
+                    query=query.name,
+                )
+                for _, query in queries
+                if query.window is not None
+            ]
+        )
+        return [self._unit(number, query) for number, query in queries]
+
+    def _unit(self, number: int, query: Query) -> Unit:
+        types = tuple(sorted({event.type for event in pt.events(query.pattern)}))
+        return Unit(
+            kind=type(self).__module__,
+            queries=(number,),
+            names=(query.name,),
+            types_of=(types,),
+            partition=partition_of(query),
+            classes=classes_of((name, ()) for name in types),
+            columns=tuple(
+                Carried(f"condition {n}", condition, Travel.RAW)
+                for n, condition in enumerate(query.where)
+            ),
+        )
+
+    def operator(self, unit: Unit, options: OperatorOptions) -> SumOperator:
+        """Return an operator that has seen nothing."""
+        return SumOperator(self, unit, pa.schema([GROUP, *self.sums]).empty_table())
+
+    def load(self, unit: Unit, blob: bytes) -> SumOperator:
+        """Return the operator with the sums that `save` wrote."""
+        operator = self.operator(unit, OperatorOptions())
+        try:
+            with pa.ipc.open_stream(blob) as saved:
+                sums = saved.read_all()
+        except (pa.ArrowException, OSError) as error:
+            raise StateError("These bytes are not a saved state.") from error
+        if sums.schema != operator.sums.schema:
+            raise StateError("This state was saved by a query of another kind.")
+        operator.sums = sums
+        return operator
+
+    def partials(self, unit: Unit, types: Mapping[str, pa.DataType]) -> Sequence[pa.Schema]:
+        """Return the columns of a group's sums."""
+        return [self.schema()]
+
+    def result(
+        self,
+        unit: Unit,
+        query: int,
+        groups: Sequence[pa.DataType],
+        types: Mapping[str, pa.DataType],
+    ) -> ResultForm:
+        """Return a column for each attribute of GROUP BY, and one for each sum."""
+        columns = [pa.field(*of) for of in zip(unit.group_by, groups, strict=True)]
+        return ResultForm(schema=pa.schema([*columns, *self.sums]), order=unit.group_by)
+
+    def finish(
+        self,
+        unit: Unit,
+        query: int,
+        partials: pa.Table,
+        groups: Sequence[pa.Array],
+        types: Mapping[str, pa.DataType],
+    ) -> pa.Table:
+        """Add up what several keys of a group, or several operators, found."""
+        summed = added(partials.select([GROUP.name, *(field.name for field in self.sums)]))
+        codes = summed.column("group").combine_chunks()
+        columns = [values.take(codes) for values in groups] + summed.columns[1:]
+        form = self.result(unit, query, [values.type for values in groups], types)
+        return pa.table(columns, schema=form.schema)
+
+
+class SumOperator:
+    """Keeps the sums of each group until the end."""
+
+    def __init__(self, kind: SummedKind, unit: Unit, sums: pa.Table) -> None:
+        self.statistics = OperatorStatistics()
+        self.sums = sums
+        self._kind, self._unit = kind, unit
+
+    @property
+    def open_group(self) -> int:
+        """The first group that has come."""
+        return self.sums.column("group")[0].as_py() if self.sums.num_rows else -1
+
+    def process(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Add what the events that count add."""
+        counts = pc.greater_equal(batch.column("class"), 0)
+        for column in self._unit.columns:
+            counts = pc.and_kleene(counts, batch.column(column.name).cast(pa.bool_()))
+        events = batch.filter(counts)  # where a condition is null, none
+        self.statistics.events += batch.num_rows
+        self.statistics.matched += events.num_rows
+        columns = [events.column("group"), *self._kind.addends(self._unit, events)]
+        self.sums = added(pa.concat_tables([self.sums, pa.table(columns, schema=self.sums.schema)]))
+        self.statistics.state_bytes = max(self.statistics.state_bytes, self.sums.nbytes)
+        yield from ()
+
+    def close(self, until: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Give out the sums, at the end."""
+        if until is None and self.sums.num_rows:
+            query = pa.array([0] * self.sums.num_rows, pa.int32())
+            found = pa.table([query, *self.sums.columns], schema=self._kind.schema())
+            self.sums = self.sums.schema.empty_table()
+            self.statistics.totals += found.num_rows
+            yield from found.combine_chunks().to_batches()
+
+    def deadline(self) -> int | None:
+        """Return None: nothing is final before the end."""
+        return None
+
+    def save(self) -> bytes:
+        """Return the sums as an Arrow stream."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.sums.schema) as stream:
+            stream.write_table(self.sums)
+        return bytes(sink.getvalue().to_pybytes())
+
+
+def added(rows: pa.Table) -> pa.Table:
+    """Return the sums of each group of `rows`, the first column, in the order in which they come.
+
+    >>> added(pa.table({"group": [2, 0, 2], "n": [1, 2, 3]})).to_pydict()
+    {'group': [2, 0], 'n': [4, 2]}
+    """
+    group, *names = rows.column_names
+    summed: Any = rows.group_by(group, use_threads=False)
+    table = summed.aggregate([(name, "sum") for name in names])
+    return pa.table(
+        [table.column(n) for n in (group, *(f"{name}_sum" for name in names))],
+        names=rows.column_names,
+    ).cast(rows.schema)

@@ -1,0 +1,75 @@
+"""What a unit's operator reads, made of a table of events in time order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from elsinore.operators.ranks import to_ranks
+from elsinore.plan import Carried, Travel, Unit
+from elsinore.runtime.classify import classify
+from elsinore.runtime.expressions import evaluate, values
+from elsinore.runtime.keys import Keys, encode_keys
+
+Read = Callable[[str], pa.Array]  # an attribute of all events, by its name
+
+
+def keys_of(unit: Unit, read: Read, rows: int) -> Keys:
+    """Number the keys and groups of a unit, and of all others that take the stream apart alike."""
+    return encode_keys(
+        [read(name) for name in unit.group_by],
+        [read(name) for name in unit.equivalence],
+        [read(name) for name in unit.required],
+        rows,
+    )
+
+
+def batch_of(
+    unit: Unit,
+    keys: Keys,
+    times: NDArray[np.int64],
+    numbers: NDArray[np.int32],
+    names: Sequence[str],
+    read: Read,
+) -> pa.RecordBatch:
+    """Return the batch of all events: key, group, time, class and the unit's columns.
+
+    `numbers` are the events' types as places in `names` (see `type_numbers`).
+    """
+    codes = classify(unit.classes, numbers, names, {n: read(n) for n in unit.classes.attributes})
+    if keys.incomplete:
+        codes = np.where(keys.key < 0, -1, codes)
+    return pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array(keys.key),
+            "group": pa.array(keys.group),
+            "time": pa.array(times),
+            "class": pa.array(codes),
+        }
+        | {column.name: _carried(column, read, len(times)) for column in unit.columns}
+    )
+
+
+def _carried(column: Carried, read: Read, rows: int) -> pa.Array:
+    """Return a column as it travels to the operator."""
+    if isinstance(column.source, str):
+        source = read(column.source)
+    else:
+        source = evaluate(column.source, {name: read(name) for name in column.attributes})
+        if isinstance(source, pa.Scalar):
+            source = pa.repeat(source, rows)
+    match column.travel:
+        case Travel.DOUBLE:
+            return values(source).cast(pa.float64(), safe=False)
+        case Travel.RANK:
+            return to_ranks(plain(source))
+        case Travel.RAW:
+            return plain(source)
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """Return a column without a dictionary of its values."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
