@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from elsinore.errors import OutputError
+from elsinore.runtime import drafts
 from elsinore.runtime.drafts import draft
 
 
@@ -89,3 +94,48 @@ def test_a_link_is_replaced_and_what_it_points_to_is_not(tmp_path: Path) -> None
         new.write_text("new")
     assert (tmp_path / "precious.csv").read_text() == "precious"
     assert (place.read_text(), place.is_symlink()) == ("new", False)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from elsinore.runtime import drafts
+
+path = Path(sys.argv[1])
+with drafts.draft(path, overwrite=True) as place:
+    place.mkdir()
+    if path.exists():  # die when this is set aside, before the new one has its name
+        rename = os.rename
+        os.rename = lambda a, b: (rename(a, b), os.kill(os.getpid(), signal.SIGKILL))
+    else:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def killed(place: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, str(place)], check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+def test_what_a_killed_process_left_is_cleared_up(tmp_path: Path) -> None:
+    place = tmp_path / "q.csv"
+    killed(place)
+    (left,) = names(tmp_path)
+    living = left.replace(left.split(".")[-2], str(os.getppid()))
+    elsewhere = left.replace(drafts._machine(), "0123456789ab")
+    for name in (living, elsewhere, ".other.csv.part"):
+        (tmp_path / name).write_text("")
+    with draft(place) as new:
+        new.write_text("new")
+    assert names(tmp_path) == sorted(["q.csv", living, elsewhere, ".other.csv.part"])
+
+
+def test_what_a_killed_process_set_aside_is_put_back(tmp_path: Path) -> None:
+    place = tmp_path / "q.csv"
+    place.mkdir()
+    (place / "part-0").write_text("old")
+    killed(place)
+    assert not place.exists()
+    with pytest.raises(OutputError, match="was killed had set it aside"), draft(place) as new:
+        new.write_text("new")
+    assert (names(tmp_path), names(place)) == (["q.csv"], ["part-0"])

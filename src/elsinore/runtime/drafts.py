@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import glob
+import hashlib
 import os
+import platform
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from elsinore.errors import OutputError
@@ -18,7 +22,8 @@ def draft(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
     The folder of `path` is made if need be. Where the block raises, what it wrote is removed and
     `path` stays what it was. With `overwrite` what is at `path` is replaced; a link is replaced,
-    not what it points to.
+    not what it points to. What a process left here that was killed while it wrote is removed, where
+    that surely is dead: one of this machine, of which nothing runs any more.
 
     Raises OutputError where `path` exists without `overwrite`, where it is a folder that holds
     anything but parts of a data set, and where the place cannot be written.
@@ -32,7 +37,11 @@ def draft(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        place = path.with_name(f".{path.name}.{os.getpid()}.part")
+        if _clear_up(path) and not overwrite:
+            raise OutputError(
+                f"'{path}' exists: a run that was killed had set it aside, and it is back."
+            )
+        place = _beside(path, "part")
         _remove(place)
         try:
             yield place
@@ -41,6 +50,53 @@ def draft(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
             _remove(place)
     except OSError as error:
         raise OutputError(f"Cannot write '{path}': {error.strerror or error}.") from error
+
+
+def _beside(path: Path, role: str) -> Path:
+    """Return where this process writes (part) or sets aside (old) what is to be at `path`."""
+    return path.with_name(f".{path.name}.{_machine()}.{os.getpid()}.{role}")
+
+
+@functools.cache
+def _machine() -> str:
+    """Return what tells apart where numbers of processes mean the same: machine, boot, container.
+
+    >>> len(_machine())
+    12
+    """
+    told = [platform.node()]
+    with suppress(OSError):  # a system without them
+        told.append(Path("/proc/sys/kernel/random/boot_id").read_text())
+        told.append(os.readlink("/proc/self/ns/pid"))
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
+
+
+def _clear_up(path: Path) -> bool:
+    """Remove drafts of `path` by dead processes of this machine; put back what one set aside.
+
+    Return whether something was put back.
+    """
+    put_back = False
+    for left in path.parent.glob(f".{glob.escape(path.name)}.{_machine()}.*"):
+        process, _, role = left.name.removeprefix(f".{path.name}.{_machine()}.").partition(".")
+        if not process.isdecimal() or role not in {"part", "old"} or _lives(int(process)):
+            continue
+        if role == "old" and not os.path.lexists(path):  # it died between two renames
+            os.rename(left, path)
+            put_back = True
+        else:
+            _remove(left)
+    return put_back
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it is another user's
+        return True
+    return True
 
 
 def _put_in_place(place: Path, path: Path, *, overwrite: bool) -> None:
@@ -53,7 +109,7 @@ def _put_in_place(place: Path, path: Path, *, overwrite: bool) -> None:
         os.replace(place, path)
         return
     # A folder cannot be replaced in one step: it stands aside until the new one has its name.
-    aside = path.with_name(f".{path.name}.{os.getpid()}.old")
+    aside = _beside(path, "old")
     os.rename(path, aside)
     try:
         os.rename(place, path)
