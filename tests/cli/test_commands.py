@@ -82,7 +82,7 @@ def test_every_format_is_written_and_holds_the_same(folder: Path, form: str) -> 
 def test_statistics_are_printed(folder: Path) -> None:
     done = run("--stats")
     assert done.exit_code == 0
-    assert "Statistics, by pass" in done.stdout
+    assert "Statistics, by operator" in done.stdout
     assert "state bytes" in done.stdout
 
 

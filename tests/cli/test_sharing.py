@@ -92,7 +92,7 @@ def test_an_unknown_mode_is_refused(folder: Path, option: str) -> None:
 def test_each_sharing_set_has_a_table(asked: list[tuple[pa.Table, dict[str, Any]]]) -> None:
     done = call("run", "--engine", "local", "--stats")
     assert done.exit_code == 0, done.output
-    assert "B+ of ab and cb, pass 1" in done.stdout
+    assert "B+ of ab and cb, operator 1" in done.stdout
     lines = [line.split("│") for line in done.stdout.splitlines() if line.count("│") == 3]
     told = {line[1].strip(): line[2].strip() for line in lines}
     told.pop("deciding")  # its share depends on the clock
@@ -106,7 +106,7 @@ def test_each_sharing_set_has_a_table(asked: list[tuple[pa.Table, dict[str, Any]
         "snapshots of events": "6",
         "most propagated at once": "7",
         "decisions": "2",
-        "most memory of the pass": "4,096 bytes",
+        "most memory of the operator": "4,096 bytes",
     }
 
 

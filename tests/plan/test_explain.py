@@ -32,7 +32,7 @@ def planned() -> Plan:
 
 def test_the_text_tells_units_shared_kleene_and_windows(planned: Plan) -> None:
     text = explain_text(planned)
-    assert "3 queries in 2 passes over the events." in text
+    assert "3 queries by 2 operators in 2 passes over the events." in text
     assert "partitioned by district, driver; results by district." in text
     assert "Events with a null in [driver] match nothing." in text
     assert "Travel+ is in one and two." in text
@@ -71,7 +71,7 @@ def test_the_text_of_a_single_query_is_in_the_singular() -> None:
             )
         )
     )
-    assert text.startswith("1 query in 1 pass over the events.")
+    assert text.startswith("1 query by 1 operator in 1 pass over the events.")
     assert "one window over the whole stream" in text
     assert "partitioned by nothing" in text
 
@@ -143,7 +143,7 @@ def test_types_in_the_same_place_are_one_box_where_there_are_many() -> None:
 def test_what_a_picture_leaves_out_is_counted() -> None:
     text = ";".join(f"QUERY q{n} RETURN COUNT(*) PATTERN A+ WHERE [k{n}]" for n in range(30))
     passes = plan(parse_workload(text))
-    assert "(10 more passes are not drawn)" in explain_svg(passes).replace("\u00a0", " ")
+    assert "(10 more operators are not drawn)" in explain_svg(passes).replace("\u00a0", " ")
     chain = ", ".join(f"X{n}" for n in range(100))
     long = plan(parse_workload(f"QUERY q RETURN COUNT(*) PATTERN SEQ({chain})"))
     assert "(40 more boxes are not drawn)" in explain_svg(long).replace("\u00a0", " ")

@@ -62,12 +62,12 @@ def test_a_panel_says_what_it_shows_and_sets_that_share_nothing_have_none() -> N
     several = travel(record(1), record(2, shared=0))
     statistics = [TrendStatistics(sharing=[travel(), single, several])]
     (panel,) = panels(statistics)
-    assert panel.title == "Travel+ of q1, q2 (pass 1)\n50% of 2 bursts shared"
+    assert panel.title == "Travel+ of q1, q2 (operator 1)\n50% of 2 bursts shared"
 
 
 def test_the_title_of_many_queries_is_cut() -> None:
     many = SharingStatistics("B+", tuple(f"query{n}" for n in range(50)), records=[record(1)])
     (panel,) = panels([TrendStatistics(sharing=[many])])
     assert panel.title.startswith("B+ of 50 queries: query0, query1, ")
-    assert "… (pass 1)\n" in panel.title
+    assert "… (operator 1)\n" in panel.title
     assert max(map(len, panel.title.splitlines())) <= LONGEST_TITLE

@@ -1,4 +1,4 @@
-"""What `--stats` prints: a table of the passes over the events, and what each kind adds to it."""
+"""What `--stats` prints: a table of the operators, and what each kind adds to it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def print_statistics(statistics: Sequence[OperatorStatistics], seconds: float) -
         [number, *(getattr(one, name) for name in COUNTED)]
         for number, one in enumerate(statistics, start=1)
     ]
-    names = ["pass", *(name.replace("_", " ") for name in COUNTED)]
-    print_table("Statistics, by pass over the events", names, rows, len(rows), len(rows))
+    names = ["operator", *(name.replace("_", " ") for name in COUNTED)]
+    print_table("Statistics, by operator", names, rows, len(rows), len(rows))
     for number, one in enumerate(statistics, start=1):
         for detail in one.details(seconds):
-            plain_table(f"{detail.title}, pass {number}", detail.rows)
+            plain_table(f"{detail.title}, operator {number}", detail.rows)

@@ -22,13 +22,14 @@ def explain_json(plan: Plan, sample: Sample | None = None) -> str:
 def explain_text(plan: Plan, sample: Sample | None = None) -> str:
     """Return the plan in words, and what a sample of the events showed."""
     queries = count(len(plan.workload), "query", "queries")
-    passes = count(len(plan.units), "pass", "passes")
+    operators = count(len(plan.units), "operator", "operators")
+    passes = count(len(plan.passes), "pass", "passes")
     exact = ", in exact integers" if plan.workload.exact else ""
-    lines = [f"{queries} in {passes} over the events{exact}."]
+    lines = [f"{queries} by {operators} in {passes} over the events{exact}."]
     for number, unit in enumerate(plan.units, start=1):
         key = ", ".join(unit.key) or "nothing: the stream is one"
         groups = listed(unit.group_by) if unit.group_by else "the whole stream"
-        lines += ["", f"Pass {number}: partitioned by {key}; results by {groups}."]
+        lines += ["", f"Operator {number}: partitioned by {key}; results by {groups}."]
         if unit.required:
             lines.append(f"  Events with a null in [{', '.join(unit.required)}] match nothing.")
         lines += kind_for(unit).lines(unit, unit_facts(unit))

@@ -55,7 +55,7 @@ def panels(statistics: Sequence[OperatorStatistics]) -> tuple[Panel, ...]:
 
 
 def _title(shared: SharingStatistics, number: int) -> str:
-    where = f" (pass {number})"
+    where = f" (operator {number})"
     text = f"{shared.name} of {', '.join(shared.queries)}"
     if len(text + where) > LONGEST_TITLE:
         text = f"{shared.name} of {len(shared.queries)} queries: {', '.join(shared.queries)}"

@@ -86,7 +86,7 @@ class SharingStatistics:
             ("most propagated at once", f"{self.most_propagated:,}"),
             ("decisions", f"{self.decisions:,}"),
             ("deciding", deciding),
-            ("most memory of the pass", f"{state_bytes:,} bytes"),
+            ("most memory of the operator", f"{state_bytes:,} bytes"),
         ]
 
 

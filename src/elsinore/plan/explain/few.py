@@ -26,7 +26,7 @@ def few_graphs(graphs: Sequence[tuple[str, TemplateGraph]]) -> list[tuple[str, T
     more = len(graphs) - len(drawn)
     if more > 0:
         last, graph = drawn[-1]
-        drawn[-1] = (f"{last} ({more:,} more passes are not drawn)", graph)
+        drawn[-1] = (f"{last} ({more:,} more operators are not drawn)", graph)
     return drawn
 
 
