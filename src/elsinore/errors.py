@@ -94,6 +94,9 @@ class Source:
         return f"{before}{marked}{after}\n{' ' * len(before)}{'^' * max(1, len(marked))}"
 
 
+UNNAMED = "query"  # the name of a text's only query where it gives none
+
+
 class ElsinoreError(Exception):
     """The root of every error that Elsinore raises on purpose."""
 
@@ -150,7 +153,7 @@ class QueryError(ElsinoreError):
             shown = "\n".join(f"  {text}" for text in self.source.underline(self.span).split("\n"))
             where = printable(f"{self.source.name}:{line}:{column}")
             return f"{where}: {name}\n{shown}\n{printable(self.message)}"
-        place = f"query {self.query}: " if self.query else ""
+        place = f"{called(self.query)}: " if self.query else ""
         return printable(f"{place}{name}: {self.message}")
 
 
@@ -198,6 +201,15 @@ class StateError(ElsinoreError):
 
 class SetupError(ElsinoreError):
     """The machine lacks something Elsinore needs, or what it has cannot be used."""
+
+
+def called(query: str) -> str:
+    """Return what a message calls a query.
+
+    >>> called("q1"), called(UNNAMED)
+    ('query q1', 'the query')
+    """
+    return "the query" if query == UNNAMED else f"query {query}"
 
 
 def raise_errors(errors: Sequence[QueryError]) -> None:

@@ -15,6 +15,7 @@ from elsinore.errors import (
     InvalidWorkloadError,
     QueryError,
     Source,
+    called,
     did_you_mean,
     kind_of_value,
     raise_errors,
@@ -163,7 +164,7 @@ class Workload:
     def warnings(self) -> tuple[str, ...]:
         """What may be a mistake in queries that can be run, such as gaps between windows."""
         return tuple(
-            f"query {unit.names[place]}: {text}"
+            f"{called(unit.names[place])}: {text}"
             for unit in self.plan.units
             for place, text in kind_for(unit).warnings(unit)
         )

@@ -29,6 +29,7 @@ from elsinore.errors import InputError, SetupError
 from elsinore.operators import OperatorStatistics
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.outputs import write_table
+from elsinore.runtime.reasons import OVERFLOW, not_computed
 
 try:
     from pyspark.errors import AnalysisException
@@ -142,7 +143,7 @@ def overflow_report(error: Exception) -> str | None:
     """Say that a condition cannot be computed, if that is what Spark failed of."""
     if "ARITHMETIC_OVERFLOW" not in str(error):
         return None
-    return "A condition cannot be computed: a whole number goes beyond 64 bits."
+    return not_computed(OVERFLOW)
 
 
 def worker_report(error: Exception) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from elsinore.errors import (
+    UNNAMED,
     InvalidWorkloadError,
     QueryError,
     QuerySyntaxError,
@@ -30,8 +31,6 @@ from elsinore.language.statements import Clauses, Statement, read_clauses, split
 from elsinore.language.tokens import end_token, name_of, tokenize
 from elsinore.model import Expression, Pattern, PythonQuery, Query, Strategy, Window, Workload
 from elsinore.model.window import LONGEST, MOST_WINDOWS
-
-UNNAMED = "query"  # the name of a text's only query where it gives none
 
 
 def parse_workload(text: str, name: str = "<query>") -> Workload:

@@ -25,7 +25,7 @@ from elsinore.model.expression import (
     Operator,
 )
 from elsinore.numeric.constants import held
-from elsinore.runtime.reasons import reason
+from elsinore.runtime.reasons import not_computed, reason
 
 Columns = Mapping[str, pa.Array]
 
@@ -57,9 +57,9 @@ def evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
     try:
         return _evaluate(expression, columns)
     except pa.ArrowInvalid as error:
-        raise InputError(f"A condition cannot be computed: {reason(error)}.") from error
+        raise InputError(not_computed(reason(error))) from error
     except pa.ArrowNotImplementedError as error:
-        raise InputError(f"A condition cannot be computed: {reason(error)}.") from error
+        raise InputError(not_computed(reason(error))) from error
 
 
 def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:

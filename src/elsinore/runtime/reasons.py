@@ -6,6 +6,7 @@ import re
 
 import pyarrow as pa
 
+OVERFLOW = "a whole number goes beyond 64 bits"
 _TYPES = re.compile(r"input types \((.*)\)")
 _UNREAD = re.compile(r"Failed to parse string: '(.*)' as a scalar of type (\w+)")
 _CAST = re.compile(r"Unsupported cast from (.+) to (\S+)")
@@ -21,7 +22,7 @@ def reason(error: pa.ArrowException) -> str:
     """
     said = str(error)
     if "overflow" in said:
-        return "a whole number goes beyond 64 bits"
+        return OVERFLOW
     unread = _UNREAD.search(said)
     if unread and unread[2] in {"timestamp", "date32", "date64"}:
         return f"'{unread[1]}' cannot be read as a time, such as '2024-01-31T12:00:00'"
@@ -35,6 +36,11 @@ def reason(error: pa.ArrowException) -> str:
         names = [_name(kind) for kind in re.split(r", (?![^<]*>)", types[1])]
         return f"{' and '.join(names)} cannot be compared or computed with each other"
     return said.splitlines()[0].rstrip(".")
+
+
+def not_computed(why: str) -> str:
+    """Return the sentence on a condition that cannot be computed."""
+    return f"A condition cannot be computed: {why}."
 
 
 def _name(kind: str) -> str:

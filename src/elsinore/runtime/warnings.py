@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from elsinore.errors import did_you_mean, is_on_the_command_line
+from elsinore.errors import called, did_you_mean, is_on_the_command_line
 from elsinore.language import render
 from elsinore.language.render import column_name
 from elsinore.model import Query, ReturnItem
@@ -34,7 +34,7 @@ def absent_types(plan: Plan, seen: Sequence[str]) -> tuple[str, ...]:
             if absent:
                 hint = did_you_mean(absent[0], seen) if len(absent) == 1 else ""
                 told.append(
-                    f"query {name}: no event has type {' or '.join(absent)}.{hint} "
+                    f"{called(name)}: no event has type {' or '.join(absent)}.{hint} "
                     f"Types seen: {shown}{more}."
                 )
     return tuple(told) + commas_left_out(plan.workload, there)
@@ -46,8 +46,8 @@ def commas_left_out(queries: Iterable[Query], seen: Collection[str]) -> tuple[st
     `SEQ(login error)` is one event, called error, where `SEQ(login, error)` may be meant.
     """
     return tuple(
-        f"query {query.name}: '{event.variable}' in '{event.type} {event.variable}' is a variable, "
-        "but events have such a type too. Is a comma missing?"
+        f"{called(query.name)}: '{event.variable}' in '{event.type} {event.variable}' is a "
+        "variable, but events have such a type too. Is a comma missing?"
         for query in queries
         for event in dict.fromkeys(pt.events(query.pattern))
         if event.variable != event.type and event.variable in seen
