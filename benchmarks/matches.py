@@ -1,0 +1,211 @@
+"""Matches in process, on one core: against a plain Numba loop for that one pattern.
+
+`SEQ(A a, B+ b, C c)` per key, types at random among four, from an Arrow table to an Arrow table.
+The rival sorts by key and loops, compiled for this query alone; its results are compared, row by
+row. Processor seconds, warm.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.baselines.match_loops import by_hand
+from benchmarks.in_process import events
+from benchmarks.measure import Row
+from elsinore.errors import InputError
+from elsinore.language import parse_workload
+from elsinore.local import run
+from elsinore.operators import plan
+from elsinore.plan import Plan
+from elsinore.runtime.options import RunOptions
+
+EVENTS = 10_000_000
+MANY = 1_000_000  # events for many queries, and for SKIP TILL ANY MATCH
+RUNS = 3
+COMMAND = "python -m benchmarks matches"
+
+QUERY = """QUERY {name} RETURN key, a.v AS a, COUNT(b[]) AS n, {more} c.v AS c
+PATTERN SEQ({first} a, {many} b[], {last} c) WHERE [key] {where}
+STRATEGY {strategy} WITHIN {within} seconds;"""
+STRATEGIES = {
+    "contiguous": "CONTIGUOUS",
+    "next": "SKIP TILL NEXT MATCH",
+    "any": "SKIP TILL ANY MATCH",
+}
+
+
+def text(
+    strategy: str,
+    *,
+    rising: bool = False,
+    within: int = 60,
+    more: str = "",
+    types: str = "ABC",
+    name: str = "q",
+) -> str:
+    """Return the text of a query."""
+    return QUERY.format(
+        name=name,
+        first=types[0],
+        many=f"{types[1]}+",
+        last=types[2],
+        more=more,
+        where="AND b[i].v > b[i-1].v" if rising else "",
+        strategy=STRATEGIES[strategy],
+        within=within,
+    )
+
+
+def main(quick: bool) -> list[Row]:
+    """Measure; with `quick` a tenth of the events."""
+    pa.set_cpu_count(1)
+    table = events(EVENTS // 10 if quick else EVENTS)
+    part = events(MANY // 10 if quick else MANY)
+    rows = []
+    for strategy, rising, target in (
+        ("contiguous", False, 8),
+        ("next", False, 8),
+        ("contiguous", True, 5),
+        ("next", True, 5),
+    ):
+        rows.append(_against_loop(table, strategy, target, rising=rising))
+    rows += [_many(part, "contiguous"), _many(part, "next")]
+    rows += [_any(part), _lists(part), _count(10_000 if quick else 100_000)]
+    return rows
+
+
+def _against_loop(table: pa.Table, strategy: str, target: float, *, rising: bool) -> Row:
+    ready = plan(parse_workload(text(strategy, rising=rising)))
+    room = table.num_rows // 2
+    ours, theirs = _in_turn(
+        lambda: run(ready, table, RunOptions()),
+        lambda: by_hand(table, strategy, 60_000_000, rising=rising, room=room),
+    )
+    found = run(ready, table, RunOptions())["q"]
+    _compare(found, by_hand(table, strategy, 60_000_000, rising=rising, room=room))
+    speed = table.num_rows / ours / 1e6
+    return Row(
+        f"{STRATEGIES[strategy]}{', rising' if rising else ''}: {table.num_rows:,} events, 1,000 "
+        f"keys, WITHIN 60 s, {found.num_rows:,} matches; the Numba loop takes "
+        f"{theirs / ours:.2f} times as long",
+        f"{speed:.1f} M events/s",
+        f"at least {target} M events/s",
+        speed >= target,
+    )
+
+
+def _many(table: pa.Table, strategy: str) -> Row:
+    names = [x + y + z for x in "ABCD" for y in "ABCD" for z in "ABCD" if y not in (x, z)][:50]
+    names = (names * 2)[:50]
+    one = plan(parse_workload(text(strategy)))
+    fifty = plan(
+        parse_workload(
+            "\n".join(text(strategy, types=n, name=f"q{i}") for i, n in enumerate(names))
+        )
+    )
+    first, second = _in_turn(
+        lambda: run(one, table, RunOptions()), lambda: run(fifty, table, RunOptions())
+    )
+    return Row(
+        f"{STRATEGIES[strategy]}: 50 queries instead of one, {table.num_rows:,} events",
+        f"{second / first:.1f} times as long",
+        "at most 8",
+        second / first <= 8,
+    )
+
+
+def _any(table: pa.Table) -> Row:
+    ready = plan(parse_workload(text("any", within=16, more="AVG(b[].v) AS m,")))
+    found = run(ready, table, RunOptions())["q"]
+    hand = by_hand(table, "any", 16_000_000, room=found.num_rows + 1)
+    _compare(found, hand)
+    ours, theirs = _in_turn(
+        lambda: run(ready, table, RunOptions()),
+        lambda: by_hand(table, "any", 16_000_000, room=found.num_rows + 1),
+    )
+    speed = found.num_rows / ours / 1e6
+    return Row(
+        f"SKIP TILL ANY MATCH, windows of 16 events: {found.num_rows / table.num_rows:.0f} matches "
+        f"an event, COUNT and AVG of b[]; the Numba loop takes {theirs / ours:.2f} times as long",
+        f"{speed:.1f} M matches/s",
+        "at least 10 M matches/s",
+        speed >= 10,
+    )
+
+
+def _lists(table: pa.Table) -> Row:
+    ready = plan(parse_workload(text("any", within=16, more="b[].v AS vs,")))
+    small = table.slice(0, table.num_rows // 4)
+    found = run(ready, small, RunOptions())["q"]
+    lengths = np.diff(found.column("vs").combine_chunks().offsets.to_numpy())
+    if not np.array_equal(lengths, found.column("n").to_numpy()):
+        raise AssertionError("lists and their lengths differ")
+    taken = statistics.median(
+        _seconds(lambda: run(ready, small, RunOptions())) for _ in range(RUNS)
+    )
+    speed = found.num_rows / taken / 1e6
+    return Row(
+        "the same with the lists b[].v",
+        f"{speed:.1f} M matches/s",
+        "at least 2 M matches/s",
+        speed >= 2,
+    )
+
+
+def _count(size: int) -> Row:
+    table = pa.table(
+        {
+            "time": np.arange(size),
+            "type": pa.array(["B"] * size),
+            "v": np.random.default_rng(1).random(size),
+        }
+    )
+    ready = plan(parse_workload("QUERY q RETURN COUNT(b[]) PATTERN B+ b WHERE b[i].v > b[i-1].v;"))
+    _refused(ready, table)
+    taken = statistics.median(_seconds(lambda: _refused(ready, table)) for _ in range(RUNS))
+    return Row(
+        f"counting SKIP TILL ANY MATCH, rising: {size:,} events in one window",
+        f"{taken:.2f} s",
+        "under 2 s",
+        taken < 2,
+    )
+
+
+def _refused(ready: Plan, table: pa.Table) -> None:
+    try:
+        run(ready, table, RunOptions())
+    except InputError:
+        return
+    raise AssertionError("so many matches were given out")
+
+
+def _compare(found: pa.Table, expected: pa.Table) -> None:
+    """Refuse to report the speed of a wrong answer; the order of matches says nothing."""
+    if found.num_rows != expected.num_rows or found.num_rows == 0:
+        raise AssertionError(f"{found.num_rows} matches instead of {expected.num_rows}")
+    names = expected.column_names
+    one, other = (
+        np.stack([np.asarray(t.column(n), dtype=np.float64) for n in names])
+        for t in (found, expected)
+    )
+    one, other = (m[:, np.lexsort(np.round(m, 9))] for m in (one, other))
+    if not np.allclose(one, other, rtol=1e-9):
+        raise AssertionError("the engine and the loop disagree on a match")
+
+
+def _in_turn(ours: Callable[[], object], theirs: Callable[[], object]) -> tuple[float, float]:
+    """Return the medians of processor seconds of two runs, taken in turn."""
+    ours(), theirs()
+    taken = [(_seconds(ours), _seconds(theirs)) for _ in range(RUNS)]
+    return statistics.median(a for a, _ in taken), statistics.median(b for _, b in taken)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
