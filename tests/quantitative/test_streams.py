@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -16,10 +17,12 @@ from hypothesis import strategies as st
 import elsinore.quantitative as qre
 from elsinore.errors import InputError, StateError
 from elsinore.quantitative.query import Query
+from elsinore.quantitative.rows import Runs, take
 from support.quantitative import queries, streams
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
 M, S = qre.event("M"), qre.event("s")
+ITEM_COLUMNS = pa.schema([("type", pa.string()), ("v", pa.int64()), ("k", pa.int64())])
 
 
 def inverse_of_last() -> Query:
@@ -222,3 +225,36 @@ def test_rows_before_one_that_fails_have_been_taken(compiled: bool) -> None:
     with pytest.raises(qre.OperationError, match="at item 2 "):
         stream.take(pa.table({"n": [5, 2, 0, 1, 1]}), compiled=compiled)
     assert (stream.position, stream.push({"n": 1})) == (2, 17)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_an_error_tells_the_whole_item_and_its_place_among_all(compiled: bool) -> None:
+    """Items that change nothing are left out, and attributes that nothing reads."""
+    value = qre.split(qre.match((~M).star()), qre.atom(M, lambda m: 10 // m.v), qre.right)
+    query = qre.iterate(value, 0, lambda total, v: total + v)
+    kinds = ["x", "M", "x", "x", "M", "x", "M", "x"]
+    table = pa.table({"type": kinds, "v": [0, 5, 0, 0, 2, 0, 0, 0], "other": list(range(8))})
+    with pytest.raises(qre.OperationError, match=r"at item 6 .*v=0, other=6\)") as caught:
+        query.run(table, compiled=compiled)
+    assert (caught.value.position, caught.value.item.other) == (6, 6)
+    stream = query.start()
+    with pytest.raises(qre.OperationError, match="at item 6 "):
+        stream.take(table, compiled=compiled)
+    assert stream.position == 6
+    assert stream.push({"type": "M", "v": 1}) == 17
+
+
+@given(queries(keys=False), streams(12))
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_rows_that_change_nothing_may_be_left_out(query: Query, stream: list[Any]) -> None:
+    table = pa.Table.from_pylist([item._asdict() for item in stream], ITEM_COLUMNS)
+    singly, rows = query.start(), query.start()
+    expected = [
+        (n, v) for n, item in enumerate(stream) if (v := singly.push(item)) is not qre.UNDEFINED
+    ]
+    runs = Runs(query, {}, compiled=False)
+    told = np.array([runs.bits.of(item) for item in stream], np.int64)
+    found = take(rows, table, told, runs.idle)
+    assert list(zip(*found, strict=True)) == expected
+    assert rows.position == len(stream)
+    assert rows.value == singly.value

@@ -17,14 +17,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.quantitative.lowered import CannotCompile, Lowered, fits, lowered
+from elsinore.quantitative.machine.emit import fresh
+from elsinore.quantitative.machine.idle import idle_bits
 from elsinore.quantitative.machine.program import Bits
+from elsinore.quantitative.machine.reads import attributes_read_of
+from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.runnable import Runnable
-from elsinore.quantitative.stream import Stream, record_type
+from elsinore.quantitative.stream import OperationError, Stream, record_type
 from elsinore.quantitative.values import as_array
 
 CHUNK = 1 << 16  # rows made records at a time
 LARGE = 1 << 20  # rows given to a compiled machine at a time
+MOST_KEPT = 0.8  # of the rows, beyond which those that change nothing are not left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +40,39 @@ class Found:
     values: pa.Array | None
 
 
-def take(stream: Stream, table: pa.Table, told: Any) -> tuple[list[int], list[Any]]:
+def take(
+    stream: Stream, table: pa.Table, told: Any, idle: Any = None, reads: set[str] | None = None
+) -> tuple[list[int], list[Any]]:
     """Give the rows of a table to a stream; return after which there are values, and which.
 
-    told: the bits of the first stage's predicates, row by row.
+    told: the bits of the first stage's predicates, row by row; idle: by bits, whether such items
+    change nothing; reads: the attributes that functions read, None: any.
     """
-    names = tuple(table.column_names)
+    names = tuple(n for n in table.column_names if reads is None or n in reads)
     record = record_type(names)
     places: list[int] = []
     values: list[Any] = []
     for start in range(0, table.num_rows, CHUNK):
-        part = table.slice(start, CHUNK)
-        columns = [part[name].to_pylist() for name in names]
-        items = list(map(record, *columns)) if columns else [record()] * part.num_rows
-        found, more = stream.extend(items, told[start : start + CHUNK].tolist())
+        part, bits = table.slice(start, CHUNK), told[start : start + CHUNK]
+        rows = None if idle is None else np.flatnonzero(~idle[bits])
+        few = part.select(names)
+        if rows is not None and len(rows) < part.num_rows:
+            few, bits = few.take(pa.array(rows)), bits[rows]
+        columns = [few[name].to_pylist() for name in names]
+        begin = stream.position
+        items = list(map(record, *columns)) if columns else [record()] * len(bits)
+        try:
+            if rows is None:
+                found, more = stream.extend_records(items, bits.tolist())
+            else:
+                at = rows.tolist()
+                found, more = stream.extend_among(items, bits.tolist(), at, part.num_rows)
+        except OperationError as error:
+            if reads is not None:
+                row = part.slice(error.position - begin, 1)
+                whole_record = record_type(tuple(table.column_names))
+                error.show(whole_record(*(column[0].as_py() for column in row.columns)))
+            raise
         places += [place + start for place in found]
         values += more
     return places, values
@@ -70,6 +94,12 @@ class Runs:
         self._machine: Lowered | None = None
         self._records: Any = None  # of the compiled machine, by code
         self._taken: Any = np.zeros(0, np.int64)  # rows that it has taken, by code
+        stages = stages_of(query)
+        self._reads = attributes_read_of(fresh(stages[0]))
+        self.idle: Any = None  # by bits, whether such rows change nothing; None: not known
+        if len(stages) == 1:
+            program = self._first.stages[0].machine.program
+            self.idle = idle_bits(program, len(self.bits.told))
         if compiled and isinstance(query, Query):
             with suppress(CannotCompile):
                 self._machine = lowered(query, schema)
@@ -167,30 +197,41 @@ class Runs:
     def _lowered(
         self, machine: Lowered, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]
     ) -> Found:
-        places: list[Any] = []
-        parts: list[pa.Array] = []
-        for start in range(0, table.num_rows, LARGE):
-            stop = min(start + LARGE, table.num_rows)
+        rows, of_rows = None, codes
+        if self.idle is not None:  # what changes nothing is left out
+            rows = np.flatnonzero(~self.idle[told])
+            if len(rows) > MOST_KEPT * len(told):
+                rows = None
+            else:
+                told_of, of_rows, arrays = told[rows], codes[rows], [a[rows] for a in arrays]
+        bits = told if rows is None else told_of
+        places: list[Any] = [np.zeros(0, np.int64)]
+        parts: list[pa.Array] = [machine.values(machine.no_values())]
+        for start in range(0, len(bits), LARGE):
+            stop = min(start + LARGE, len(bits))
             outputs = np.empty(stop - start, machine.output_type)
-            rows = np.empty(stop - start, np.int64)
+            after = np.empty(stop - start, np.int64)
             progress = np.array([start, 0])
             raised = False
             try:
                 machine.run(
-                    self._records, told, codes, outputs, rows, progress, start, stop, *arrays
+                    self._records, bits, of_rows, outputs, after, progress, start, stop, *arrays
                 )
             except Exception:
                 raised = True
-            self._taken += np.bincount(codes[start : progress[0]], minlength=len(self._taken))
             number = int(progress[1])
-            places.append(rows[:number])
+            places.append(after[:number] if rows is None else rows[after[:number]])
             parts.append(machine.values(outputs[:number]))
             if raised:
-                more, values = self._interpreted(table, told, codes, int(progress[0]))
+                at = int(progress[0]) if rows is None else int(rows[progress[0]])
+                self._taken += np.bincount(codes[:at], minlength=len(self._taken))
+                more, values = self._interpreted(table, told, codes, at)
                 self._take_in()
                 places.append(more)
                 parts = joined(parts, values)
                 break
+        else:
+            self._taken += np.bincount(codes, minlength=len(self._taken))
         return Found(np.concatenate(places), pa.concat_arrays(parts))
 
     def _mixed(
@@ -213,6 +254,9 @@ class Runs:
             return Found(found, None)
         return Found(found[order], pa.concat_arrays(every).take(pa.array(order)))
 
+    def _take(self, stream: Stream, table: pa.Table, told: Any) -> tuple[list[int], list[Any]]:
+        return take(stream, table, told, self.idle, self._reads)
+
     def _interpreted(
         self, table: pa.Table, told: Any, codes: Any, begin: int
     ) -> tuple[Any, list[Any]]:
@@ -221,7 +265,7 @@ class Runs:
         if len(rest) and rest[0] == rest[-1] and (rest == rest[0]).all():
             code = int(rest[0])
             stream = self._plain[code] = self.stream(code)
-            few, values = take(stream, table.slice(begin), told[begin:])
+            few, values = self._take(stream, table.slice(begin), told[begin:])
             return np.array(few, np.int64) + begin, values
         order = np.argsort(rest, kind="stable") + begin
         edges = np.flatnonzero(np.diff(codes[order], prepend=-1, append=-1))
@@ -231,7 +275,7 @@ class Runs:
             rows = order[start:stop]
             code = int(codes[rows[0]])
             stream = self._plain[code] = self.stream(code)
-            few, values = take(stream, table.take(pa.array(rows)), told[rows])
+            few, values = self._take(stream, table.take(pa.array(rows)), told[rows])
             places.append(rows[few])
             found += values
         every = np.concatenate(places) if places else np.zeros(0, np.int64)

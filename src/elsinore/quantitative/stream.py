@@ -61,6 +61,12 @@ class Partial:
     taken: int  # items
 
 
+def shown(item: Any) -> str:
+    """Return an item for a message, a long one cut short."""
+    text = repr(item)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
 class OperationError(InputError):
     """A user's function that raised.
 
@@ -74,6 +80,12 @@ class OperationError(InputError):
         self.taken: tuple[list[int], list[Any]] = ([], [])  # values of the items before it
         self.partial: Partial | None = None
 
+    def show(self, item: Any) -> None:
+        """Tell of the item as it is, where only some of its attributes were read."""
+        (message,) = self.args
+        self.args = (message.replace(shown(self.item), shown(item)),)
+        self.item = item
+
 
 @dataclass(slots=True)
 class Machine:
@@ -83,6 +95,7 @@ class Machine:
     bits: Bits
     program: Program
     serial: int = 0
+    idle: Any = None  # by bits, whether such items change nothing; None: it is not known
 
     @classmethod
     def of(cls, query: Query) -> Machine:
@@ -90,10 +103,16 @@ class Machine:
         return cls(query, bits_of(query), compile_query(query))
 
     def run(
-        self, state: tuple[Any, ...], items: Sequence[Any], bits: Iterable[int], position: int
+        self,
+        state: tuple[Any, ...],
+        items: Sequence[Any],
+        bits: Iterable[int],
+        position: int,
+        at: Sequence[int] | None = None,
     ) -> tuple[tuple[Any, ...], list[int], list[Any]]:
         """Return the state after some items, and where there were values, and which.
 
+        The first item is the stream's at `position`; item n is `at[n]` items after it, or n.
         Raises OperationError where a user's function does; its `partial` is the state before the
         item and the values until then.
         """
@@ -109,7 +128,8 @@ class Machine:
             if before is None:
                 place = error.place
                 before = self.program.run(state, items[:place], bits[:place], self.serial, [], [])
-            named = self._named(error, items[error.place], position + error.place)
+            after = error.place if at is None else at[error.place]
+            named = self._named(error, items[error.place], position + after)
             named.partial = Partial(before, places, values, error.place)
             raise named from error.__cause__
         self.serial += len(items)
@@ -123,11 +143,9 @@ class Machine:
         else:
             where = self._label(cause)
             text, name = f"{type(cause).__name__}: {cause}", where
-        shown = repr(item)
-        shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
         return OperationError(
-            f"{where}: {text}, at item {position} (counted from 0): {shown}. The stream is as it "
-            "was before this item.",
+            f"{where}: {text}, at item {position} (counted from 0): {shown(item)}. The stream is "
+            "as it was before this item.",
             item=item,
             position=position,
             expression=name,
@@ -216,10 +234,29 @@ class Stream:
         a user's function does: the items before have been taken then, and their values are the
         error's `taken`.
         """
-        records = [as_item(item) for item in items]
+        return self.extend_records([as_item(item) for item in items], bits)
+
+    def extend_records(
+        self, records: Sequence[Any], bits: Sequence[int] | None = None
+    ) -> tuple[list[int], list[Any]]:
+        """Take items that have attributes, or are plain values, as `extend` does."""
         if len(self.stages) > 1 and any(s.machine.program.threads for s in self.stages):
             return self._singly(records, bits)
         return self._extend(records, bits)
+
+    def extend_among(
+        self, items: Sequence[Any], bits: Sequence[int], at: Sequence[int], count: int
+    ) -> tuple[list[int], list[Any]]:
+        """Take those of `count` items that may change something: item n is the `at[n]`th of all.
+
+        For a query alone that keeps no items by key. Returns what `extend` does, of all items.
+        """
+        (stage,) = self.stages
+        places, values = self._extend(items, bits, at)
+        stage.position += count - len(items)
+        if not places or at[places[-1]] != count - 1:
+            stage.value = UNDEFINED
+        return [at[place] for place in places], values
 
     def take(
         self,
@@ -270,7 +307,10 @@ class Stream:
         return places, values
 
     def _extend(
-        self, items: Sequence[Any], bits: Sequence[int] | None
+        self,
+        items: Sequence[Any],
+        bits: Sequence[int] | None,
+        at: Sequence[int] | None = None,
     ) -> tuple[list[int], list[Any]]:
         given = items
         places = list(range(len(items)))
@@ -280,7 +320,9 @@ class Stream:
             if told is None:
                 told = [stage.machine.bits.of(item) for item in items]
             try:
-                state, found, values = stage.machine.run(stage.state, items, told, stage.position)
+                state, found, values = stage.machine.run(
+                    stage.state, items, told, stage.position, at
+                )
             except OperationError as error:
                 partial = error.partial
                 if partial is None:
@@ -292,6 +334,8 @@ class Stream:
                     raise
                 self._take_back(before, number)
                 taken = places[partial.taken]
+                if at is not None:
+                    stage.position += at[taken] - taken  # those between that changed nothing
                 error.taken = self._extend(given[:taken], None if bits is None else bits[:taken])
                 raise
             stage.state, stage.position = state, stage.position + len(items)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import dis
 import types as python
 from collections.abc import Mapping
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -12,12 +11,12 @@ import pyarrow as pa
 
 from elsinore.errors import QuerySemanticError
 from elsinore.model.query import PythonQuery
-from elsinore.quantitative.combinators import Key, left, right, unit
+from elsinore.quantitative.combinators import Key, left, right
 from elsinore.quantitative.lowered import CannotCompile, value_of
-from elsinore.quantitative.machine.emit import Emitter, fresh
+from elsinore.quantitative.machine.emit import fresh
+from elsinore.quantitative.machine.reads import attributes_read_of
 from elsinore.quantitative.pipeline import Pipeline, stages_of
 from elsinore.quantitative.query import (
-    Atom,
     Combine,
     Either,
     Iterate,
@@ -26,7 +25,6 @@ from elsinore.quantitative.query import (
     Split,
     output,
 )
-from elsinore.quantitative.regex import predicates
 from elsinore.quantitative.runnable import Keyed, Runnable
 from elsinore.quantitative.versions import Bag, Counts
 
@@ -66,71 +64,6 @@ def attributes_of(query: Runnable) -> set[str] | None:
     """
     first = fresh(stages_of(query)[0])
     return attributes_read_of(first)
-
-
-def attributes_read_of(query: Query) -> set[str] | None:
-    """Return the attributes that functions may read of items, of a query with fresh nodes."""
-    emitter = Emitter(query, _Nothing(), {}, {})
-    found: set[str] = set()
-    pending = list(emitter.nodes)
-    functions: list[Any] = []
-    while pending:
-        node = pending.pop()
-        match node:
-            case Atom(predicate, op):
-                if op is None and emitter.value_is_read(node):
-                    return None
-                functions += [op] if op not in {None, unit} else []
-                functions += [test for _, test in predicate.tests]
-            case MapCollect(sync, key, body, over):
-                if isinstance(key, Key):
-                    found.add(key.attribute)
-                else:
-                    functions.append(key)
-                functions += [t for leaf in (sync, *predicates(over)) for _, t in leaf.tests]
-                inner = attributes_read_of(body)
-                if inner is None:
-                    return None
-                found |= inner
-    for function in functions:
-        read = item_reads(function)
-        if read is None:
-            return None
-        found |= read
-    return found
-
-
-class _Nothing(dict[Any, str]):
-    """Names no conditions."""
-
-    def __missing__(self, key: Any) -> str:
-        return ""
-
-
-def item_reads(function: Any) -> set[str] | None:
-    """Return the attributes that a function of an item reads; None where it may read any.
-
-    >>> item_reads(lambda m: m.value * m.weight) == {"value", "weight"}, item_reads(lambda m: [m])
-    (True, None)
-    """
-    code = getattr(function, "__code__", None)
-    if not isinstance(function, python.FunctionType) or code is None or code.co_argcount < 1:
-        return None
-    name = code.co_varnames[0]
-    if name in code.co_cellvars:
-        return None
-    found: set[str] = set()
-    instructions = list(dis.get_instructions(code))
-    for place, instruction in enumerate(instructions):
-        if instruction.argval != name or not instruction.opname.endswith("_FAST"):
-            if isinstance(instruction.argval, tuple) and name in instruction.argval:
-                return None
-            continue
-        after = instructions[place + 1] if place + 1 < len(instructions) else None
-        if instruction.opname != "LOAD_FAST" or after is None or after.opname != "LOAD_ATTR":
-            return None
-        found.add(after.argval)
-    return found
 
 
 def value_type(query: Runnable, types: Mapping[str, pa.DataType]) -> pa.DataType | None:

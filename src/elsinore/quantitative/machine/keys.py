@@ -44,6 +44,7 @@ class Program:
     step: Callable[[State, Any, int, int], tuple[State | None, bool, Any]]
     keyed: tuple[Program, ...] = ()
     filename: str = ""
+    variables: tuple[str, ...] = ()  # of the state: an atom's flag, and what is kept at the atom
     threads: tuple[int, ...] = ()  # places of the state that hold keys' threads
     keys: tuple[Callable[[], KeyThreads], ...] = ()  # what makes such threads
     failures: Failures = field(default_factory=Failures)

@@ -93,6 +93,7 @@ def _compile(query: Query, bits: Bits, name: str, failures: Failures) -> Program
         step=names["step"],
         keyed=tuple(keyed),
         filename=filename,
+        variables=tuple(source.variables),
         threads=threads,
         failures=failures,
         keys=tuple(names[factory] for factory in source.collectors),
