@@ -196,6 +196,19 @@ def test_the_least_and_the_greatest_may_be_times(run: Run, kind: str) -> None:
     assert list(row.values())[2:] == [values[1], values[2], values[0]]
 
 
+def test_the_least_and_the_greatest_whole_numbers_are_values(run: Run) -> None:
+    least, greatest = -(2**63), 2**63 - 1
+    values = pa.array([least, greatest, None, least, 5, greatest], pa.int64())
+    table = stream("AAAAAA", g=["l", "g", "n", "s", "s", "s"]).append_column("v", values)
+    rows = run("RETURN g, MIN(A.v) AS a, MAX(A.v) AS b PATTERN A+ GROUP BY g", table)
+    assert {row["g"]: (row["a"], row["b"]) for row in rows} == {
+        "l": (least, least),
+        "g": (greatest, greatest),
+        "n": (None, None),
+        "s": (least, greatest),
+    }
+
+
 def test_windows_overlap_and_trends_belong_to_each_that_holds_them(run: Run) -> None:
     rows = run("RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 4 SLIDE 2", stream("ABXAB"))
     assert [(row["window_start"], row["count(*)"]) for row in rows] == [

@@ -11,7 +11,7 @@ import pyarrow as pa
 from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Granularity, Path, Sharing
-from elsinore.trends.columns import addend_columns, shift_of
+from elsinore.trends.columns import addend_columns, order_columns, shift_of
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph import ComparedColumns
 from elsinore.trends.hamlet import CostModel, HamletEvaluator
@@ -37,17 +37,8 @@ def keyed_events(given: UnitInput, until: int = FOREVER) -> KeyedEvents:
     rows = _rows(given)
     _, starts = np.unique(keys[rows], return_index=True)
 
-    def matrix(prefix: str, names: Sequence[str], kind: type) -> tuple[np.ndarray, np.ndarray]:
-        found = np.zeros((len(names), len(rows)), dtype=kind)
-        there = np.zeros((len(names), len(rows)), dtype=np.uint8)
-        for place, name in enumerate(names):
-            column = batch.column(prefix + name)
-            found[place] = column.fill_null(0).to_numpy(zero_copy_only=False)[rows]
-            there[place] = column.is_valid().to_numpy(zero_copy_only=False)[rows]
-        return found, there
-
     values, present, _ = addends(given)
-    orders, ordered = matrix("rank:", unit.ranked, np.int64)
+    orders, ordered = order_columns(unit, batch.take(pa.array(rows)))
     count = len(starts)
     return KeyedEvents(
         starts=np.append(starts, len(rows)).astype(np.int64),

@@ -2,7 +2,9 @@
 
 Every aggregate comes from *fields*: sums over all trends that end in a state. The first linear
 field is the number of trends; COUNT(E), SUM(E.a) and the number of non-null E.a (for AVG) follow.
-MIN and MAX are *extremes*. Two columns that need the same field share it.
+MIN and MAX are *extremes*: ranks of 64 bits, of which the greatest stands for no value. Whether a
+value had that rank is an extreme of its own, its *edge*. Two columns that need the same field share
+it.
 
 VARIANCE and its like come from three sums: of the non-null values their number, their deviations
 from a value near them all, the *shift*, and the squares of these. Values near 10^9 that differ by
@@ -34,6 +36,19 @@ class FieldKind(Enum):
     SQUARE = "square"  # the square of that
     LEAST = "least"
     GREATEST = "greatest"
+    # 0 once some value is the very one whose rank stands for none among LEAST, or GREATEST
+    LEAST_EDGE = "least_edge"
+    GREATEST_EDGE = "greatest_edge"
+
+    @property
+    def is_extreme(self) -> bool:
+        """Whether the least of what events contribute is kept, instead of their sum."""
+        return self in _EXTREMES
+
+
+_EXTREMES = frozenset(
+    {FieldKind.LEAST, FieldKind.GREATEST, FieldKind.LEAST_EDGE, FieldKind.GREATEST_EDGE}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +62,7 @@ class Field:
     @property
     def is_extreme(self) -> bool:
         """Whether it is a least or greatest value instead of a sum."""
-        return self.kind in {FieldKind.LEAST, FieldKind.GREATEST}
+        return self.kind.is_extreme
 
 
 TRENDS = Field(FieldKind.TRENDS)
@@ -83,6 +98,10 @@ class Outcome(Enum):
         return self in {Outcome.STDDEV, Outcome.STDDEV_POP}
 
 
+_EXTREME = {
+    "MIN": (FieldKind.LEAST, FieldKind.LEAST_EDGE),
+    "MAX": (FieldKind.GREATEST, FieldKind.GREATEST_EDGE),
+}
 SPREAD = (FieldKind.SQUARE, FieldKind.DEVIATION, FieldKind.PRESENT)
 
 
@@ -170,9 +189,10 @@ def aggregation(query: Query) -> Aggregation:
                 column = ResultColumn(name, Outcome.COUNT, (field(FieldKind.EVENTS, over, None),))
             case Call(function, (Attribute(_, str(attribute)) as over,)):
                 if function in {"MIN", "MAX"}:
-                    kind = FieldKind.LEAST if function == "MIN" else FieldKind.GREATEST
                     outcome = Outcome.EXTREME
-                    fields: tuple[int, ...] = (field(kind, over, attribute),)
+                    fields: tuple[int, ...] = tuple(
+                        field(kind, over, attribute) for kind in _EXTREME[function]
+                    )
                 elif function in SPREADS:
                     outcome = Outcome(function.lower())
                     fields = tuple(field(kind, over, attribute) for kind in SPREAD)

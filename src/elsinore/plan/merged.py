@@ -120,8 +120,8 @@ def merge_templates(templates: Sequence[Template]) -> MergedTemplate:
         Node(
             window=templates[q].query.window,
             edges=edges[node],
-            linear=tuple(s for s in held[node] if not _is_extreme(s)),
-            extremes=tuple(s for s in held[node] if _is_extreme(s)),
+            linear=tuple(s for s in held[node] if not s.kind.is_extreme),
+            extremes=tuple(s for s in held[node] if s.kind.is_extreme),
             resets=templates[q].reset_by(state),
             seed=state in templates[q].seeds,
         )
@@ -140,7 +140,7 @@ def field_index(node: Node, signature: Signature, before: frozenset[int]) -> int
         return 0
     if not seen.contributors:
         return None
-    return (node.extremes if _is_extreme(signature) else node.linear).index(seen)
+    return (node.extremes if signature.kind.is_extreme else node.linear).index(seen)
 
 
 def ancestors(nodes: Sequence[Node]) -> list[frozenset[int]]:
@@ -271,10 +271,6 @@ def _restricted(signature: Signature, before: frozenset[int]) -> Signature:
     return Signature(signature.kind, signature.attribute, seen)
 
 
-def _is_extreme(signature: Signature) -> bool:
-    return signature.kind in {FieldKind.LEAST, FieldKind.GREATEST}
-
-
 def _ends(
     q: int,
     template: Template,
@@ -289,8 +285,8 @@ def _ends(
         found = ((node, field_index(nodes[node], signature, before[node])) for node in accepting)
         return tuple((node, field) for node, field in found if field is not None)
 
-    linear = (TRENDS, *(s for s in asked if not _is_extreme(s)))
+    linear = (TRENDS, *(s for s in asked if not s.kind.is_extreme))
     return QueryEnds(
         tuple(places(signature) for signature in linear),
-        tuple(places(signature) for signature in asked if _is_extreme(signature)),
+        tuple(places(signature) for signature in asked if signature.kind.is_extreme),
     )

@@ -37,6 +37,7 @@ class TrendUnit:
     summed: tuple[str, ...] = field(init=False)  # the attributes that they are made from
     squared: tuple[str, ...] = field(init=False)  # those that are looked at from a shift
     ranked: tuple[str, ...] = field(init=False)  # those that MIN and MAX read
+    edges: tuple[tuple[FieldKind, str], ...] = field(init=False)  # see `FieldKind.LEAST_EDGE`
     linear: int = field(init=False)  # sums of the query that has most of them, ...
     extremes: int = field(init=False)  # ... and least and greatest values
 
@@ -56,6 +57,12 @@ class TrendUnit:
         object.__setattr__(self, "summed", tuple(dict.fromkeys(name for _, name in addends)))
         object.__setattr__(self, "squared", squared)
         object.__setattr__(self, "ranked", ranked)
+        edges = [
+            (kind, name)
+            for kind in (FieldKind.LEAST_EDGE, FieldKind.GREATEST_EDGE)
+            for name in _attributes(aggregations, {kind})
+        ]
+        object.__setattr__(self, "edges", tuple(edges))
         for name in ("linear", "extremes"):
             most = max((len(getattr(one, name)) for one in aggregations), default=0)
             object.__setattr__(self, name, most)

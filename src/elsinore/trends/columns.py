@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import FieldKind
 
+EDGE = {  # the ranks that read as none: inverted ones are compared for the greatest
+    FieldKind.LEAST_EDGE: np.iinfo(np.int64).max,
+    FieldKind.GREATEST_EDGE: np.iinfo(np.int64).min,
+}
 MEDIAN_OF = 2**16  # so many values are looked at to find shifts, if that finds some for all groups
 
 
@@ -81,6 +85,19 @@ def shift_of(shifts: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.fl
     inside = groups < shifts.shape[1]
     found[:, inside] = np.nan_to_num(shifts[:, groups[inside]])
     return found
+
+
+def order_columns(
+    unit: TrendUnit, batch: pa.RecordBatch | pa.Table
+) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return ranks [column of `unit.ranked` and `unit.edges`, row], and where there are any."""
+    orders, ordered = matrix(batch, "rank:", unit.ranked, np.int64)
+    edges = np.zeros((len(unit.edges), batch.num_rows), dtype=np.uint8)
+    for row, (kind, name) in enumerate(unit.edges):
+        place = unit.ranked.index(name)
+        edges[row] = ordered[place] & (orders[place] == EDGE[kind])
+    zeros = np.zeros(edges.shape, dtype=np.int64)
+    return np.concatenate((orders, zeros)), np.concatenate((ordered, edges))
 
 
 def matrix(

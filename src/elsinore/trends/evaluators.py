@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from elsinore.numeric.exact import encode, extended
 from elsinore.plan import Path, Sharing, TrendUnit
-from elsinore.trends.columns import addend_columns, matrix, shift_of
+from elsinore.trends.columns import addend_columns, order_columns, shift_of
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.hamlet import HamletEvaluator
@@ -166,7 +166,7 @@ def _keyed(unit: TrendUnit, part: Part) -> tuple[KeyedEvents, NDArray[np.float64
     """Return a part's events, and the shifts of its keys [attribute of `unit.squared`, key]."""
     none = np.empty((len(unit.squared), 0))
     values, present, shifts = addend_columns(unit, part.table, _key_of_rows(part), none)
-    orders, ordered = matrix(part.table, "rank:", unit.ranked, np.int64)
+    orders, ordered = order_columns(unit, part.table)
     events = KeyedEvents(
         starts=part.starts,
         done=part.done,

@@ -23,6 +23,7 @@ from elsinore.numeric.exact import Number, decode, encode, simple
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.merged import Place
+from elsinore.trends.columns import order_columns
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics
@@ -96,7 +97,11 @@ class ExactTrends:
             (batch.column(f"sum:{name}").to_pylist(), 2 if kind is FieldKind.SQUARE else 1)
             for kind, name in self.unit.addends
         ]
-        ranked = [batch.column(f"rank:{name}").to_pylist() for name in self.unit.ranked]
+        orders, ordered = order_columns(self.unit, batch)
+        ranked = [
+            [rank if known else None for rank, known in zip(*column, strict=True)]
+            for column in zip(orders.tolist(), ordered.tolist(), strict=True)
+        ]
         self.statistics.events += batch.num_rows
         group = -1
         for row, (key, group, time, code) in enumerate(zip(*columns, strict=True)):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError
 from elsinore.kernels import Store, enter
 from elsinore.plan import Sharing, TrendUnit
-from elsinore.trends.columns import addend_columns, matrix
+from elsinore.trends.columns import addend_columns, order_columns
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.run import COMPILE, DONE, GROW, UNKNOWN, run, unknown_codes
 from elsinore.trends.core.step import NO_VALUE
@@ -155,7 +155,7 @@ class TrendOperator:
         for number in range(len(values)):
             addends[:, 2 * number] = values[number]
             addends[:, 2 * number + 1] = present[number]
-        orders, ordered = matrix(batch, "rank:", self.unit.ranked, np.int64)
+        orders, ordered = order_columns(self.unit, batch)
         ranks = np.empty((batch.num_rows, len(self._ranks)), dtype=np.int64)
         for place, code in enumerate(self._ranks):
             column = ~orders[code >> 1] if code & 1 else orders[code >> 1]

@@ -146,8 +146,9 @@ def result_columns(
         field = column.fields[0]
         if column.outcome is Outcome.EXTREME:
             greatest = aggregation.extremes[field].kind is FieldKind.GREATEST
-            ranks = totals.column(f"extreme{field}").to_numpy()
-            columns[column.name] = extreme_column(ranks, greatest, types[column.attribute or ""])
+            ranks, edges = (totals.column(f"extreme{x}").to_numpy() for x in column.fields)
+            kind = types[column.attribute or ""]
+            columns[column.name] = extreme_column(ranks, edges, greatest, kind)
         elif exact:
             columns |= _exact_columns(column, totals, types)
         else:
@@ -221,7 +222,10 @@ def _double(number: Number) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def extreme_column(ranks: Ints, greatest: bool, kind: pa.DataType) -> pa.Array:
-    """Return the values of a column of extremes, null where there was none."""
-    nothing = ranks == FOREVER
+def extreme_column(ranks: Ints, edges: Ints, greatest: bool, kind: pa.DataType) -> pa.Array:
+    """Return the values of a column of extremes, null where there was none.
+
+    `edges` are 0 where some value had the rank that stands for none.
+    """
+    nothing = (ranks == FOREVER) & (edges == FOREVER)
     return from_ranks(~ranks if greatest else ranks, nothing, kind)

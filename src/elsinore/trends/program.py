@@ -23,7 +23,17 @@ from elsinore.trends.core.windows import KINDS
 from elsinore.trends.layout import Layout
 from elsinore.trends.sharing.bursts import GROUPS
 from elsinore.trends.sharing.holders import SharedGroups
-from elsinore.trends.updates import NOTHING, ONE, VALUE, Update, Updates, read_by, rounds, tangled
+from elsinore.trends.updates import (
+    NOTHING,
+    ONE,
+    VALUE,
+    Update,
+    Updates,
+    rank_codes,
+    read_by,
+    rounds,
+    tangled,
+)
 
 _HEAD = max(KINDS, GROUPS, BLOCKS) + 1
 
@@ -282,21 +292,14 @@ class Program:
 
 
 def rank_columns(updates: Updates) -> list[int]:
-    """Return what ranks the kernels read: 2a for the least and 2a + 1 the greatest of attribute a.
-
-    Those of greatest ones are inverted.
-    """
+    """Return the codes of the ranks that the kernels read."""
     wanted = {
-        (signature.attribute, signature.kind)
+        (signature.kind, signature.attribute)
         for node in updates.merged.nodes
         for signature in node.extremes
     }
-    ranked = updates.unit.ranked
-    return sorted(
-        2 * ranked.index(attribute) + (kind.value == "greatest")
-        for attribute, kind in wanted
-        if attribute is not None
-    )
+    codes = rank_codes(updates.unit)
+    return sorted(codes[kind, name] for kind, name in wanted if name is not None)
 
 
 def _addend(contribution: int) -> int:

@@ -31,7 +31,7 @@ class Extreme:
     """What an update compares one extreme of its node with."""
 
     sources: tuple[tuple[int, int | None], ...]  # (node, extreme); None: it has no value there
-    attribute: int  # 2a for the least and 2a + 1 for the greatest value of attribute a, or -1
+    attribute: int  # a code of `rank_codes`, or -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Updates:
         kinds_of = {window: kind for kind, window in enumerate(self.windows)}
         self.kind_of = [kinds_of[node.window] for node in self.merged.nodes]
         self._summed = addend_codes(unit)
-        self._ranked = {name: number for number, name in enumerate(unit.ranked)}
+        self._ranked = rank_codes(unit)
         self._told: dict[tuple[int, ...], Update] = {}
         self._entering: dict[str, list[tuple[int, Edge]]] = {}  # by the type of event
         self._emptying: dict[str, list[tuple[int, Reset]]] = {}
@@ -120,8 +120,7 @@ class Updates:
         places = tuple((source, self._place(source, signature)) for source in sources)
         if (node, type_name) not in signature.contributors or signature.attribute is None:
             return Extreme(places, -1)
-        attribute = 2 * self._ranked[signature.attribute]
-        return Extreme(places, attribute + (signature.kind is FieldKind.GREATEST))
+        return Extreme(places, self._ranked[signature.kind, signature.attribute])
 
     def _place(self, node: int, signature: Signature) -> int | None:
         return field_index(self.merged.nodes[node], signature, self.before[node])
@@ -133,6 +132,19 @@ def addend_codes(unit: TrendUnit) -> dict[tuple[FieldKind, str], int]:
     for number, (kind, name) in enumerate(unit.addends):
         codes[kind, name] = VALUE + 2 * number
         codes.setdefault((FieldKind.PRESENT, name), VALUE + 2 * number + 1)
+    return codes
+
+
+def rank_codes(unit: TrendUnit) -> dict[tuple[FieldKind, str], int]:
+    """Return the codes of what extremes compare: 2a for column a of ranks, 2a + 1 inverted.
+
+    Columns are those of `TrendUnit.ranked` and then of `TrendUnit.edges`.
+    """
+    codes: dict[tuple[FieldKind, str], int] = {}
+    for number, name in enumerate(unit.ranked):
+        codes[FieldKind.LEAST, name] = 2 * number
+        codes[FieldKind.GREATEST, name] = 2 * number + 1
+    codes |= {edge: 2 * (len(unit.ranked) + n) for n, edge in enumerate(unit.edges)}
     return codes
 
 

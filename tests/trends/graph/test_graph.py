@@ -31,7 +31,7 @@ from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import values
 from elsinore.runtime.keys import encode_keys
 from elsinore.trends import totals_fields
-from elsinore.trends.columns import addend_columns, shift_of
+from elsinore.trends.columns import addend_columns, order_columns, shift_of
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
@@ -110,14 +110,6 @@ def keyed(
     read = {name: column(name, rows) for name in unit.classes.attributes}
     columns = ComparedColumns.of({name: column(name, rows) for name in spec_of(unit).compared})
 
-    def matrix(arrays: Sequence[pa.Array], kind: Any) -> tuple[Any, Any]:
-        size = (len(arrays), len(order))
-        found, known = np.zeros(size, dtype=kind), np.zeros(size, dtype=np.uint8)
-        for place, array in enumerate(arrays):
-            known[place] = array.is_valid().to_numpy(zero_copy_only=False)
-            found[place] = array.fill_null(0).to_numpy(zero_copy_only=False)
-        return found, known
-
     sums = {
         f"sum:{name}": values(column(name, rows)).cast(pa.float64())
         for name in spec_of(unit).summed
@@ -127,9 +119,8 @@ def keyed(
     summed, present_values, shifts = addend_columns(
         spec_of(unit), pa.table({"row": rows} | sums), places, none
     )
-    ranked, ordered = matrix(
-        [to_ranks(column(name, rows)) for name in spec_of(unit).ranked], np.int64
-    )
+    ranks = {f"rank:{name}": to_ranks(column(name, rows)) for name in spec_of(unit).ranked}
+    ranked, ordered = order_columns(spec_of(unit), pa.table({"row": rows} | ranks))
     events = KeyedEvents(
         starts=np.append(starts, len(order)).astype(np.int64),
         done=np.full(len(present), NEVER),

@@ -149,7 +149,7 @@ def columns(
                 found[column.name] = math.log2(cells[first])
             case Outcome.EXTREME:
                 field, rank = aggregation.extremes[first], extremes[first]
-                missing = rank == FOREVER
+                missing = rank == extremes[column.fields[1]] == FOREVER
                 rank = rank if field.kind.value == "least" or missing else ~rank
                 ranks = np.array([rank]), np.array([missing])
                 kind = table.schema.field(column.attribute).type

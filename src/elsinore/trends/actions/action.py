@@ -17,7 +17,7 @@ from elsinore.plan.aggregates import SPREAD, FieldKind
 from elsinore.plan.merged import ancestors, field_index
 from elsinore.plan.panes import pane_length
 from elsinore.trends.actions.matrices import Sources, Steps, act
-from elsinore.trends.columns import addend_columns, matrix, shift_of
+from elsinore.trends.columns import addend_columns, order_columns, shift_of
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.updates import Update, Updates
 
@@ -185,7 +185,7 @@ class PaneActions:
         pane_of_row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         shifts = np.empty((len(unit.squared), 0)) if begun is None else begun[3][:1].T
         values, present, shifts = addend_columns(unit, batch, pane_of_row, shifts)
-        orders, ordered = matrix(batch, "rank:", unit.ranked, np.int64)
+        orders, ordered = order_columns(unit, batch)
         times = np.ascontiguousarray(batch.column("time").to_numpy(), dtype=np.int64)
         cells, powers, extremes = self.shape.identity(len(starts) - 1)
         if begun is not None:

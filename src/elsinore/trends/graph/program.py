@@ -16,7 +16,7 @@ from elsinore.plan.guards import FREE, NO_WAY, Ways
 from elsinore.trends.graph import layout
 from elsinore.trends.graph.layout import POOL, REFUSED, SCAN, SLIDE, Program
 from elsinore.trends.keyed import Ints
-from elsinore.trends.updates import addend_codes
+from elsinore.trends.updates import addend_codes, rank_codes
 
 _STRATEGIES = {
     Strategy.ANY: layout.ANY,
@@ -259,13 +259,12 @@ def _contributions(unit: TrendUnit, own: _Part, states: int, fields: Sequence[Fi
 
 
 def _extremes(unit: TrendUnit, own: _Part, states: int, fields: Sequence[Field]) -> Ints:
-    place = {name: number for number, name in enumerate(unit.ranked)}
+    codes = rank_codes(unit)
     found = np.full((states, len(fields)), -1, dtype=np.int64)
     for x, entry in enumerate(fields):
         for number, state in enumerate(own.template.states):
             if state.variable in entry.variables:
-                greatest = entry.kind is FieldKind.GREATEST
-                found[own.shift + number, x] = 2 * place[entry.attribute or ""] + greatest
+                found[own.shift + number, x] = codes[entry.kind, entry.attribute or ""]
     return found
 
 

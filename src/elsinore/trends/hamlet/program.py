@@ -37,7 +37,7 @@ from elsinore.trends.hamlet.layout import (
     Program,
     Records,
 )
-from elsinore.trends.updates import addend_codes
+from elsinore.trends.updates import addend_codes, rank_codes
 
 MOST_LOOKED_UP = 2**20  # classes that are told by a table; more by sorting the events' codes
 _UNKNOWN = -2
@@ -81,7 +81,7 @@ class SharingSet:
 def states_of(
     templates: Sequence[Template],
     addends: Mapping[tuple[FieldKind, str], int],
-    ranked: Sequence[str],
+    ranked: Mapping[tuple[FieldKind, str], int],
 ) -> list[State]:
     """Number the states of all templates."""
     offsets = np.cumsum([0] + [template.states for template in templates]).tolist()
@@ -125,8 +125,8 @@ def _linear(entry: Field, codes: Mapping[tuple[FieldKind, str], int]) -> int:
     return ONE if entry.kind is FieldKind.EVENTS else codes[entry.kind, entry.attribute or ""]
 
 
-def _extreme(entry: Field, ranked: Sequence[str]) -> int:
-    return 2 * ranked.index(entry.attribute or "") + (entry.kind is FieldKind.GREATEST)
+def _extreme(entry: Field, codes: Mapping[tuple[FieldKind, str], int]) -> int:
+    return codes[entry.kind, entry.attribute or ""]
 
 
 def sharing_sets(states: Sequence[State], aggregations: Sequence[Aggregation]) -> list[SharingSet]:
@@ -175,7 +175,7 @@ class HamletProgram:
             if reason is not None:
                 raise ValueError(f"{template.query.name}: {reason}")
         self.unit = unit
-        self.states = states_of(templates, addend_codes(unit), unit.ranked)
+        self.states = states_of(templates, addend_codes(unit), rank_codes(unit))
         self.sets = sharing_sets(self.states, [one.aggregation for one in templates])
         self.windows = tuple(dict.fromkeys(template.query.window for template in templates))
         self._home = {

@@ -10,6 +10,7 @@ from typing import Any
 from elsinore.numeric.exact import Number
 from elsinore.plan.aggregates import Field, FieldKind
 from elsinore.plan.guarded import GuardedTemplate
+from elsinore.trends.columns import EDGE
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.exact import _number as exact_number
 from elsinore.trends.sets.automaton import Run
@@ -107,4 +108,6 @@ class Addends:
         rank = self._ranks[entry.attribute or ""][row]
         if rank is None:
             return NONE
+        if entry.kind in EDGE:
+            return 0 if rank == EDGE[entry.kind] else NONE
         return rank if entry.kind is FieldKind.LEAST else ~rank
