@@ -254,7 +254,7 @@ def _progress(
 ) -> Ints:
     progress = np.zeros(se.PROGRESS, dtype=np.int64)
     progress[se.WINDOW] = progress[se.BEGIN] = sc.FIRST_CALL
-    progress[[se.EVENTS, se.DEPTH]] = -1
+    progress[[se.EVENTS, se.DEPTH, se.WAYS_TO]] = -1
     progress[se.BUDGET] = se.STEP_LIMIT if is_compiled(sc.scan) else PLAIN_STEPS
     progress[se.LIMIT] = limit
     progress[se.WITH_PATHS] = with_paths

@@ -80,7 +80,6 @@ def scan(
 ) -> None:
     """Search from where `progress` says; stop where a match finds no room, and at the end."""
     clear_registers(tables, constants, held, numbers)
-    progress[WAYS_TO] = -1
     count = progress[EVENTS]  # of the key, below 0: they are not looked at yet
     while progress[SEGMENT] < len(keys):
         key = progress[SEGMENT]
@@ -109,7 +108,8 @@ def scan(
                 progress[LAST], progress, ways, held, numbers, stack, whole_stack,
             )  # fmt: skip
             progress[WAYS_TO] = progress[LAST]
-        if progress[EXACT] == 1 and is_too_many(tables, events, progress, ways):
+        is_new = progress[DEPTH] < 0  # no match of the window was given out yet
+        if progress[EXACT] == 1 and is_new and is_too_many(tables, events, progress, ways):
             return
         while progress[BEGIN] <= progress[UNTO]:
             if events[progress[BEGIN], ALIVE] & tables[tables[NEXT_AT]] != 0:
