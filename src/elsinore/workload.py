@@ -14,10 +14,12 @@ from elsinore.errors import (
     ElsinoreError,
     InvalidWorkloadError,
     QueryError,
+    QuerySemanticError,
     Source,
     called,
     did_you_mean,
     kind_of_value,
+    option,
     raise_errors,
 )
 from elsinore.language import parse_workload, render
@@ -26,10 +28,11 @@ from elsinore.language.modules import Modules
 from elsinore.model import Attribute, PythonQuery, Query
 from elsinore.model import Workload as Queries
 from elsinore.model.clock import NANOSECONDS, Clock, clock_for, largest_time, set_to
+from elsinore.model.expression import Call, walk
 from elsinore.operators import bind, kind_for, plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
 from elsinore.plan import Granularity, Plan, Sharing
-from elsinore.plan.modes import SKEW_EVENTS, Scan, ScanName
+from elsinore.plan.modes import SKEW_EVENTS, Scan, ScanName, Uncertainty
 
 if TYPE_CHECKING:
     from elsinore.runtime.options import RunOptions
@@ -81,7 +84,7 @@ class Workload:
             if not isinstance(query, Query):
                 raise TypeError(_no_query(query))
         self._queries = Queries(tuple(queries), exact=exact)
-        self._plans: dict[tuple[Granularity, Clock, tuple[str, ...]], Plan] = {}
+        self._plans: dict[tuple[Granularity, Clock, tuple[str, ...], Uncertainty | None], Plan] = {}
         self._source: Source | None = None
         self._aggregates = dict(aggregates or {})
         self._modules = Modules()
@@ -132,24 +135,30 @@ class Workload:
         granularity: GranularityName = "auto",
         clock: Clock | None = None,
         attributes: Sequence[str] = (),
+        uncertain: Uncertainty | None = None,
     ) -> Plan:
         """Return how the workload is run; `fine` keeps every event, the regime of the paper.
 
         `attributes` are those that events have, for lists of them. `clock` says what times are
         counted in and what bare numbers after WITHIN mean: seconds where it is not known yet.
-        Raises UnsupportedError for a clause that no engine here can run.
+        `uncertain` is what is known of times that are intervals. Raises UnsupportedError for a
+        clause that no engine here can run.
         """
         asked = _member(Granularity, granularity, "granularity")
         if clock is None:
             clock = clock_for(self._queries, fine=False, number=NANOSECONDS["s"])
         whole = tuple(attributes) if self._lists_whole_events else ()
-        if (asked, clock, whole) not in self._plans:
+        if (asked, clock, whole, uncertain) not in self._plans:
             with self._pointing():
                 queries = set_to(self._queries, clock)
-                self._plans[asked, clock, whole] = plan(
-                    queries, granularity=asked, aggregates=self._aggregates, attributes=whole
+                self._plans[asked, clock, whole, uncertain] = plan(
+                    queries,
+                    granularity=asked,
+                    aggregates=self._aggregates,
+                    attributes=whole,
+                    uncertain=uncertain,
                 )
-        return self._plans[asked, clock, whole]
+        return self._plans[asked, clock, whole, uncertain]
 
     @property
     def _lists_whole_events(self) -> bool:
@@ -176,6 +185,10 @@ class Workload:
         time: str = "time",
         type: str = "type",  # noqa: A002 - the word for it
         time_unit: TimeUnit = "s",
+        time_interval: Sequence[str] | None = None,
+        time_granularity: str | Mapping[str, str] | None = None,
+        time_step: str | float | None = None,
+        time_distribution: Sequence[float] | None = None,
         order_by: str | Sequence[str] = (),
         rejects: bool = False,
         ordered: bool = False,
@@ -196,6 +209,14 @@ class Workload:
         time, type      columns, or SQL expressions over the columns
         time_unit       the unit of times that are numbers, and of bare numbers after WITHIN: "s",
                         "ms", "us" or "ns"
+        time_interval   where times are uncertain: the columns, or SQL expressions, with the first
+                        and the last possible time of each event, in place of `time`
+        time_granularity
+                        or how coarse times are: an event was at its time or up to so long before
+                        ("15 seconds"); by type where that is a dict
+        time_step       how far possible times are apart: one second, or one where they are numbers
+        time_distribution
+                        how probable they are, from the first to the last; equally if not said
         order_by        columns that order events of one time
         rejects         go on without events that have no time or no type, which stop the run
                         otherwise; `results.rejected` has them
@@ -220,9 +241,17 @@ class Workload:
         not there and events that cannot be used.
         """
         from elsinore.runtime.options import RunOptions  # noqa: PLC0415 - engines load on first use
+        from elsinore.runtime.uncertain import uncertain_times  # noqa: PLC0415
 
+        uncertain = uncertain_times(
+            interval=time_interval,
+            granularity=time_granularity,
+            step=time_step,
+            distribution=time_distribution,
+        )
         options = RunOptions(
-            time=time,
+            time=time if time_interval is None else time_interval[0],
+            uncertain=uncertain,
             type=type,
             time_unit=time_unit,
             order_by=_names_of(order_by),
@@ -236,12 +265,15 @@ class Workload:
         data = _bare(data)
         if spark is not None and isinstance(data, str | Path):
             data = spark.read.parquet(str(data))
+        if uncertain is None:
+            self._refuse_uncertain()
         self.planned(granularity)  # refuses what cannot run before anything is looked at
         if is_spark_frame(data):
             from elsinore.spark import driver as spark_driver  # noqa: PLC0415 - an extra
 
             options = self.timed(options, *spark_driver.look_at_time(data, options))
-            ready = self.planned(granularity, options.clock, data.columns)
+            known = options.uncertainty
+            ready = self.planned(granularity, options.clock, data.columns, known)
             with self._pointing():
                 return spark_driver.run(ready, data, options)
         from elsinore.local import look_at_time, run  # noqa: PLC0415 - loads Numba
@@ -249,9 +281,32 @@ class Workload:
 
         table = as_table(data)
         options = self.timed(options, *look_at_time(table, options))
-        ready = self.planned(granularity, options.clock, table.column_names)
+        known = options.uncertainty
+        ready = self.planned(granularity, options.clock, table.column_names, known)
         with self._pointing():
             return run(ready, table, options)
+
+    def _refuse_uncertain(self) -> None:
+        """Refuse queries that ask how probable matches are, of events with exact times."""
+        for query in self._queries:
+            places = [
+                node.span
+                for item in query.returns
+                for node in walk(item.expression)
+                if isinstance(node, Call) and node.name == "CONFIDENCE"
+            ]
+            if query.confidence is not None:
+                places.append(query.places.get("CONFIDENCE", query.span))
+            if places:
+                with self._pointing():
+                    raise QuerySemanticError(
+                        "CONFIDENCE is about events with uncertain times, and these have exact "
+                        f"ones. Name the first and the last possible time with "
+                        f"{option('time_interval')}, or say how coarse times are with "
+                        f"{option('time_granularity')}; else leave it out.",
+                        span=places[0],
+                        query=query.name,
+                    )
 
     def timed(self, options: RunOptions, numbers: bool, fine: bool) -> RunOptions:
         """Return the options with the clock for times that are numbers, or have nanoseconds."""

@@ -6,6 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import elsinore as el
@@ -99,6 +100,38 @@ def test_both_drivers_give_the_same_matches(spark: SparkSession) -> None:
     once = [repr(row) for row in here["once"].to_pylist()]
     assert len(once) == len(set(once))
     assert here["few"].num_rows == there["few"].count() == 3
+
+
+UNCERTAIN = """
+QUERY probable
+RETURN  k, a.n, b[].n, CONFIDENCE() AS p, c.n
+PATTERN SEQ(A a, B+ b[], C c)
+WHERE   [k] AND b[i].v >= b[i-1].v
+WITHIN  5 seconds
+CONFIDENCE >= 0.25;
+
+QUERY windows
+RETURN  b[].n, 1 - CONFIDENCE() AS doubt
+PATTERN SEQ(B+ b[], C c)
+WITHIN  4 seconds SLIDE 2 seconds;
+"""
+
+
+def test_both_drivers_give_the_same_confidences(spark: SparkSession) -> None:
+    workload = el.Workload.parse(UNCERTAIN)
+    table = events().slice(0, 24)
+    late = pc.add(table["at"], pa.scalar(2_000_000, pa.duration("us")))
+    table = table.append_column("till", late)
+    for options in (
+        {"time_interval": ("at", "till"), "time_distribution": [0.25, 0.5, 0.25]},
+        {"time": "at", "time_granularity": {"B": "3 seconds"}, "time_step": "500 ms"},
+    ):
+        here = workload.run(table, **options)
+        there = workload.run(spark.createDataFrame(table), **options)
+        for name in ("probable", "windows"):
+            rows = here[name].to_pylist()
+            assert rows
+            assert in_order(there[name].toArrow().to_pylist()) == in_order(rows)
 
 
 def test_a_query_has_as_many_matches_as_trends() -> None:

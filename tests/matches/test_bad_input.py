@@ -36,7 +36,6 @@ CASES = [
     ),
     (f"RETURN SUM(MAX(b[].v)) {PATTERN}", "SUM(MAX(b[].v))", "an aggregate of aggregates"),
     (f"RETURN a.v {PATTERN} WHERE MEDIAN(b[].v) > 1", "MEDIAN(b[].v)", "no function 'MEDIAN'"),
-    (f"RETURN a.v {PATTERN} CONFIDENCE >= 0.9", "CONFIDENCE >= 0.9", "CONFIDENCE: events with"),
     (f"RETURN a.v {PATTERN} COLLAPSED", "COLLAPSED", "COLLAPSED: results in collapsed form"),
     ("RETURN a.v PATTERN A a AND B b", "A a AND B b", "a match is of one pattern"),
     (

@@ -19,6 +19,7 @@ from elsinore.matches.spec import plan_matches, spec_of
 from elsinore.model.query import Workload
 from elsinore.operators import OperatorOptions
 from elsinore.plan import Carried, Unit
+from elsinore.plan.modes import HIGH, Uncertainty
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.keys import encode_keys
@@ -78,17 +79,17 @@ class Weighted:
 USERS = {"SPREAD": Spread, "MIDDLE": Middle, "WEIGHTED": Weighted}
 
 
-def units_of(workload: Workload) -> tuple[Unit, ...]:
+def units_of(workload: Workload, uncertain: Uncertainty | None = None) -> tuple[Unit, ...]:
     """Return the units of a workload of match queries."""
     queries = list(enumerate(workload))
-    return plan_matches(queries, "elsinore.matches", USERS, tuple(ATTRIBUTES))
+    return plan_matches(queries, "elsinore.matches", USERS, tuple(ATTRIBUTES), uncertain)
 
 
 def batch_of(unit: Unit, events: Sequence[Happening]) -> tuple[pa.RecordBatch, list[pa.Array]]:
     """Return events as an operator takes them, and the values of groups by code."""
     columns = {
         name: pa.array([event.attributes.get(name) for event in events], kind)
-        for name, kind in ATTRIBUTES.items()
+        for name, kind in (ATTRIBUTES | {HIGH: pa.int64()}).items()
     }
     keys = encode_keys(
         [columns[name] for name in unit.group_by],
@@ -123,6 +124,7 @@ def engine_rows(
     cuts: Sequence[int] = (),
     ordered: bool = False,
     saves: bool = False,
+    exact: bool = False,
 ) -> list[Counter[Any]]:
     """Return for each query of a unit the rows it gives: group, window, values."""
     batch, groups = batch_of(unit, events)
@@ -145,7 +147,8 @@ def engine_rows(
                 groups[unit.group_by.index(n)][row["group"]].as_py() for n in query.group_by
             )
             window = query.window.bounds(row["window"]) if is_windowed(query) else None
-            values = tuple(_plain(row[f"c{n}"]) for n in range(len(templates[number].columns)))
+            read = _listed if exact else _plain
+            values = tuple(read(row[f"c{n}"]) for n in range(len(templates[number].columns)))
             found[number][group, window, values] += 1
     return found
 
@@ -156,6 +159,10 @@ def oracle_rows(matches: Sequence[Match]) -> Counter[Any]:
         (match.group, match.window, tuple(_plain(value) for value in match.values))
         for match in matches
     )
+
+
+def _listed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:

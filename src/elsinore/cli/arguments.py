@@ -130,6 +130,41 @@ TimeUnitOption = Annotated[
     Unit,
     typer.Option("--time-unit", help="The unit of times that are numbers.", **one_of(Unit)),
 ]
+TimeIntervalOption = Annotated[
+    str | None,
+    typer.Option(
+        "--time-interval",
+        metavar="LO,HI",
+        help="Where times are uncertain: the columns with the first and the last possible time, in "
+        "place of --time.",
+    ),
+]
+TimeGranularityOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--time-granularity",
+        metavar="[TYPE=]LENGTH",
+        help="Where times are coarse: events (of a type) were at their time or up to so long "
+        "before, as in 'Load=15 seconds'; repeatable.",
+    ),
+]
+TimeStepOption = Annotated[
+    str | None,
+    typer.Option(
+        "--time-step",
+        metavar="LENGTH",
+        help="How far possible times are apart: a second, or one where times are numbers.",
+    ),
+]
+TimeDistributionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--time-distribution",
+        metavar="P,P,...",
+        help="How probable the possible times are, from the first to the last; equally if not "
+        "said.",
+    ),
+]
 OrderByOption = Annotated[
     list[str] | None,
     typer.Option("--order-by", metavar="COL", help="Orders events of one time; repeatable."),
@@ -162,6 +197,42 @@ PythonOption = Annotated[
 OverwriteOption = Annotated[
     bool, typer.Option("--overwrite", help="Replace what exists; inputs are never written.")
 ]
+
+
+def uncertain_options(
+    interval: str | None,
+    granularity: Sequence[str] | None,
+    step: str | None,
+    distribution: str | None,
+) -> dict[str, Any]:
+    """Return what the options say of uncertain times, as arguments of a job.
+
+    Raises ArgumentError for what cannot be read.
+    """
+    found: dict[str, Any] = {"time_step": step}
+    if interval is not None:
+        parts = tuple(part.strip() for part in interval.split(","))
+        if len(parts) != 2 or not all(parts):
+            raise ArgumentError(
+                f"--time-interval takes two columns, as in --time-interval first,last; not "
+                f"'{interval}'."
+            )
+        found["time_interval"] = parts
+    if granularity:
+        pairs = [text.rpartition("=") for text in granularity]
+        whole = [length for kind, equals, length in pairs if not equals]
+        by_type = {kind.strip(): length.strip() for kind, equals, length in pairs if equals}
+        if len(whole) > 1 or (whole and by_type):
+            raise ArgumentError("--time-granularity is given once for all types, or type by type.")
+        found["time_granularity"] = whole[0] if whole else by_type
+    if distribution is not None:
+        try:
+            found["time_distribution"] = tuple(float(part) for part in distribution.split(","))
+        except ValueError:
+            raise ArgumentError(
+                f"--time-distribution takes numbers with commas between, not '{distribution}'."
+            ) from None
+    return found
 
 
 def read_workload(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,10 @@ class Job:
     time: str = "time"
     type: str = "type"
     time_unit: TimeUnit = "s"
+    time_interval: tuple[str, str] | None = None
+    time_granularity: str | Mapping[str, str] | None = None
+    time_step: str | None = None
+    time_distribution: tuple[float, ...] | None = None
     order_by: tuple[str, ...] = ()
     out: Path | None = None
     form: OutputFormat | None = None
@@ -50,6 +54,10 @@ class Job:
             time=self.time,
             type=self.type,
             time_unit=self.time_unit,
+            time_interval=self.time_interval,
+            time_granularity=self.time_granularity,
+            time_step=self.time_step,
+            time_distribution=self.time_distribution,
             order_by=self.order_by,
             rejects=self.rejects is not None,
             sharing=self.sharing,

@@ -22,7 +22,11 @@ from elsinore.cli.arguments import (
     SharingMode,
     SharingOption,
     TableFormat,
+    TimeDistributionOption,
+    TimeGranularityOption,
+    TimeIntervalOption,
     TimeOption,
+    TimeStepOption,
     TimeUnitOption,
     TypeOption,
     Unit,
@@ -30,6 +34,7 @@ from elsinore.cli.arguments import (
     one_of,
     read_workload,
     source_of,
+    uncertain_options,
     warn_without_effect,
 )
 from elsinore.cli.console import SHOWN_ROWS, ArgumentError, reported, warn
@@ -47,6 +52,10 @@ def run(
     time: TimeOption = "time",
     type: TypeOption = "type",  # noqa: A002 - the option's name
     time_unit: TimeUnitOption = Unit.s,
+    time_interval: TimeIntervalOption = None,
+    time_granularity: TimeGranularityOption = None,
+    time_step: TimeStepOption = None,
+    time_distribution: TimeDistributionOption = None,
     order_by: OrderByOption = None,
     delimiter: DelimiterOption = None,
     null: NullOption = None,
@@ -119,9 +128,10 @@ def run(
     job = Job(
         workload=queries,
         source=source_of(events, delimiter, null, workload),
-        time=time,
+        time=time if time_interval is None else time_interval.split(",")[0],
         type=type,
         time_unit=time_unit.value,
+        **uncertain_options(time_interval, time_granularity, time_step, time_distribution),
         order_by=tuple(order_by or ()),
         out=out,
         form=None if form is None else form.value,

@@ -21,19 +21,21 @@ from elsinore.operators import (
 )
 from elsinore.operators.partials import results_of
 from elsinore.plan import Plan, Unit
+from elsinore.plan.modes import HIGH
 from elsinore.runtime.alike import distinct
 from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import type_numbers
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.keys import Keys
 from elsinore.runtime.options import RunOptions
-from elsinore.runtime.rejects import set_aside, unusable_reasons
+from elsinore.runtime.rejects import ENDS_BEFORE, NULL_END, set_aside, unusable_reasons
 from elsinore.runtime.results import Results
 from elsinore.runtime.rows import has_simultaneous, is_sorted, rows_by_type
 from elsinore.runtime.schema import schema_of
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, from_ticks, kind_of_bounds, kind_of_column, to_ticks
 from elsinore.runtime.types import types_of
+from elsinore.runtime.uncertain import bounds
 from elsinore.runtime.units import batch_of, keys_of, plain
 from elsinore.runtime.warnings import absent_types, overflow, overflown_columns, types_seen
 
@@ -112,11 +114,23 @@ def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | No
         time, options.time_unit, options.clock.per_microsecond, options.largest_time
     )
     rejected: pa.Table | None = None
-    if ticks.null_count or types.null_count:
+    high: pa.Array | None = None
+    if options.uncertain is not None:
+        ticks, high = _interval(table, ticks, types, options)
+    odd = None if high is None else pc.or_kleene(high.is_null(), pc.less(high, ticks))
+    if ticks.null_count or types.null_count or (odd is not None and pc.any(odd).as_py()):
         reasons = unusable_reasons(time, ticks, types)
+        if high is not None:
+            ends = pc.if_else(high.is_null(), NULL_END, ENDS_BEFORE)
+            reasons = pc.if_else(
+                pc.and_(reasons.is_null(), pc.fill_null(odd, False)), ends, reasons
+            )
         usable = reasons.is_null()
         table, rejected = set_aside(table, reasons, allowed=options.allow_rejects)
         ticks, types = ticks.filter(usable), types.filter(usable)
+        high = None if high is None else high.filter(usable)
+    if high is not None:
+        table = table.append_column(HIGH, high)
     times = ticks.to_numpy()
     if options.order_by or not enter(is_sorted, 2e-7 * len(times), times):
         keys = {"time": ticks} | {
@@ -126,6 +140,20 @@ def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | No
         order = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys])
         table, types, times = table.take(order), types.take(order), times[order.to_numpy()]
     return Stream(table, times, types, kind, bool(options.order_by)), rejected
+
+
+def _interval(
+    table: pa.Table, ticks: pa.Array, types: pa.Array, options: RunOptions
+) -> tuple[pa.Array, pa.Array]:
+    """Return the first and the last possible time of each event, in ticks."""
+    assert options.uncertain is not None
+    high = None
+    if options.uncertain.high is not None:
+        column = evaluate_sql(options.uncertain.high, table, "time")
+        clock = options.clock.per_microsecond
+        high, _ = to_ticks(column, options.time_unit, clock, options.largest_time)
+    low, last = bounds(options.uncertain, whole(ticks), high, types, options.clock)
+    return low, whole(last)
 
 
 def _run_unit(

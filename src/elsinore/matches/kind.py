@@ -32,7 +32,9 @@ class Matches(Kind):
 
     def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
         """Plan match queries: a unit for each partition."""
-        return plan_matches(queries, __name__, options.aggregates, options.attributes)
+        return plan_matches(
+            queries, __name__, options.aggregates, options.attributes, options.uncertain
+        )
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator."""

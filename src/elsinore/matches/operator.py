@@ -29,10 +29,12 @@ from elsinore.matches.registers import COMPUTED
 from elsinore.matches.returns import ColumnKind, is_windowed
 from elsinore.matches.rows import Rows
 from elsinore.matches.scan import NO_WINDOW
-from elsinore.matches.spec import MatchUnit, attribute_of, spec_of
+from elsinore.matches.spec import MatchUnit, attribute_of, column_of, spec_of
 from elsinore.matches.template import MatchTemplate
+from elsinore.matches.uncertain import UncertainSearch
 from elsinore.operators import OperatorOptions, OperatorStatistics
 from elsinore.plan import Unit
+from elsinore.plan.modes import HIGH
 
 NEVER, EVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 VERSION = b"matches 2"
@@ -253,6 +255,8 @@ class MatchOperator:
                 begin = reached - within
             else:  # the first window that is not over
                 begin = origin + ((reached - origin - within) // slide + 1) * slide
+            if template.uncertain is not None and begin.max(initial=NEVER) > NEVER:
+                begin = begin - _longest_interval(table)
             least = np.minimum(least, np.where(reached == EVER, EVER, begin))
         rows = np.empty(len(order), dtype=np.int64)
         seconds = ROW_SECONDS * (len(rows) + len(keys))
@@ -274,7 +278,9 @@ class _Engine:
         self._numbers: dict[int, int] = {}  # of the classes seen, where there are very many
         self._known = np.zeros(size if self._dense else 0, dtype=np.bool_)
         self.searches = [
-            QuerySearch(template, unit.classes, self._layout, size if self._dense else 0)
+            (QuerySearch if template.uncertain is None else UncertainSearch)(
+                template, unit.classes, self._layout, size if self._dense else 0
+            )
             for template in spec.templates
         ]
         self.rows = [Rows(template, self._layout) for template in spec.templates]
@@ -356,6 +362,12 @@ class _Engine:
         if is_windowed(self._spec.templates[number].query):
             arrays.append(pa.array(found.window))
         return pa.RecordBatch.from_arrays(arrays + columns, schema=self._schemas[number])
+
+
+def _longest_interval(table: pa.Table) -> int:
+    """Return the greatest distance from the first to the last time that an event may have."""
+    lengths = _numpy(table, column_of(HIGH)) - _numpy(table, "time")
+    return int(lengths.max(initial=0))
 
 
 def _limit(template: MatchTemplate) -> int:

@@ -91,6 +91,7 @@ class QuerySearch:
         self.wants_paths = template.duplicates or any(
             column.kind in {ColumnKind.LIST, ColumnKind.EVENTS} for column in template.columns
         )
+        self.guard = GUARD
         self._room = _Room(self.tables)
         self._filled = 0  # the longest array of events there was
 
@@ -118,7 +119,7 @@ class QuerySearch:
         wholes, room.stack = with_ranks(self.tables, operands, _longest(keys))
         operands = replace(operands, wholes=wholes)
         progress = _progress(self.tables, window, limit, with_paths=self.wants_paths)
-        seconds = _patience(self.tables, keys)
+        seconds = patience(self.tables, keys)
         while True:
             _search(self.tables, room, operands, negatives, keys, progress, seconds)
             seconds = math.inf  # what takes so long is compiled
@@ -162,19 +163,23 @@ class QuerySearch:
 
         Such matches begin with one event, and matches of one event are never given out apart.
         """
-        names = list(dict.fromkeys(state.variable for state in self.template.states))
-        variable = np.array([names.index(s.variable) for s in self.template.states], np.int32)
-        paths = found.paths.copy()
-        paths[:, 1] = variable[paths[:, 1]]
         seen: set[tuple[int, bytes]] = set()
         kept = []
-        for number in range(len(found)):
-            piece = paths[found.starts[number] : found.starts[number + 1]]
-            mark = (int(found.window[number]), piece.tobytes())
+        for number, mark in enumerate(self.marks(found)):
             if mark not in seen:
                 seen.add(mark)
                 kept.append(number)
         return found.take(np.array(kept, dtype=np.int64))
+
+    def marks(self, found: Found) -> Iterator[tuple[int, bytes]]:
+        """Yield what tells matches apart: windows, events and the variables they are bound to."""
+        names = list(dict.fromkeys(state.variable for state in self.template.states))
+        variable = np.array([names.index(s.variable) for s in self.template.states], np.int32)
+        paths = found.paths.copy()
+        paths[:, 1] = variable[paths[:, 1]]
+        for number in range(len(found)):
+            piece = paths[found.starts[number] : found.starts[number + 1]]
+            yield int(found.window[number]), piece.tobytes()
 
     def _failure(self) -> AggregateFailure:
         """Return what a user's aggregate failed at; it is at work again after this."""
@@ -269,7 +274,7 @@ def _longest(keys: Ints) -> int:
     return int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).max(initial=0))
 
 
-def _patience(tables: Tables, keys: Ints) -> float:
+def patience(tables: Tables, keys: Ints) -> float:
     """Return about how many seconds a search takes in plain Python, if it finds next to nothing."""
     lengths = keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]
     looks = 1.0
@@ -312,7 +317,7 @@ def negative_rows(
         room.for_rows(own, _longest(keys))
         if own.is_path:
             enter(
-                sc.latest_beginnings, _patience(own, keys),
+                sc.latest_beginnings, patience(own, keys),
                 own.integers, own.constants, operands.doubles, operands.wholes, found, keys,
                 room.events, room.ways, room.held, room.numbers, room.stack, room.whole_stack,
                 number, inner, within,
@@ -336,7 +341,7 @@ def _beginnings_one_by_one(
     progress = _progress(tables, (within, 0, 0), np.iinfo(np.int64).max, with_paths=False)
     progress[se.GUARD] = progress[se.LIMIT]
     progress[se.EXACT] = 0
-    seconds = _patience(tables, keys)
+    seconds = patience(tables, keys)
     while True:
         _search(tables, room, operands, inner, every, progress, seconds)
         seconds = math.inf

@@ -27,6 +27,7 @@ class RegisterKind(IntEnum):
     COUNT = 4  # the number of events
     PRESENT = 5  # the number of events with a value of the attribute
     SUM = 6  # the sum of the values; null while there is none
+    CONFIDENCE = 8  # how probable the match is, where times are uncertain
     USER = 7  # the value of an aggregate that the user defines, then its state and arguments
 
     @property

@@ -162,6 +162,9 @@ def _column(
                 return aggregate_of(registers, node, every, Moment.FINAL)
             case Call(function, arguments) if function in ex.SCALARS:
                 return Call(function, tuple(resolve(argument) for argument in arguments))
+            case Call("CONFIDENCE"):
+                number = registers.number(RegisterKind.CONFIDENCE, ())
+                return slotted(Slot(Moment.FINAL, number))
             case Call("MATCH_NUMBER" | "EVENT_IDS"):
                 raise QuerySemanticError(
                     f"{node.name} is a column of its own: nothing is computed with it.",

@@ -17,6 +17,7 @@ from elsinore.model.query import Query
 from elsinore.plan import Carried, Partition, Travel, Unit, partition_of
 from elsinore.plan.classes import classes_of
 from elsinore.plan.fingerprint import fingerprint
+from elsinore.plan.modes import Uncertainty
 
 _VALUE = "value:"  # before an attribute, in the name of its column
 
@@ -49,10 +50,12 @@ def plan_matches(
     kind: str,
     aggregates: Mapping[str, object] | None = None,
     attributes: tuple[str, ...] = (),
+    uncertain: Uncertainty | None = None,
 ) -> tuple[Unit, ...]:
     """Plan match queries, given with their numbers in the workload; `kind` is their units'.
 
-    `aggregates` are those that the user defines, by name, `attributes` what events have.
+    `aggregates` are those that the user defines, by name, `attributes` what events have,
+    `uncertain` what is known of times that are intervals.
     Raises the errors of all of them at once (`match_template`).
     """
     made = user_aggregates(aggregates or {}, [query for _, query in queries])
@@ -60,7 +63,7 @@ def plan_matches(
     templates: dict[int, MatchTemplate] = {}
     for number, query in queries:
         try:
-            templates[number] = match_template(query, made, attributes)
+            templates[number] = match_template(query, made, attributes, uncertain)
         except QueryError as error:
             errors.append(error)
     raise_errors(errors)
@@ -104,6 +107,11 @@ def _carried(name: str, computed: Expression | None) -> Carried:
     if computed is not None:
         return Carried(f"{_VALUE}{name}", computed, Travel.DOUBLE)
     return Carried(f"{_VALUE}{name}", name, Travel.RAW)
+
+
+def column_of(attribute: str) -> str:
+    """Return what an attribute's column is called in batches."""
+    return f"{_VALUE}{attribute}"
 
 
 def attribute_of(column: Carried) -> str:

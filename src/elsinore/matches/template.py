@@ -18,10 +18,11 @@ from elsinore.matches.conditions import Condition, Conditions
 from elsinore.matches.registers import Register
 from elsinore.matches.returns import Column, returned
 from elsinore.model import pattern as pt
-from elsinore.model.expression import Expression
+from elsinore.model.expression import Call, Expression, walk
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.guards import NO_WAY, GuardedPositions, Ways, either, guarded_positions
+from elsinore.plan.modes import HIGH, Uncertainty
 from elsinore.plan.predicates import contradictions, local_predicates
 
 START = -1  # the source of an edge that begins a match
@@ -64,7 +65,8 @@ class MatchTemplate:
     """The automaton of a match query, or of a pattern under NOT in one; states are 0, 1, ...
 
     `final` are the conditions of the whole match. `duplicates`: two runs may select the same events
-    for the same variables; they are one match. `computed` are attributes that events do not have.
+    for the same variables; they are one match. `computed` are attributes that events do not have,
+    `uncertain` what is known of times where they are intervals.
     """
 
     query: Query
@@ -78,6 +80,7 @@ class MatchTemplate:
     columns: tuple[Column, ...]
     duplicates: bool
     computed: tuple[tuple[str, Expression], ...] = ()
+    uncertain: Uncertainty | None = None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -124,15 +127,21 @@ class MatchTemplate:
             read.update(dict.fromkeys(column.attributes))
         for negative in self.negatives:
             read.update(dict.fromkeys(negative.attributes))
+        if self.uncertain is not None:
+            read[HIGH] = None
         return tuple(read)
 
 
 def match_template(
-    query: Query, aggregates: Aggregates | None = None, attributes: tuple[str, ...] = ()
+    query: Query,
+    aggregates: Aggregates | None = None,
+    attributes: tuple[str, ...] = (),
+    uncertain: Uncertainty | None = None,
 ) -> MatchTemplate:
     """Build the template of a match query; `aggregates` are those that the user defines.
 
-    `attributes` are those that events have, where they are known.
+    `attributes` are those that events have, where they are known; `uncertain` is what is known of
+    times that are intervals.
 
     Raises QuerySemanticError for conditions that no event can be looked at for, and
     UnsupportedError for clauses that there is no engine for yet.
@@ -140,7 +149,38 @@ def match_template(
     _refuse_unsupported(query)
     local = local_predicates(query)
     template = _template(query, query.pattern, local, aggregates, attributes, is_negative=False)
-    return replace(template, warnings=contradictions(query, local, ()))
+    if uncertain is not None or is_uncertain(query):
+        _refuse_certain(query, template)
+    warnings = contradictions(query, local, ())
+    return replace(template, warnings=warnings, uncertain=uncertain)
+
+
+def is_uncertain(query: Query) -> bool:
+    """Return whether a query asks how probable its matches are."""
+    return query.confidence is not None or any(
+        isinstance(node, Call) and node.name == "CONFIDENCE"
+        for item in query.returns
+        for node in walk(item.expression)
+    )
+
+
+def _refuse_certain(query: Query, template: MatchTemplate) -> None:
+    """Refuse what is not defined of uncertain times: NOT, and skipping less than any event."""
+    if template.strategy is not Strategy.ANY:
+        raise QuerySemanticError(
+            "Where times are uncertain, no event is the next one for certain: "
+            f"{query.strategy.value} has no meaning there. Leave STRATEGY out.",
+            span=query.places.get("STRATEGY", query.span),
+            query=query.name,
+        )
+    for node in pt.walk(query.pattern):
+        if isinstance(node, pt.Negation):
+            raise UnsupportedError(
+                "NOT is not supported where times are uncertain: a match may become less probable, "
+                "or more, by events beside it. Leave it out.",
+                span=node.span or query.span,
+                query=query.name,
+            )
 
 
 def _refuse_unsupported(query: Query) -> None:
@@ -153,12 +193,6 @@ def _refuse_unsupported(query: Query) -> None:
             "its patterns in a query of its own.",
             span=query.pattern.span or query.span,
             query=query.name,
-        )
-    if query.confidence is not None:
-        refuse(
-            "CONFIDENCE",
-            "CONFIDENCE: events with intervals of possible times are not supported yet. Leave the "
-            "clause out where times are exact.",
         )
     if query.collapsed:
         refuse(

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from elsinore.errors import InvalidWorkloadError, QueryError, raise_errors
+from elsinore.errors import InvalidWorkloadError, QueryError, QuerySemanticError, raise_errors
+from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Query, Workload
 from elsinore.model.schema import Schema
 from elsinore.operators.registry import kind_in, module_for
 from elsinore.plan import Granularity, Plan, PlanOptions, Unit
+from elsinore.plan.modes import Uncertainty
 
 
 def plan(
@@ -20,10 +22,12 @@ def plan(
     granularity: Granularity = Granularity.AUTO,
     aggregates: Mapping[str, object] | None = None,
     attributes: tuple[str, ...] = (),
+    uncertain: Uncertainty | None = None,
 ) -> Plan:
     """Plan a workload; `aggregates` are those that the user defines, by name.
 
-    `attributes` are those that events have, where they are known.
+    `attributes` are those that events have, where they are known, `uncertain` what is
+    known of times where they are intervals: then all queries must be of matches.
 
     Raises the errors of all its queries at once: UnsupportedError where a clause has no engine
     yet, and what the kinds raise.
@@ -38,10 +42,14 @@ def plan(
         exact=workload.exact,
         aggregates=aggregates or {},
         attributes=attributes,
+        uncertain=uncertain,
     )
     errors: list[QueryError] = []
     claimed: dict[str, list[tuple[int, Query]]] = {}
     for number, query in enumerate(workload):
+        if uncertain is not None and query.kind is not QueryKind.MATCHES:
+            errors.append(_must_be_certain(query))
+            continue
         try:
             claimed.setdefault(module_for(query), []).append((number, query))
         except QueryError as error:
@@ -63,6 +71,15 @@ def fitted(plan: Plan, types: Mapping[str, pa.DataType], *, declared: bool) -> P
     """Return a plan as it is run over events with attributes of these types (`Kind.fitted`)."""
     units = [kind_in(unit.kind).fitted(unit, types, declared=declared) for unit in plan.units]
     return replace(plan, units=tuple(units))
+
+
+def _must_be_certain(query: Query) -> QueryError:
+    return QuerySemanticError(
+        "This query is for events with exact times, and those of these events are uncertain. Ask "
+        "for matches (a.x, COUNT(b[])), each with its CONFIDENCE(), or give one time column.",
+        span=query.returns[0].expression.span if query.returns else query.span,
+        query=query.name,
+    )
 
 
 def bind(workload: Workload, schema: Schema) -> None:

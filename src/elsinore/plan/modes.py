@@ -25,18 +25,35 @@ class Granularity(Enum):
     FINE = "fine"  # every event, in a graph (GRETA); the regime of the paper's figures
 
 
+HIGH = "elsinore:high"  # the column with an uncertain time's end, in ticks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncertainty:
+    """What is known of uncertain times: which of an interval are possible, and how probable.
+
+    They are `step` ticks apart and equally probable; or, where `weights` are given, as many as
+    these, at equal distances from the first to the last.
+    """
+
+    step: int = 1
+    weights: tuple[float, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOptions:
     """What a user may ask of a plan; `exact`: integers of any size.
 
     `aggregates` are classes (or objects) of Python that match queries may name;
-    `attributes` those that events have, where they are known, for lists of whole events.
+    `attributes` those that events have, where they are known, for lists of whole events;
+    `uncertain` is what is known of times, where they are uncertain.
     """
 
     granularity: Granularity = Granularity.AUTO
     exact: bool = False
     aggregates: Mapping[str, object] = field(default_factory=dict)
     attributes: tuple[str, ...] = ()
+    uncertain: Uncertainty | None = None
 
 
 class Scan(Enum):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from elsinore.errors import kind_of_value
+from elsinore.errors import InputError, kind_of_value, option
 from elsinore.model.clock import LARGEST, Clock
 from elsinore.plan import Sharing
-from elsinore.plan.modes import SKEW_EVENTS, Scan
+from elsinore.plan.modes import SKEW_EVENTS, Scan, Uncertainty
 from elsinore.runtime.times import TimeUnit
+from elsinore.runtime.uncertain import UncertainTimes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,8 @@ class RunOptions:
     share, is cut by panes where that pays; 0: none is. `scan`: on Spark, whether tasks read files
     themselves, Spark does, or whichever gives the same sooner. `clock` says what times are counted
     in, and `largest_time` how far from the epoch they may be, for windows to stay within 64 bits.
+    `uncertain` is what is said of uncertain times; `time` is then the first possible one, or the
+    last where that is told by granularity.
     """
 
     time: str = "time"
@@ -38,8 +41,19 @@ class RunOptions:
     scan: Scan = Scan.AUTO
     clock: Clock = Clock()  # noqa: RUF009 - frozen
     largest_time: int = LARGEST
+    uncertain: UncertainTimes | None = None
+
+    @property
+    def uncertainty(self) -> Uncertainty | None:
+        """What engines are told of uncertain times, in ticks of the clock."""
+        return None if self.uncertain is None else self.uncertain.uncertainty(self.clock)
 
     def __post_init__(self) -> None:
+        if self.uncertain is not None and self.order_by:
+            raise InputError(
+                f"{option('order_by')} orders events of one time, and their times are uncertain: "
+                "leave it out."
+            )
         for name, text in (("time", self.time), ("type", self.type)):
             if not isinstance(text, str):
                 raise TypeError(

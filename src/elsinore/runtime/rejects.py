@@ -14,6 +14,8 @@ NULL_TYPE = "null type"
 UNPARSEABLE_TIME = "unparseable time"
 NOT_A_NUMBER = "time is not a number"
 TIME_OUT_OF_RANGE = "time out of range"
+NULL_END = "unusable end of its time"
+ENDS_BEFORE = "time that ends before it begins"
 
 SHOWN_ROWS = 5
 SHOWN_WIDTH = 200  # characters of a row in an error

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -25,9 +25,12 @@ from elsinore.errors import InputError, choices_text, did_you_mean, option
 from elsinore.model import AttributeKind, PythonQuery, Schema
 from elsinore.operators import OperatorOptions, ResultForm, bind, fitted, kind_for
 from elsinore.plan import Carried, Plan, Travel, Unit
+from elsinore.plan.modes import HIGH
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import (
+    ENDS_BEFORE,
     NOT_A_NUMBER,
+    NULL_END,
     NULL_TIME,
     NULL_TYPE,
     REASON_COLUMN,
@@ -70,6 +73,22 @@ class Events:
         )
 
     @cached_property
+    def bounds(self) -> tuple[Column, Column]:
+        """The first and the last possible time in ticks; equal where times are exact."""
+        ticks, _ = self.time
+        uncertain, options = self.options.uncertain, self.options
+        if uncertain is None:
+            return ticks, ticks
+        if uncertain.high is not None:
+            high, _ = Events(self.frame, replace(options, time=uncertain.high)).time
+            return ticks, high
+        by_type, other = uncertain.shifts(options.clock)
+        shift = F.lit(other)
+        for kind, length in by_type.items():
+            shift = F.when(self.type == kind, F.lit(length)).otherwise(shift)
+        return ticks - shift, ticks
+
+    @cached_property
     def type(self) -> Column:
         """The type as text."""
         return self.column(self.options.type, "type").cast("string")
@@ -84,7 +103,11 @@ class Events:
         if isinstance(kind, T.DoubleType | T.FloatType):
             reason = reason.when(F.isnan(raw), NOT_A_NUMBER)
         lost = UNPARSEABLE_TIME if isinstance(kind, T.StringType) else TIME_OUT_OF_RANGE
-        return reason.when(ticks.isNull(), lost).when(self.type.isNull(), NULL_TYPE)
+        reason = reason.when(ticks.isNull(), lost).when(self.type.isNull(), NULL_TYPE)
+        if self.options.uncertain is None:
+            return reason
+        low, high = self.bounds
+        return reason.when(high.isNull(), NULL_END).when(high < low, ENDS_BEFORE)
 
     @cached_property
     def time_zone(self) -> str:
@@ -145,6 +168,8 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     ship_by_value(plan.aggregates.values())
     ship_by_value(query.module for query in plan.workload if isinstance(query, PythonQuery))
     events = Events(frame, options)
+    if options.uncertain is not None:
+        events = Events(frame.withColumn(HIGH, events.bounds[1]), options)
     plan = fitted(plan, {name: events.arrow_type(name) for name in frame.columns}, declared=True)
     tables: dict[int, DataFrame] = {}
     kept: list[DataFrame] = []
@@ -341,7 +366,8 @@ class Pass:
         """Shuffle events and run the operators over them; `whole`: they are all of the frame's."""
         options = self.events.options
         layout = layout_of(selected)
-        read = scanned(self.events.frame, self.units, options, layout) if whole else None
+        plain = whole and options.uncertain is None
+        read = scanned(self.events.frame, self.units, options, layout) if plain else None
         if read is None:
             partitions = partitions_for(self.events.frame, layout)
             blobs = packed(selected, layout, partitions)
@@ -368,7 +394,7 @@ def selected_events(units: Sequence[Unit], events: Events, *, strict: bool = Tru
     """
     first = units[0]
     columns = Columns(events.frame)
-    ticks, _ = events.time
+    ticks, _ = events.bounds
     classes = [f"class{n}" for n in range(len(units))]
     chosen = [F.col(quoted(name)).alias(f"g{n}") for n, name in enumerate(first.group_by)]
     chosen += [F.col(quoted(name)).alias(f"k{n}") for n, name in enumerate(first.equivalence)]

@@ -1,0 +1,147 @@
+"""One match query over events with uncertain times: its working room, and the matches it finds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.errors import InputError
+from elsinore.kernels import enter
+from elsinore.matches import search as se
+from elsinore.matches import worlds as wo
+from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.operands import TIME, Layout, Operands
+from elsinore.matches.program import register_places
+from elsinore.matches.query import PLAIN_STEPS, Found, QuerySearch, patience
+from elsinore.matches.registers import RegisterKind
+from elsinore.matches.template import MatchTemplate
+from elsinore.plan.classes import Classes
+from elsinore.plan.modes import HIGH, Uncertainty
+
+MOST_POINTS = 100_000  # times that are possible for one event
+MOST_IN_ALL = 20_000_000  # for the events of a batch together: 320 MB
+ROUNDING = 1e-12  # of the threshold: sums of doubles are not exact
+
+
+class UncertainSearch(QuerySearch):
+    """The search of one query where times are uncertain."""
+
+    def __init__(
+        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
+    ) -> None:
+        super().__init__(template, classes, layout, size)
+        assert template.uncertain is not None
+        self._uncertainty: Uncertainty = template.uncertain
+        self._high = layout.whole(HIGH)
+        places = register_places(template.registers)
+        kinds = [register.kind for register in template.registers]
+        asked = RegisterKind.CONFIDENCE
+        self._register = places[kinds.index(asked)] if asked in kinds else -1
+
+    def matches(
+        self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
+    ) -> Iterator[Found]:
+        """Yield the matches that are probable enough and hold a new event, in pieces."""
+        low, high = operands.wholes[TIME], operands.wholes[self._high]
+        starts, points, odds = possible_times(low, high, self._uncertainty)
+        room = self._room
+        widest = int(np.diff(starts).max(initial=0))
+        mass = np.zeros((len(room.path) + 1, widest), dtype=np.float64)
+        work = np.zeros((2, widest), dtype=np.float64)
+        progress = self._begun(window, limit)
+        cursor = np.zeros(wo.CURSOR, dtype=np.int64)
+        cursor[[wo.DEPTH, wo.REGISTER]] = -1, self._register
+        cursor[wo.LONGEST] = int((high - low).max(initial=0))
+        threshold = (self.template.query.confidence or 0.0) * (1.0 - ROUNDING)
+        negatives = np.zeros((0, 0), dtype=np.int64)
+        seen: set[tuple[int, bytes]] = set()
+        seconds = patience(self.tables, keys)
+        progress[se.BUDGET] = PLAIN_STEPS if math.isfinite(seconds) else se.STEP_LIMIT
+        while True:
+            enter(
+                wo.scan_worlds, seconds, self.tables.integers, self.tables.constants,
+                operands.doubles, operands.wholes, keys, starts, points, odds, negatives, progress,
+                cursor, threshold, mass, work, room.path, room.held, room.numbers, room.stack,
+                room.whole_stack, room.found, room.counted, room.paths,
+            )  # fmt: skip
+            seconds = math.inf  # what takes so long is compiled
+            status, count = int(progress[se.STATUS]), int(progress[se.FOUND])
+            if count:
+                piece = self._given(room, count, int(progress[se.FILLED]))
+                yield self._new(piece, seen) if self.template.duplicates else piece
+            progress[[se.FOUND, se.FILLED]] = 0
+            progress[se.LIMIT] -= count
+            progress[se.STATUS] = se.DONE
+            if status in {se.DONE, se.LIMITED}:
+                return
+            if status == se.DEEP:
+                room.deepen()
+                mass = np.concatenate([mass, np.zeros_like(mass)])
+            elif status == se.FULL:
+                if count == 0:
+                    room.widen()
+            elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
+                progress[se.BUDGET] = se.STEP_LIMIT
+            elif status == se.BROKEN:
+                raise self._failure()
+            else:
+                raise self._too_many()
+
+    def _begun(self, window: tuple[int, int, int], limit: int) -> Ints:
+        progress = np.zeros(se.PROGRESS, dtype=np.int64)
+        progress[[se.WITHIN, se.SLIDE, se.ORIGIN]] = window
+        progress[se.LIMIT], progress[se.WITH_PATHS] = limit, self.wants_paths
+        limited = limit < np.iinfo(np.int64).max
+        progress[se.GUARD] = np.iinfo(np.int64).max if limited else self.guard
+        return progress
+
+    def _new(self, piece: Found, seen: set[tuple[int, bytes]]) -> Found:
+        """Leave out matches that bind the same events to the same variables as an earlier one."""
+        kept = []
+        for number, mark in enumerate(self.marks(piece)):
+            if mark not in seen:
+                seen.add(mark)
+                kept.append(number)
+        return piece.take(np.array(kept, dtype=np.int64))
+
+    def _too_many(self) -> InputError:
+        return InputError(
+            f"query {self.template.query.name}: more than {self.guard:,} matches begin with one "
+            "event. Ask for those that are more probable (CONFIDENCE >= ...), for some of them "
+            "with LIMIT, or make the window shorter."
+        )
+
+
+def possible_times(
+    low: Ints, high: Ints, uncertainty: Uncertainty
+) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    """Return where each event's times begin, these times, and how probable each is.
+
+    Raises InputError where they are too many to look at.
+
+    >>> starts, points, odds = possible_times(np.array([0]), np.array([6]), Uncertainty(step=2))
+    >>> points.tolist(), odds.tolist()
+    ([0, 2, 4, 6], [0.25, 0.25, 0.25, 0.25])
+    """
+    weights: Doubles = np.array(uncertainty.weights, dtype=np.float64)
+    if len(weights):
+        counts = np.where(high > low, len(weights), 1)
+    else:
+        counts = (high - low) // uncertainty.step + 1
+    if counts.max(initial=0) > MOST_POINTS or counts.sum() > MOST_IN_ALL:
+        raise InputError(
+            f"An interval has {int(counts.max()):,} possible times, all intervals of a batch "
+            f"{int(counts.sum()):,}. Let times be farther apart (time_step, --time-step)."
+        )
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    number = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)  # of a point in its interval
+    if len(weights):
+        length = np.repeat(high - low, counts)
+        points = np.repeat(low, counts) + number * length // max(len(weights) - 1, 1)
+        odds = np.where(np.repeat(counts, counts) > 1, weights[number], 1.0)
+        return starts, points, odds
+    points = np.repeat(low, counts) + number * uncertainty.step
+    return starts, points, np.repeat(1.0 / counts, counts)

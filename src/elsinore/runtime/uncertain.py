@@ -1,0 +1,160 @@
+"""Uncertain times: what a user says of them, in ticks, and the bounds of each event's interval.
+
+Either two columns hold the first and the last possible time of each event, or some types of events
+are known to a granularity only: what is told at a time happened within so long before it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from elsinore.errors import InputError, QuerySyntaxError, kind_of_value, option
+from elsinore.language import parse_duration
+from elsinore.model.clock import Clock
+from elsinore.plan.modes import Uncertainty
+
+SUM_TOLERANCE = 1e-9  # of weights, which are written with few digits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncertainTimes:
+    """Which times are possible for events.
+
+    `high` is the column, or SQL expression, with the last one, RunOptions.time that with the first;
+    or, without it, `granularity` has pairs of a type (None: all others) and a length, and times
+    are the last possible ones. Lengths are in microseconds, or, where they are bare, in the unit of
+    numeric times. See `elsinore.plan.modes.Uncertainty` for `step` and `weights`.
+    """
+
+    high: str | None = None
+    granularity: tuple[tuple[str | None, Length], ...] = ()
+    step: Length | None = None
+    weights: tuple[float, ...] = ()
+
+    def uncertainty(self, clock: Clock) -> Uncertainty:
+        """Return what the engine is told, in ticks of a clock."""
+        step = self.step if self.step is not None else Length(Fraction(1_000_000), bare=True)
+        return Uncertainty(step=step.ticks(clock, "time_step"), weights=self.weights)
+
+    def shifts(self, clock: Clock) -> tuple[dict[str, int], int]:
+        """Return, in ticks, how long before its last possible time an event may be, by type.
+
+        Then how long for all other types.
+        """
+        step = self.uncertainty(clock).step
+        lengths = {
+            kind: max(length.ticks(clock, "time_granularity") - step, 0)
+            for kind, length in self.granularity
+        }
+        other = lengths.pop(None, 0)
+        return {str(kind): length for kind, length in lengths.items()}, other
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A length of time in microseconds; `bare`: it is a number without a unit."""
+
+    microseconds: Fraction
+    bare: bool = False
+
+    def ticks(self, clock: Clock, name: str) -> int:
+        """Return it in ticks; InputError where it is less than one, or a unit is missing."""
+        scale = Fraction(clock.per_microsecond)
+        if self.bare:  # a bare number counts seconds as it is parsed
+            scale *= Fraction(clock.number or 1_000_000_000, 1_000_000_000)
+        found = self.microseconds * scale
+        if found < 1 or found.denominator != 1:
+            raise InputError(
+                f"{option(name)}: times are told apart by no less than a "
+                f"{'microsecond' if clock.per_microsecond == 1 else 'nanosecond'} here."
+            )
+        return int(found)
+
+
+def uncertain_times(
+    *,
+    interval: Sequence[str] | None,
+    granularity: str | Mapping[str, str] | None,
+    step: str | float | None,
+    distribution: Sequence[float] | None,
+) -> UncertainTimes | None:
+    """Return what a user says of uncertain times; None where that is nothing.
+
+    Raises InputError for what contradicts itself or cannot be.
+    """
+    if interval is None and granularity is None:
+        for name, value in (("time_step", step), ("time_distribution", distribution)):
+            if value is not None:
+                raise InputError(
+                    f"{option(name)} is about uncertain times: say which they are with "
+                    f"{option('time_interval')} or {option('time_granularity')}."
+                )
+        return None
+    if interval is not None and granularity is not None:
+        raise InputError(
+            f"{option('time_interval')} and {option('time_granularity')} both say when events may "
+            "have happened. Give one of them."
+        )
+    if interval is not None and (isinstance(interval, str) or len(interval) != 2):
+        raise InputError(
+            f"{option('time_interval')} takes two columns or SQL expressions: the first and the "
+            "last possible time."
+        )
+    by_type = {None: granularity} if isinstance(granularity, str | int) else granularity or {}
+    return UncertainTimes(
+        high=interval[1] if interval is not None else None,
+        granularity=tuple(
+            (kind, _length(text, "time_granularity")) for kind, text in by_type.items()
+        ),
+        step=None if step is None else _length(step, "time_step"),
+        weights=_weights(distribution),
+    )
+
+
+def _length(given: object, name: str) -> Length:
+    try:
+        value, bare = parse_duration(str(given))
+    except QuerySyntaxError:
+        raise InputError(
+            f"{option(name)} takes a length of time, such as '15 seconds', not "
+            f"{kind_of_value(given)}."
+        ) from None
+    return Length(value, bare)
+
+
+def _weights(given: Sequence[float] | None) -> tuple[float, ...]:
+    if given is None:
+        return ()
+    name = option("time_distribution")
+    weights = tuple(float(weight) for weight in given)
+    if not weights or any(not 0.0 <= weight <= 1.0 for weight in weights):
+        raise InputError(f"{name} takes probabilities, each from 0 to 1.")
+    total = math.fsum(weights)
+    if abs(total - 1.0) > SUM_TOLERANCE:
+        raise InputError(f"{name}: the probabilities add up to {total:.9g}, not to 1.")
+    return tuple(weight / total for weight in weights)
+
+
+def bounds(
+    times: UncertainTimes, ticks: pa.Array, high: pa.Array | None, types: pa.Array, clock: Clock
+) -> tuple[pa.Array, pa.Array]:
+    """Return the first and the last possible time of each event, in ticks.
+
+    `ticks` are the times of the column of time, `high` those of the column with the last.
+    """
+    if high is not None:
+        return ticks, high
+    by_type, other = times.shifts(clock)
+    shift: NDArray[np.int64] = np.full(len(ticks), other, dtype=np.int64)
+    for kind, length in by_type.items():
+        of_kind = pc.fill_null(pc.equal(types, kind), False)
+        shift[of_kind.to_numpy(zero_copy_only=False)] = length
+    return pc.subtract(ticks, pa.array(shift)), ticks

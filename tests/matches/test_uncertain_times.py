@@ -1,0 +1,257 @@
+"""Events with uncertain times: matches and confidences are those of all possible worlds."""
+
+import itertools
+import json
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import elsinore as el
+from elsinore.cli.app import app
+from elsinore.errors import ElsinoreError
+from elsinore.matches.uncertain import possible_times
+from elsinore.plan.modes import HIGH, Uncertainty
+from oracles.matches import Happening, TooMany
+from oracles.worlds import matches_of_worlds
+from support.matches import KLEENE, LOCAL, PAIRS, USERS, engine_rows, oracle_rows, parsed, units_of
+
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "50"))
+SECOND = 1_000_000
+PATTERNS = (
+    "SEQ(A a, B+ b)",
+    "SEQ(A a, B+ b, C c)",
+    "SEQ(A a, B* b, C c)",
+    "B+ b",
+    "SEQ(A a, B b, C c)",
+    "SEQ(B{2} b, C c)",
+    "(SEQ(A a, B b))+",
+    "SEQ(A a, (B b OR C c)+)",
+    "SEQ(A a, B b) OR SEQ(A a, C c)",
+    "(A a OR A a)",
+)
+WEIGHTS = ((), (), (0.5, 0.5), (0.25, 0.5, 0.25), (1.0,), (0.0, 0.7, 0.3))
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> str:
+    """Draw a query of uncertain times."""
+    pattern = draw(st.sampled_from(PATTERNS))
+    conditions = []
+    if "B+ b" in pattern:
+        pool = LOCAL + KLEENE + (PAIRS if "A a" in pattern else ())
+        conditions = draw(st.lists(st.sampled_from(pool), max_size=2, unique=True))
+    keys = draw(st.sampled_from(["", "", "[k]"]))
+    where = [keys] * bool(keys) + [f"({c})" for c in conditions]
+    group = draw(st.sampled_from(["", "", "GROUP BY g"]))
+    window = draw(
+        st.sampled_from(["", "WITHIN 4", "WITHIN 2", "WITHIN 4 SLIDE 2", "WITHIN 3 SLIDE 5"])
+    )
+    confidence = draw(st.sampled_from(["", "CONFIDENCE >= 0.3", "CONFIDENCE >= 0.72"]))
+    return (
+        f"QUERY q RETURN EVENT_IDS(n) AS ids, CONFIDENCE() AS p PATTERN {pattern} "
+        f"{'WHERE ' + ' AND '.join(where) if where else ''} {group} {window} {confidence};"
+    )
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> list[Happening]:
+    """Draw events, their first and last possible times; `n` tells them apart."""
+    begins = draw(st.lists(st.integers(0, 5), min_size=1, max_size=5))
+    return [
+        Happening(
+            low * SECOND,
+            draw(st.sampled_from(["A", "B", "B", "C"])),
+            {
+                HIGH: (low + draw(st.integers(0, 2))) * SECOND,
+                "v": draw(st.sampled_from([0.0, 1.0, 2.0, 3.0, None])),
+                "n": number,
+                "s": draw(st.sampled_from(["x", "y"])),
+                "g": draw(st.sampled_from(["p", "p", "o"])),
+                "k": draw(st.sampled_from([1, 1, 1, 2])),
+            },
+        )
+        for number, low in enumerate(sorted(begins))
+    ]
+
+
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+@given(queries(), streams(), st.sampled_from(WEIGHTS), st.data())
+def test_matches_are_as_probable_as_their_worlds(text, events, weights, data):
+    workload = parsed(text)
+    query = workload.queries[0]
+    uncertainty = Uncertainty(step=SECOND, weights=weights)
+    try:
+        (unit,) = units_of(workload, uncertainty)
+    except ElsinoreError:
+        assume(False)
+    low, high = (
+        np.array([event.time for event in events]),
+        np.array([event.attributes[HIGH] for event in events]),
+    )
+    starts, points, odds = possible_times(low, high, uncertainty)
+    times = [
+        list(zip(points[a:b].tolist(), odds[a:b].tolist(), strict=True))
+        for a, b in itertools.pairwise(starts)
+    ]
+    plain = parsed(text.replace(", CONFIDENCE() AS p", "").split("CONFIDENCE")[0])
+    try:
+        found = matches_of_worlds(plain.queries[0], events, times, USERS)
+    except TooMany:
+        assume(False)
+    least = query.confidence or 0.0
+    assume(all(abs(match.confidence - least) > 1e-9 for match in found))
+    expected = defaultdict(list)
+    for match in found:
+        if match.confidence >= least:
+            (row,) = oracle_rows([match])
+            expected[row].append(match.confidence)
+    cuts = data.draw(st.lists(st.integers(0, len(events)), max_size=2), label="cuts")
+    saves = data.draw(st.booleans(), label="saves")
+    (rows,) = engine_rows(unit, events, cuts=cuts, saves=saves, exact=True)
+    given_out = defaultdict(list)
+    for (group, window, (ids, confidence)), count in rows.items():
+        given_out[group, window, (ids,)] += [confidence] * count
+    assert given_out.keys() == expected.keys()
+    for row, confidences in expected.items():
+        assert sorted(given_out[row]) == pytest.approx(sorted(confidences), rel=1e-12, abs=1e-12)
+
+
+EVENTS = [
+    {"lo": 0, "hi": 2, "type": "A", "v": 1},
+    {"lo": 1, "hi": 3, "type": "B", "v": 2},
+    {"lo": 2, "hi": 4, "type": "B", "v": 3},
+    {"lo": 3, "hi": 6, "type": "C", "v": 4},
+]
+PATTERN = "QUERY q RETURN a.v, CONFIDENCE() AS p PATTERN SEQ(A a, B+ b[], C c) {};"
+
+
+def test_an_interval_without_length_is_an_exact_time() -> None:
+    exact = [row | {"hi": row["lo"]} for row in EVENTS]
+    uncertain = el.Workload.parse(PATTERN.format("")).run(exact, time_interval=("lo", "hi"))["q"]
+    assert uncertain["p"].to_pylist() == [1.0, 1.0, 1.0]
+    assert (
+        el.Workload.parse(PATTERN.replace(", CONFIDENCE() AS p", "").format(""))
+        .run(exact, time="lo")["q"]
+        .num_rows
+        == 3
+    )
+
+
+def test_a_higher_threshold_keeps_the_same_matches_that_are_as_probable() -> None:
+    def kept(threshold: str) -> list[float]:
+        workload = el.Workload.parse(PATTERN.format(threshold))
+        return sorted(workload.run(EVENTS, time_interval=("lo", "hi"))["q"]["p"].to_pylist())
+
+    everything = kept("")
+    for threshold in (0.05, 0.2, 0.5):
+        wanted = [p for p in everything if p >= threshold]
+        assert kept(f"CONFIDENCE >= {threshold}") == wanted
+
+
+def test_granularity_is_given_by_type() -> None:
+    events = [
+        {"t": 1, "type": "A", "v": 1},
+        {"t": 15, "type": "B", "v": 1},
+        {"t": 16, "type": "C", "v": 1},
+    ]
+    text = "RETURN CONFIDENCE() AS p PATTERN SEQ(A a, B b, C c);"
+    (table,) = (
+        el.Workload.parse(text).run(events, time="t", time_granularity={"B": "15 seconds"}).values()
+    )
+    assert table["p"].to_pylist() == [pytest.approx(14 / 15)]  # from 1 to 15, and after 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"time_distribution": [0.5, 0.4]}, "add up to 0.9, not to 1"),
+        ({"time_distribution": [1.5, -0.5]}, "each from 0 to 1"),
+        ({"time_step": "often"}, "takes a length of time"),
+        ({"time_step": "1 ns"}, "no less than a microsecond"),
+        ({"time_step": "1 us", "time_interval": ("lo", "lo + 10")}, "10,000,001 possible times"),
+        ({"time_granularity": "15 s"}, "Give one of them"),
+        ({"order_by": "v"}, "their times are uncertain"),
+        ({"time_interval": ("lo",)}, "the first and the last possible time"),
+        ({"time_interval": None, "time_step": "1 s", "time": "lo"}, "about uncertain times"),
+    ],
+)
+def test_what_is_said_of_uncertain_times_must_make_sense(options, message) -> None:
+    workload = el.Workload.parse(PATTERN.replace(", CONFIDENCE() AS p", "").format(""))
+    with pytest.raises(el.InputError, match=message):
+        workload.run(EVENTS, **({"time_interval": ("lo", "hi")} | options))
+
+
+def test_an_interval_that_ends_before_it_begins_is_set_aside() -> None:
+    events = [
+        *EVENTS,
+        {"lo": 4, "hi": 1, "type": "B", "v": 0},
+        {"lo": 4, "hi": None, "type": "B", "v": 0},
+    ]
+    workload = el.Workload.parse(PATTERN.format(""))
+    with pytest.raises(el.InputError, match="2 events of 6 cannot be used"):
+        workload.run(events, time_interval=("lo", "hi"))
+    results = workload.run(events, time_interval=("lo", "hi"), rejects=True)
+    assert results.rejected["reject_reason"].to_pylist() == [
+        "time that ends before it begins",
+        "unusable end of its time",
+    ]
+    expected = workload.run(EVENTS, time_interval=("lo", "hi"))["q"].to_pylist()
+    assert results["q"].to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "marked", "message"),
+    [
+        (PATTERN.format(""), {"time": "lo"}, "CONFIDENCE()", "with time_interval="),
+        (
+            "RETURN a.v PATTERN A a CONFIDENCE >= 0.5;",
+            {"time": "lo"},
+            "CONFIDENCE >= 0.5",
+            "with time_interval=",
+        ),
+        ("RETURN COUNT(*) PATTERN A+;", {}, "COUNT(*)", "for events with exact times"),
+        ("RETURN a.v PATTERN SEQ(A a, NOT B b, C c);", {}, "NOT B b", "NOT is not supported where"),
+        (
+            "RETURN a.v PATTERN SEQ(A a, C c) STRATEGY CONTIGUOUS;",
+            {},
+            "STRATEGY CONTIGUOUS",
+            "has no meaning there",
+        ),
+    ],
+)
+def test_queries_that_do_not_go_with_their_times_are_refused(text, options, marked, message):
+    with pytest.raises(el.ElsinoreError) as caught:
+        el.Workload.parse(text).run(EVENTS, **(options or {"time_interval": ("lo", "hi")}))
+    shown = str(caught.value).split("\n")
+    underline = next(line for line in shown if set(line.strip()) == {"^"})
+    line = shown[shown.index(underline) - 1]
+    assert line[underline.index("^") : underline.rindex("^") + 1] == marked
+    assert message in str(caught.value)
+
+
+def test_the_command_line_reads_intervals(tmp_path: Path) -> None:
+    events = tmp_path / "events.csv"
+    rows = [f"{row['lo']},{row['hi']},{row['type']},{row['v']}" for row in EVENTS]
+    events.write_text("\n".join(["lo,hi,type,v", *rows, "9,1,B,0", ""]))
+    query = "RETURN b[].v AS b, CONFIDENCE() AS p PATTERN SEQ(A a, B+ b, C c) CONFIDENCE >= 0.5"
+    given = ["run", "-q", query, "--events", str(events), "--engine", "local", "--format", "json"]
+    given += ["--rejects", str(tmp_path / "bad.csv"), "--time-interval", "lo,hi"]
+    done = CliRunner().invoke(app, given)
+    assert done.exit_code == 0, done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["b"] for row in found] == [[2], [3]]
+    assert [row["p"] for row in found] == pytest.approx([21 / 36, 23 / 36])
+    assert "time that ends before it begins" in (tmp_path / "bad.csv").read_text()
+    wrong = CliRunner().invoke(app, [*given[:-1], "lo"])
+    assert wrong.exit_code == 2
+    assert "takes two columns" in wrong.stderr
