@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import elsinore
+from elsinore.cli.bench import bench
 from elsinore.cli.check import check
 from elsinore.cli.compile import compile_all
 from elsinore.cli.demo import demo
@@ -22,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (run, check, explain, report, generate, demo):
+for command in (run, check, explain, report, generate, demo, bench):
     app.command()(command)
 app.command("compile")(compile_all)
 

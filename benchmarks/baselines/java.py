@@ -1,0 +1,123 @@
+"""RxJava and Esper on the same events, by a runner of their own (`benchmarks/baselines/java`).
+
+The runner is built once by Maven, which fetches the two from Maven Central. Where there is no Java
+or no Maven, they are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.streamqre import Case, check, first
+
+FOLDER = Path(__file__).parent / "java"
+SYSTEMS = {
+    "RxJava": ("Y1", "Y2", "N1", "N2", "N3", "N4", "N5"),
+    "Esper": ("Y1", "N1", "N2", "N3", "N4"),
+}
+EVENTS = 200_000
+RUNS = {"RxJava": 8, "Esper": 3}  # the first ones warm the compiler up
+SECONDS = 300  # that building or a run may take
+OTHER = 8  # the number of types that no query reads
+KINDS = {
+    "ads": {"view": 0, "click": 1, "purchase": 2, "tick": 9},
+    "auctions": {"Person": 0, "Item": 1, "Bid": 2, "Close": 3, "tick": 9},
+}
+
+
+@cache
+def why_not() -> str | None:
+    """Return why Java's systems cannot be run here, None where they can."""
+    missing = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
+    if missing:
+        return f"RxJava and Esper were not run: {', '.join(missing)} cannot be found here."
+    newest = max(file.stat().st_mtime for file in [*FOLDER.rglob("src/**/*.java"), _pom()])
+    jar = FOLDER / "target" / "rivals-1.jar"
+    if jar.exists() and jar.stat().st_mtime > newest:
+        return None
+    try:
+        subprocess.run(
+            ["mvn", "-q", "-B", "package"],
+            cwd=FOLDER,
+            check=True,
+            capture_output=True,
+            timeout=SECONDS,
+        )
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        return "RxJava and Esper were not run: Maven could not build their runner here."
+    return None
+
+
+def _pom() -> Path:
+    return FOLDER / "pom.xml"
+
+
+def speeds(case: Case, scale: int) -> dict[str, float]:
+    """Return the items per second of processor time of each system that says the query.
+
+    Raises AssertionError where its values are not Elsinore's.
+    """
+    count = EVENTS if scale == 1 else EVENTS // 2
+    events = first(case.events(count), count)
+    expected = case.query().run(events)
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        given, told = Path(folder) / "events", Path(folder) / "values"
+        given.write_bytes(_bytes(events))
+        for system, queries in SYSTEMS.items():
+            if case.name not in queries:
+                continue
+            classes = f"{FOLDER}/target/rivals-1.jar:{FOLDER}/target/dependency/*"
+            words = [
+                "java",
+                "-cp",
+                classes,
+                "rivals.Main",
+                system,
+                case.name,
+                given,
+                told,
+                RUNS[system],
+            ]
+            done = subprocess.run(
+                list(map(str, words)), check=True, capture_output=True, text=True, timeout=SECONDS
+            )
+            check(case, expected, {system: list(_values(case, told.read_text()))})
+            found[system] = events.num_rows / (float(done.stdout.split()[-1]) / 1e9)
+    return found
+
+
+def _bytes(events: pa.Table) -> bytes:
+    """Return the types' numbers, two keys and a price as columns of 8 bytes."""
+    is_ads = "ad" in events.column_names
+    kinds = KINDS["ads" if is_ads else "auctions"]
+    types = events["type"].cast(pa.string()).to_pylist()
+    codes = np.array([kinds.get(kind, OTHER) for kind in types], np.int64)
+    names = ("campaign", "ad") if is_ads else ("item", "category")
+    keys = [events[name].fill_null(-1).to_numpy().astype(np.int64) for name in names]
+    prices = np.zeros(len(codes)) if is_ads else events["price"].fill_null(np.nan).to_numpy()
+    return b"".join(column.astype("<i8").tobytes() for column in (codes, *keys)) + (
+        prices.astype("<f8").tobytes()
+    )
+
+
+def _values(case: Case, text: str) -> Any:
+    for line in text.splitlines():
+        value = json.loads(line)
+        if case.name in {"Y1", "Y2"}:
+            yield {key: _tuple(of) for key, of in value}
+        else:
+            yield _tuple(value)
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

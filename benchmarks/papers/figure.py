@@ -1,0 +1,77 @@
+"""A figure of a paper as it was measured: a table, what the paper says, and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Picture
+from rich.console import Console
+from rich.table import Table
+
+from elsinore.errors import OutputError
+
+DOTS = 110  # to the inch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """What was measured: a table, whose texts are shown as they are, and remarks below it.
+
+    `draw` fills an empty picture.
+    """
+
+    title: str
+    table: pa.Table
+    remarks: Sequence[str]
+    draw: Callable[[Picture], None]
+    size: tuple[float, float] = (12.0, 4.0)  # inches
+
+
+def print_table(figure: Figure) -> None:
+    """Print the table and the remarks."""
+    console = Console()
+    shown = Table(title=figure.title, title_justify="left")
+    for field in figure.table.schema:
+        is_text = pa.types.is_string(field.type)
+        shown.add_column(field.name, justify="left" if is_text else "right", no_wrap=True)
+    for row in figure.table.to_pylist():
+        shown.add_row(*(_shown(value) for value in row.values()))
+    console.print(shown)
+    for remark in figure.remarks:
+        console.print(f"- {remark}", highlight=False)
+
+
+def check_free(files: Sequence[Path], *, overwrite: bool) -> None:
+    """Make the files' folder. Raises OutputError where one exists and may not be replaced."""
+    for file in files:
+        if file.exists() and not overwrite:
+            raise OutputError(f"{file} exists; --overwrite replaces it.")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{file.parent} cannot be made: {error.strerror}") from error
+
+
+def write(figure: Figure, files: Sequence[Path]) -> None:
+    """Write the table as CSV, and the picture."""
+    table, *pictures = files
+    pa_csv.write_csv(figure.table, table)
+    picture = Picture(figsize=figure.size, layout="constrained")
+    FigureCanvasAgg(picture)
+    figure.draw(picture)
+    for file in pictures:
+        picture.savefig(file, dpi=DOTS, metadata={"Date": None} if file.suffix == ".svg" else {})
+    print(f"written: {', '.join(map(str, files))}")
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
