@@ -25,7 +25,7 @@ SYSTEMS = {
     "Esper": ("Y1", "N1", "N2", "N3", "N4"),
 }
 EVENTS = 200_000
-RUNS = {"RxJava": 8, "Esper": 3}  # the first ones warm the compiler up
+RUNS = {"RxJava": 6, "Esper": 2}  # the first ones warm the compiler up
 SECONDS = 300  # that building or a run may take
 OTHER = 8  # the number of types that no query reads
 KINDS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from rich.table import Table
 from elsinore.errors import OutputError
 
 DOTS = 110  # to the inch
+PIPE_WIDTH = 140  # columns of a table that goes into a file or a pipe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +36,11 @@ class Figure:
 
 def print_table(figure: Figure) -> None:
     """Print the table and the remarks."""
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
     shown = Table(title=figure.title, title_justify="left")
     for field in figure.table.schema:
         is_text = pa.types.is_string(field.type)
-        shown.add_column(field.name, justify="left" if is_text else "right", no_wrap=True)
+        shown.add_column(field.name, justify="left" if is_text else "right")
     for row in figure.table.to_pylist():
         shown.add_row(*(_shown(value) for value in row.values()))
     console.print(shown)

@@ -127,15 +127,15 @@ def shown(row: dict[str, Any]) -> dict[str, Any]:
         "query": row["query"],
         "events": row["events"],
         "exact M items/s": row["exact M items/s"],
-        "paper": fast,
+        "paper: exact": fast,
         "approximate M items/s": row["approximate M items/s"],
-        "paper ": near,
+        "paper: approximate": near,
         "exact KB": row["exact KB"],
-        "paper  ": float(large),
+        "paper: exact KB": float(large),
         "approximate KB": row["approximate KB"],
-        "paper   ": small,
+        "paper: approximate KB": small,
         "error": f"{row['error']:.2%}",
-        "paper    ": error,
+        "paper: error": error,
     }
 
 
