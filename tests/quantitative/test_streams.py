@@ -258,3 +258,16 @@ def test_rows_that_change_nothing_may_be_left_out(query: Query, stream: list[Any
     assert list(zip(*found, strict=True)) == expected
     assert rows.position == len(stream)
     assert rows.value == singly.value
+
+
+def test_an_error_in_a_stream_of_a_key_tells_its_item_and_place_in_that_stream() -> None:
+    value = qre.split(qre.match((~M).star()), qre.atom(M, lambda m: 10 // m.v), qre.right)
+    query = qre.iterate(value, 0, lambda total, v: total + v).by("k")
+    table = pa.table({"type": list("MxMMxM"), "v": [1, 9, 2, 5, 9, 0], "k": [1, 1, 2, 1, 2, 2]})
+    for compiled in (False, True):
+        with pytest.raises(qre.OperationError, match=r"at item 2 .*v=0, k=2\)"):
+            query.run(table, compiled=compiled)
+        found = query.run(table.slice(0, 5), compiled=compiled).to_pylist()
+        assert [(row["k"], row["position"], row["value"]) for row in found] == [
+            (1, 0, 10), (2, 2, 5), (1, 3, 12)
+        ]  # fmt: skip

@@ -68,14 +68,18 @@ def take(
                 at = rows.tolist()
                 found, more = stream.extend_among(items, bits.tolist(), at, part.num_rows)
         except OperationError as error:
-            if reads is not None:
-                row = part.slice(error.position - begin, 1)
-                whole_record = record_type(tuple(table.column_names))
-                error.show(whole_record(*(column[0].as_py() for column in row.columns)))
+            if len(stream.stages) == 1:  # else it may be a later stage's item
+                show_whole(error, part, error.position - begin)
             raise
         places += [place + start for place in found]
         values += more
     return places, values
+
+
+def show_whole(error: OperationError, table: pa.Table, row: int) -> None:
+    """Let an error tell of all attributes of the row at which it was."""
+    record = record_type(tuple(table.column_names))
+    error.show(record(*(column[row].as_py() for column in table.columns)))
 
 
 class Runs:
@@ -267,20 +271,47 @@ class Runs:
             stream = self._plain[code] = self.stream(code)
             few, values = self._take(stream, table.slice(begin), told[begin:])
             return np.array(few, np.int64) + begin, values
-        order = np.argsort(rest, kind="stable") + begin
-        edges = np.flatnonzero(np.diff(codes[order], prepend=-1, append=-1))
-        places: list[Any] = []
+        places: list[int] = []
         found: list[Any] = []
-        for start, stop in itertools.pairwise(edges):
+        for start in range(begin, table.num_rows, CHUNK):
+            part = table.slice(start, CHUNK)
+            given = told[start : start + CHUNK], codes[start : start + CHUNK]
+            more, values = self._by_code(part, *given)
+            places += [place + start for place in more]
+            found += values
+        return np.array(places, np.int64), found
+
+    def _by_code(self, table: pa.Table, told: Any, codes: Any) -> tuple[list[int], list[Any]]:
+        """Give rows of several streams to the interpreter's machine."""
+        kept = np.ones(len(told), bool) if self.idle is None else ~self.idle[told]
+        names = tuple(n for n in table.column_names if self._reads is None or n in self._reads)
+        columns = [table[name].filter(pa.array(kept)).to_pylist() for name in names]
+        record = record_type(names)
+        items = list(map(record, *columns)) if columns else [record()] * int(kept.sum())
+        number = np.cumsum(kept) - 1  # of a row's item
+        order = np.argsort(codes, kind="stable")
+        edges = np.flatnonzero(np.diff(codes[order], prepend=-1, append=-1))
+        found: list[tuple[int, Any]] = []
+        for start, stop in itertools.pairwise(edges.tolist()):
             rows = order[start:stop]
             code = int(codes[rows[0]])
             stream = self._plain[code] = self.stream(code)
-            few, values = self._take(stream, table.take(pa.array(rows)), told[rows])
-            places.append(rows[few])
-            found += values
-        every = np.concatenate(places) if places else np.zeros(0, np.int64)
-        order = np.argsort(every, kind="stable")
-        return every[order], [found[place] for place in order.tolist()]
+            at = np.flatnonzero(kept[rows])
+            few = [items[n] for n in number[rows[at]].tolist()]
+            bits = told[rows[at]].tolist()
+            begin = stream.position
+            try:
+                if self.idle is None:
+                    places, values = stream.extend_records(few, bits)
+                else:
+                    places, values = stream.extend_among(few, bits, at.tolist(), len(rows))
+            except OperationError as error:
+                if len(stream.stages) == 1:
+                    show_whole(error, table, int(rows[error.position - begin]))
+                raise
+            found += zip(rows[places].tolist(), values, strict=True)
+        found.sort(key=lambda pair: pair[0])
+        return [row for row, _ in found], [value for _, value in found]
 
 
 def _arrays(machine: Lowered, table: pa.Table, told: Any) -> list[Any] | None:

@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from elsinore.errors import InputError
 
+PLAIN = {int, float, bool, str, type(None)}  # what Arrow has of itself
+
 
 def as_array(values: Sequence[Any]) -> pa.Array:
     """Return values as an Arrow array.
@@ -25,6 +27,8 @@ def as_array(values: Sequence[Any]) -> pa.Array:
     >>> as_array([{"x": 1.5}]).type
     MapType(map<string, double>)
     """
+    if all(kind in PLAIN for kind in set(map(type, values))):
+        return _plain_array(values)
     kinds = {_kind(value) for value in values if value is not None}
     if len(kinds) > 1:
         told = " and ".join(sorted(kinds))
@@ -39,8 +43,12 @@ def as_array(values: Sequence[Any]) -> pa.Array:
         return _lists(values)
     if kind != "plain":
         return _structs(values)
+    return _plain_array([_plain(value) for value in values])
+
+
+def _plain_array(values: Sequence[Any]) -> pa.Array:
     try:
-        return pa.array([_plain(value) for value in values])
+        return pa.array(values)
     except OverflowError as error:
         raise InputError(
             "The query's values cannot be a column: one is a whole number beyond 64 bits. Let the "

@@ -54,14 +54,16 @@ class KeyRuns:
 
 def bits(told: Bits, table: pa.Table) -> Any:
     """Return, as an array, what is true of each row of the predicates that have a bit."""
-    columns = {name: whole(table[name]) for name in table.column_names}
+    columns: dict[str, pa.Array] = {}
     wide = len(told.told) > NARROW
     total: Any = np.zeros(table.num_rows, object if wide else np.int64)
     on_type: list[tuple[int, Predicate]] = []
     for place, leaf in enumerate(told.told):
         reads = {str(read.name) for read in ex.attributes(leaf.condition)}
         for name in sorted(reads - set(columns)):
-            raise unknown(name, table.column_names, leaf.name)
+            if name not in table.column_names:
+                raise unknown(name, table.column_names, leaf.name)
+            columns[name] = whole(table[name])
         if reads == {TYPE} and not wide and _is_text(columns[TYPE]):
             on_type.append((place, leaf))
             continue
