@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -82,12 +83,17 @@ def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
         query.name: overflown_columns(query, tables[number])
         for number, query in enumerate(plan.workload)
     }
-    warnings = absent_types(plan, types_seen(stream.types)) + overflow(plan.workload, overflown)
+    types = stream.types
+
+    @cache
+    def warnings() -> tuple[str, ...]:
+        return absent_types(plan, types_seen(types)) + overflow(plan.workload, overflown)
+
     return Results(
         {query.name: tables[number] for number, query in enumerate(plan.workload)},
         rejected=rejected,
         find_statistics=lambda: tuple(statistics[n] for n in range(len(plan.units))),
-        find_warnings=lambda: warnings,
+        find_warnings=warnings,
     )
 
 

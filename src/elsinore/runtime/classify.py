@@ -90,15 +90,30 @@ def _digits(classes: TypeClasses, columns: Mapping[str, pa.Array], rows: int) ->
     return number
 
 
+def _regions(points: Sequence[int | float], numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """Return for each number how many points are below it, and how many below it or equal, added.
+
+    >>> _regions((1, 2.5), np.array([0.0, 1.0, 2.0, 2.5, np.nan])).tolist()
+    [0, 1, 2, 3, 4]
+    """
+    table = np.asarray(points)
+    if numbers.dtype == np.float64 and table.dtype.kind in "if":
+        table = table.astype(np.float64)
+    below = np.searchsorted(table, numbers, side="left")
+    if table.dtype == numbers.dtype and np.all(table[1:] > table[:-1]):  # it equals one at most
+        equal = table[np.minimum(below, len(table) - 1)] == numbers
+        return np.asarray(2 * below + equal, dtype=np.int64)
+    return np.asarray(below + np.searchsorted(table, numbers, side="right"), dtype=np.int64)
+
+
 def _digit(digit: Digit, columns: Mapping[str, pa.Array], rows: int) -> NDArray[np.int64]:
     match digit:
         case Cuts(attribute, points, _):
             column = values(columns[attribute])
-            missing = column.is_null().to_numpy(zero_copy_only=False)
-            numbers = column.fill_null(0).to_numpy(zero_copy_only=False)
-            region = np.searchsorted(points, numbers, side="left")
-            region += np.searchsorted(points, numbers, side="right")
-            return np.where(missing, 0, region + 1)
+            region = _regions(points, column.fill_null(0).to_numpy(zero_copy_only=False)) + 1
+            if column.null_count:
+                region[column.is_null().to_numpy(zero_copy_only=False)] = 0
+            return region
         case Choices(attribute, named, _):
             column = values(columns[attribute])
             place = pc.index_in(column, value_set=pa.array(named, column.type))

@@ -50,7 +50,10 @@ def encode_keys(
         for mask in missing:
             key[mask.to_numpy(zero_copy_only=False)] = -1
     example = np.full(group_count, -1, dtype=np.int64)
-    example[group[::-1]] = np.arange(rows - 1, -1, -1)
+    if groups:
+        example[group[::-1]] = np.arange(rows - 1, -1, -1)
+    elif rows:
+        example[0] = 0
     return Keys(key, group, count, example, bool(missing))
 
 

@@ -47,6 +47,11 @@ def has_simultaneous(times: NDArray[np.int64], keys: NDArray[np.int32], count: i
 
     times: ascending for each key.
     """
+    first = 1  # the rows before it all have times of their own
+    while first < len(times) and times[first] > times[first - 1]:
+        first += 1
+    if first >= len(times):
+        return False
     last = np.full(count, np.iinfo(np.int64).min)
     for row in range(len(times)):
         key = keys[row]

@@ -30,6 +30,7 @@ from elsinore.trends.updates import Updates
 
 PLAIN_SECONDS = 5e-4  # that an event takes in plain Python, and ...
 PLAIN_LANE = 1e-5  # ... for each cell of a key, at most
+AHEAD = 2**14  # events looked at for classes that are not compiled yet
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 
 
@@ -198,8 +199,9 @@ class TrendOperator:
             )
             if how == COMPILE:
                 found = np.empty(len(self._known), dtype=np.int64)
-                left = len(events.codes) - turn
-                count = enter(unknown_codes, 1e-6 * left, events.codes, turn, self._known, found)
+                ahead = min(turn + AHEAD, end)
+                seconds = 1e-6 * (ahead - turn)
+                count = enter(unknown_codes, seconds, events.codes, turn, ahead, self._known, found)
                 self._compile(found[:count].tolist())
             elif how == GROW:
                 self._grow()

@@ -50,7 +50,10 @@ def run(
 
     closing: close the windows of slots `begin` to `end` - 1 that end at or before `until` instead.
     """
+    taken = begin  # events before it were taken together with others
     for turn in range(begin, end):
+        if turn < taken:
+            continue
         slot, kind, key, time = turn, 0, 0, until
         if not closing:
             code = codes[turn]
@@ -96,9 +99,20 @@ def run(
                 and ints[header.chain + slot] < 0
                 and program[kind + SERIAL] != 0
             ):
-                ints[header.series + slot] += 1
+                after, bound = turn + 1, ints[header.edge + slot]
+                while (
+                    after < end
+                    and codes[after] == codes[turn]
+                    and keys[after] == keys[turn]
+                    and times[after] > time
+                    and times[after] < bound
+                ):
+                    time = times[after]
+                    after += 1
+                ints[header.series + slot] += after - turn
                 ints[header.time + slot] = time
-                header.matched += 1
+                header.matched += after - turn
+                taken = after
                 continue
         edge = leaves or here != key or time >= ints[header.edge + slot]
         if edge and header.totals + 2 * header.most_closed > header.row:
@@ -157,13 +171,13 @@ def _pass_edge(
 
 
 @wide_kernel
-def unknown_codes(codes: Ints, begin: int, known: Ints, found: Ints) -> int:
-    """Put the codes from event `begin` on whose classes are unknown into `found`, each once.
+def unknown_codes(codes: Ints, begin: int, end: int, known: Ints, found: Ints) -> int:
+    """Put the codes of events `begin` to `end` - 1 whose classes are unknown into `found`, once.
 
     Returns how many there are.
     """
     count = 0
-    for event in range(begin, codes.shape[0]):
+    for event in range(begin, end):
         code = codes[event]
         if code >= 0 and known[code] == UNKNOWN:
             known[code] = OF_NO_INTEREST
