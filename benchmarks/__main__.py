@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import (
+    confidence,
     decisions,
     graph,
     in_process,
@@ -33,6 +34,7 @@ BENCHMARKS = {
     "quantitative": quantitative,
     "keys": keys,
     "matches": matches,
+    "confidence": confidence,
     "spark": spark,
     "skew": skew,
     "startup": startup,
