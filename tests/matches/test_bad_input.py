@@ -22,6 +22,18 @@ CASES = [
     (f"RETURN b.v {PATTERN}", "b.v", "say which is meant, as b[1].v or b[b.LEN].v"),
     (f"RETURN b[i].v {PATTERN}", "b[i].v", "'b' may be bound to several events"),
     (f"RETURN a.v, SUM(b.v) {PATTERN}", "a.v", "Ask for them in two queries"),
+    (
+        f"RETURN COUNT(*), SUM(b[].v) {PATTERN}",
+        "SUM(b[].v)",
+        "one number for each group and window, beside COUNT(*); of each match it is SUM(b[].v), in",
+    ),
+    (
+        "RETURN COUNT(*) PATTERN SEQ(A a, B+ b, C c) WHERE b[i].v > AVG(b[].v)",
+        "b[].v",
+        "It takes a match query, one that RETURNs values of single matches",
+    ),
+    (f"RETURN a.v {PATTERN} WHERE b[0].v < 1", "0", "b[ ] holds i for the current event"),
+    (f"RETURN a[1].v, b[c.LEN].v {PATTERN}", "c.LEN", "b.LEN for the last"),
     (f"RETURN MATCH_NUMBER() + 1 {PATTERN}", "MATCH_NUMBER()", "nothing is computed with it"),
     (f"RETURN MATCH_NUMBER(b) {PATTERN}", "MATCH_NUMBER(b)", "takes no argument"),
     (f"RETURN EVENT_IDS(b.v) {PATTERN}", "EVENT_IDS(b.v)", "the name of an attribute"),

@@ -315,7 +315,7 @@ def returns_are_of_one_kind(query: Clauses) -> Iterator[QueryError]:
         yield _error(
             query,
             "RETURN mixes aggregates over all trends, such as COUNT(*) or SUM(T.x), with values of "
-            "single matches, such as a.x or SUM(b[].x). Ask for them in two queries.",
+            f"single matches, such as a.x or SUM(b[].x). {_readings(query, matches)}",
             matches.span,
         )
     elif not kinds and not any(_has_unknown(item) for item in query.returns):
@@ -324,6 +324,27 @@ def returns_are_of_one_kind(query: Clauses) -> Iterator[QueryError]:
             "RETURN needs an aggregate, such as COUNT(*), or a value of a match, such as a.x.",
             query.returns[0].expression.span if query.returns else query.span,
         )
+
+
+def _readings(query: Clauses, matches: ex.Expression) -> str:
+    """Return what an aggregate over `b[]` may have been meant as; else the remedy alone."""
+    match matches:
+        case Call(name, (Attribute(variable, attribute, Reference.ALL),)) if name in AGGREGATES:
+            of = "" if attribute is None else f".{attribute}"
+            other = "COUNT(*)"
+            for item in query.returns:
+                if _item_kinds(item) == {Kind.TRENDS}:
+                    match item.expression:
+                        case Call(trend, (Attribute(named, read, _),)):
+                            other = f"{trend}({named}{'' if read is None else '.' + read})"
+                    break
+            return (
+                f"Over all trends it is {name}({variable}{of}), one number for each group and "
+                f"window, beside {other}; of each match it is {name}({variable}[]{of}), in a row "
+                f"of its own, and there is no {other} beside it. Ask for both in two queries."
+            )
+        case _:
+            return "Ask for them in two queries."
 
 
 def returned_columns_are_told_apart(query: Clauses) -> Iterator[QueryError]:
