@@ -63,6 +63,12 @@ from elsinore.quantitative.regex import ANY as any  # noqa: N811
 from elsinore.quantitative.regex import Item, event, predicate, seq, union
 from elsinore.quantitative.rules import RateError
 from elsinore.quantitative.runnable import Chain, Keyed
+from elsinore.quantitative.sketches import (
+    approx_quantile_in_window,
+    sketch,
+    sketch_quantile,
+    sketched_quantile,
+)
 from elsinore.quantitative.stream import UNDEFINED, OperationError, Stream
 
 item = Item()
@@ -82,6 +88,7 @@ __all__ = [
     "approx_count_in_window",
     "approx_median",
     "approx_quantile",
+    "approx_quantile_in_window",
     "atom",
     "combine",
     "constant",
@@ -114,6 +121,9 @@ __all__ = [
     "quantile",
     "right",
     "seq",
+    "sketch",
+    "sketch_quantile",
+    "sketched_quantile",
     "sliding",
     "split",
     "standard_deviation",
