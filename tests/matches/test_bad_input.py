@@ -48,7 +48,6 @@ CASES = [
     ),
     (f"RETURN SUM(MAX(b[].v)) {PATTERN}", "SUM(MAX(b[].v))", "an aggregate of aggregates"),
     (f"RETURN a.v {PATTERN} WHERE MEDIAN(b[].v) > 1", "MEDIAN(b[].v)", "no function 'MEDIAN'"),
-    (f"RETURN a.v {PATTERN} COLLAPSED", "COLLAPSED", "COLLAPSED: results in collapsed form"),
     ("RETURN a.v PATTERN A a AND B b", "A a AND B b", "a match is of one pattern"),
     (
         "RETURN a[].v PATTERN (SEQ(A a, B b))+ WHERE b[i].v > b[i-1].v",

@@ -105,6 +105,8 @@ def _length(microseconds: int) -> str:
 
 
 def _given_out(template: MatchTemplate) -> str:
+    if template.query.collapsed:
+        return "one row for all matches that begin with an event, when its window has passed"
     if template.ends_with_not:
         return "a match is given out when its window has passed: it ends with NOT"
     return "a match is given out with its last event"

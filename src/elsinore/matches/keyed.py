@@ -15,6 +15,7 @@ from elsinore.matches.arrays import Bytes, Ints, Shorts
 TIME, CLASS, MOMENT = 0, 1, 2  # rows of `integers` (`elsinore.matches.operands`)
 FIRST_ROW, END_ROW, NEW_ROW, PASSED, REACHED = range(5)  # columns of `keys`
 KEY_COLUMNS = 5
+FOREVER = 2**63 - 1  # reached where a key is over
 
 
 @kernel(borrows=True)
@@ -96,3 +97,25 @@ def kept_rows(keys: Ints, least: Ints, integers: Ints, order: Ints, rows: Ints) 
             rows[count] = order[event]
             count += 1
     return count
+
+
+@kernel(borrows=True)
+def window_ends(keys: Ints, integers: Ints, within: int, ends: Ints, ready: Bytes) -> None:
+    """Fill `ends` with the last event of the window that begins with each event.
+
+    Windows are `within` time units long, below 0: of the whole key. `ready` is 1 for those that
+    have passed by now and had not before.
+    """
+    for key in range(len(keys)):
+        last, end = keys[key, FIRST_ROW], keys[key, END_ROW]
+        for event in range(keys[key, FIRST_ROW], end):
+            if within < 0:
+                ends[event] = end - 1
+                ready[event] = 1 if keys[key, REACHED] == FOREVER else 0
+                continue
+            until = integers[TIME, event] + within
+            last = max(last, event)
+            while last + 1 < end and integers[TIME, last + 1] <= until:
+                last += 1
+            ends[event] = last
+            ready[event] = 1 if keys[key, PASSED] <= until < keys[key, REACHED] else 0

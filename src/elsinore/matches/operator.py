@@ -13,6 +13,7 @@ import pyarrow as pa
 from elsinore.errors import InputError, StateError
 from elsinore.kernels import enter
 from elsinore.matches.arrays import Bytes, Ints
+from elsinore.matches.collapsed import CollapsedSearch
 from elsinore.matches.keyed import (
     END_ROW,
     FIRST_ROW,
@@ -96,7 +97,7 @@ class MatchOperator:
         found = [
             deadline
             for template in self._spec.templates
-            if template.ends_with_not
+            if template.waits
             and (deadline := _next_deadline(template, times, self._passed)) is not None
         ]
         return min(found, default=None)
@@ -213,7 +214,7 @@ class MatchOperator:
         first = np.concatenate([piece.first for piece in pieces])
         keys = codes[first]
         due = np.zeros(len(first), dtype=np.int64)
-        if template.ends_with_not:
+        if template.waits:
             windows = np.concatenate([piece.window for piece in pieces])
             due = windows if is_windowed(template.query) else operands.wholes[TIME][first]
         last = np.concatenate([piece.last for piece in pieces])
@@ -278,9 +279,7 @@ class _Engine:
         self._numbers: dict[int, int] = {}  # of the classes seen, where there are very many
         self._known = np.zeros(size if self._dense else 0, dtype=np.bool_)
         self.searches = [
-            (QuerySearch if template.uncertain is None else UncertainSearch)(
-                template, unit.classes, self._layout, size if self._dense else 0
-            )
+            _search_of(template)(template, unit.classes, self._layout, size if self._dense else 0)
             for template in spec.templates
         ]
         self.rows = [Rows(template, self._layout) for template in spec.templates]
@@ -395,6 +394,14 @@ def _telling(
             f"query {template.query.name}: {failure.name} over {' and '.join(failure.variables)}: "
             f"{failure.told}, at the event {event}."
         ) from None
+
+
+def _search_of(
+    template: MatchTemplate,
+) -> type[QuerySearch | UncertainSearch | CollapsedSearch]:
+    if template.query.collapsed:
+        return CollapsedSearch
+    return QuerySearch if template.uncertain is None else UncertainSearch
 
 
 def _window(template: MatchTemplate) -> tuple[int, int, int]:

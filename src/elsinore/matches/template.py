@@ -12,18 +12,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from elsinore.automata import Nfa, Symbol, Transition, ambiguity
-from elsinore.errors import QuerySemanticError, UnsupportedError
+from elsinore.errors import QuerySemanticError, Span, UnsupportedError
 from elsinore.matches.aggregates import Aggregates
 from elsinore.matches.conditions import Condition, Conditions
 from elsinore.matches.registers import Register
 from elsinore.matches.returns import Column, returned
+from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
+from elsinore.model.check import variables_named
 from elsinore.model.expression import Call, Expression, walk
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.guards import NO_WAY, GuardedPositions, Ways, either, guarded_positions
 from elsinore.plan.modes import HIGH, Uncertainty
-from elsinore.plan.predicates import contradictions, local_predicates
+from elsinore.plan.predicates import contradictions, local_predicates, place_of
 
 START = -1  # the source of an edge that begins a match
 
@@ -94,6 +96,11 @@ class MatchTemplate:
         return any(any(way for way in end.ways) for end in self.ends)
 
     @property
+    def waits(self) -> bool:
+        """Whether what is given out is known only when its window has passed."""
+        return self.ends_with_not or self.query.collapsed
+
+    @property
     def predicates(self) -> dict[str, frozenset[Expression]]:
         """The local predicates that tell events apart, by type, those of negatives included."""
         found: dict[str, frozenset[Expression]] = {}
@@ -151,6 +158,8 @@ def match_template(
     template = _template(query, query.pattern, local, aggregates, attributes, is_negative=False)
     if uncertain is not None or is_uncertain(query):
         _refuse_certain(query, template)
+    if query.collapsed:
+        _refuse_uncollapsible(template, uncertain)
     warnings = contradictions(query, local, ())
     return replace(template, warnings=warnings, uncertain=uncertain)
 
@@ -184,9 +193,6 @@ def _refuse_certain(query: Query, template: MatchTemplate) -> None:
 
 
 def _refuse_unsupported(query: Query) -> None:
-    def refuse(clause: str, message: str) -> None:
-        raise UnsupportedError(message, span=query.places.get(clause, query.span), query=query.name)
-
     if isinstance(query.pattern, pt.Conjunction):
         raise QuerySemanticError(
             "AND counts pairs of trends; a match is of one pattern. Ask for the matches of each of "
@@ -194,12 +200,45 @@ def _refuse_unsupported(query: Query) -> None:
             span=query.pattern.span or query.span,
             query=query.name,
         )
-    if query.collapsed:
+
+
+def _refuse_uncollapsible(template: MatchTemplate, uncertain: Uncertainty | None) -> None:
+    """Refuse COLLAPSED where sets of events would not tell what the matches are."""
+    query = template.query
+
+    def refuse(message: str, place: str = "COLLAPSED", span: Span | None = None) -> None:
+        where = span or query.places.get(place, query.span)
+        raise UnsupportedError(f"COLLAPSED: {message}", span=where, query=query.name)
+
+    if uncertain is not None or is_uncertain(query):
+        refuse("where times are uncertain, each match has a confidence of its own.")
+    if query.strategy is not Strategy.ANY:
+        refuse("it is for SKIP TILL ANY MATCH; other strategies have few matches.")
+    if template.conditions:
+        source = template.conditions[0].source
         refuse(
-            "COLLAPSED",
-            "COLLAPSED: results in collapsed form are not supported yet. Return the lists "
-            "b[].x, or count and sum over all matches in a trend query.",
+            "every event in a set fits with every other: conditions may be on single events only.",
+            span=place_of(source),
         )
+    if template.negatives:
+        refuse("NOT between events is not supported with it.")
+    if query.window is not None and query.window.slide is not None:
+        refuse("SLIDE is not supported with it: windows begin with the first event.")
+    if any(register.aggregate is not None for register in template.registers):
+        refuse("aggregates that the user defines are not supported with it.")
+    begins = [template.states[e.target].variable for e in template.edges if e.source == START]
+    if template.duplicates or len(set(begins)) < len(begins):
+        refuse("the pattern binds the same events to the same variables in several ways.")
+    later = {template.states[e.target].variable for e in template.edges if e.source != START}
+    for item in query.returns:
+        for leaf in ex.attributes(item.expression):
+            named = set(variables_named(query.pattern, leaf.variable))
+            if leaf.reference is ex.Reference.PLAIN and named & later:
+                refuse(
+                    f"'{leaf.variable}' stands for a set of events: return {leaf.variable}[]."
+                    f"{leaf.name or 'x'}, {leaf.variable}[1].{leaf.name or 'x'} or an aggregate.",
+                    span=leaf.span,
+                )
 
 
 def _template(

@@ -1,0 +1,294 @@
+"""Matches in collapsed form: one row for all that begin with an event (SASE++, Section 5.2).
+
+Where conditions are about single events, all matches that begin with one event under SKIP TILL ANY
+MATCH are told by the events that each variable may be bound to: the main run of *postponing* keeps
+them all, and the matches are the ways to take events from these sets in the order of the pattern.
+
+Nothing is enumerated. The events that a state may take are those that it is reached by, from some
+event on, and that a match can be completed after, up to some event: a stretch of all events that
+fit the state. The first and the last are found for all rows at once, state by state.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.kernels import enter
+from elsinore.matches.arrays import Ints
+from elsinore.matches.keyed import FIRST_ROW, MOMENT, window_ends
+from elsinore.matches.operands import CLASS, NULL_CODE, Layout, Operands
+from elsinore.matches.program import register_places
+from elsinore.matches.query import Found
+from elsinore.matches.registers import Register, RegisterKind
+from elsinore.matches.returns import ColumnKind
+from elsinore.matches.tables import ClassStates, build_tables
+from elsinore.matches.template import START, MatchTemplate
+from elsinore.plan.classes import Classes
+
+ROWS = 1 << 15  # rows given out at a time
+ROW_SECONDS = 2e-6  # what finding an event's window takes in plain Python
+EVER = np.iinfo(np.int64).max
+LISTS = {ColumnKind.LIST, ColumnKind.EVENTS}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sets:
+    """The sets of some rows: those of a state are `events[low : high]` of all that fit it."""
+
+    begins: Ints  # the row's first event
+    state: int  # the state it is in
+    events: list[Ints]  # [state]: all events that fit it
+    low: list[Ints]  # [state][row]
+    high: list[Ints]
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+
+class CollapsedSearch:
+    """The rows of one query in collapsed form; does what `QuerySearch` does for matches."""
+
+    def __init__(
+        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
+    ) -> None:
+        self.template = template
+        self.tables = build_tables(template, layout)
+        self.states = ClassStates(template, classes, size)
+        self._layout = layout
+        variables = [state.variable for state in template.states]
+        self._is_simple = len(set(variables)) == len(variables)  # a state for each variable
+        self._lists = any(column.kind in LISTS for column in template.columns)
+        self._mixes = any(
+            column.kind in LISTS and len(column.variables) > 1 for column in template.columns
+        )
+
+    def learn(self, codes: list[int], numbers: list[int]) -> None:
+        """Take in classes that came for the first time."""
+        self.states.learn(codes, numbers)
+        self.tables.set_classes(self.states)
+
+    def matches(
+        self,
+        operands: Operands,
+        keys: Ints,
+        *,
+        window: tuple[int, int, int],
+        limit: int,  # noqa: ARG002 - the caller's
+    ) -> Iterator[Found]:
+        """Yield the rows whose windows have passed by now, in pieces.
+
+        See `elsinore.matches.query.QuerySearch`.
+        """
+        wholes = operands.wholes
+        count = wholes.shape[1]
+        ends = np.empty(count, dtype=np.int64)
+        ready = np.empty(count, dtype=np.uint8)
+        enter(window_ends, ROW_SECONDS * count, keys, wholes, window[0], ends, ready)
+        if not ready.any():
+            return
+        fits = self._fits(wholes[CLASS])
+        reach = _Reach(wholes, keys, fits)
+        for edge in self.template.edges:
+            if edge.source != START:
+                continue
+            begins = np.flatnonzero(fits[edge.target] & (ready == 1))
+            for start in range(0, len(begins), ROWS):
+                some = begins[start : start + ROWS]
+                sets = self._sets(reach, edge.target, some, ends[some])
+                if len(sets):
+                    yield self._given(sets, operands)
+
+    def _fits(self, classes: Ints) -> NDArray[np.bool_]:
+        """Return which events fit which states: [state, event]."""
+        states = len(self.template.states)
+        taken = np.zeros((len(self.states.at) + 1, states), dtype=np.bool_)
+        lists = self.states.lists
+        for number, at in enumerate(self.states.at.tolist()):
+            taken[number, lists[at + 1 : at + 1 + lists[at]]] = at > 0
+        return np.ascontiguousarray(taken[classes].T)  # class -1 is the last row: none
+
+    def _sets(self, reach: _Reach, state: int, begins: Ints, ends: Ints) -> _Sets:
+        """Return the sets of all matches that begin with events in `state`; without any: no row."""
+        moves = [(e.source, e.target) for e in self.template.edges if e.source != START]
+        states = len(self.template.states)
+        passes = 1 if all(source <= target for source, target in moves) else states
+        first = [np.full(len(begins), reach.count) for _ in range(states)]
+        for _, (source, target) in itertools.product(range(passes), moves):
+            if source == target != state:
+                continue  # what follows is later
+            before = begins if source == state else first[source]
+            found = reach.first(target, reach.after[before])
+            first[target] = np.minimum(first[target], np.where(found > ends, reach.count, found))
+        last = [np.full(len(begins), -1) for _ in range(states)]
+        for end in self.template.ends:
+            last[end.state] = reach.last(end.state, ends)
+        for _, (source, target) in itertools.product(range(passes), reversed(moves)):
+            if source != target:
+                found = reach.last(source, reach.before[last[target]])
+                last[source] = np.maximum(last[source], found)
+        kept = last[state] >= begins
+        low = [reach.place(s, row[kept]) for s, row in enumerate(first)]
+        high = [reach.place(s, row[kept] + 1) for s, row in enumerate(last)]
+        high = [np.maximum(one, other) for one, other in zip(low, high, strict=True)]
+        return _Sets(begins[kept], state, reach.events, low, high)
+
+    # --- what is returned -----------------------------------------------------------------------
+
+    def _given(self, sets: _Sets, operands: Operands) -> Found:
+        registers = self.template.registers
+        held = sum(register.kind.holds_event for register in registers)
+        events = np.full((len(sets), held), -1, dtype=np.int64)
+        numbers = np.zeros((len(sets), len(registers) - held))
+        direct = {RegisterKind.FIRST, RegisterKind.LATEST} | (
+            {RegisterKind.COUNT} if self._is_simple else set()
+        )
+        listed: tuple[Ints, Ints, Ints] | None = None
+        if self._lists or any(register.kind not in direct for register in registers):
+            listed = self._listed(sets)
+        for register, place in zip(registers, register_places(registers), strict=True):
+            states = self._states_of(register.variables)
+            if register.kind is RegisterKind.FIRST:
+                events[:, place] = _first(sets, states)
+            elif register.kind is RegisterKind.LATEST:
+                events[:, place] = _latest(sets, states)
+            elif register.kind in direct:
+                counts = [sets.high[s] - sets.low[s] + int(s == sets.state) for s in states]
+                numbers[:, place] = sum(counts)
+            elif listed is not None:
+                column = self._register(register, states, listed, len(sets), operands)
+                (events if register.kind.holds_event else numbers)[:, place] = column
+        every = range(len(self.template.states))
+        starts = np.zeros(len(sets) + 1, dtype=np.int64)
+        paths = np.zeros((0, 2), dtype=np.int32)
+        if listed is not None:
+            rows, taken, in_state = listed
+            starts[1:] = np.cumsum(np.bincount(rows, minlength=len(sets)))
+            paths = np.stack([taken, in_state], axis=1).astype(np.int32)
+        window = np.zeros(len(sets), dtype=np.int64)
+        return Found(sets.begins, _latest(sets, every), window, events, numbers, starts, paths)
+
+    def _states_of(self, variables: tuple[str, ...]) -> list[int]:
+        return [n for n, s in enumerate(self.template.states) if s.variable in variables]
+
+    def _listed(self, sets: _Sets) -> tuple[Ints, Ints, Ints]:
+        """Return row, event and state of all that is in the sets, row by row."""
+        count = len(sets)
+        lengths = [high - low for low, high in zip(sets.low, sets.high, strict=True)]
+        starts = np.cumsum(1 + sum(lengths)) - 1 - sum(lengths)  # the first event comes first
+        total = count + int(sum(length.sum() for length in lengths))
+        rows, events, states = (np.empty(total, dtype=np.int64) for _ in range(3))
+        rows[starts], events[starts], states[starts] = np.arange(count), sets.begins, sets.state
+        starts = starts + 1
+        for state, length in enumerate(lengths):
+            inside = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
+            places = np.repeat(starts, length) + inside
+            rows[places] = np.repeat(np.arange(count), length)
+            events[places] = sets.events[state][np.repeat(sets.low[state], length) + inside]
+            states[places] = state
+            starts = starts + length
+        if self._is_simple and not self._mixes:
+            return rows, events, states
+        names = list(dict.fromkeys(state.variable for state in self.template.states))
+        variable = np.array([names.index(s.variable) for s in self.template.states])[states]
+        order = np.lexsort((variable, events, rows))
+        rows, events, states, variable = (a[order] for a in (rows, events, states, variable))
+        again = np.zeros(total, dtype=np.bool_)
+        again[1:] = (np.diff(rows) == 0) & (np.diff(events) == 0) & (np.diff(variable) == 0)
+        return rows[~again], events[~again], states[~again]
+
+    def _register(
+        self,
+        register: Register,
+        states: list[int],
+        listed: tuple[Ints, Ints, Ints],
+        count: int,
+        operands: Operands,
+    ) -> Any:
+        """Return an aggregate of each row's set, as a register holds it."""
+        rows, events, in_state = listed
+        mine = np.isin(in_state, states)
+        rows, events = rows[mine], events[mine]
+        if register.kind is RegisterKind.COUNT:
+            return np.bincount(rows, minlength=count)
+        name = register.attribute or ""
+        if register.kind is RegisterKind.SUM:
+            values: Any = operands.doubles[self._layout.double(name)][events]
+            known = ~np.isnan(values)
+            total = np.bincount(rows[known], weights=values[known], minlength=count)
+            return np.where(np.bincount(rows[known], minlength=count) > 0, total, np.nan)
+        is_whole, row = self._layout.comparable(name)
+        values = (operands.wholes if is_whole else operands.doubles)[row][events]
+        known = values != NULL_CODE if is_whole else ~np.isnan(values)
+        rows, events, values = rows[known], events[known], values[known]
+        if register.kind is RegisterKind.PRESENT:
+            return np.bincount(rows, minlength=count)
+        # by row, then by value, then by time: the first of each row is the one
+        ranked = np.unique(values, return_inverse=True)[1]
+        if register.kind is RegisterKind.GREATEST:
+            ranked = -ranked
+        order = np.lexsort((events, ranked, rows))
+        held, at = np.unique(rows[order], return_index=True)
+        found = np.full(count, -1, dtype=np.int64)
+        found[held] = events[order][at]
+        return found
+
+
+class _Reach:
+    """Where the events of each state are, before and after any event."""
+
+    def __init__(self, wholes: Ints, keys: Ints, fits: NDArray[np.bool_]) -> None:
+        count = wholes.shape[1]
+        self.count = count
+        is_first = np.ones(count, dtype=np.bool_)  # of its key and moment
+        is_first[1:] = np.diff(wholes[MOMENT]) != 0
+        is_first[keys[:, FIRST_ROW]] = True
+        begins = np.flatnonzero(is_first)
+        moment = np.cumsum(is_first) - 1
+        # the first event after all of its moment, and the last one before them; of none: none
+        self.after = np.append(np.append(begins[1:], count)[moment], count)
+        self.before = np.append(begins[moment] - 1, -1)
+        self.events = [np.flatnonzero(row) for row in fits]
+        self._until = [np.concatenate([[0], np.cumsum(row)]) for row in fits]
+
+    def place(self, state: int, rows: Ints) -> Ints:
+        """Return how many events of a state stand before each of some rows."""
+        return np.asarray(self._until[state][rows])
+
+    def first(self, state: int, rows: Ints) -> Ints:
+        """Return the first event of a state from each row on; `count` where there is none."""
+        padded = np.append(self.events[state], self.count)
+        return np.asarray(padded[self.place(state, rows)])
+
+    def last(self, state: int, rows: Ints) -> Ints:
+        """Return the last event of a state up to each row, -1 where there is none."""
+        padded = np.insert(self.events[state], 0, -1)
+        return np.asarray(padded[self.place(state, rows + 1)])
+
+
+def _first(sets: _Sets, states: list[int]) -> Ints:
+    """Return the first event of the sets of some states, -1 of empty ones."""
+    found = np.full(len(sets), EVER)
+    for state in states:
+        if state == sets.state:
+            return sets.begins
+        events = np.append(sets.events[state], EVER)
+        some = sets.high[state] > sets.low[state]
+        found = np.minimum(found, np.where(some, events[sets.low[state]], EVER))
+    return np.where(found == EVER, -1, found)
+
+
+def _latest(sets: _Sets, states: Any) -> Ints:
+    found = np.full(len(sets), -1)
+    for state in states:
+        if state == sets.state:
+            found = np.maximum(found, sets.begins)
+        events = np.append(sets.events[state], -1)
+        some = sets.high[state] > sets.low[state]
+        found = np.maximum(found, np.where(some, events[sets.high[state] - 1], -1))
+    return found
