@@ -42,7 +42,7 @@ def test_expanding_the_rows_gives_the_matches(
     pattern: str, condition: str, window: str, events: list[Happening], data: st.DataObject
 ) -> None:
     for number, event in enumerate(events):
-        event.attributes["n"] = number  # type: ignore[index] - a plain dictionary
+        dict.update(event.attributes, n=number)
     names = PATTERNS[pattern]
     lists = ", ".join(f"{name}[].n AS {name}ns" for name in names)
     counts = ", ".join(f"COUNT({name}[]) AS {name}count" for name in names)

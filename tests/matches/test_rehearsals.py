@@ -9,5 +9,5 @@ from elsinore.workload import Workload
 
 @pytest.mark.parametrize("rehearsal", REHEARSALS)
 def test_every_rehearsed_query_finds_matches(rehearsal: Rehearsal) -> None:
-    results = Workload.parse(rehearsal.queries).run(list(rehearsal.events))
+    results = Workload.parse(rehearsal.queries).run(list(rehearsal.events), **rehearsal.options)
     assert all(result.num_rows > 0 for result in results.values())
