@@ -197,6 +197,7 @@ class Workload:
         record: bool = False,
         skew_events: int = SKEW_EVENTS,
         scan: ScanName = "auto",
+        threads: int | None = None,
         spark: Any = None,
     ) -> Results[Any]:
         """Run the queries over the events in `data`; return a result per query.
@@ -231,11 +232,13 @@ class Workload:
         scan            "auto": where the DataFrame is but a scan of Parquet files, projected and
                         filtered simply, tasks read them in columns; "arrow" demands that, "spark"
                         has Spark read everything
+        threads         in this process, over how many threads keys are spread at most; None: as
+                        many as there are cores. On Spark its settings say so
         spark           a session of Spark; `data` is then the place of Parquet files for it: a
                         file, a folder, or a pattern such as "trips/*.parquet"
 
-        `sharing`, `granularity`, `skew_events` and `scan` change how the work is done, never a
-        result.
+        `sharing`, `granularity`, `skew_events`, `scan` and `threads` change how the work is done,
+        never a result.
 
         Raises QueryError where a query does not fit the columns, InputError for columns that are
         not there and events that cannot be used.
@@ -261,6 +264,7 @@ class Workload:
             record=record,
             skew_events=skew_events,
             scan=_member(Scan, scan, "scan"),
+            threads=threads,
         )
         data = _bare(data)
         if spark is not None and isinstance(data, str | Path):

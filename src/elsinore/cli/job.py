@@ -46,6 +46,7 @@ class Job:
     record: bool = False
     skew_events: int = SKEW_EVENTS
     scan: ScanName = "auto"
+    threads: int | None = None
 
     def run(self, data: Any) -> Results[Any]:
         """Run the workload over events in this process, or over a Spark data frame of them."""
@@ -65,6 +66,7 @@ class Job:
             record=self.record,
             skew_events=self.skew_events,
             scan=self.scan,
+            threads=self.threads,
         )
 
     @property

@@ -115,6 +115,15 @@ def run(
             **one_of(ScanMode),
         ),
     ] = ScanMode.auto,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads",
+            metavar="N",
+            min=1,
+            help="With --engine local, spread keys over N threads; over all cores if not said.",
+        ),
+    ] = None,
 ) -> None:
     """Run the queries of a workload over events.
 
@@ -144,6 +153,7 @@ def run(
         stats=stats,
         skew_events=skew_events,
         scan=scan.value,
+        threads=threads,
     )
     if form is not None and out is None and len(queries) > 1:
         raise ArgumentError(
@@ -167,6 +177,8 @@ def _without_effect(job: Job, engine: Engine) -> dict[str, str]:
     found: dict[str, str] = {}
     if engine is Engine.local:
         found |= dict.fromkeys(["master", "skew_events", "scan"], "with --engine local")
+    else:
+        found["threads"] = "with --engine spark"
     if job.source.format != "csv":
         found |= dict.fromkeys(["delimiter", "null"], f"on events in {job.source.format}")
     if job.out is not None or job.form is not None:

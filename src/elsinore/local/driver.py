@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.kernels import enter
+from elsinore.local.threads import run_in_threads, threads_for
 from elsinore.operators import (
     OperatorOptions,
     OperatorStatistics,
@@ -180,20 +182,25 @@ def _run_unit(
     if one_slot:
         rows, _ = enter(rows_by_type, 1e-6 * len(keys.key), keys.key, keys.count)
         batch = batch.take(pa.array(rows))
-    operator = kind.operator(
-        unit,
-        OperatorOptions(
-            one_slot=one_slot, ordered=ordered, sharing=options.sharing, record=options.record
-        ),
+    asked = OperatorOptions(
+        one_slot=one_slot, ordered=ordered, sharing=options.sharing, record=options.record
     )
     types = {name: stream.column(name).type for name in unit.carried}
     groups = [keys.of_groups(stream.column(name)) for name in unit.group_by]
-    outputs = itertools.chain(operator.process(batch), operator.close())
-    results = [
-        _presented(table, form, stream.kind)
-        for table, form in results_of(unit, outputs, groups, types)
-    ]
-    return results, operator.statistics
+    threads = 1
+    if kind.runs_in_threads(unit) and not options.record:
+        threads = threads_for(batch.num_rows, keys.count, options.threads)
+
+    def results(outputs: Iterable[pa.RecordBatch]) -> list[pa.Table]:
+        found = results_of(unit, outputs, groups, types)
+        return [_presented(table, form, stream.kind) for table, form in found]
+
+    if threads > 1:
+        given_out, counted = run_in_threads(batch, lambda: kind.operator(unit, asked), threads)
+        return results(given_out), counted
+    operator = kind.operator(unit, asked)
+    tables = results(itertools.chain(operator.process(batch), operator.close()))
+    return tables, operator.statistics
 
 
 def _presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:

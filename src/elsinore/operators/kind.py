@@ -138,6 +138,10 @@ class Kind(Protocol):
         """Return how much memory an open key takes at least; 0 where it is little."""
         return 0
 
+    def runs_in_threads(self, unit: Unit) -> bool:
+        """Return whether keys of a unit may be spread over threads: its operators are kernels."""
+        return False
+
     def rehearsal_events(self, unit: Unit) -> int:
         """Return how many events of a key make the kernels run that a unit needs.
 

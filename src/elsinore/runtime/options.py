@@ -27,6 +27,7 @@ class RunOptions:
     in, and `largest_time` how far from the epoch they may be, for windows to stay within 64 bits.
     `uncertain` is what is said of uncertain times; `time` is then the first possible one, or the
     last where that is told by granularity.
+    `threads`: over how many threads keys are spread in this process at most; None: all cores.
     """
 
     time: str = "time"
@@ -39,6 +40,7 @@ class RunOptions:
     record: bool = False
     skew_events: int = SKEW_EVENTS
     scan: Scan = Scan.AUTO
+    threads: int | None = None
     clock: Clock = Clock()  # noqa: RUF009 - frozen
     largest_time: int = LARGEST
     uncertain: UncertainTimes | None = None
@@ -62,6 +64,11 @@ class RunOptions:
         for column in self.order_by:
             if not isinstance(column, str):
                 raise TypeError(f"order_by takes names of columns, not {kind_of_value(column)}.")
+        threads = 1 if self.threads is None else self.threads
+        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+            raise TypeError(
+                f"threads is a whole number above 0, or None for all cores, not {threads!r}."
+            )
         if isinstance(self.skew_events, bool) or not isinstance(self.skew_events, int):
             raise TypeError(
                 f"skew_events is a whole number, not {kind_of_value(self.skew_events)}."

@@ -101,6 +101,11 @@ class Trends(Kind):
 
         return bytes_per_key(spec_of(unit))
 
+    def runs_in_threads(self, unit: Unit) -> bool:
+        """Return whether all work is done in kernels, which let other threads run."""
+        spec = spec_of(unit)
+        return not spec.exact and spec.path is not Path.SETS
+
     def rehearsal_events(self, unit: Unit) -> int:
         """Return so many that numbers pass 2**384 where sums are kept: then they get exponents."""
         spec = spec_of(unit)

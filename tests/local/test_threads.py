@@ -1,0 +1,90 @@
+"""Keys spread over threads: results are those of one thread, and of every trend built."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import elsinore as el
+from elsinore.local import run, threads
+from elsinore.model import Workload
+from elsinore.runtime.options import RunOptions
+from oracles.reference import ReferenceEvent
+from support.trends import Feature, column_names, table_of, trend_cases
+from trends.test_everything import assert_same_rows, check, planned
+
+often = settings(
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "15")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+@often
+@given(trend_cases(exact=None, features=tuple(Feature)), st.booleans())
+def test_one_thread_two_and_all_trends_built_give_the_same(
+    case: tuple[Workload, list[ReferenceEvent]], one_after_another: bool
+) -> None:
+    workload, events = case
+    ready = planned(workload)
+    limit = 0 if one_after_another else 2**28
+    with (
+        mock.patch.object(threads, "WORTH", 1),  # else so few events go to one thread
+        mock.patch("elsinore.local.driver.STATE_LIMIT", limit),
+    ):
+        one = run(ready, table_of(events), RunOptions(threads=1))
+        two = run(ready, table_of(events), RunOptions(threads=2))
+    for query in workload:
+        assert_same_rows(one[query.name], two[query.name], column_names(query))
+        check(query, events, two[query.name], exact=workload.exact)
+    for alone, both in zip(one.statistics, two.statistics, strict=True):
+        assert (alone.events, alone.matched) == (both.events, both.matched)
+
+
+def test_many_keys_and_queries_are_spread_and_give_the_same() -> None:
+    random = np.random.default_rng(3)
+    count = 3 * threads.WORTH
+    table = pa.table(
+        {
+            "time": np.arange(count),
+            "type": np.array(["A", "B", "C"])[random.integers(0, 3, count)],
+            "k": pa.array(random.integers(0, 500, count), mask=random.random(count) < 0.01),
+            "g": random.integers(0, 7, count),
+            "v": random.integers(0, 100, count),
+        }
+    )
+    workload = el.Workload.parse("""
+        QUERY a RETURN g, COUNT(*), AVG(B.v), MAX(B.v), STDDEV(B.v) PATTERN SEQ(A, B+)
+            WHERE [k] GROUP BY g WITHIN 50000 SLIDE 25000;
+        QUERY b RETURN g, COUNT(*) PATTERN SEQ(A, B+, NOT C) WHERE [k] GROUP BY g WITHIN 50000;
+    """)
+    one = workload.run(table, threads=1)
+    for number in (2, 3):
+        several = workload.run(table, threads=number)
+        for name in one:
+            assert several[name].num_rows == one[name].num_rows > 0
+            for column in one[name].column_names:
+                found, expected = several[name][column], one[name][column]
+                assert found.to_pylist() == pytest.approx(expected.to_pylist(), rel=1e-9)
+        events = [statistics.events for statistics in several.statistics]
+        assert events == [statistics.events for statistics in one.statistics]
+
+
+def test_few_events_and_single_keys_go_to_one_thread() -> None:
+    assert threads.threads_for(threads.WORTH, 100, 8) == 1
+    assert threads.threads_for(100 * threads.WORTH, 1, 8) == 1
+    assert threads.threads_for(100 * threads.WORTH, 3, 8) == 3
+    assert threads.threads_for(100 * threads.WORTH, 10**6, None) == min(100, threads.cores())
+
+
+@pytest.mark.parametrize("wrong", [0, -1, True, "two", 1.5])
+def test_threads_are_a_whole_number_above_0(wrong: object) -> None:
+    with pytest.raises(TypeError, match="threads is a whole number above 0, or None for all cores"):
+        replace(RunOptions(), threads=wrong)
