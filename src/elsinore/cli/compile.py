@@ -14,10 +14,12 @@ from elsinore.workload import Workload
 
 @reported
 def compile_all() -> None:
-    """Compile what queries of any kind need, so that no run has to.
+    """Compile what queries of trends and of matches need, so that no run has to.
 
     The result lies in the folder that ELSINORE_CACHE_DIR names, else in elsinore in your cache
-    folder, and fits this processor, this Python and this release.
+    folder, and fits this processor, this Python and this release. A quantitative query is a program
+    of its own, and so is an aggregate in Python: their first run over many events compiles them,
+    and keeps them there.
     """
     from elsinore.kernels import SHELF, compiling  # noqa: PLC0415 - Numba
 
