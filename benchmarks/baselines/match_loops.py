@@ -103,6 +103,32 @@ def any_match(
     return found
 
 
+@njit(nogil=True)  # type: ignore[untyped-decorator]
+def collapsed(
+    keys: Any, times: Any, types: Any, within: int, rows: Any, count: Any, ends: Any
+) -> int:
+    """For each A: how many B, and how many C (`ends`), are in any match of it; the last such B."""
+    found = 0
+    for begin in range(len(keys)):
+        if types[begin] != A:
+            continue
+        bs, before, cs, last, latest = 0, 0, 0, -1, -1
+        at = begin + 1
+        while at < len(keys) and keys[at] == keys[begin] and times[at] - times[begin] <= within:
+            if types[at] == B:
+                before += 1
+                latest = at
+            elif types[at] == C and before > 0:
+                cs += 1
+                bs, last = before, latest
+            at += 1
+        if cs > 0:
+            rows[found, 0], rows[found, 1] = begin, last
+            count[found], ends[found] = bs, cs
+            found += 1
+    return found
+
+
 def by_hand(
     table: pa.Table, strategy: str, within: int, *, rising: bool = False, room: int
 ) -> pa.Table:
@@ -126,6 +152,10 @@ def by_hand(
         sums = np.empty(room)
         found = any_match(keys, times, types, values, within, rows, count, sums)
         columns["m"] = sums[:found] / count[:found]
+    elif strategy == "collapsed":
+        ends = np.empty(room, dtype=np.int64)
+        found = collapsed(keys, times, types, within, rows, count, ends)
+        columns["m"] = ends[:found]
     else:
         loop = contiguous if strategy == "contiguous" else next_match
         found = loop(keys, times, types, values, within, rising, rows, count)

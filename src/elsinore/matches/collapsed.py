@@ -43,7 +43,8 @@ class _Sets:
 
     begins: Ints  # the row's first event
     state: int  # the state it is in
-    events: list[Ints]  # [state]: all events that fit it
+    events: list[Ints]  # [state]: all events that fit it, and a last one that is none
+    until: list[Ints]  # [state]: the same after a first one, -1, that is none
     low: list[Ints]  # [state][row]
     high: list[Ints]
 
@@ -136,7 +137,7 @@ class CollapsedSearch:
         low = [reach.place(s, row[kept]) for s, row in enumerate(first)]
         high = [reach.place(s, row[kept] + 1) for s, row in enumerate(last)]
         high = [np.maximum(one, other) for one, other in zip(low, high, strict=True)]
-        return _Sets(begins[kept], state, reach.events, low, high)
+        return _Sets(begins[kept], state, reach.events, reach.until, low, high)
 
     # --- what is returned -----------------------------------------------------------------------
 
@@ -253,22 +254,22 @@ class _Reach:
         # the first event after all of its moment, and the last one before them; of none: none
         self.after = np.append(np.append(begins[1:], count)[moment], count)
         self.before = np.append(begins[moment] - 1, -1)
-        self.events = [np.flatnonzero(row) for row in fits]
-        self._until = [np.concatenate([[0], np.cumsum(row)]) for row in fits]
+        # the events of a state; one more, so that there is one for any place
+        self.events = [np.append(np.flatnonzero(row), count) for row in fits]
+        self.until = [np.concatenate([[-1], row[:-1]]) for row in self.events]
+        self._places = [np.concatenate([[0], np.cumsum(row)]) for row in fits]
 
     def place(self, state: int, rows: Ints) -> Ints:
         """Return how many events of a state stand before each of some rows."""
-        return np.asarray(self._until[state][rows])
+        return np.asarray(self._places[state][rows])
 
     def first(self, state: int, rows: Ints) -> Ints:
         """Return the first event of a state from each row on; `count` where there is none."""
-        padded = np.append(self.events[state], self.count)
-        return np.asarray(padded[self.place(state, rows)])
+        return np.asarray(self.events[state][self.place(state, rows)])
 
     def last(self, state: int, rows: Ints) -> Ints:
         """Return the last event of a state up to each row, -1 where there is none."""
-        padded = np.insert(self.events[state], 0, -1)
-        return np.asarray(padded[self.place(state, rows + 1)])
+        return np.asarray(self.until[state][self.place(state, rows + 1)])
 
 
 def _first(sets: _Sets, states: list[int]) -> Ints:
@@ -277,9 +278,8 @@ def _first(sets: _Sets, states: list[int]) -> Ints:
     for state in states:
         if state == sets.state:
             return sets.begins
-        events = np.append(sets.events[state], EVER)
         some = sets.high[state] > sets.low[state]
-        found = np.minimum(found, np.where(some, events[sets.low[state]], EVER))
+        found = np.minimum(found, np.where(some, sets.events[state][sets.low[state]], EVER))
     return np.where(found == EVER, -1, found)
 
 
@@ -288,7 +288,6 @@ def _latest(sets: _Sets, states: Any) -> Ints:
     for state in states:
         if state == sets.state:
             found = np.maximum(found, sets.begins)
-        events = np.append(sets.events[state], -1)
         some = sets.high[state] > sets.low[state]
-        found = np.maximum(found, np.where(some, events[sets.high[state] - 1], -1))
+        found = np.maximum(found, np.where(some, sets.until[state][sets.high[state]], -1))
     return found
