@@ -10,7 +10,7 @@ import pytest
 
 import elsinore.quantitative as qre
 from elsinore.errors import InputError
-from elsinore.quantitative.lowered import CannotCompile, lowered, mathematics, why_not
+from elsinore.quantitative.lowered import CannotCompile, kept_machine, lowered, mathematics, why_not
 from elsinore.quantitative.query import Query
 
 A, B, S = (qre.event(name) for name in "abs")
@@ -256,3 +256,21 @@ def test_what_cannot_be_compiled_is_told_with_the_function_in_the_way(
         lowered(query, types)
     table = events(30, 1)
     assert query.run(table, compiled=True).equals(query.run(table, compiled=False))
+
+
+def test_what_is_kept_of_a_machine_follows_the_values_around_its_functions() -> None:
+    limit = 1.0
+    query = qre.iterate1(qre.atom(qre.any, lambda item: item.v > limit), False, lambda a, b: b)
+    table = pa.table({"v": [0.5, 2.0, 5.0]})
+    assert query.run(table, compiled=True)["value"].to_pylist() == [False, True, True]
+    assert kept_machine(query, {"v": pa.float64()}) is kept_machine(query, {"v": pa.float64()})
+    limit = 3.0
+    assert query.run(table, compiled=True)["value"].to_pylist() == [False, False, True]
+
+
+def test_columns_of_arrow_are_read_in_place_by_code_that_is_there() -> None:
+    query = qre.iterate1(qre.atom(qre.any, lambda item: item.v), 0.0, lambda a, b: a + b).by("k")
+    table = pa.table({"v": [0.5, 2.0, 5.0], "k": pa.array([0, 1, 0]).dictionary_encode()})
+    machine = kept_machine(query.query, {"v": pa.float64(), "k": table["k"].type})
+    assert query.run(table, compiled=True)["value"].to_pylist() == [0.5, 2.0, 5.5]
+    assert len(machine.run.signatures) == 1  # type: ignore[attr-defined]

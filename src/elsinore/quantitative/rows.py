@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from elsinore.quantitative.lowered import CannotCompile, Lowered, fits, lowered
+from elsinore.quantitative.lowered import CannotCompile, Lowered, fits, kept_machine
 from elsinore.quantitative.machine.emit import fresh
 from elsinore.quantitative.machine.idle import idle_bits
 from elsinore.quantitative.machine.program import Bits
@@ -106,7 +106,7 @@ class Runs:
             self.idle = idle_bits(program, len(self.bits.told))
         if compiled and isinstance(query, Query):
             with suppress(CannotCompile):
-                self._machine = lowered(query, schema)
+                self._machine = kept_machine(query, schema)
                 self._records = self._fresh(0)
 
     @property
@@ -209,6 +209,7 @@ class Runs:
             else:
                 told_of, of_rows, arrays = told[rows], codes[rows], [a[rows] for a in arrays]
         bits = told if rows is None else told_of
+        bits, of_rows, *arrays = map(as_writable, (bits, of_rows, *arrays))
         places: list[Any] = [np.zeros(0, np.int64)]
         parts: list[pa.Array] = [machine.values(machine.no_values())]
         for start in range(0, len(bits), LARGE):
@@ -314,6 +315,23 @@ class Runs:
         return [row for row, _ in found], [value for _, value in found]
 
 
+class _Unlocked:
+    """An array that may be written to, in the same memory as one that may not."""
+
+    def __init__(self, array: Any) -> None:
+        place, _ = array.__array_interface__["data"]
+        self.__array_interface__ = array.__array_interface__ | {"data": (place, False)}
+        self.array = array
+
+
+def as_writable(array: Any) -> Any:
+    """Return an array that compiled code takes for one of its own; it only reads it.
+
+    For arrays that may not be written to, as Arrow's are, code is compiled apart.
+    """
+    return array if array.flags.writeable else np.asarray(_Unlocked(array))
+
+
 def _arrays(machine: Lowered, table: pa.Table, told: Any) -> list[Any] | None:
     """Return the columns that a compiled machine reads; None where it must not read them."""
     columns = [whole(table[name]) for name in machine.columns]
@@ -358,15 +376,21 @@ def codes_of(table: pa.Table, by: Sequence[str]) -> tuple[Any, int]:
     """Return each event's number of its key, and how many keys there are."""
     if not by:
         return np.zeros(table.num_rows, np.int32), 1
-    codes: Any = np.zeros(table.num_rows, np.int64)
+    codes: Any = None
     for name in by:
         column = whole(table[name])
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode(null_encoding="encode")
-        more = column.indices.fill_null(len(column.dictionary)).to_numpy()
-        codes = codes * (len(column.dictionary) + 1) + more
-        _, codes = np.unique(codes, return_inverse=True) if len(by) > 1 else (None, codes)
-    return codes.astype(np.int32), int(codes.max(initial=-1)) + 1
+        more = column.indices
+        if more.null_count:
+            more = more.fill_null(len(column.dictionary))
+        own = more.to_numpy()
+        if codes is None:
+            codes = own
+            continue
+        both = codes.astype(np.int64) * (len(column.dictionary) + 1) + own
+        _, codes = np.unique(both, return_inverse=True)
+    return codes.astype(np.int32, copy=False), int(codes.max(initial=-1)) + 1
 
 
 def whole(column: pa.ChunkedArray) -> pa.Array:

@@ -6,7 +6,7 @@ told with the function that stands in the way, and runs in Python with the same 
 """
 
 from elsinore.quantitative.lowered.functions import CannotCompile
-from elsinore.quantitative.lowered.program import Lowered, lowered, value_of, why_not
+from elsinore.quantitative.lowered.program import Lowered, kept_machine, lowered, value_of, why_not
 from elsinore.quantitative.lowered.whole import fits
 
-__all__ = ["CannotCompile", "Lowered", "fits", "lowered", "value_of", "why_not"]
+__all__ = ["CannotCompile", "Lowered", "fits", "kept_machine", "lowered", "value_of", "why_not"]

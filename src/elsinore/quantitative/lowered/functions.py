@@ -105,6 +105,27 @@ def attributes_read(functions: Any) -> set[str]:
     return found
 
 
+def captured(functions: Any) -> list[Any]:
+    """Return functions, those that they call, and the values that they take from around them.
+
+    Where these are the same objects, the same machine code is made of them.
+    """
+    found: list[Any] = []
+    pending = list(functions)
+    seen: set[int] = set()
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        found.append(value)
+        if isinstance(value, FunctionType):
+            pending += [cell.cell_contents for cell in value.__closure__ or ()]
+            names = sorted(globals_read(value.__code__))
+            pending += [value.__globals__[name] for name in names if name in value.__globals__]
+    return found
+
+
 def globals_read(code: CodeType) -> set[str]:
     """Return the names of what code reads from its module; not those of attributes.
 

@@ -22,6 +22,7 @@ from elsinore.quantitative.lowered.functions import (
     CannotCompile,
     as_named_tuple,
     attributes_read,
+    captured,
     jitted,
 )
 from elsinore.quantitative.lowered.layout import (
@@ -215,6 +216,25 @@ def lowered(query: Query, schema: Mapping[str, pa.DataType]) -> Lowered:
     )
     _compile(found, kinds if columns else [])
     return found
+
+
+_KEPT: dict[Any, tuple[Lowered, list[Any]]] = {}
+MOST_KEPT = 32  # machines
+
+
+def kept_machine(query: Query, schema: Mapping[str, pa.DataType]) -> Lowered:
+    """Return what `lowered` does; once made, it is kept for the query's next run.
+
+    What functions take from around them must be the same objects as then.
+    """
+    around = captured(value for node in _nodes(query) for value in _functions(node))
+    columns = tuple((name, str(kind)) for name, kind in schema.items())
+    key = (id(query), columns, tuple(map(id, around)))
+    if key not in _KEPT:
+        while len(_KEPT) >= MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
+        _KEPT[key] = lowered(query, schema), [query, *around]  # these keep their identities
+    return _KEPT[key][0]
 
 
 def _typed(
