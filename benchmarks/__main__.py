@@ -16,7 +16,6 @@ from benchmarks import (
     quantitative,
     regimes,
     sharing,
-    skew,
     spark,
     startup,
     windows,
@@ -36,7 +35,6 @@ BENCHMARKS = {
     "matches": matches,
     "confidence": confidence,
     "spark": spark,
-    "skew": skew,
     "startup": startup,
 }
 RESULTS = Path(__file__).parent / "RESULTS.md"

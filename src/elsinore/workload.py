@@ -32,7 +32,7 @@ from elsinore.model.expression import Call, walk
 from elsinore.operators import bind, kind_for, plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
 from elsinore.plan import Granularity, Plan, Sharing
-from elsinore.plan.modes import SKEW_EVENTS, Scan, ScanName, Uncertainty
+from elsinore.plan.modes import Combine, CombineName, Scan, ScanName, Uncertainty
 
 if TYPE_CHECKING:
     from elsinore.runtime.options import RunOptions
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 ExplainFormat = Literal["text", "json", "mermaid", "svg"]
 SharingName = Literal["dynamic", "always", "never"]
 GranularityName = Literal["auto", "fine"]
-Mode = TypeVar("Mode", Granularity, Scan, Sharing)
+Mode = TypeVar("Mode", Combine, Granularity, Scan, Sharing)
 
 EXPLAINERS = {
     "text": explain_text,
@@ -195,9 +195,9 @@ class Workload:
         sharing: SharingName = "dynamic",
         granularity: GranularityName = "auto",
         record: bool = False,
-        skew_events: int = SKEW_EVENTS,
         scan: ScanName = "auto",
         threads: int | None = None,
+        combine: CombineName = "auto",
         spark: Any = None,
     ) -> Results[Any]:
         """Run the queries over the events in `data`; return a result per query.
@@ -226,19 +226,19 @@ class Workload:
         sharing         "dynamic", "always" or "never": what queries share
         granularity     "auto" or "fine": keep sums where they do, or every event
         record          keep in `results.statistics` what was decided of every burst
-        skew_events     on Spark, cut keys with so many events or more by panes where that pays; 0:
-                        none (to find them, Spark counts a sample of the keys before `run` returns;
-                        else no job is started)
         scan            "auto": where the DataFrame is but a scan of Parquet files, projected and
                         filtered simply, tasks read them in columns; "arrow" demands that, "spark"
                         has Spark read everything
         threads         in this process, over how many threads keys are spread at most; None: as
                         many as there are cores. On Spark its settings say so
+        combine         "auto": where files' statistics show that they lie apart in time, what a
+                        key's events of a pane do is computed before Spark's shuffle, if that is
+                        cheaper than to send them; "always" wherever it can be; "never"
         spark           a session of Spark; `data` is then the place of Parquet files for it: a
                         file, a folder, or a pattern such as "trips/*.parquet"
 
-        `sharing`, `granularity`, `skew_events`, `scan` and `threads` change how the work is done,
-        never a result.
+        `sharing`, `granularity`, `scan`, `combine` and `threads` change how the work is done, never
+        a result.
 
         Raises QueryError where a query does not fit the columns, InputError for columns that are
         not there and events that cannot be used.
@@ -262,9 +262,9 @@ class Workload:
             ordered=ordered,
             sharing=_member(Sharing, sharing, "sharing"),
             record=record,
-            skew_events=skew_events,
             scan=_member(Scan, scan, "scan"),
             threads=threads,
+            combine=_member(Combine, combine, "combine"),
         )
         data = _bare(data)
         if spark is not None and isinstance(data, str | Path):

@@ -91,7 +91,7 @@ def test_a_comma_left_out_between_two_types_is_warned_of(folder: Path) -> None:
     ("arguments", "told"),
     [
         (["--master", "local[2]"], "--master has no effect with --engine local."),
-        (["--skew-events", "5"], "--skew-events has no effect with --engine local."),
+        (["--combine", "never"], "--combine has no effect with --engine local."),
         (["--overwrite"], "--overwrite has no effect without --out or --rejects."),
     ],
 )

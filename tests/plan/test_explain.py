@@ -43,12 +43,15 @@ def test_the_text_tells_units_shared_kleene_and_windows(planned: Plan) -> None:
     assert "before Travel: Request and Travel" in text
 
 
-def test_the_text_tells_whether_keys_can_be_cut_by_panes(planned: Plan) -> None:
+def test_the_text_tells_whether_events_are_combined_before_a_shuffle(planned: Plan) -> None:
     text = explain_text(planned)
-    assert text.count("a key with too many of the events is cut by panes where that pays.") == 2
+    told = (
+        "On Spark events of a key and pane are combined where that pays before they are shuffled."
+    )
+    assert text.count(told) == 2
     exact = explain_text(plan(parse_workload("EXACT; QUERY q RETURN COUNT(*) PATTERN A+;")))
-    assert "is not cut by panes: it computes with integers of any size." in exact
-    assert json.loads(explain_json(planned))["units"][0]["not_cut_because"] is None
+    assert "before they are shuffled: it computes with integers of any size." in exact
+    assert json.loads(explain_json(planned))["units"][0]["not_combined_because"] is None
 
 
 def test_the_text_warns_of_windows_that_leave_gaps(planned: Plan) -> None:

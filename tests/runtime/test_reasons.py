@@ -72,7 +72,6 @@ def test_events_that_make_no_table_name_the_column_and_the_row(data: Any, messag
         ({"type": None}, "type takes a column's name or an SQL expression, not None"),
         ({"order_by": 3}, "order_by takes names of columns"),
         ({"order_by": ["x", None]}, "order_by takes names of columns"),
-        ({"skew_events": "many"}, "skew_events is a whole number"),
     ],
 )
 def test_arguments_of_a_wrong_type_are_named(options: dict[str, Any], message: str) -> None:

@@ -1,21 +1,28 @@
-"""Panes worked on apart and folded give what the operator gives."""
+"""Events combined where they lie, and folded with the others, give what the operator gives."""
 
 from __future__ import annotations
 
+import math
 import os
+import random
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
+from elsinore.errors import InputError
+from elsinore.language import parse_workload
 from elsinore.model import Workload
-from elsinore.operators import plan
-from elsinore.plan.panes import can_be_cut
-from elsinore.trends.actions import Fold, PaneActions, pane_of
+from elsinore.operators import kind_for, plan
+from elsinore.operators.panes import Panes, action_type
+from elsinore.plan import Unit
+from elsinore.plan.panes import can_combine
 from elsinore.trends.kind import spec_of
 from oracles.reference import ReferenceEvent
 from support.trends import Feature, event_streams, trend_workloads
-from support.units import UnitInput
+from support.units import UnitInput, unit_inputs
 from trends.test_against_reference import check_units
 
 often = settings(
@@ -23,50 +30,158 @@ often = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-SPAN = 3_000_000  # of panes where no window gives their length
 
 
-def folded(given_unit: UnitInput) -> list[pa.RecordBatch]:
-    unit = given_unit.unit
-    length, origin = pane_of(unit, SPAN)
-    batch = given_unit.by_key()
-    keys = batch.column("key").to_numpy()
-    groups = batch.column("group").to_numpy()
-    panes = (batch.column("time").to_numpy() - origin) // length
-    fresh = (keys[1:] != keys[:-1]) | (panes[1:] != panes[:-1])
-    starts = np.flatnonzero(np.concatenate(([True], fresh))) if len(keys) else np.zeros(0, int)
-    bounds = np.append(starts, len(keys))
-    actions = PaneActions(unit, ordered=False).of(bounds, batch)
+def panes_of(unit: Unit) -> Panes:
+    panes = kind_for(unit).panes(unit)
+    assert not isinstance(panes, str)
+    return panes
+
+
+def combined(
+    panes: Panes, batch: pa.RecordBatch, chance: random.Random, share: float
+) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """Return what is left of the events, and actions; runs are cut between moments, by chance."""
+    key, time = (batch.column(name).to_numpy() for name in ("key", "time"))
+    numbers = panes.numbers(time)
+    begins, ends = [], []
+    start = 0
+    for row in range(1, batch.num_rows + 1):
+        over = row == batch.num_rows or key[row] != key[start] or numbers[row] != numbers[start]
+        if over or (time[row] != time[row - 1] and chance.random() < 0.3):
+            if chance.random() < share:
+                begins.append(start)
+                ends.append(row)
+            start = row
+    stretches = panes.combiner(ordered=False).of(
+        np.array(begins, np.int64), np.array(ends, np.int64), batch
+    )
+    assert not stretches.failed.any()
+    first, last = stretches.first, stretches.last
+    columns = {
+        "key": pa.array(key[first]),
+        "group": pa.array(batch.column("group").to_numpy()[first]),
+        "time": pa.array(time[first]),
+        "last": pa.array(time[last]),
+        "action": pa.array([one.tobytes() for one in stretches.actions], action_type(panes.size)),
+    }
+    kept = np.ones(batch.num_rows, np.bool_)
+    for begin, end in zip(begins, ends, strict=True):
+        kept[begin:end] = False
+    return batch.filter(pa.array(kept)), pa.RecordBatch.from_pydict(columns)
+
+
+def folded(given_unit: UnitInput, seed: int, share: float) -> list[pa.RecordBatch]:
+    assume(can_combine(given_unit.unit) is None)  # all are, but those of very many states
+    chance = random.Random(seed)
+    panes, batch = panes_of(given_unit.planned), given_unit.by_key()
+    events, actions = combined(panes, batch, chance, share)
+    folder = panes.folder(ordered=False)
     totals = []
-    for key in np.unique(keys).tolist():
-        mine = np.flatnonzero(keys[starts] == key)
-        found = Fold(unit).totals(
-            panes[starts[mine]] * length + origin, *(part[mine] for part in actions)
+    event = action = 0
+    while event < events.num_rows or action < actions.num_rows:
+        event_end = min(events.num_rows, event + chance.randint(0, 7))
+        action_end = action
+        while action_end < actions.num_rows and (
+            event_end == events.num_rows or place(actions, action_end) < place(events, event_end)
+        ):
+            action_end += 1
+        totals += folder.process(
+            events.slice(event, event_end - event),
+            actions.slice(action, action_end - action),
+            final=False,
         )
-        group = np.full(found.num_rows, groups[starts[mine[0]]], dtype=np.int32)
-        totals += found.set_column(1, "group", pa.array(group)).to_batches()
-    return totals or [given_unit.operator().close()]
+        event, action = event_end, action_end
+    return totals + folder.process(events.slice(event), actions.slice(action), final=True)
 
 
-def folded_where_cut(given_unit: UnitInput) -> list[pa.RecordBatch]:
-    assume(can_be_cut(given_unit.unit) is None)  # all are, but those of very many states
-    return folded(given_unit)
+def place(batch: pa.RecordBatch, row: int) -> tuple[int, ...]:
+    return tuple(batch.column(name)[row].as_py() for name in ("group", "key", "time"))
 
 
 @often
-@given(trend_workloads() | trend_workloads(features=(Feature.NEGATION,)), event_streams())
+@given(
+    trend_workloads() | trend_workloads(features=(Feature.NEGATION,)),
+    event_streams(),
+    st.integers(0, 2**16),
+    st.sampled_from([0.0, 0.5, 1.0]),
+)
 def test_folded_panes_give_what_every_trend_built_gives(
-    workload: Workload, events: list[ReferenceEvent]
+    workload: Workload, events: list[ReferenceEvent], seed: int, share: float
 ) -> None:
-    check_units(workload, events, folded_where_cut)
+    check_units(workload, events, lambda unit: folded(unit, seed, share))
+
+
+LONG = "QUERY q RETURN g, LOG2(COUNT(*)), AVG(B.v), MAX(B.v) PATTERN SEQ(A, B+) GROUP BY g;"
+
+
+def long_input(values: list[float]) -> UnitInput:
+    rows = len(values)
+    table = pa.table(
+        {
+            "time": np.arange(rows),
+            "type": ["A"] + ["B"] * (rows - 1),
+            "g": [1] * rows,
+            "v": pa.array(values),
+        }
+    )
+    return unit_inputs(plan(parse_workload(LONG)), table, exact=False)[0]
+
+
+def test_actions_end_before_their_numbers_leave_the_range_of_doubles() -> None:
+    found = long_input([float(n % 7) for n in range(3_000)])
+    panes, batch = panes_of(found.planned), found.by_key()
+    events, actions = combined(panes, batch, random.Random(1), 1.0)
+    whole = np.zeros(1, np.int64), np.array([batch.num_rows], np.int64)
+    stretches = panes.combiner(ordered=False).of(*whole, batch)
+    assert 2 < len(stretches.first) < 12
+    assert (stretches.first[1:] == stretches.last[:-1] + 1).all()
+    results = found.results(panes.folder(ordered=False).process(events, actions, final=True))
+    operator = found.operator(one_slot=True)
+    expected = found.results([operator.process(batch), operator.close()])
+    for name, column in expected["q"].to_pydict().items():
+        assert results["q"].to_pydict()[name] == pytest.approx(column)
+    assert expected["q"].column("log2(count(*))").to_pylist() == [2_999.0]
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_values_of_any_size_are_combined(share: float) -> None:
+    for values in ([0.0, 3.0, 1e200, -1e308, 1e308, 1e-300, 2.0], [0.0, 1.0, math.inf, 2.0, 3.0]):
+        found = long_input(values * 2)
+        panes, batch = panes_of(found.planned), found.by_key()
+        given = combined(panes, batch, random.Random(2), share)
+        results = found.results(panes.folder(ordered=False).process(*given, final=True))["q"]
+        operator = found.operator(one_slot=True)
+        expected = found.results([operator.process(batch), operator.close()])["q"]
+        for row, same in zip(results.to_pylist(), expected.to_pylist(), strict=True):
+            assert row == pytest.approx(same, nan_ok=True)
+
+
+def test_simultaneous_numbers_beyond_the_range_of_doubles_have_no_action() -> None:
+    found = long_input([0.0, 1e308, 1e308, 1e308, 2.0])
+    panes, batch = panes_of(found.planned), found.by_key()
+    batch = batch.set_column(2, "time", pa.array([0, 1, 1, 1, 2]))
+    runs = np.array([0, 4], np.int64), np.array([4, 5], np.int64)
+    stretches = panes.combiner(ordered=False).of(*runs, batch)
+    assert stretches.failed.tolist() == [True, False]
+    assert stretches.first.tolist() == [4]
+    _, actions = combined(panes, batch.slice(0, 0), random.Random(0), 1.0)
+    with pytest.raises(InputError, match="beyond the range of doubles"):
+        panes.folder(ordered=False).process(batch, actions, final=True)
+
+
+def test_an_action_over_the_time_of_other_events_is_refused() -> None:
+    found = long_input([1.0, 2.0, 3.0, 4.0])
+    panes, batch = panes_of(found.planned), found.by_key()
+    _, actions = combined(panes, batch.take(pa.array([0, 2])), random.Random(0), 1.0)
+    with pytest.raises(InputError, match="times overlap"):
+        panes.folder(ordered=False).process(batch.slice(1, 1), actions, final=True)
 
 
 def test_a_template_of_many_states_is_not_cut() -> None:
-    from elsinore.language import parse_workload
-
     text = "".join(
         f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(A{n}, B+) WITHIN 10 seconds;" for n in range(40)
     )
-    reason = can_be_cut(spec_of(plan(parse_workload(text)).units[0]))
+    reason = can_combine(spec_of(plan(parse_workload(text)).units[0]))
     assert reason is not None
     assert "states" in reason

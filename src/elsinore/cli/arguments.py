@@ -52,6 +52,14 @@ class SharingMode(StrEnum):
     never = "never"
 
 
+class CombineMode(StrEnum):
+    """Whether a key's events are combined before Spark's shuffle."""
+
+    auto = "auto"
+    always = "always"
+    never = "never"
+
+
 class ScanMode(StrEnum):
     """Who reads files on Spark."""
 

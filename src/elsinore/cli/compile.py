@@ -7,6 +7,7 @@ import time
 import typer
 
 from elsinore.cli.console import ArgumentError, reported
+from elsinore.operators.panes import Panes
 from elsinore.operators.registry import MODULES, kind_in
 from elsinore.plan import Sharing
 from elsinore.workload import Workload
@@ -22,6 +23,7 @@ def compile_all() -> None:
     and keeps them there.
     """
     from elsinore.kernels import SHELF, compiling  # noqa: PLC0415 - Numba
+    from elsinore.operators.rehearsal import rehearse_panes  # noqa: PLC0415
 
     folder = SHELF.place()
     if folder is None:
@@ -34,6 +36,11 @@ def compile_all() -> None:
             for sharing in Sharing:
                 with compiling():
                     workload.run(list(rehearsal.events), sharing=sharing.value, **rehearsal.options)
+            for unit in workload.plan.units:
+                panes = kind.panes(unit)
+                if isinstance(panes, Panes):
+                    with compiling():
+                        rehearse_panes(unit, panes, ordered=False)
     seconds = time.monotonic() - begun
     typer.echo(
         f"{len(SHELF.compiled)} kernels compiled, {len(SHELF.loaded)} there already, "

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from elsinore.cli.console import SHOWN_ROWS, ArgumentError
 from elsinore.errors import OutputError
-from elsinore.plan.modes import SKEW_EVENTS, ScanName
+from elsinore.plan.modes import CombineName, ScanName
 from elsinore.workload import GranularityName, SharingName, Workload
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ class Job:
     granularity: GranularityName = "auto"
     stats: bool = False
     record: bool = False
-    skew_events: int = SKEW_EVENTS
     scan: ScanName = "auto"
     threads: int | None = None
+    combine: CombineName = "auto"
 
     def run(self, data: Any) -> Results[Any]:
         """Run the workload over events in this process, or over a Spark data frame of them."""
@@ -64,9 +64,9 @@ class Job:
             sharing=self.sharing,
             granularity=self.granularity,
             record=self.record,
-            skew_events=self.skew_events,
             scan=self.scan,
             threads=self.threads,
+            combine=self.combine,
         )
 
     @property

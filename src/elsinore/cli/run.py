@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from elsinore.cli.arguments import (
+    CombineMode,
     DelimiterOption,
     Engine,
     Events,
@@ -39,7 +40,6 @@ from elsinore.cli.arguments import (
 )
 from elsinore.cli.console import SHOWN_ROWS, ArgumentError, reported, warn
 from elsinore.cli.job import Job
-from elsinore.plan.modes import SKEW_EVENTS
 
 
 @reported
@@ -98,15 +98,6 @@ def run(
     stats: Annotated[
         bool, typer.Option("--stats", help="Print what the operators counted, and what was shared.")
     ] = False,
-    skew_events: Annotated[
-        int,
-        typer.Option(
-            "--skew-events",
-            metavar="N",
-            min=0,
-            help="On Spark, cut keys of N or more events by panes where that pays; 0: none.",
-        ),
-    ] = SKEW_EVENTS,
     scan: Annotated[
         ScanMode,
         typer.Option(
@@ -124,6 +115,14 @@ def run(
             help="With --engine local, spread keys over N threads; over all cores if not said.",
         ),
     ] = None,
+    combine: Annotated[
+        CombineMode,
+        typer.Option(
+            "--combine",
+            help="Whether Spark's tasks combine a key's events before the shuffle, or as it pays.",
+            **one_of(CombineMode),
+        ),
+    ] = CombineMode.auto,
 ) -> None:
     """Run the queries of a workload over events.
 
@@ -151,9 +150,9 @@ def run(
         sharing=sharing.value,
         granularity=granularity.value,
         stats=stats,
-        skew_events=skew_events,
         scan=scan.value,
         threads=threads,
+        combine=combine.value,
     )
     if form is not None and out is None and len(queries) > 1:
         raise ArgumentError(
@@ -176,7 +175,7 @@ def _without_effect(job: Job, engine: Engine) -> dict[str, str]:
     """Return the options that change nothing in such a run, each with why."""
     found: dict[str, str] = {}
     if engine is Engine.local:
-        found |= dict.fromkeys(["master", "skew_events", "scan"], "with --engine local")
+        found |= dict.fromkeys(["master", "scan", "combine"], "with --engine local")
     else:
         found["threads"] = "with --engine spark"
     if job.source.format != "csv":

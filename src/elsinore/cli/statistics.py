@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from elsinore.cli.console import plain_table, print_table
 from elsinore.operators import OperatorStatistics
 
-COUNTED = ("events", "matched", "classes", "totals", "state_bytes")
+COUNTED = ("events", "matched", "classes", "totals", "state_bytes", "combined")
 
 
 def print_statistics(statistics: Sequence[OperatorStatistics], seconds: float) -> None:

@@ -154,8 +154,8 @@ class Kind(Protocol):
         return ()
 
     def panes(self, unit: Unit) -> Panes | str:
-        """Return how a unit's keys are cut by panes, or why they cannot be."""
-        return "its queries cannot be cut"
+        """Return how a unit's events are combined by panes, or why they cannot be."""
+        return "its queries need single events"
 
     def statistics(self) -> OperatorStatistics:
         """Return what an operator counts that has done nothing."""

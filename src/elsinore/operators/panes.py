@@ -1,72 +1,88 @@
-"""Cutting a key by panes: what a kind offers to drivers that meet a key with too many events.
+"""Combining events by panes: what a kind offers to drivers that work on parts of a key's events.
 
-What a pane's events do is computed for each (key, pane), wherever they are, as an *action*: a few
-arrays. A key's actions are then folded in the order of its panes, and give the partial outputs that
-its operator would have given.
+What a stretch of a key's events does within a pane is computed wherever they are, as an *action*: a
+few numbers. A key's actions are then folded in the order of time, together with events of which no
+actions were made, and give the partial outputs that its operator would have given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-Action = tuple[NDArray[Any], ...]  # of several panes: the first axis of each array
-
-
-class ActionPart(NamedTuple):
-    """One array of a pane's action."""
-
-    name: str
-    dtype: DTypeLike
-    shape: tuple[int, ...]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionSize:
-    """What an action's price depends on: see `elsinore.spark.skew.pays`."""
+    """What an action's price depends on."""
 
     rows: int  # that an event acts on
-    open_windows: int  # that an event acts on where the key is not cut
+    open_windows: int  # that an event acts on where no action is made
     sums: int
     nodes: int
+    bytes: int
 
 
-class PaneActions(Protocol):
-    """Computes the actions of panes from their events."""
+class Stretches(NamedTuple):
+    """The actions of stretches of events, in the order of their rows."""
 
-    def of(
-        self, starts: NDArray[Any], batch: pa.RecordBatch, begun: Action | None = None
-    ) -> Action:
-        """Return the actions of panes, the rows of `batch` from `starts[pane]` to the next.
+    first: Ints  # [stretch] -> its first row
+    last: Ints  # [stretch] -> its last row
+    actions: NDArray[np.uint8]  # [stretch, byte]
+    failed: NDArray[np.bool_]  # [run] -> whether its events have to travel as they are
 
-        `begun` is what the first pane's earlier events did, where it has some. The batch is one for
-        the operator, without `key` and `group`.
+
+class Combiner(Protocol):
+    """Computes actions of events."""
+
+    def of(self, begins: Ints, ends: Ints, batch: pa.RecordBatch) -> Stretches:
+        """Return the actions of runs, the rows of `batch` from begins[run] to ends[run] - 1.
+
+        A run is of one key and one pane, in time order, and has all events of its moments; it may
+        become several stretches. The batch is one for the operator, without `key` and `group`.
         """
 
 
+class Folder(Protocol):
+    """Folds the actions and events of keys, one key after another, each in the order of time."""
+
+    def process(
+        self, events: pa.RecordBatch, actions: pa.RecordBatch, *, final: bool
+    ) -> list[pa.RecordBatch]:
+        """Take events and actions; return what is final already; all, where nothing more comes.
+
+        Both have `key` and `group`; events are as for the operator, actions have `time` and `last`
+        (of the events they stand for) and `action` (its bytes). Both are in the order in which an
+        operator with `one_slot` gets its events; all that is given later comes after both, but
+        simultaneous events may be cut anywhere.
+
+        Raises InputError where what an action stands for is not apart from other events in time.
+        """
+
+
+@runtime_checkable
 class Panes(Protocol):
-    """How the keys of one unit are cut by panes."""
+    """How the events of one unit are combined by panes."""
 
     @property
     def size(self) -> ActionSize:
         """What an action's price depends on."""
 
-    @property
-    def parts(self) -> Sequence[ActionPart]:
-        """The arrays of a pane's action."""
+    def numbers(self, times: Ints) -> Ints:
+        """Return the number of the pane that each time is in."""
 
-    def length(self, span: int) -> tuple[int, int]:
-        """Return the length and the origin of panes; `span` where no window says how long."""
-
-    def actions(self, *, ordered: bool) -> PaneActions:
+    def combiner(self, *, ordered: bool) -> Combiner:
         """Return what computes actions; `ordered`: simultaneous events are in an order."""
 
-    def fold(self, panes: NDArray[Any], action: Action) -> pa.Table:
-        """Return a key's partial outputs, its group's code 0, from its panes' actions.
+    def folder(self, *, ordered: bool) -> Folder:
+        """Return what folds them."""
 
-        `panes`: [pane] -> its first moment, ascending; panes without events are left out.
-        """
+
+def action_type(size: ActionSize) -> Any:
+    """Return the type that actions have in Arrow."""
+    return pa.binary(size.bytes)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from elsinore.operators.operator import OperatorOptions
+from elsinore.operators.panes import Panes, action_type
 from elsinore.operators.registry import kind_for
 from elsinore.plan import Travel, Unit
 
@@ -33,6 +34,20 @@ def rehearse(unit: Unit, options: OperatorOptions, types: Mapping[str, pa.DataTy
         pieces = 2 * mine if kind.adds_up(unit) else mine
         table = pa.Table.from_batches(pieces, schema).combine_chunks()
         kind.finish(unit, query, table, groups, carried)
+
+
+def rehearse_panes(unit: Unit, panes: Panes, *, ordered: bool) -> None:
+    """Combine a unit's made-up events of two keys, and fold what comes of them with the events."""
+    batch = events_for(unit, {}, 8)
+    half = np.array([0, batch.num_rows // 2, batch.num_rows], np.int64)
+    stretches = panes.combiner(ordered=ordered).of(half[:1], half[1:2], batch)
+    rows = pa.array(stretches.first)
+    actions = {name: batch.column(name).take(rows) for name in ("key", "group", "time")}
+    actions["last"] = batch.column("time").take(pa.array(stretches.last))
+    raw = [action.tobytes() for action in stretches.actions]
+    actions["action"] = pa.array(raw, action_type(panes.size))
+    folder = panes.folder(ordered=ordered)
+    folder.process(batch.slice(int(half[1])), pa.RecordBatch.from_pydict(actions), final=True)
 
 
 def events_for(unit: Unit, types: Mapping[str, pa.DataType], count: int) -> pa.RecordBatch:

@@ -23,6 +23,7 @@ class OperatorStatistics:
     classes: int = 0  # classes of events that occurred
     totals: int = 0  # rows given out
     state_bytes: int = 0  # memory of its state, at most
+    combined: int = 0  # events that were combined before they came to it
 
     def added(self, other: Self) -> Self:
         """Return what two operators of one unit did together, such as those of two partitions.
@@ -39,6 +40,7 @@ class OperatorStatistics:
             classes=max(self.classes, other.classes),
             totals=self.totals + other.totals,
             state_bytes=max(self.state_bytes, other.state_bytes),
+            combined=self.combined + other.combined,
         )
 
     def details(self, seconds: float) -> Sequence[Detail]:  # noqa: ARG002 - for kinds that tell more

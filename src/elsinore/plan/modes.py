@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
-SKEW_EVENTS = 0  # on Spark, a key of so many events may be cut by panes; 0: none is looked for
-
 
 class Sharing(Enum):
     """Which bursts of events are worked on once for many queries; the results are the same."""
@@ -56,6 +54,14 @@ class PlanOptions:
     uncertain: Uncertainty | None = None
 
 
+class Combine(Enum):
+    """Whether Spark's tasks combine a key's events of a pane before they are shuffled."""
+
+    AUTO = "auto"  # where files' statistics show that no other task has events then, and it pays
+    ALWAYS = "always"  # wherever it can be done, whatever it costs
+    NEVER = "never"
+
+
 class Scan(Enum):
     """Who reads files on Spark: Spark itself, the tasks that pack their events, or as it pays."""
 
@@ -64,4 +70,5 @@ class Scan(Enum):
     ARROW = "arrow"
 
 
+CombineName = Literal["auto", "always", "never"]
 ScanName = Literal["auto", "spark", "arrow"]

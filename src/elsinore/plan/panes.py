@@ -29,8 +29,8 @@ def pane_length(windows: Iterable[Window | None]) -> int | None:
     return found or None
 
 
-def can_be_cut(unit: TrendUnit) -> str | None:
-    """Return why a unit's keys cannot be cut by panes; None where they can.
+def can_combine(unit: TrendUnit) -> str | None:
+    """Return why a unit's events cannot be combined by panes; None where they can.
 
     >>> from elsinore.language import parse_workload
     >>> from elsinore.plan.modes import Granularity
@@ -38,7 +38,7 @@ def can_be_cut(unit: TrendUnit) -> str | None:
     >>> from elsinore.plan.trends import trend_unit
     >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 seconds;"
     >>> query = parse_workload(text).queries[0]
-    >>> can_be_cut(trend_unit([route(query, Granularity.AUTO, exact=False)])) is None
+    >>> can_combine(trend_unit([route(query, Granularity.AUTO, exact=False)])) is None
     True
     """
     if unit.path is not Path.COARSE:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from elsinore.errors import InputError, kind_of_value, option
 from elsinore.model.clock import LARGEST, Clock
 from elsinore.plan import Sharing
-from elsinore.plan.modes import SKEW_EVENTS, Scan, Uncertainty
+from elsinore.plan.modes import Combine, Scan, Uncertainty
 from elsinore.runtime.times import TimeUnit
 from elsinore.runtime.uncertain import UncertainTimes
 
@@ -21,9 +21,9 @@ class RunOptions:
     a run go on without unusable events, which are then handed out beside the results.
     `ordered` sorts results on Spark, which else leaves each query's rows in the order they come in.
     `sharing` says what queries may share; with `record` the statistics keep each burst and what was
-    decided. On Spark, a key that has `skew_events` or more of the events, and more than a core's
-    share, is cut by panes where that pays; 0: none is. `scan`: on Spark, whether tasks read files
-    themselves, Spark does, or whichever gives the same sooner. `clock` says what times are counted
+    decided. `scan`: on Spark, whether tasks read files
+    themselves, Spark does, or whichever gives the same sooner. `combine`: on Spark, whether a key's
+    events of a pane are combined before the shuffle. `clock` says what times are counted
     in, and `largest_time` how far from the epoch they may be, for windows to stay within 64 bits.
     `uncertain` is what is said of uncertain times; `time` is then the first possible one, or the
     last where that is told by granularity.
@@ -38,9 +38,9 @@ class RunOptions:
     ordered: bool = False
     sharing: Sharing = Sharing.DYNAMIC
     record: bool = False
-    skew_events: int = SKEW_EVENTS
     scan: Scan = Scan.AUTO
     threads: int | None = None
+    combine: Combine = Combine.AUTO
     clock: Clock = Clock()  # noqa: RUF009 - frozen
     largest_time: int = LARGEST
     uncertain: UncertainTimes | None = None
@@ -68,8 +68,4 @@ class RunOptions:
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
             raise TypeError(
                 f"threads is a whole number above 0, or None for all cores, not {threads!r}."
-            )
-        if isinstance(self.skew_events, bool) or not isinstance(self.skew_events, int):
-            raise TypeError(
-                f"skew_events is a whole number, not {kind_of_value(self.skew_events)}."
             )

@@ -52,9 +52,8 @@ class Results(Mapping[str, Result], Generic[Frame]):
         """What the operators counted: an entry per unit of the plan.
 
         On Spark they are those of the results that have been computed by now; a part that Spark
-        computed more than once counts once. Keys that are cut by panes (`RunOptions.skew_events`)
-        are not counted; nor is anything over Spark Connect, which has no means to bring it back:
-        the tuple is then empty.
+        computed more than once counts once. Nothing comes back over Spark Connect, which has no
+        means for that: the tuple is then empty.
         """
         return self.find_statistics()
 

@@ -13,7 +13,7 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -25,12 +25,15 @@ from pyspark.sql import SparkSession
 from elsinore.kernels import COMPILE_VARIABLE, SHELF
 from elsinore.kernels.needed import canonical, needed_kernels, pack_kernels, read_packed
 from elsinore.operators import OperatorOptions
-from elsinore.operators.rehearsal import rehearse
+from elsinore.operators.panes import Panes
+from elsinore.operators.rehearsal import rehearse, rehearse_panes
 from elsinore.plan import Unit
 from elsinore.runtime.classify import type_numbers
 from elsinore.spark.columnar import Layout, Merging, Packing
 
 LOG = logging.getLogger("elsinore.spark")
+
+Rehearsed = tuple[str, Callable[[], None]]  # what a job is known by, and what it needs
 
 _SENT: dict[str, set[str]] = {}  # Spark application -> names of the kernels that it has
 
@@ -46,16 +49,24 @@ def hand_over(
     types: what the attributes that units carry or group by are in the input. Whatever fails here
     costs the workers time, and is no failure of the job.
     """
+    jobs: list[Rehearsed] = [("shuffle", rehearse_shuffle)]
+    for unit in units:
+        known = {name: str(types[name]) for name in (*unit.carried, *unit.group_by)}
+        jobs.append((canonical((unit, options, known)), partial(rehearse, unit, options, types)))
+    _hand_over(session, jobs)
+
+
+def hand_over_panes(session: SparkSession, unit: Unit, panes: Panes, *, ordered: bool) -> None:
+    """Send the workers the compiled kernels that combine a unit's events."""
+    job = canonical((unit, "panes", ordered))
+    _hand_over(session, [(job, partial(rehearse_panes, unit, panes, ordered=ordered))])
+
+
+def _hand_over(session: SparkSession, jobs: Sequence[Rehearsed]) -> None:
     if os.environ.get(COMPILE_VARIABLE) == "0":
         return
     try:
         sent = _SENT.setdefault(_application(session), set())
-        jobs = [("shuffle", rehearse_shuffle)]
-        for unit in units:
-            known = {name: str(types[name]) for name in (*unit.carried, *unit.group_by)}
-            jobs.append(
-                (canonical((unit, options, known)), partial(rehearse, unit, options, types))
-            )
         for job, run in jobs:
             new = {n: code for n, code in needed_kernels([job], run).items() if n not in sent}
             if new:

@@ -24,6 +24,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 from elsinore.errors import InputError, choices_text, did_you_mean, option
 from elsinore.model import AttributeKind, PythonQuery, Schema
 from elsinore.operators import OperatorOptions, ResultForm, bind, fitted, kind_for
+from elsinore.operators.panes import Panes
 from elsinore.plan import Carried, Plan, Travel, Unit
 from elsinore.plan.modes import HIGH
 from elsinore.runtime.options import RunOptions
@@ -41,12 +42,12 @@ from elsinore.runtime.rejects import (
 from elsinore.runtime.results import Results
 from elsinore.runtime.warnings import absent_types, counts_of, overflow
 from elsinore.spark.classify import class_column
-from elsinore.spark.compiled import hand_over
+from elsinore.spark.combining import panes_of
+from elsinore.spark.compiled import hand_over, hand_over_panes
 from elsinore.spark.expressions import Columns, quoted
 from elsinore.spark.partition import Chained, Finish, Outputs, RunOperators, travelling
 from elsinore.spark.scan import scanned
 from elsinore.spark.shuffle import layout_of, packed, partitions_for, sent, task_memory
-from elsinore.spark.skew import Cut, find_cut, is_cut, partials_by_panes
 from elsinore.spark.statistics import StatisticsAccumulator, accumulator, total
 from elsinore.spark.times import NANOSECONDS_KEY, SparkTime, has_zones, look_at, to_ticks
 from elsinore.spark.workers import MapInArrow, ship_by_value, shipped, use_own_interpreter
@@ -151,8 +152,7 @@ def look_at_time(frame: DataFrame, options: RunOptions) -> tuple[bool, bool]:
 def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]:
     """Run a plan over a data frame of events; return a lazy data frame per query.
 
-    No job is started here, but where `options.skew_events` asks for keys that hold too many of the
-    events: Spark then counts a sample of them, once per unit whose keys can be cut.
+    No job is started here.
 
     Where units of a pass have several queries, what the operators give out is kept (`persist`) once
     it is computed, so that all results cost one pass over the events; `Results.close` lets go of
@@ -176,15 +176,15 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     statistics = [accumulator(frame) for _ in plan.units]
     types = {n: events.arrow_type(n) for u in plan.units for n in (*u.carried, *u.group_by)}
     hand_over(frame.sparkSession, plan.units, _operator_options(options), types)
-    for numbers, cut in _passes(plan, events):
+    for numbers in plan.passes:
         units = tuple(plan.units[n] for n in numbers)
         pass_ = Pass(units, events, tuple(statistics[n] for n in numbers))
         queries = [(unit, place) for unit in units for place in range(len(unit.queries))]
-        if len(queries) == 1 and cut is None and not pass_.adds_up_over_partitions:
+        if len(queries) == 1 and not pass_.adds_up_over_partitions:
             ((unit, _),) = queries
             tables[unit.queries[0]] = _presented(pass_.result(), unit, 0, events)
             continue
-        partials = pass_.partials(cut)
+        partials = pass_.partials()
         if len(queries) > 1:
             with suppress(PySparkException):  # where Spark refuses to keep anything
                 partials = partials.persist(StorageLevel.MEMORY_AND_DISK)
@@ -278,30 +278,6 @@ def overflow_warnings(plan: Plan, tables: Mapping[str, DataFrame]) -> tuple[str,
     return overflow(plan.workload, overflown)
 
 
-def _passes(plan: Plan, events: Events) -> list[tuple[list[int], Cut | None]]:
-    """Return the units that go over the events together, and how keys that are too large are cut.
-
-    Units are told by their numbers. One of which keys are cut goes alone.
-    """
-    passes: list[tuple[list[int], Cut | None]] = []
-    for together in plan.passes:
-        whole = []
-        for number in together:
-            cut = _cut(plan.units[number], events)
-            if cut is None:
-                whole.append(number)
-            else:
-                passes.append(([number], cut))
-        if whole:
-            passes.append((whole, None))
-    return passes
-
-
-def _cut(unit: Unit, events: Events) -> Cut | None:
-    usable = selected_events((unit,), events, strict=False)
-    return find_cut(unit, usable, events.options.skew_events)
-
-
 def _operator_options(options: RunOptions) -> OperatorOptions:
     return OperatorOptions(
         one_slot=True,
@@ -330,22 +306,15 @@ class Pass:
         """How what the operators give out lies in a data frame."""
         return Outputs(self.units, _types(self.units, self.events))
 
-    def partials(self, cut: Cut | None = None) -> DataFrame:
+    def partials(self) -> DataFrame:
         """Return what the operators give out; groups that are added up in one partition."""
         frame = selected_events(self.units, self.events)
         first = self.units[0]
         group = [f"g{n}" for n in range(len(first.group_by))]
         fields = from_arrow_schema(self.outputs.fields).fields
         schema = T.StructType([frame.schema[name] for name in group] + fields)
-        whole = frame if cut is None else frame.filter(~is_cut(first, frame, cut))
-        partials = self._run(whole, schema, whole=cut is None)
-        if cut is not None:
-            order = [f"o{n}" for n in range(len(self.events.options.order_by))]
-            hot = frame.filter(is_cut(first, frame, cut))
-            partials = partials.unionByName(
-                partials_by_panes(first, self.outputs, hot, cut, order, schema)
-            )
-        if self.adds_up_over_partitions or cut is not None:
+        partials = self._run(frame, schema)
+        if self.adds_up_over_partitions:
             partials = partials.repartition(*group) if group else partials.repartition(1)
         return partials
 
@@ -356,23 +325,25 @@ class Pass:
         return self._run(frame, raw, finish)
 
     def _run(
-        self,
-        selected: DataFrame,
-        schema: T.StructType,
-        finish: MapInArrow | None = None,
-        *,
-        whole: bool = True,
+        self, selected: DataFrame, schema: T.StructType, finish: MapInArrow | None = None
     ) -> DataFrame:
-        """Shuffle events and run the operators over them; `whole`: they are all of the frame's."""
+        """Shuffle events and run the operators over them."""
         options = self.events.options
         layout = layout_of(selected)
-        plain = whole and options.uncertain is None
-        read = scanned(self.events.frame, self.units, options, layout) if plain else None
+        frame, actions, read = self.events.frame, None, None
+        if options.uncertain is None:
+            read = scanned(frame, self.units, options, layout, self.statistics[0])
         if read is None:
-            partitions = partitions_for(self.events.frame, layout)
+            partitions = partitions_for(frame, layout)
             blobs = packed(selected, layout, partitions)
         else:
-            blobs, partitions = read
+            blobs, partitions, actions = read
+        if actions is not None:
+            panes = panes_of(self.units[0])
+            assert isinstance(panes, Panes), panes
+            hand_over_panes(
+                frame.sparkSession, self.units[0], panes, ordered=bool(options.order_by)
+            )
         run_operators: MapInArrow = RunOperators(
             units=self.units,
             outputs=self.outputs,
@@ -381,6 +352,7 @@ class Pass:
             orders=tuple(f"o{n}" for n in range(len(options.order_by))),
             memory=task_memory(selected.sparkSession),
             statistics=self.statistics,
+            actions=actions,
         )
         if finish is not None:
             run_operators = Chained(run_operators, finish)

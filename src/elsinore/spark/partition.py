@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from elsinore.operators import OperatorOptions, kind_for
+from elsinore.operators import Operator, OperatorOptions, kind_for
+from elsinore.operators.panes import Panes
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Carried, Travel, Unit
 from elsinore.runtime.keys import encode_keys
-from elsinore.spark.columnar import MEMORY, Layout, Merging, Sorted
+from elsinore.spark.columnar import MEMORY, Layout, Merging, Sorted, together
 from elsinore.spark.statistics import StatisticsAccumulator, count
 from elsinore.spark.workers import MapInArrow
 
@@ -106,6 +107,7 @@ class RunOperators:
     simultaneous ones (`o0`, ..., named by `orders`), and what travels (`c0`, ..., in the order of
     `travelling`). Out: see `Outputs`. What the operators counted is added to `statistics`, one for
     each unit, when the partition ends. `memory`: bytes of events that are merged without a disk.
+    Where `actions` says what columns they have, blobs may hold actions of events of the one unit.
     """
 
     units: tuple[Unit, ...]
@@ -115,14 +117,30 @@ class RunOperators:
     orders: tuple[str, ...] = ()
     memory: int = MEMORY
     statistics: tuple[StatisticsAccumulator | None, ...] = ()
+    actions: pa.Schema | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take a partition's blobs; yield partial outputs as groups end."""
         merging = Merging(self.layout, len(self.units[0].group_by), self.orders, memory=self.memory)
+        acted = self._acted(merging)
         for batch in batches:
-            merging.add(batch.column("blob"))
+            blobs = batch.column("blob")
+            if acted is not None:
+                acted.add(blobs.filter(batch.column("acted")))
+                blobs = blobs.filter(pc.invert(batch.column("acted")))
+            merging.add(blobs)
         operators = [kind_for(unit).operator(unit, self.options) for unit in self.units]
         outputs = self.outputs
+        if acted is not None:
+            (unit,), (operator,) = self.units, operators
+            given = 0
+            for partial in self._folded(merging, acted, operator):
+                if partial.num_rows:
+                    given += partial.num_rows
+                    yield outputs.row(unit, partial, _groups(merging, partial))
+            operator.statistics.totals = given
+            self._count(operators)
+            return
         seen = False
         for events in merging.batches():
             seen = True
@@ -136,9 +154,38 @@ class RunOperators:
             for partial in operator.close():
                 if partial.num_rows:
                     yield outputs.row(unit, partial, _groups(merging, partial))
+        self._count(operators)
+
+    def _count(self, operators: Sequence[Operator]) -> None:
         for operator, counted in zip(operators, self.statistics, strict=False):
             if counted is not None:
                 count(counted, operator.statistics)
+
+    def _acted(self, merging: Merging) -> Merging | None:
+        """Return what orders actions, by the same codes of keys; None where there are none."""
+        if self.actions is None:
+            return None
+        layout = Layout(self.layout.keys, self.actions)
+        return Merging(layout, merging.group_columns, memory=self.memory, shared=merging.codes)
+
+    def _folded(
+        self, merging: Merging, acted: Merging, operator: Operator
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield partial outputs: keys with actions are folded, others are the operator's."""
+        panes = kind_for(self.units[0]).panes(self.units[0])
+        assert isinstance(panes, Panes), panes
+        folder = panes.folder(ordered=bool(self.orders))
+        for actions, events in together(acted, merging):
+            given, of_actions = self._given(events, 0), _of_actions(actions)
+            folds = np.isin(events.key, acted.seen)
+            if not folds.all():
+                yield from operator.process(given.filter(pa.array(~folds)))
+                given = given.filter(pa.array(folds))
+            if given.num_rows or actions.events.num_rows:
+                yield from folder.process(given, of_actions, final=False)
+        nothing = self._given(Sorted.none(merging.layout), 0)
+        yield from operator.close()
+        yield from folder.process(nothing, _of_actions(Sorted.none(acted.layout)), final=True)
 
     def _given(self, events: Sorted, number: int) -> pa.RecordBatch:
         """Return events as the operator of one of the units reads them."""
@@ -155,6 +202,13 @@ class RunOperators:
         if len(self.units) > 1 and not unit.keeps_all:  # others' events are among them
             given = given.filter(pc.greater_equal(given.column("class"), 0))
         return given
+
+
+def _of_actions(actions: Sorted) -> pa.RecordBatch:
+    """Return actions with their codes."""
+    columns = {"key": pa.array(actions.key), "group": pa.array(actions.group)}
+    columns |= dict(zip(actions.events.schema.names, actions.events.columns, strict=True))
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def _groups(merging: Merging, partial: pa.RecordBatch) -> dict[str, pa.Array]:

@@ -42,10 +42,13 @@ def accumulator(frame: DataFrame) -> StatisticsAccumulator | None:
     return context.accumulator({}, ByPartition())
 
 
-def count(accumulated: StatisticsAccumulator, statistics: OperatorStatistics) -> None:
-    """Add what the operator of this task's partition has counted."""
+def count(
+    accumulated: StatisticsAccumulator, statistics: OperatorStatistics, *, mapping: bool = False
+) -> None:
+    """Add what has been counted for this task's partition; `mapping`: before the shuffle."""
     task = TaskContext.get()
-    accumulated.add({0 if task is None else task.partitionId(): statistics})
+    partition = 0 if task is None else task.partitionId()
+    accumulated.add({~partition if mapping else partition: statistics})
 
 
 def total(accumulated: StatisticsAccumulator, nothing: OperatorStatistics) -> OperatorStatistics:

@@ -16,7 +16,7 @@ from elsinore.plan import Partition, Plan, PlanOptions, TrendUnit, Unit, plan_tr
 from elsinore.plan.explain import SharedBursts, SharedSample, TemplateGraph, template_graph
 from elsinore.plan.explain.sharing import sharing_facts, sharing_text
 from elsinore.plan.explain.text import query_warnings, unit_facts, unit_lines
-from elsinore.plan.panes import can_be_cut
+from elsinore.plan.panes import can_combine
 from elsinore.plan.paths import Path
 from elsinore.trends.rehearsals import REHEARSALS
 from elsinore.trends.statistics import SharingStatistics, TrendStatistics
@@ -116,8 +116,8 @@ class Trends(Kind):
         return REHEARSALS
 
     def panes(self, unit: Unit) -> Panes | str:
-        """Return how a unit's keys are cut by panes, or why they cannot be."""
-        why_not = can_be_cut(spec_of(unit))
+        """Return how a unit's events are combined by panes, or why they cannot be."""
+        why_not = can_combine(spec_of(unit))
         if why_not is not None:
             return why_not
         from elsinore.trends.actions import TrendPanes  # noqa: PLC0415 - Numba

@@ -95,7 +95,7 @@ def travelling(
     found = [
         pa.Table.from_batches([batch]).select(schema.names)
         for number in range(len(task.splits))
-        for batch in task.selected(number)
+        for batch in task.selected(task.splits[number])
     ]
     plain = [
         pa.table(

@@ -11,7 +11,7 @@ from elsinore.plan.explain.graph import template_graph
 from elsinore.plan.explain.sharing import path_in_words
 from elsinore.plan.explain.words import count, listed
 from elsinore.plan.guarded import GuardedTemplate
-from elsinore.plan.panes import can_be_cut
+from elsinore.plan.panes import can_combine
 from elsinore.plan.paths import Path
 from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
@@ -27,7 +27,7 @@ def unit_facts(unit: TrendUnit) -> dict[str, Any]:
         "states": sum(_size(one) for one in unit.members),
         "nodes": len(unit.merged.nodes),
         "pane": _pane(unit),
-        "not_cut_because": can_be_cut(unit),
+        "not_combined_because": can_combine(unit),
         "shared_kleene": [
             {"type": arrow.source, "queries": list(arrow.queries)} for arrow in graph.shared
         ],
@@ -49,9 +49,12 @@ def unit_lines(unit: dict[str, Any]) -> list[str]:
     else:
         states = count(unit["states"], "state", "states")
         lines.append(f"  Events are kept: {states} of templates; panes of {unit['pane']}.")
-    why = unit["not_cut_because"]
-    cut = "is not cut by panes" if why else "is cut by panes where that pays"
-    lines.append(f"  On Spark a key with too many of the events {cut}{f': {why}' if why else ''}.")
+    why = unit["not_combined_because"]
+    combined = "are not combined" if why else "are combined where that pays"
+    lines.append(
+        f"  On Spark events of a key and pane {combined} before they are shuffled"
+        f"{f': {why}' if why else ''}."
+    )
     lines += [
         f"  {shared['type']}+ is in {listed(shared['queries'])}."
         for shared in unit["shared_kleene"]

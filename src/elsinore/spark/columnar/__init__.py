@@ -5,7 +5,18 @@ moves the blobs, and starts a task again that has failed.
 """
 
 from elsinore.spark.columnar.blobs import TRAVELS, Layout
-from elsinore.spark.columnar.merging import MEMORY, Merging, Sorted
-from elsinore.spark.columnar.packing import Packing
+from elsinore.spark.columnar.merging import MEMORY, KeyCodes, Merging, Sorted, together
+from elsinore.spark.columnar.packing import Combined, CombinesEvents, Packing
 
-__all__ = ["MEMORY", "TRAVELS", "Layout", "Merging", "Packing", "Sorted"]
+__all__ = [
+    "MEMORY",
+    "TRAVELS",
+    "Combined",
+    "CombinesEvents",
+    "KeyCodes",
+    "Layout",
+    "Merging",
+    "Packing",
+    "Sorted",
+    "together",
+]

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 EVENTS_OF_KEY = "events"  # the column of a blob's keys that says how many events each has
-TRAVELS = pa.schema([("pid", pa.int32()), ("blob", pa.binary())])  # what Spark shuffles
+# What Spark shuffles; `acted`: the blob holds actions of events (`elsinore.operators.panes`).
+TRAVELS = pa.schema([("pid", pa.int32()), ("blob", pa.binary()), ("acted", pa.bool_())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,10 @@ class Blob:
     events: pa.RecordBatch
 
 
-def encode(blobs: Sequence[tuple[int, pa.RecordBatch, pa.RecordBatch]]) -> pa.RecordBatch:
-    """Return rows that travel; each blob is (partition, keys with counts, events)."""
+def encode(
+    blobs: Sequence[tuple[int, pa.RecordBatch, pa.RecordBatch]], *, acted: bool = False
+) -> pa.RecordBatch:
+    """Return rows that travel; each blob is (partition, keys with counts, events or actions)."""
     sink = pa.BufferOutputStream()
     ends = [0]
     for _, keys, events in blobs:
@@ -48,7 +51,8 @@ def encode(blobs: Sequence[tuple[int, pa.RecordBatch, pa.RecordBatch]]) -> pa.Re
     offsets = pa.py_buffer(np.array(ends, dtype=np.int32))
     column = pa.Array.from_buffers(pa.binary(), len(blobs), [None, offsets, sink.getvalue()])
     targets = pa.array([target for target, _, _ in blobs], pa.int32())
-    return pa.RecordBatch.from_arrays([targets, column], schema=TRAVELS)
+    flags = pa.array(np.full(len(blobs), acted))
+    return pa.RecordBatch.from_arrays([targets, column, flags], schema=TRAVELS)
 
 
 def decode(layout: Layout, column: pa.Array) -> Iterator[Blob]:

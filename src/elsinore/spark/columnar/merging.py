@@ -93,6 +93,13 @@ class Sorted:
         """The events' times."""
         return np.asarray(self.events.column("time").to_numpy())
 
+    @classmethod
+    def none(cls, layout: Layout) -> Sorted:
+        """Return no rows."""
+        codes = np.zeros(0, np.int32)
+        columns = [pa.array([], field.type) for field in layout.events]
+        return cls(codes, codes, pa.RecordBatch.from_arrays(columns, schema=layout.events))
+
     def slice(self, start: int, stop: int) -> Sorted:
         """Return some of the rows, as views."""
         return Sorted(
@@ -110,6 +117,9 @@ class Merging:
 
     Memory is about three times `memory`, and what the keys' values take. A moment of one key is
     never cut between runs: simultaneous events of one key have to fit in memory.
+
+    Several may number their keys alike, by `shared` codes; `seen` are the codes of those whose
+    events are in order, which are all when `batches` gives out the first.
     """
 
     layout: Layout
@@ -118,14 +128,16 @@ class Merging:
     memory: int = MEMORY
     batch_rows: int = BATCH_ROWS
     block_rows: int = BLOCK_ROWS
+    shared: KeyCodes | None = None
     codes: KeyCodes = field(init=False)
+    seen: Codes = field(init=False, default_factory=lambda: np.zeros(0, dtype=np.int32))
     spilled_bytes: int = field(init=False, default=0)
     _blobs: list[Blob] = field(init=False, default_factory=list)
     _bytes: int = field(init=False, default=0)
     _runs: list[Sorted] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        self.codes = KeyCodes(self.layout, self.group_columns)
+        self.codes = self.shared or KeyCodes(self.layout, self.group_columns)
 
     def add(self, column: pa.Array) -> None:
         """Take blobs. Raises InputError where they have to go to a disk that is full."""
@@ -157,6 +169,7 @@ class Merging:
         blobs = [blob for blob in self._blobs if blob.events.num_rows]
         blobs.sort(key=lambda blob: int(blob.events.column("time")[0].as_py()))
         codes = self.codes.number(blobs)
+        self.seen = np.union1d(self.seen, codes)
         lengths = np.concatenate([blob.keys.column(-1).to_numpy() for blob in blobs])
         columns = [
             pa.concat_arrays([blob.events.column(n) for blob in blobs])
@@ -241,6 +254,27 @@ class Merging:
         group, key, *columns = batch.columns
         events = pa.RecordBatch.from_arrays(columns, schema=self.layout.events)
         return Sorted(group.to_numpy(), key.to_numpy(), events)
+
+
+def together(first: Merging, second: Merging) -> Iterator[tuple[Sorted, Sorted]]:
+    """Yield what two of one numbering have in order: pairs, all of one before all of the next."""
+    one, other = first.batches(), second.batches()
+    nothing = Sorted.none(first.layout), Sorted.none(second.layout)
+    left, right = next(one, None), next(other, None)
+    while left is not None and right is not None:
+        left_end, right_end = _place_of(left, -1), _place_of(right, -1)
+        end = min(left_end, right_end)
+        rows = _search(left, end, 0, side="right"), _search(right, end, 0, side="right")
+        yield left.slice(0, rows[0]), right.slice(0, rows[1])
+        left, right = left.slice(rows[0], len(left.key)), right.slice(rows[1], len(right.key))
+        left = left if len(left.key) else next(one, None)
+        right = right if len(right.key) else next(other, None)
+    while left is not None:
+        yield left, nothing[1]
+        left = next(one, None)
+    while right is not None:
+        yield nothing[0], right
+        right = next(other, None)
 
 
 def local_directory() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,25 @@ from elsinore.spark.columnar.hashing import hash_rows, same_floats
 CHUNK_ROWS = 1 << 20  # events that are ordered at once; more give longer runs of a key
 CHUNK_BYTES = 1 << 25  # as above, of their columns; a task holds about four times as much
 BLOB_BYTES = 1 << 22  # a blob's events; Spark copies whole rows
+
+
+class Combined(NamedTuple):
+    """What is left of a chunk's events, and actions that stand for the others, key after key."""
+
+    left: NDArray[np.bool_]  # [row] -> whether the event travels as it is
+    key: NDArray[np.int64]  # [action] -> the place of its key
+    actions: pa.RecordBatch
+
+
+class CombinesEvents(Protocol):
+    """Makes actions of events where that is cheaper than to send them."""
+
+    @property
+    def layout(self) -> pa.Schema:
+        """The columns of actions, which begin with `time`."""
+
+    def __call__(self, starts: NDArray[np.int64], events: pa.RecordBatch) -> Combined:
+        """Combine events; rows starts[key] to starts[key + 1] - 1 are a key's, in time order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +75,30 @@ class Packing:
         if rows:
             yield pa.Table.from_batches(waiting).combine_chunks()
 
+    def combined(self, table: pa.Table, combine: CombinesEvents) -> Iterator[pa.RecordBatch]:
+        """Yield the blobs of a chunk whose events are combined where that pays."""
+        targets, starts, keys, events = self._by_key(table)
+        found = combine(starts, events)
+        left = np.concatenate(([0], np.cumsum(found.left)))[starts]
+        counts = np.bincount(found.key, minlength=len(keys[0]) if keys else 1)
+        of_actions = np.concatenate(([0], np.cumsum(counts)))
+        events = events.filter(pa.array(found.left))
+        for acted, bounds, rows in ((False, left, events), (True, of_actions, found.actions)):
+            if rows.num_rows:
+                there = np.flatnonzero(np.diff(bounds))
+                some = [column.take(pa.array(there)) for column in keys]
+                begins = np.append(bounds[there], rows.num_rows)
+                blobs = list(self._blobs(targets[there], begins, some, rows))
+                yield encode(blobs, acted=acted)
+
     def _packed(self, table: pa.Table) -> pa.RecordBatch:
         """Return the blobs of one chunk."""
+        return encode(list(self._blobs(*self._by_key(table))))
+
+    def _by_key(
+        self, table: pa.Table
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[pa.Array], pa.RecordBatch]:
+        """Return each key's partition, where its events begin and its values; and the events."""
         values = [same_floats(_whole(table.column(name))) for name in self.layout.keys.names]
         coded = encode_keys(values, [], [], table.num_rows)
         codes = np.flatnonzero(coded.example >= 0)
@@ -82,7 +123,7 @@ class Packing:
             _plain(column, field.type).take(pa.array(places))
             for column, field in zip(distinct, self.layout.keys, strict=True)
         ]
-        return encode(list(self._blobs(targets, starts, keys, events)))
+        return targets, starts, keys, events
 
     def _blobs(
         self,

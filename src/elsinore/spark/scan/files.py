@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -21,17 +21,22 @@ FOOTER_THREADS = 16  # footers are read at once: on object stores it is waiting
 BATCH_ROWS = 1 << 18
 # Spark before 3.0 counted days as the old calendars did; only Spark knows how to read those.
 _OLD_CALENDARS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+SpansOf = Callable[[pq.FileMetaData, pa.Schema], list[tuple[int, int] | None]]
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "abfs"}
 
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """A row group of a file: its number, how many events, and the bytes of all its columns."""
+    """A row group of a file: its number, how many events, and the bytes of all its columns.
+
+    `span`: its first and last time in ticks, where the file says.
+    """
 
     file: str
     number: int
     rows: int
     size: int
+    span: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +73,22 @@ def _located(uri: str) -> tuple[pa_fs.FileSystem, str]:
     return system, path
 
 
-def look_at(files: Sequence[str], columns: Sequence[FileColumn]) -> list[RowGroup]:
+def look_at(
+    files: Sequence[str], columns: Sequence[FileColumn], spans: SpansOf | None = None
+) -> list[RowGroup]:
     """Return the row groups of files, in the order of the files, from their footers.
+
+    `spans` tells the times of a file's row groups, from its metadata and schema.
 
     Raises InputError for a file that cannot be opened, or in which a column has another type than
     elsewhere, and NotSimpleError where only Spark knows how to read one.
     """
     with ThreadPoolExecutor(FOOTER_THREADS) as pool:
-        found = list(pool.map(lambda file: _row_groups(file, columns), files))
+        found = list(pool.map(lambda file: _row_groups(file, columns, spans), files))
     return [group for groups in found for group in groups]
 
 
-def _row_groups(uri: str, columns: Sequence[FileColumn]) -> list[RowGroup]:
+def _row_groups(uri: str, columns: Sequence[FileColumn], spans: SpansOf | None) -> list[RowGroup]:
     with open_file(uri) as file:
         metadata, schema = file.metadata, file.schema_arrow
         if metadata.metadata and any(mark in metadata.metadata for mark in _OLD_CALENDARS):
@@ -87,17 +96,20 @@ def _row_groups(uri: str, columns: Sequence[FileColumn]) -> list[RowGroup]:
         old_times = _int96(metadata)
         for column in columns:
             if not column.folder:
-                name = _in_file(column.name, schema, uri)
+                name = in_file(column.name, schema, uri)
                 if name is not None:
                     _check(uri, schema.field(name), column.type, old=name in old_times)
+        numbers = range(metadata.num_row_groups)
+        found = [None] * len(numbers) if spans is None else spans(metadata, schema)
+        groups = [metadata.row_group(n) for n in numbers]
         return [
-            RowGroup(uri, n, metadata.row_group(n).num_rows, metadata.row_group(n).total_byte_size)
-            for n in range(metadata.num_row_groups)
-            if metadata.row_group(n).num_rows
+            RowGroup(uri, n, groups[n].num_rows, groups[n].total_byte_size, found[n])
+            for n in numbers
+            if groups[n].num_rows
         ]
 
 
-def _in_file(name: str, schema: pa.Schema, uri: str) -> str | None:
+def in_file(name: str, schema: pa.Schema, uri: str) -> str | None:
     """Return what a file calls a column; None where it has none. Case does not matter."""
     if "." in name:
         raise NotSimpleError(f"a column is named '{name}'")
@@ -189,7 +201,7 @@ def _read_file(
     with open_file(uri) as file:
         schema, metadata = file.schema_arrow, file.metadata
     names = {
-        column.name: _in_file(column.name, schema, uri) for column in columns if not column.folder
+        column.name: in_file(column.name, schema, uri) for column in columns if not column.folder
     }
     dictionaries = [name for column in coded if (name := names[column]) is not None]
     options = {"read_dictionary": dictionaries, "page_checksum_verification": True}

@@ -4,36 +4,65 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from elsinore.errors import InputError
-from elsinore.plan import Unit
-from elsinore.plan.modes import Scan
+from elsinore.plan import Sharing, Unit
+from elsinore.plan.modes import Combine, Scan
 from elsinore.runtime.options import RunOptions
 from elsinore.spark.columnar import TRAVELS, Layout, Packing
+from elsinore.spark.combining import (
+    CombineEvents,
+    apart,
+    least_events,
+    panes_of,
+    shared_times,
+)
 from elsinore.spark.scan.conditions import NotSimpleError
-from elsinore.spark.scan.files import FileColumn, look_at, splits
+from elsinore.spark.scan.files import FileColumn, RowGroup, in_file, look_at, splits
+from elsinore.spark.scan.ranges import MOST_ROWS, pieces_of, ranges_of, span_of
 from elsinore.spark.scan.relation import Relation, relation_of
 from elsinore.spark.scan.tasks import ScanAndPack
 from elsinore.spark.shuffle import TASKS_PER_CORE, cores_told, partitions_for
+from elsinore.spark.statistics import StatisticsAccumulator
 from elsinore.spark.times import NANOSECONDS_KEY
 from elsinore.spark.workers import shipped
 
 SPLIT_BYTES = 1 << 27  # of row groups, as Spark's own splits
 EVENT_BYTES = 16  # about what an event takes in a file, for how many partitions it is worth
+ENOUGH_ROWS = 1 << 17  # fewer are sent sooner than tasks have loaded what combines them
+MOSTLY = 0.5  # of the events must lie where no other task has any, for some to be combined
 _INT96_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
 _TIMES = (T.TimestampType, T.TimestampNTZType, T.DateType)
 _WHOLE_AND_FLOATING = (T.IntegralType, T.DoubleType, T.FloatType)
 
 
+class Scanned(NamedTuple):
+    """Blobs of a pass's events, for how many partitions, and what columns actions among them have.
+
+    No blob holds actions where `actions` is None.
+    """
+
+    blobs: DataFrame
+    partitions: int
+    actions: pa.Schema | None
+
+
 def scanned(
-    frame: DataFrame, units: tuple[Unit, ...], options: RunOptions, layout: Layout
-) -> tuple[DataFrame, int] | None:
-    """Return the blobs of a pass's events, and for how many partitions, read by the tasks.
+    frame: DataFrame,
+    units: tuple[Unit, ...],
+    options: RunOptions,
+    layout: Layout,
+    statistics: StatisticsAccumulator | None = None,
+) -> Scanned | None:
+    """Return the blobs of a pass's events, read by the tasks; `statistics` gets what they combine.
 
     None where Spark is to read them: that is what `options.scan` says, or it leaves the choice and
     tasks could not read the same. Raises InputError where tasks must and cannot, and for files that
@@ -42,7 +71,7 @@ def scanned(
     if options.scan is Scan.SPARK:
         return None
     try:
-        scan = task_of(frame, units, options, layout)
+        scan = task_of(frame, units, options, layout, statistics)
     except NotSimpleError as reason:
         if options.scan is Scan.ARROW:
             raise InputError(
@@ -60,11 +89,19 @@ def scanned(
         return None
     count = len(scan.splits)
     numbers = frame.sparkSession.range(0, count, 1, max(1, count))
-    return numbers.mapInArrow(shipped(scan), from_arrow_schema(TRAVELS)), scan.packing.partitions
+    return Scanned(
+        numbers.mapInArrow(shipped(scan), from_arrow_schema(TRAVELS)),
+        scan.packing.partitions,
+        None if scan.combine is None else scan.combine.layout,
+    )
 
 
 def task_of(
-    frame: DataFrame, units: tuple[Unit, ...], options: RunOptions, layout: Layout
+    frame: DataFrame,
+    units: tuple[Unit, ...],
+    options: RunOptions,
+    layout: Layout,
+    statistics: StatisticsAccumulator | None = None,
 ) -> ScanAndPack:
     """Return what tasks do to read and pack a pass's events themselves.
 
@@ -85,7 +122,11 @@ def task_of(
     columns = tuple(_file_column(name, relation) for name in read)
     keys = (options.type, *units[0].key)
     coded = frozenset(names[n] for n in keys if isinstance(types[n], T.StringType))
-    groups = look_at(relation.files, columns)
+    time = next(column for column in columns if column.name == names[options.time])
+    least = _least_events(units, options)
+    groups = look_at(
+        relation.files, columns, None if least is None else partial(_spans, time, options)
+    )
     spark = frame.sparkSession
     rows = sum(group.rows for group in groups)
     partitions = partitions_for(frame, layout, size=rows * EVENT_BYTES)
@@ -101,7 +142,50 @@ def task_of(
         units=units,
         options=options,
         packing=Packing(layout=layout, partitions=partitions),
+        combine=None if least is None else _combine(units[0], least, parts, options),
+        statistics=statistics,
     )
+
+
+def _least_events(units: Sequence[Unit], options: RunOptions) -> int | None:
+    """Return how many events of a key and pane are worth an action; None where none is made.
+
+    Queries that share what they do differently from one another are told of what they shared.
+    """
+    if len(units) > 1 or options.record or options.sharing is not Sharing.DYNAMIC:
+        return None
+    panes = panes_of(units[0])
+    return None if isinstance(panes, str) else least_events(panes.size, options.combine)
+
+
+def _spans(
+    time: FileColumn, options: RunOptions, metadata: pq.FileMetaData, schema: pa.Schema
+) -> list[tuple[int, int] | None]:
+    name = None if time.folder else in_file(time.name, schema, "")
+    if name is None:
+        return [None] * metadata.num_row_groups
+    return ranges_of(metadata, schema.field(name), time, options)
+
+
+def _combine(
+    unit: Unit, least: int, parts: Sequence[Sequence[RowGroup]], options: RunOptions
+) -> CombineEvents | None:
+    """Return what combines events; None where times are unknown, or hardly lie apart."""
+    if any(group.span is None for part in parts for group in part):
+        return None
+    pieces = [piece for part in parts for piece in pieces_of(part)]
+    spans, rows = [span_of(piece) for piece in pieces], [_rows(piece) for piece in pieces]
+    large = [span for span, count in zip(spans, rows, strict=True) if count > MOST_ROWS]
+    shared = shared_times([*spans, *large])  # what is too large to be combined shares its times
+    few = sum(rows) < ENOUGH_ROWS or apart(spans, rows, shared) < MOSTLY
+    if few and options.combine is Combine.AUTO:
+        return None
+    orders = tuple(f"o{n}" for n in range(len(options.order_by)))
+    return CombineEvents(unit=unit, least=least, shared=shared, orders=orders)
+
+
+def _rows(piece: Sequence[RowGroup]) -> int:
+    return sum(group.rows for group in piece)
 
 
 def _needed(units: Sequence[Unit], options: RunOptions) -> list[str]:

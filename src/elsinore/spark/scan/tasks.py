@@ -24,8 +24,11 @@ from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import NULL_TIME, NULL_TYPE, UNPARSEABLE_TIME
 from elsinore.runtime.times import to_ticks
 from elsinore.spark.columnar import Packing
+from elsinore.spark.combining import CombineEvents
 from elsinore.spark.partition import travelling
 from elsinore.spark.scan.files import FileColumn, RowGroup, read
+from elsinore.spark.scan.ranges import MOST_ROWS, pieces_of
+from elsinore.spark.statistics import StatisticsAccumulator, count
 
 TABLE_LIMIT = 1 << 16  # so many classes are looked up in a table
 REFUSAL = (
@@ -38,7 +41,9 @@ REFUSAL = (
 class ScanAndPack:
     """Reads row groups and packs their events: `mapInArrow` calls it with numbers of `splits`.
 
-    `columns` are what is read, by the files' names; `names` gives those by the events' own.
+    `columns` are what is read, by the files' names; `names` gives those by the events' own. Where
+    events are combined (`combine`), they are so over each of a split's `pieces` by itself;
+    `statistics` gets what was.
     """
 
     splits: tuple[tuple[RowGroup, ...], ...]
@@ -49,17 +54,34 @@ class ScanAndPack:
     units: tuple[Unit, ...]
     options: RunOptions
     packing: Packing
+    combine: CombineEvents | None = None
+    statistics: StatisticsAccumulator | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of the splits that are named."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from self.packing(self.selected(number))
+                if self.combine is None:
+                    yield from self.packing(self.selected(self.splits[number]))
+                else:
+                    yield from self._combined(number, self.combine)
+        if self.combine is not None and self.statistics is not None:
+            count(self.statistics, self.combine.statistics, mapping=True)
 
-    def selected(self, number: int) -> Iterator[pa.RecordBatch]:
-        """Yield what travels of a split's events."""
+    def _combined(self, number: int, combine: CombineEvents) -> Iterator[pa.RecordBatch]:
+        for piece in pieces_of(self.splits[number]):
+            if sum(group.rows for group in piece) > MOST_ROWS:
+                yield from self.packing(self.selected(piece))
+                continue
+            events = list(self.selected(piece))
+            if events:
+                table = pa.Table.from_batches(events).combine_chunks()
+                yield from self.packing.combined(table, combine)
+
+    def selected(self, groups: Sequence[RowGroup]) -> Iterator[pa.RecordBatch]:
+        """Yield what travels of the events of row groups."""
         interests = [Interest(unit) for unit in self.units]
-        for table in read(self.splits[number], self.columns, self.coded, self.condition):
+        for table in read(groups, self.columns, self.coded, self.condition):
             if table.num_rows:
                 yield from self._travelling(table, interests).to_batches()
 

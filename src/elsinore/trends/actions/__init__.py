@@ -4,8 +4,6 @@ An event changes a key's sums linearly, and so do all events of a pane together.
 pane is that linear map; panes may be worked on apart, in any order, and are then folded in theirs.
 """
 
-from elsinore.trends.actions.action import ActionShape, PaneActions, pane_of
-from elsinore.trends.actions.fold import Fold
 from elsinore.trends.actions.panes import TrendPanes
 
-__all__ = ["ActionShape", "Fold", "PaneActions", "TrendPanes", "pane_of"]
+__all__ = ["TrendPanes"]

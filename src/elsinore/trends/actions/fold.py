@@ -1,126 +1,312 @@
-"""The second stage: the actions of a key's panes in, in their order; totals of windows out."""
+"""Folding what comes of keys, batch by batch: windows stay open from one batch to the next."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.errors import InputError
 from elsinore.model.window import Window
 from elsinore.plan import TrendUnit
-from elsinore.trends.actions.action import ActionShape
-from elsinore.trends.actions.matrices import add_up, fold
+from elsinore.trends.actions.combining import Actions
+from elsinore.trends.actions.folding import add_up, fold
+from elsinore.trends.actions.shape import ActionShape, pane_numbers
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.partials import totals_fields
-from elsinore.trends.spread import moved_by
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class States:
+    """Windows of one kind, and their sums: [window] -> key, group, index, and [window, cell]."""
+
+    key: Ints
+    group: Ints
+    index: Ints
+    numbers: NDArray[np.float64]
+    powers: Ints
+    least: Ints
+    shift: NDArray[np.float64]  # that deviations are from: [window, attribute]
+
+    def chosen(self, which: NDArray[np.bool_]) -> States:
+        """Return some of the windows."""
+        return States(
+            self.key[which],
+            self.group[which],
+            self.index[which],
+            self.numbers[which],
+            self.powers[which],
+            self.least[which],
+            self.shift[which],
+        )
+
+
+@dataclass(slots=True)
+class Acts:
+    """Actions in order: [action] -> key, group, first moment, and [action, cell * rows + row]."""
+
+    key: Ints
+    group: Ints
+    time: Ints
+    numbers: NDArray[np.float64]
+    extremes: Ints
+    shift: NDArray[np.float64]  # that deviations are from, the same for all of a key
 
 
 class Fold:
-    """Folds the panes of one key at a time."""
+    """Folds the actions and the events of keys, one key after another."""
 
-    def __init__(self, unit: TrendUnit) -> None:
-        self.shape = ActionShape(unit)
+    def __init__(self, unit: TrendUnit, *, ordered: bool) -> None:
+        """Make it for a unit; `ordered`: simultaneous events are in an order."""
+        self._unit = unit
+        self._shape = ActionShape(unit)
+        self._code = self._shape.code(())
+        self._combiner = Actions(unit, ordered=ordered)
+        self._waiting: pa.RecordBatch | None = None  # a moment that may go on
+        self._after: tuple[int, int] | None = None  # (key, last moment) of what has acted
+        self._shift: tuple[int, NDArray[np.float64]] | None = None  # of the last key
+        self._open = [self._no_states() for _ in unit.merged.windows]
 
-    def totals(
-        self,
-        panes: NDArray[np.int64],
-        cells: NDArray[np.float64],
-        powers: NDArray[np.int32],
-        extremes: NDArray[np.int64],
-        shifts: NDArray[np.float64],
-    ) -> pa.Table:
-        """Return a key's totals, its group's code 0, from its panes' actions.
-
-        `panes`: [pane] -> its first moment, ascending; panes without events are left out. The
-        others are what `PaneActions.of` gives.
-        """
-        cells, powers, shift = self._with_one_shift(cells, powers, shifts)
-        parts = [totals_fields(self.shape.unit, exact=False).empty_table()]
-        for window in self.shape.unit.merged.windows:
-            indices, first, last = _windows(window, panes)
-            states = np.zeros((len(indices), self.shape.cells))
-            states[:, self.shape.seeds] = 1.0
-            state_powers = np.zeros(states.shape, dtype=np.int32)
-            least = np.full((len(indices), self.shape.extremes), FOREVER)
+    def process(
+        self, events: pa.RecordBatch, actions: pa.RecordBatch, *, final: bool
+    ) -> list[pa.RecordBatch]:
+        """Take events and actions; return the totals of windows that are over."""
+        if self._waiting is not None:
+            both = pa.Table.from_batches([self._waiting, events]).combine_chunks()
+            events, self._waiting = both.to_batches()[0], None
+        if not final:
+            whole = _whole_moments(events, actions)
+            if whole < events.num_rows:
+                self._waiting, events = events.slice(whole), events.slice(0, whole)
+        acts = self._acts(events, actions)
+        given: list[pa.RecordBatch] = []
+        for number, window in enumerate(self._unit.merged.windows):
+            states, spans = self._states(window, acts, self._open[number])
             fold(
-                self.shape.sources,
-                first,
-                last,
-                cells,
-                powers,
-                extremes,
-                states,
-                state_powers,
-                least,
+                self._code, spans, acts.numbers, acts.extremes,
+                states.numbers, states.powers, states.least,
+            )  # fmt: skip
+            goes_on = np.zeros(len(states.key), np.bool_)
+            if not final and self._after is not None:
+                key, last = self._after
+                goes_on = states.key == key
+                if window is not None:
+                    ends = window.origin + window.step * states.index + window.within
+                    goes_on &= ends > last
+            self._open[number] = states.chosen(goes_on)
+            given += self._totals(window, states.chosen(~goes_on))
+        return given
+
+    def _no_states(self) -> States:
+        none = np.zeros(0, np.int64)
+        return States(
+            none,
+            none,
+            none,
+            np.zeros((0, self._shape.cells)),
+            np.zeros((0, self._shape.cells), np.int64),
+            np.zeros((0, self._shape.extremes), np.int64),
+            np.zeros((0, len(self._unit.squared))),
+        )
+
+    def _acts(self, events: pa.RecordBatch, actions: pa.RecordBatch) -> Acts:
+        """Return actions in order, of events too. Raises InputError where they overlap."""
+
+        def both(name: str, other: str) -> Ints:
+            columns = (events.column(name).to_numpy(), actions.column(other).to_numpy())
+            return np.concatenate(columns).astype(np.int64)
+
+        key, group = both("key", "key"), both("group", "group")
+        first, last = both("time", "time"), both("time", "last")
+        # Keys come in the order of their groups, then of their codes.
+        order = np.lexsort((first, key, group))
+        acted = order >= events.num_rows
+        self._check(key[order], first[order], last[order], acted)
+        begins, ends = self._runs(key[order], first[order], acted)
+        stretches = self._combiner.of(order[begins], order[begins] + ends - begins, events)
+        if stretches.failed.any():
+            raise InputError(
+                "Simultaneous events have numbers whose sum is beyond the range of doubles, which "
+                "cannot be combined. Run without that (combine: never)."
             )
-            for number, one in enumerate(self.shape.unit.templates):
-                if one.query.window == window:
-                    parts.append(self._fields(number, indices, states, state_powers, least, shift))
-        return pa.concat_tables(parts)
+        every = np.concatenate((stretches.actions, _bytes(actions.column("action"))))
+        rows = np.concatenate((stretches.first, np.arange(events.num_rows, len(order))))
+        in_order = np.lexsort((first[rows], key[rows], group[rows]))
+        rows = rows[in_order]
+        numbers, extremes, shifts = _parts(every[in_order], self._shape)
+        shifts = self._one_shift(key[rows], numbers, shifts)
+        return Acts(key[rows], group[rows], first[rows], numbers, extremes, shifts)
 
-    def _with_one_shift(
-        self,
-        cells: NDArray[np.float64],
-        powers: NDArray[np.int32],
-        shifts: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
-        """Return actions whose deviations are from one shift for each attribute, and these."""
-        target = np.median(shifts, axis=0)
-        if (shifts == target).all():
-            return cells, powers, target
-        cells, powers = cells.copy(), powers.copy()
-        for place, triple in self.shape.spreads:
-            by = np.broadcast_to((shifts - target)[:, place, None], cells.shape[:2])
-            sums = [(cells[:, :, cell], powers[:, :, cell]) for cell in triple]
-            for cell, moved in zip(triple, moved_by(by, *sums), strict=False):
-                cells[:, :, cell], powers[:, :, cell] = moved
-        return cells, powers, target
+    def _one_shift(
+        self, key: Ints, numbers: NDArray[np.float64], shifts: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Change actions so that deviations of a key are all from one shift; return that of each.
 
-    def _fields(
-        self,
-        query: int,
-        indices: NDArray[np.int64],
-        states: NDArray[np.float64],
-        powers: NDArray[np.int32],
-        least: NDArray[np.int64],
-        shift: NDArray[np.float64],
-    ) -> pa.Table:
-        """Return a query's totals in the windows that hold a trend of it."""
-        ends = self.shape.unit.merged.ends[query]
-        schema = totals_fields(self.shape.unit, exact=False)
-        count = len(indices)
-        columns: dict[str, NDArray[Any]] = {name: np.zeros(count) for name in schema.names}
-        columns |= {name: np.full(count, FOREVER) for name in schema.names if "extreme" in name}
-        columns |= {f"shift{k}": np.full(count, value) for k, value in enumerate(shift)}
-        columns |= {"query": np.full(count, query), "window": indices}
-        for field, places in enumerate(ends.linear):
-            at = np.array([self.shape.first_cell[node] + number for node, number in places])
-            columns[f"cell{field}"], columns[f"power{field}"] = add_up(
-                states, powers, at.astype(np.int64)
+        It is that of the key's first action.
+        """
+        if not shifts.size:
+            return shifts
+        fresh = np.flatnonzero(np.diff(key, prepend=key[0] - 1))
+        target = np.repeat(shifts[fresh], np.diff(np.append(fresh, len(key))), axis=0)
+        if self._shift is not None:
+            target[key == self._shift[0]] = self._shift[1]
+        self._shift = int(key[-1]), target[-1]
+        by = shifts - target
+        cells = numbers.reshape(len(key), self._shape.cells, self._shape.rows)
+        for place, (squares, deviations, present) in self._shape.spreads:
+            less = by[:, place, None]
+            moved = cells[:, deviations] + less * cells[:, present]
+            # with n values: the sum of (x + d)**2 is that of x**2, and d times both sums of x
+            cells[:, squares] += less * (cells[:, deviations] + moved)
+            cells[:, deviations] = moved
+        return target
+
+    def _runs(self, key: Ints, first: Ints, acted: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+        """Return where events of one key and pane begin and end that follow one another."""
+        fresh = np.ones(len(key), np.bool_)
+        panes = pane_numbers(self._unit, first)
+        fresh[1:] = acted[1:] | acted[:-1] | (key[1:] != key[:-1]) | (panes[1:] != panes[:-1])
+        begins = np.flatnonzero(fresh)
+        ends = np.append(begins, len(key))[1:]
+        of_events = ~acted[begins]
+        return begins[of_events], ends[of_events]
+
+    def _check(self, key: Ints, first: Ints, last: Ints, acts: NDArray[np.bool_]) -> None:
+        """Raise InputError where an action's events are not apart in time from all others."""
+        if not len(key):
+            return
+        keys, lasts, before = key, last, acts
+        if self._after is not None:
+            keys = np.concatenate(([self._after[0]], key))
+            lasts = np.concatenate(([self._after[1]], last))
+            first = np.concatenate(([self._after[1]], first))
+            before = np.concatenate(([True], acts))
+        touching = (keys[1:] == keys[:-1]) & (first[1:] <= lasts[:-1]) & (before[1:] | before[:-1])
+        if touching.any():
+            raise InputError(
+                "Events were combined whose times overlap: the statistics of a file do not say "
+                "what it holds, or files have changed since the run began. Write the files again, "
+                "or run without combining (combine: never)."
             )
-        for field, places in enumerate(ends.extremes):
-            at = np.array([self.shape.first_extreme[node] + number for node, number in places])
-            if len(at):
-                columns[f"extreme{field}"] = least[:, at].min(axis=1)
-        arrays = [
-            pa.array(columns[entry.name].astype(entry.type.to_pandas_dtype())) for entry in schema
-        ]
-        table = pa.Table.from_arrays(arrays, schema=schema)
-        return table.filter(pa.array(columns["cell0"] != 0.0))
+        self._after = (int(key[-1]), int(last[-1]))
+
+    def _states(
+        self, window: Window | None, acts: Acts, carried: States
+    ) -> tuple[States, NDArray[np.int64]]:
+        """Return windows that were open or hold actions, and which these are: [first, end)."""
+        act, index = _windows_of(window, acts.time)
+        keys = np.concatenate((carried.key, acts.key[act]))
+        groups = np.concatenate((carried.group, acts.group[act]))
+        indices = np.concatenate((carried.index, index))
+        pairs = np.stack((groups, keys, indices), axis=1)
+        found, example, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+        place = place.reshape(-1)
+        spans = np.zeros((len(found), 2), np.int64)
+        spans[:, 0] = len(acts.key)
+        of_acts = place[len(carried.key) :]
+        np.minimum.at(spans[:, 0], of_acts, act)
+        np.maximum.at(spans[:, 1], of_acts, act + 1)
+        shape = self._shape
+        numbers = np.zeros((len(found), shape.cells))
+        numbers[:, shape.seeds] = 1.0
+        powers = np.zeros(numbers.shape, np.int64)
+        least = np.full((len(found), shape.extremes), FOREVER)
+        before = place[: len(carried.key)]
+        numbers[before], powers[before] = carried.numbers, carried.powers
+        least[before] = carried.least
+        shift = np.concatenate((carried.shift, acts.shift[act]))[example]
+        states = States(
+            keys[example], groups[example], indices[example], numbers, powers, least, shift
+        )
+        return states, spans
+
+    def _totals(self, window: Window | None, states: States) -> list[pa.RecordBatch]:
+        """Return what queries have in windows that are over, where they hold a trend of it."""
+        if not len(states.key):
+            return []
+        schema = totals_fields(self._unit, exact=False)
+        given = []
+        for query, template in enumerate(self._unit.templates):
+            if template.query.window != window:
+                continue
+            ends = self._unit.merged.ends[query]
+            count = len(states.key)
+            columns: dict[str, NDArray[Any]] = {name: np.zeros(count) for name in schema.names}
+            columns |= {name: np.full(count, FOREVER) for name in schema.names if "extreme" in name}
+            columns |= {"query": np.full(count, query), "window": states.index}
+            columns["group"] = states.group
+            columns |= {f"shift{n}": column for n, column in enumerate(states.shift.T)}
+            for field, places in enumerate(ends.linear):
+                at = [self._shape.first_cell[node] + number for node, number in places]
+                columns[f"cell{field}"], columns[f"power{field}"] = add_up(
+                    states.numbers, states.powers, np.array(at, dtype=np.int64)
+                )
+            for field, places in enumerate(ends.extremes):
+                at = [self._shape.first_extreme[node] + number for node, number in places]
+                if at:
+                    columns[f"extreme{field}"] = states.least[:, at].min(axis=1)
+            arrays = [
+                pa.array(columns[entry.name].astype(entry.type.to_pandas_dtype()))
+                for entry in schema
+            ]
+            batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+            given.append(batch.filter(pa.array(columns["cell0"] != 0.0)))
+        return given
 
 
-def _windows(
-    window: Window | None, panes: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the indices of the windows that hold some of the panes, and which: [first, last)."""
+def _whole_moments(events: pa.RecordBatch, actions: pa.RecordBatch) -> int:
+    """Return how many events are of moments that are over: not the last, if nothing follows it."""
+    rows: int = events.num_rows
+    if not rows:
+        return 0
+    columns = [events.column(name).to_numpy() for name in ("group", "key", "time")]
+    final = tuple(int(column[-1]) for column in columns)
+    if actions.num_rows:
+        after = tuple(int(actions.column(n)[-1].as_py()) for n in ("group", "key", "time"))
+        if after > final:
+            return rows
+    same = np.ones(rows, np.bool_)
+    for column, value in zip(columns, final, strict=True):
+        same &= column == value
+    return rows - int(np.count_nonzero(same))
+
+
+def _bytes(column: pa.Array) -> NDArray[np.uint8]:
+    """Return the bytes of actions: [action, byte]."""
+    width = column.type.byte_width
+    data = np.frombuffer(column.buffers()[1] or b"", np.uint8)
+    data = data[column.offset * width : (column.offset + len(column)) * width]
+    return data.reshape(len(column), width)
+
+
+def _parts(
+    actions: NDArray[np.uint8], shape: ActionShape
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the numbers, the extremes and the shifts of actions, given as bytes."""
+    ends = 8 * np.cumsum([shape.cells * shape.rows, shape.extremes * shape.rows])
+    numbers, extremes, shifts = (
+        np.ascontiguousarray(part) for part in np.split(actions, ends, axis=1)
+    )
+    of = len(actions)
+    return (
+        numbers.view(np.float64),
+        extremes.view(np.int64).reshape(of, shape.extremes * shape.rows),
+        shifts.view(np.float64).reshape(of, len(shape.unit.squared)),
+    )
+
+
+def _windows_of(window: Window | None, times: Ints) -> tuple[Ints, Ints]:
+    """Return the windows that hold times of panes: pairs of a place in `times` and an index."""
+    places = np.arange(len(times))
     if window is None:
-        return np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([len(panes)])
-    opened = (panes - window.origin - window.within) // window.step + 1
-    newest = (panes - window.origin) // window.step
-    held = [opened + number for number in range(window.overlap)]
-    indices = np.unique(np.concatenate([found[found <= newest] for found in held]))
-    starts = window.origin + window.step * indices
-    first = np.searchsorted(panes, starts).astype(np.int64)
-    return indices, first, np.searchsorted(panes, starts + window.within).astype(np.int64)
+        return places, np.zeros(len(times), np.int64)
+    opened = (times - window.origin - window.within) // window.step + 1
+    newest = (times - window.origin) // window.step
+    indices = opened[:, None] + np.arange(window.overlap)
+    held = indices <= newest[:, None]
+    return np.broadcast_to(places[:, None], held.shape)[held], indices[held]

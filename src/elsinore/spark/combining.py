@@ -1,0 +1,172 @@
+"""Combining before the shuffle: a key's events of a pane travel as an action where that is cheaper.
+
+A task that reads its own row groups knows from the files' statistics at which times no other task
+has events. There its events of one key and pane become an action (`elsinore.operators.panes`); what
+else it has travels as it is. The task that merges them lets both act in the order of time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from elsinore.operators import OperatorStatistics, kind_for
+from elsinore.operators.panes import ActionSize, Panes, action_type
+from elsinore.plan import Unit
+from elsinore.plan.modes import Combine
+from elsinore.spark.columnar import Combined
+from elsinore.spark.columnar.segments import with_ties_ordered
+from elsinore.spark.partition import read_columns
+
+Ints = NDArray[np.int64]
+
+# What work costs, in microseconds of a core; measured, and rough: only their ratios decide.
+SENDING = 0.30  # an event through the shuffle, and into order
+EVENT = 0.10  # an event in the operator, and for each window that is open:
+WINDOW = 0.01
+ACTING = 0.03  # an event on an action, and for each of its numbers:
+NUMBER = 0.004
+ACTION = 2.0  # an action through the shuffle, and for each of its bytes:
+BYTE = 0.002
+APPLYING = 0.2  # letting an action act on a window, and for each pair of a sum and a node:
+TERM = 0.02
+
+
+def least_events(size: ActionSize, mode: Combine) -> int | None:
+    """Return how many events of a key and pane are dearer to send than their action; None: none.
+
+    With W windows open, S sums, N nodes and R rows of an action, an event that travels costs
+    SENDING + EVENT + W*WINDOW, one that is combined ACTING + S*R*NUMBER, and an action
+    ACTION + bytes*BYTE + W*(APPLYING + S*N*TERM).
+    """
+    if mode is Combine.NEVER:
+        return None
+    if mode is Combine.ALWAYS:
+        return 1
+    windows = size.open_windows
+    sent = SENDING + EVENT + windows * WINDOW
+    combined = ACTING + size.sums * size.rows * NUMBER
+    if combined >= sent:
+        return None
+    action = ACTION + size.bytes * BYTE
+    action += windows * (APPLYING + size.sums * size.nodes * TERM)
+    return max(2, math.ceil(action / (sent - combined)))
+
+
+def panes_of(unit: Unit) -> Panes | str:
+    """Return how a unit's events are combined, or why they cannot be."""
+    if unit.keeps_all:
+        return "events of no interest have a part in its queries"
+    return kind_for(unit).panes(unit)
+
+
+def action_fields(size: ActionSize) -> pa.Schema:
+    """Return the columns of actions: the first and the last moment they stand for, and they."""
+    return pa.schema([("time", pa.int64()), ("last", pa.int64()), ("action", action_type(size))])
+
+
+@dataclass(slots=True, kw_only=True)
+class CombineEvents:
+    """Makes actions of a chunk's events, where a key has at least `least` of them in a pane.
+
+    Events of a moment in `shared` stay as they are, for others may have more of it: [2n] -> where
+    the nth stretch of such moments begins and, the next, where it has ended. `orders` are the
+    columns that order simultaneous events. `statistics` counts what is combined.
+    """
+
+    unit: Unit
+    least: int
+    shared: Ints
+    orders: tuple[str, ...]
+    statistics: OperatorStatistics = field(init=False)
+    _panes: Panes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.statistics = kind_for(self.unit).statistics()
+        panes = panes_of(self.unit)
+        assert not isinstance(panes, str), panes
+        self._panes = panes
+
+    @property
+    def layout(self) -> pa.Schema:
+        """The columns of actions."""
+        return action_fields(self._panes.size)
+
+    def __call__(self, starts: Ints, events: pa.RecordBatch) -> Combined:
+        """Combine events; rows starts[key] to starts[key + 1] - 1 are a key's, in time order."""
+        times = events.column("time").to_numpy()
+        key_of = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+        if self.orders:
+            orders = [events.column(name) for name in self.orders]
+            rows = with_ties_ordered(np.arange(len(times)), key_of, times, orders)
+            events = events.take(pa.array(rows))
+        begins, ends = self._runs(starts, times)
+        batch = pa.RecordBatch.from_pydict(
+            {"time": events.column("time"), "class": events.column("class0").cast(pa.int64())}
+            | read_columns((self.unit,), events, self.unit)
+        )
+        stretches = self._panes.combiner(ordered=bool(self.orders)).of(begins, ends, batch)
+        begins, ends = begins[~stretches.failed], ends[~stretches.failed]
+        change = np.zeros(len(times) + 1, np.int8)
+        change[begins] += 1
+        change[ends] -= 1
+        left = np.cumsum(change[:-1]) == 0
+        combined = int((ends - begins).sum())
+        self.statistics.events += combined
+        self.statistics.matched += combined
+        self.statistics.combined += combined
+        flat = np.ascontiguousarray(stretches.actions)
+        column = pa.Array.from_buffers(
+            action_type(self._panes.size), len(flat), [None, pa.py_buffer(flat)]
+        )
+        actions = pa.RecordBatch.from_arrays(
+            [pa.array(times[stretches.first]), pa.array(times[stretches.last]), column],
+            schema=self.layout,
+        )
+        return Combined(left, key_of[stretches.first].astype(np.int64), actions)
+
+    def _runs(self, starts: Ints, times: Ints) -> tuple[Ints, Ints]:
+        """Return where runs of rows that are to be combined begin and end."""
+        if not len(times):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        panes = self._panes.numbers(times)
+        stretch = np.searchsorted(self.shared, times, side="right")
+        fresh = np.zeros(len(times), np.bool_)
+        fresh[starts[:-1]] = True
+        fresh[1:] |= (panes[1:] != panes[:-1]) | (stretch[1:] != stretch[:-1])
+        begins = np.flatnonzero(fresh)
+        ends = np.append(begins[1:], len(times))
+        chosen = (ends - begins >= self.least) & (stretch[begins] % 2 == 0)
+        return begins[chosen], ends[chosen]
+
+
+def shared_times(ranges: list[tuple[int, int]]) -> Ints:
+    """Return the moments that lie in several of some ranges (first, last), as stretches.
+
+    >>> shared_times([(0, 5), (5, 9), (20, 30), (7, 8)]).tolist()
+    [5, 6, 7, 9]
+    """
+    if not ranges:
+        return np.zeros(0, np.int64)
+    bounds = np.array(ranges, np.int64)
+    edges = np.concatenate((bounds[:, 0], bounds[:, 1] + 1))
+    steps = np.repeat([1, -1], len(ranges))
+    places, inverse = np.unique(edges, return_inverse=True)
+    depth = np.cumsum(np.bincount(inverse, weights=steps)).astype(np.int64)
+    several = depth > 1
+    changes = np.diff(several, prepend=False)
+    return np.asarray(places[changes], dtype=np.int64)
+
+
+def apart(ranges: list[tuple[int, int]], rows: list[int], shared: Ints) -> float:
+    """Return the share of rows that lie outside shared moments, if they are spread evenly."""
+    begins, ends = shared[::2], shared[1::2]
+    total = 0.0
+    for (first, last), count in zip(ranges, rows, strict=True):
+        over = np.minimum(ends, last + 1) - np.maximum(begins, first)
+        total += count * (1.0 - float(np.maximum(over, 0).sum()) / (last + 1 - first))
+    return total / max(1, sum(rows))

@@ -1,0 +1,82 @@
+"""What files' statistics say of their events' times, and pieces of files that lie apart in time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from elsinore.runtime.options import RunOptions
+from elsinore.runtime.times import to_ticks
+from elsinore.spark.scan.files import FileColumn, RowGroup
+
+PIECE_ROWS = 1 << 20  # row groups are combined together up to so many events
+MOST_ROWS = 1 << 21  # and are not where one alone has more: its events are in memory at once
+
+
+def ranges_of(
+    metadata: pq.FileMetaData, field: pa.Field, wanted: FileColumn, options: RunOptions
+) -> list[tuple[int, int] | None]:
+    """Return the first and the last time of each row group, in ticks; None where that is unknown.
+
+    field: the column that holds times, as the file has it.
+    """
+    paths = [metadata.schema.column(n).path for n in range(metadata.num_columns)]
+    places = [n for n, path in enumerate(paths) if path == field.name]
+    if len(places) != 1:
+        return [None] * metadata.num_row_groups
+    groups = range(metadata.num_row_groups)
+    return [_range(metadata.row_group(n).column(places[0]), field, wanted, options) for n in groups]
+
+
+def _range(
+    column: Any, field: pa.Field, wanted: FileColumn, options: RunOptions
+) -> tuple[int, int] | None:
+    found = column.statistics
+    if found is None or not found.has_min_max or found.physical_type not in _WHOLE_OR_FLOATING:
+        return None
+    kind = field.type
+    plain = {"INT64": pa.int64(), "INT32": pa.int32()}.get(found.physical_type)
+    if plain is not None and pa.types.is_unsigned_integer(kind):
+        return None
+    try:
+        bounds = pa.array([found.min_raw, found.max_raw], plain or kind).cast(kind)
+        ticks, _ = to_ticks(
+            bounds.cast(wanted.type),
+            options.time_unit,
+            options.clock.per_microsecond,
+            options.largest_time,
+        )
+    except (pa.ArrowException, OverflowError):
+        return None
+    first, last = ticks.to_pylist()
+    return None if first is None or last is None or first > last else (first, last)
+
+
+_WHOLE_OR_FLOATING = {"INT64", "INT32", "DOUBLE", "FLOAT"}
+
+
+def pieces_of(part: Sequence[RowGroup]) -> tuple[tuple[RowGroup, ...], ...]:
+    """Return neighbouring row groups together, up to `PIECE_ROWS` events.
+
+    >>> groups = [RowGroup("f", n, 600_000, 1) for n in range(3)]
+    >>> [len(piece) for piece in pieces_of(groups)]
+    [1, 1, 1]
+    """
+    pieces: list[list[RowGroup]] = []
+    rows = 0
+    for group in part:
+        if not pieces or rows + group.rows > PIECE_ROWS:
+            pieces.append([])
+            rows = 0
+        pieces[-1].append(group)
+        rows += group.rows
+    return tuple(map(tuple, pieces))
+
+
+def span_of(piece: Sequence[RowGroup]) -> tuple[int, int]:
+    """Return the first and the last time of row groups, whose own are known."""
+    spans = [group.span for group in piece if group.span is not None]
+    return min(first for first, _ in spans), max(last for _, last in spans)

@@ -1,0 +1,118 @@
+"""The second stage: a key's actions, in the order of time, to sums of windows.
+
+With counts c and sums y by node, and an action's numbers M (see `ActionShape`), after the action
+
+    c'[p] = M[0, p] + sum over j of c[j] * M[j + 1, p]
+    y'[p] = My[0, p] + sum over j of c[j] * My[j + 1, p] + y[j] * M[j + 1, p]
+
+Sums of windows are in extended range; MIN and MAX are ranks, their least.
+"""
+
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.kernels import kernel
+from elsinore.numeric.extended import add, normalise
+from elsinore.trends.actions.shape import (
+    CELLS,
+    EXTREME_PLACE,
+    EXTREMES,
+    FIRST_CELL,
+    NODE_OF,
+    NODE_OF_EXTREME,
+    PLACE,
+    ROWS,
+)
+from elsinore.trends.core.arrays import FOREVER
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Doubles = NDArray[np.float64]
+
+
+@kernel
+def fold(
+    code: Ints,
+    windows: Ints,
+    numbers: Doubles,
+    action_extremes: Ints,
+    states: Doubles,
+    powers: Ints,
+    least: Ints,
+) -> None:
+    """Let actions windows[w, 0] to windows[w, 1] - 1 act on window w: states[w, cell] and so on."""
+    before, before_powers = np.zeros(code[CELLS]), np.zeros(code[CELLS], np.int64)
+    least_before = np.full(code[EXTREMES], FOREVER)
+    for window in range(len(windows)):
+        for action in range(windows[window, 0], windows[window, 1]):
+            for cell in range(code[CELLS]):
+                before[cell], before_powers[cell] = states[window, cell], powers[window, cell]
+            for extreme in range(code[EXTREMES]):
+                least_before[extreme] = least[window, extreme]
+            _apply(
+                code, window, action, numbers, action_extremes, states, powers, least,
+                before, before_powers, least_before,
+            )  # fmt: skip
+
+
+@kernel
+def _apply(
+    code: Ints,
+    window: int,
+    action: int,
+    numbers: Doubles,
+    action_extremes: Ints,
+    states: Doubles,
+    powers: Ints,
+    least: Ints,
+    before: Doubles,
+    before_powers: Ints,
+    least_before: Ints,
+) -> None:
+    """Let an action act on a window's cells; the last three are what they were."""
+    rows = code[ROWS]
+    nodes = rows - 1
+    for cell in range(code[CELLS]):
+        count = code[code[FIRST_CELL] + code[code[NODE_OF] + cell]]
+        total, power = normalise(numbers[action, cell * rows], np.int64(0))
+        for node in range(nodes):
+            own = code[code[FIRST_CELL] + node]
+            place = code[code[PLACE] + cell * nodes + node] if cell != count else -1
+            # what becomes of the trends' own sum, and what their number adds to it
+            for of, number in ((own, cell), (place, count)):
+                factor = numbers[action, number * rows + node + 1]
+                if of >= 0 and factor != 0.0 and before[of] != 0.0:
+                    part, part_power = normalise(factor, before_powers[of])
+                    part, part_power = normalise(part * before[of], part_power)
+                    total, power = add(total, power, part, part_power)
+        states[window, cell] = total
+        powers[window, cell] = power
+    for extreme in range(code[EXTREMES]):
+        count = code[code[FIRST_CELL] + code[code[NODE_OF_EXTREME] + extreme]]
+        best = action_extremes[action, extreme * rows]
+        for node in range(nodes):
+            reached = numbers[action, count * rows + node + 1] != 0.0
+            if reached and before[code[code[FIRST_CELL] + node]] != 0.0:
+                best = min(best, action_extremes[action, extreme * rows + node + 1])
+                place = code[code[EXTREME_PLACE] + extreme * nodes + node]
+                if place >= 0:
+                    best = min(best, least_before[place])
+        least[window, extreme] = best
+
+
+@kernel
+def add_up(states: Doubles, powers: Ints, places: Ints) -> tuple[Doubles, Codes]:
+    """Return for each row of `states` the sum of the cells in `places`."""
+    sums = np.zeros(len(states))
+    sum_powers = np.zeros(len(states), dtype=np.int32)
+    for row in range(len(states)):
+        total, power = 0.0, np.int64(0)
+        for cell in places:
+            total, power = add(total, power, states[row, cell], powers[row, cell])
+        sums[row] = total
+        sum_powers[row] = power
+    return sums, sum_powers

@@ -1,0 +1,308 @@
+"""What is combined before the shuffle gives what events give that all travel, and in process."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("pyspark")
+
+from pyspark.errors import PythonException
+from pyspark.sql import SparkSession
+
+import elsinore as el
+from elsinore.errors import InvalidWorkloadError, QueryError
+from elsinore.local import run as run_in_process
+from elsinore.model import Workload
+from elsinore.operators import OperatorOptions, kind_for, plan
+from elsinore.operators.panes import ActionSize
+from elsinore.plan import Plan, Unit
+from elsinore.plan.modes import Combine
+from elsinore.runtime.options import RunOptions
+from elsinore.spark.columnar import Layout, Packing
+from elsinore.spark.combining import least_events, panes_of, shared_times
+from elsinore.spark.partition import Finish, Outputs, RunOperators, travelling
+from elsinore.spark.scan import ranges, source
+from elsinore.spark.scan.files import FileColumn, look_at, splits
+from elsinore.spark.scan.source import _combine, _spans
+from elsinore.spark.scan.tasks import ScanAndPack
+from oracles.reference import ReferenceEvent
+from support.trends import Feature, table_of, trend_cases
+
+often = settings(
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "20")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+PARTITIONS = 2
+
+
+def results(
+    ready: Plan, unit: Unit, path: Path, options: RunOptions, tasks: int
+) -> tuple[dict[str, list[Any]], int]:
+    """Return a unit's results, and how many events were combined, as tasks and Spark make them."""
+    schema = pq.read_schema(path)
+    names = dict.fromkeys(["time", "type", *options.order_by, *unit.attributes])
+    columns = tuple(FileColumn(name, schema.field(name).type) for name in names)
+    groups = look_at([str(path)], columns, partial(_spans, columns[0], options))
+    parts = splits(groups, tasks)
+    combine = None
+    if options.combine is Combine.ALWAYS:
+        combine = _combine(unit, 1, parts, options)
+        assert combine is not None
+    keys = [(f"g{n}", schema.field(name).type) for n, name in enumerate(unit.group_by)]
+    keys += [(f"k{n}", schema.field(name).type) for n, name in enumerate(unit.equivalence)]
+    orders = tuple(f"o{n}" for n in range(len(options.order_by)))
+    events = [("time", pa.int64()), ("class0", pa.int64())]
+    events += [
+        (o, schema.field(name).type) for o, name in zip(orders, options.order_by, strict=True)
+    ]
+    for number, column in enumerate(travelling([unit]).values()):
+        double = column.name.startswith("sum:")
+        kind = pa.float64() if double else schema.field(column.attributes[0]).type
+        events.append((f"c{number}", kind))
+    layout = Layout(pa.schema(keys), pa.schema(events))
+    scan = ScanAndPack(
+        splits=tuple(map(tuple, parts)),
+        columns=columns,
+        names={name: name for name in names},
+        coded=frozenset(),
+        condition=None,
+        units=(unit,),
+        options=options,
+        packing=Packing(layout=layout, partitions=PARTITIONS),
+        combine=combine,
+    )
+    sent = list(scan([pa.record_batch({"id": range(len(parts))})])) if parts else []
+    types = {name: schema.field(name).type for name in unit.carried}
+    outputs = Outputs([unit], [types])
+    found: dict[str, list[Any]] = {name: [] for name in unit.names}
+    run = RunOperators(
+        units=(unit,),
+        outputs=outputs,
+        layout=layout,
+        options=OperatorOptions(one_slot=True, ordered=bool(orders)),
+        orders=orders,
+        memory=300,
+        actions=None if combine is None else combine.layout,
+    )
+    partials: list[pa.RecordBatch] = []
+    for partition in range(PARTITIONS):
+        blobs = [b.filter(pa.compute.equal(b.column("pid"), partition)) for b in sent]
+        partials += run(blobs)
+    for place, name in enumerate(unit.names):
+        number = unit.queries[place]
+        mine = [b.filter(pa.compute.equal(b.column("query"), number)) for b in partials]
+        for table in Finish(unit, place, types)(mine):
+            found[name] += table.to_pylist()
+    return found, 0 if combine is None else combine.statistics.combined
+
+
+def comparable(rows: list[Any]) -> list[Any]:
+    """Return rows in an order of their own, windows in seconds."""
+    told = []
+    for row in rows:
+        bounds = {
+            n: None if row[n] is None else row[n] / 1e6 for n in ("window_start", "window_end")
+        }
+        told.append(row | bounds)
+    return told
+
+
+@often
+@given(
+    trend_cases()
+    | trend_cases(features=(Feature.NEGATION,))
+    | trend_cases(features=(Feature.NEGATION,), most=20),
+    st.integers(1, 6),
+    st.integers(1, 5),
+    st.sampled_from(["time", "hardly", "chance"]),
+    st.booleans(),
+    st.integers(0, 2**16),
+)
+def test_combined_events_give_what_others_give(
+    tmp_path: Path,
+    case: tuple[Workload, list[ReferenceEvent]],
+    rows: int,
+    tasks: int,
+    order: str,
+    ordered: bool,
+    seed: int,
+) -> None:
+    workload, stream = case
+    assume(len(stream) > 0)
+    try:
+        ready = plan(workload)
+    except (QueryError, InvalidWorkloadError):
+        assume(False)
+        raise
+    table = table_of(stream)
+    chance = np.random.default_rng(seed)
+    place = {
+        "time": np.zeros(len(table)),
+        "hardly": chance.integers(0, 3, len(table)),
+        "chance": chance.integers(0, 1_000, len(table)),
+    }[order]
+    table = table.append_column("turn", pa.array(chance.permutation(len(table))))
+    path = tmp_path / "events.parquet"
+    in_file = np.argsort(table.column("time").to_numpy() + place, kind="stable")
+    pq.write_table(table.take(pa.array(in_file)), path, row_group_size=rows)
+    apart = order == "time" and len(set(table.column("time").to_pylist())) == len(table)
+    by = ("turn",) if ordered else ()
+    expected = run_in_process(ready, table, RunOptions(order_by=by))
+    for unit in ready.units:
+        assume(not isinstance(panes_of(unit), str))
+        for mode in (Combine.ALWAYS, Combine.NEVER):
+            options = RunOptions(order_by=by, combine=mode)
+            found, combined = results(ready, unit, path, options, tasks)
+            if mode is Combine.ALWAYS and apart and any(found.values()):
+                assert combined > 0
+            for name, told in found.items():
+                wanted = expected[name].to_pylist()
+                assert len(told) == len(wanted)
+                keys = [
+                    n
+                    for n in expected[name].column_names
+                    if not isinstance(wanted and wanted[0][n], float)
+                ]
+                for row, same in zip(
+                    sorted(comparable(told), key=lambda r: [repr(r[k]) for k in keys]),
+                    sorted(wanted, key=lambda r: [repr(r[k]) for k in keys]),
+                    strict=True,
+                ):
+                    assert row == pytest.approx(same, nan_ok=True)
+
+
+QUERY = """QUERY q RETURN g, COUNT(*) AS n, AVG(B.v) AS v, MIN(B.v) AS least PATTERN SEQ(A, B+, C)
+    GROUP BY g WITHIN 100 seconds SLIDE 50 seconds;"""
+
+
+def skewed(rows: int = 6_000) -> pa.Table:
+    """Return events of which four in five are of one key, twenty a second."""
+    chance = np.random.default_rng(5)
+    return pa.table(
+        {
+            "time": pa.array(np.arange(rows) // 20),
+            "type": np.array(list("ABC"))[chance.integers(0, 3, rows)],
+            "g": np.where(chance.random(rows) < 0.8, 0, chance.integers(1, 300, rows)),
+            "v": chance.integers(0, 9, rows),
+        }
+    )
+
+
+def rows_of(found: Any) -> list[Any]:
+    return sorted(found.to_pylist(), key=lambda row: (row["g"], row["window_start"]))
+
+
+def test_a_large_keys_events_are_combined_by_the_tasks_that_read_them(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = skewed()
+    monkeypatch.setattr(source, "ENOUGH_ROWS", len(table))
+    pq.write_table(table, tmp_path / "events.parquet", row_group_size=500)
+    workload = el.Workload.parse(QUERY)
+    expected = rows_of(workload.run(table)["q"])
+    combined = {}
+    for mode in ("auto", "always", "never"):
+        with workload.run(str(tmp_path / "events.parquet"), spark=spark, combine=mode) as found:
+            for row, same in zip(rows_of(found["q"]), expected, strict=True):
+                assert row == pytest.approx(same)
+            (counted,) = found.statistics
+            assert counted.events == len(table)
+            assert counted.totals == len(expected)
+            combined[mode] = counted.combined
+    # the large key's, but for moments that two row groups have, and hardly any other
+    assert 0.6 * len(table) < combined["auto"] < 0.8 * len(table) < combined["always"]
+    assert combined["never"] == 0
+
+
+def test_events_in_no_order_of_time_are_not_combined(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = skewed()
+    monkeypatch.setattr(source, "ENOUGH_ROWS", len(table))
+    shuffled = table.take(pa.array(np.random.default_rng(1).permutation(len(table))))
+    pq.write_table(shuffled, tmp_path / "events.parquet", row_group_size=500)
+    workload = el.Workload.parse(QUERY)
+    with workload.run(str(tmp_path / "events.parquet"), spark=spark) as found:
+        for row, same in zip(rows_of(found["q"]), rows_of(workload.run(table)["q"]), strict=True):
+            assert row == pytest.approx(same)
+        assert found.statistics[0].combined == 0
+
+
+def test_files_that_change_while_a_run_goes_on_are_told_of(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table, path = skewed(), tmp_path / "events.parquet"
+    pq.write_table(table, path, row_group_size=500)
+    found = el.Workload.parse(QUERY).run(str(path), spark=spark, combine="always")
+    shuffled = table.take(pa.array(np.random.default_rng(1).permutation(len(table))))
+    pq.write_table(shuffled, path, row_group_size=500)
+    with pytest.raises(PythonException, match="Events were combined whose times overlap"):
+        found["q"].collect()
+
+
+def test_an_action_is_made_where_it_is_cheaper_than_its_events() -> None:
+    small = size_of("SEQ(A, B+)", "WITHIN 60")
+    least = [least_events(small, mode) for mode in Combine]
+    assert least[1:] == [1, None]
+    assert 2 <= least[0] < 100
+    sliding = least_events(size_of("SEQ(A, B+)", "WITHIN 60 SLIDE 6"), Combine.AUTO)
+    assert sliding is not None
+    assert sliding > least[0]
+    assert least_events(size_of("SEQ(A{1,9}, B{1,9}, C+)", "WITHIN 60"), Combine.AUTO) is None
+
+
+def size_of(pattern: str, window: str) -> ActionSize:
+    text = f"QUERY q RETURN COUNT(*) PATTERN {pattern} {window};"
+    panes = kind_for(unit := plan(el.language.parse_workload(text)).units[0]).panes(unit)
+    assert not isinstance(panes, str)
+    return panes.size
+
+
+def test_moments_of_several_files_are_shared() -> None:
+    assert shared_times([(0, 5), (6, 9)]).tolist() == []
+    assert shared_times([(0, 5), (5, 9), (5, 5)]).tolist() == [5, 6]
+    assert shared_times([(0, 9), (3, 4), (-(2**62), 0)]).tolist() == [0, 1, 3, 5]
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit", "span"),
+    [
+        (pa.int64(), "ms", (1_000, 3_000)),
+        (pa.int16(), "s", (1_000_000, 3_000_000)),
+        (pa.float64(), "s", (1_000_000, 3_000_000)),
+        (pa.timestamp("ms", "Asia/Kathmandu"), "s", (1_000, 3_000)),
+        (pa.timestamp("us"), "s", (1, 3)),
+        (pa.date32(), "s", (86_400_000_000, 3 * 86_400_000_000)),
+        (pa.uint64(), "s", None),
+    ],
+)
+def test_statistics_tell_the_times_of_row_groups(
+    tmp_path: Path, kind: pa.DataType, unit: str, span: tuple[int, int] | None
+) -> None:
+    times = pa.array([2, 1, None, 3], pa.int32() if pa.types.is_date(kind) else pa.int64())
+    pq.write_table(pa.table({"t": times.cast(kind)}), tmp_path / "t.parquet")
+    metadata, schema = (
+        pq.read_metadata(tmp_path / "t.parquet"),
+        pq.read_schema(tmp_path / "t.parquet"),
+    )
+    options = RunOptions(time_unit=unit)
+    found = ranges.ranges_of(metadata, schema.field("t"), FileColumn("t", kind), options)
+    assert found == [span]
+    pq.write_table(
+        pa.table({"t": times.cast(kind)}), tmp_path / "t.parquet", write_statistics=False
+    )
+    found = ranges.ranges_of(
+        pq.read_metadata(tmp_path / "t.parquet"), schema.field("t"), FileColumn("t", kind), options
+    )
+    assert found == [None]
