@@ -271,3 +271,33 @@ def test_an_error_in_a_stream_of_a_key_tells_its_item_and_place_in_that_stream()
         assert [(row["k"], row["position"], row["value"]) for row in found] == [
             (1, 0, 10), (2, 2, 5), (1, 3, 12)
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_parts_of_either_that_turn_out_to_give_values_of_two_kinds_are_refused(
+    compiled: bool,
+) -> None:
+    query = qre.iter_last(qre.either(qre.atom(M, lambda m: m.v), qre.atom(S, lambda s: (s.v, 1))))
+    table = pa.table({"type": ["M", "s"], "v": [1.0, 2.0]})
+    with pytest.raises(InputError, match=r"of different kinds.*All parts of an `either`"):
+        query.run(table, compiled=compiled)
+
+
+def test_steps_of_a_long_stream_are_as_many_as_items() -> None:
+    """The work per item does not grow: functions are called as often for the last items."""
+    calls = []
+
+    def counted(total: int, v: int) -> int:
+        calls.append(v)
+        return total + v
+
+    pair = qre.split(qre.atom(M, lambda m: 1), qre.atom(S), qre.left)
+    fold = qre.Fold(name="n", init=0, step=counted, inverse=lambda total, v: total - v)
+    stream = qre.sliding(pair, 50, fold).start()
+    items = [{"type": "M"}, {"type": "s"}] * 500
+    per_batch = []
+    for _ in range(4):
+        calls.clear()
+        stream.extend(items)
+        per_batch.append(len(calls))
+    assert per_batch == [500] * 4
