@@ -30,9 +30,11 @@ from elsinore.language.parts import (
 from elsinore.language.statements import Clauses, Statement, read_clauses, split_statements
 from elsinore.language.tokens import end_token, name_of, tokenize
 from elsinore.model import Expression, Pattern, PythonQuery, Query, Strategy, Window, Workload
+from elsinore.model.collecting import without_collecting
 from elsinore.model.window import LONGEST, MOST_WINDOWS
 
 
+@without_collecting()
 def parse_workload(text: str, name: str = "<query>") -> Workload:
     """Return the queries of a text; `name` is what errors call the text, such as its file's name.
 

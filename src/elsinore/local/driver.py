@@ -217,7 +217,7 @@ def _presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:
         table = distinct(table)
     if form.limit is not None:
         table = table.slice(0, form.limit)
-    if not form.order:
+    if not form.order or table.num_rows < 2:
         return table
     keys = pa.table({name: plain(whole(table.column(name))) for name in form.order})
     return table.take(pc.sort_indices(keys, [(name, "ascending") for name in form.order]))

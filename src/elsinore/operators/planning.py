@@ -8,6 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from elsinore.errors import InvalidWorkloadError, QueryError, QuerySemanticError, raise_errors
+from elsinore.model.collecting import without_collecting
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Query, Workload
 from elsinore.model.schema import Schema
@@ -16,6 +17,7 @@ from elsinore.plan import Granularity, Plan, PlanOptions, Unit
 from elsinore.plan.modes import Uncertainty
 
 
+@without_collecting()
 def plan(
     workload: Workload,
     *,

@@ -76,10 +76,10 @@ def _in_limbs(cells: Doubles, powers: Doubles) -> tuple[Doubles, Doubles]:
 def merge(unit: TrendUnit, table: pa.Table) -> pa.Table:
     """Add up rows of one (query, group, window); return one row for each, in that order."""
     table = table.combine_chunks()
+    if table.num_rows < 2:
+        return table
     query, group, window = (table.column(name).to_numpy() for name in ("query", "group", "window"))
     order = np.lexsort((window, group, query))
-    if len(order) == 0:
-        return table
     same = (
         (query[order][1:] == query[order][:-1])
         & (group[order][1:] == group[order][:-1])
