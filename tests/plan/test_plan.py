@@ -77,7 +77,7 @@ def test_the_errors_of_several_queries_are_told_at_once_in_text_order() -> None:
         QUERY one RETURN COUNT(*) PATTERN A AND B AND C;
         QUERY fine RETURN COUNT(*) PATTERN A+;
         QUERY two RETURN SUM(a.v) PATTERN SEQ(A a+, A b+);
-        QUERY three RETURN a.v PATTERN SEQ(A a, B b) CONFIDENCE >= 0.5;
+        QUERY three RETURN a.v PATTERN SEQ(A a, B b) WHERE a.v LIKE 'x%' OR a.v > b.v;
     """
     with pytest.raises(InvalidWorkloadError) as caught:
         of(text)
