@@ -67,7 +67,7 @@ def test_stepping_gives_what_python_gives(given: object) -> None:
     state = plain.init()
     for value in (3.0, 1.0, 0.25, 7.0):
         register[-1] = value
-        assert call_at(made.address, register.ctypes.data) == 0
+        assert call_at(np.int64(made.address), np.int64(register.ctypes.data)) == 0
         state = plain.step(state, value)
         assert register[0] == pytest.approx(plain.value(state), abs=1e-12)
 

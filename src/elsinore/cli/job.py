@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from elsinore.runtime.results import Results
     from elsinore.runtime.sources import Source
     from elsinore.runtime.times import TimeUnit
+    from elsinore.runtime.uncertain import UncertainTimes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +68,18 @@ class Job:
             scan=self.scan,
             threads=self.threads,
             combine=self.combine,
+        )
+
+    @property
+    def uncertain(self) -> UncertainTimes | None:
+        """What is said of uncertain times; InputError where that contradicts itself."""
+        from elsinore.runtime.uncertain import uncertain_times  # noqa: PLC0415 - loads Arrow
+
+        return uncertain_times(
+            interval=self.time_interval,
+            granularity=self.time_granularity,
+            step=self.time_step,
+            distribution=self.time_distribution,
         )
 
     @property

@@ -206,6 +206,7 @@ def options_of(job: Job, frame: DataFrame) -> RunOptions:
         time=job.time,
         type=job.type,
         time_unit=job.time_unit,
+        uncertain=job.uncertain,
         order_by=job.order_by,
         allow_rejects=job.rejects is not None,
     )

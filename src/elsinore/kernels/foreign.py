@@ -23,7 +23,7 @@ def call_at(address: int, pointer: int) -> int:
     >>> call_at(ctypes.cast(doubled, ctypes.c_void_p).value, 21)
     42
     """
-    return int(FOREIGN(address)(pointer))
+    return int(FOREIGN(int(address))(int(pointer)))  # NumPy's numbers are no addresses to ctypes
 
 
 @intrinsic  # type: ignore[untyped-decorator]
