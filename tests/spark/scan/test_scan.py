@@ -306,7 +306,7 @@ def test_unusable_events_are_refused_or_left_out(spark: SparkSession, file: str)
     layout = layout_of(selected_events(units, Events(frame, RunOptions())))
     task = task_of(frame, units, RunOptions(), layout)
     with pytest.raises(InputError, match=re.escape("An event cannot be used: null time.")):
-        list(task.selected(0))
+        list(task.selected(task.splits[0]))
 
 
 def test_whole_runs_are_the_same_whoever_reads(spark: SparkSession, file: str) -> None:
