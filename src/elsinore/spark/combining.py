@@ -24,7 +24,7 @@ from elsinore.spark.partition import read_columns
 
 Ints = NDArray[np.int64]
 
-# What work costs, in microseconds of a core; measured, and rough: only their ratios decide.
+# What work costs, in microseconds of a core; estimates: only their ratios decide.
 SENDING = 0.30  # an event through the shuffle, and into order
 EVENT = 0.10  # an event in the operator, and for each window that is open:
 WINDOW = 0.01
