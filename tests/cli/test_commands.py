@@ -274,7 +274,7 @@ def test_a_query_that_nothing_can_match_is_warned_of(folder: Path, command: list
 
 def test_a_query_no_engine_runs_is_refused_before_events_are_read(folder: Path) -> None:
     Path("w.cep").write_text(
-        "QUERY q RETURN a.v PATTERN SEQ(A a, B b) WITHIN 1 second CONFIDENCE >= 0.5;"
+        "QUERY q RETURN a.v PATTERN SEQ(A a, B b) WHERE a.v LIKE 'x%' OR a.v > b.v;"
     )
     write_table(
         EVENTS.set_column(0, "time", pa.array([None] * 5, pa.int64())), "events.parquet", "parquet"

@@ -68,7 +68,7 @@ def run(folder: Path, where: str, count: int, compile_all: str) -> tuple[str, in
 def test_a_few_events_compile_nothing_and_give_the_same(where: str, tmp_path: Path) -> None:
     results, compiled = run(tmp_path, where, 40, "")
     assert compiled == 0
-    assert not list(tmp_path.iterdir())
+    assert not [path for path in tmp_path.iterdir() if not path.name.startswith("grammar-")]
     kept = Path(os.environ.get(FOLDER_VARIABLE, Path.home() / ".cache" / "elsinore"))
     assert results == run(kept, where, 40, "1")[0]
 

@@ -12,6 +12,7 @@ from elsinore.language import parse_query
 from elsinore.model import Call, Pattern, Query, ReturnItem, Window
 from elsinore.model import pattern as pt
 from elsinore.plan import MergedTemplate, Template, template
+from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.merged import TRENDS, ancestors, merge_templates
 from elsinore.plan.template import START
 from support.regular import patterns
@@ -156,7 +157,8 @@ def test_a_sum_is_not_kept_where_nothing_before_adds_to_it() -> None:
     assert first.linear == (TRENDS,)
     assert first.extremes == ()
     assert len(last.linear) == 3
-    assert len(last.extremes) == 1
+    kinds = [extreme.kind for extreme in last.extremes]
+    assert kinds == [FieldKind.GREATEST, FieldKind.GREATEST_EDGE]
 
 
 def test_the_figures_of_the_paper_come_out_of_the_merged_template() -> None:
