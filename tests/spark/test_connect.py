@@ -1,6 +1,6 @@
 """Over Spark Connect too, compiled kernels travel to the workers with the job.
 
-Needs what `pip install --group connect` brings, and a Spark of its own: not part of every run.
+Spark Connect takes a Spark of its own, and of Python what the dependency group `connect` names.
 """
 
 from __future__ import annotations
