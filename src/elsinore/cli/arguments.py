@@ -207,6 +207,18 @@ OverwriteOption = Annotated[
 ]
 
 
+UNCERTAIN = ("time_interval", "time_granularity", "time_step", "time_distribution")
+
+
+def time_of(time: str, interval: str | None) -> str:
+    """Return what events are ordered by: their time, or the first of an interval's columns.
+
+    >>> time_of("time", "first, last")
+    'first'
+    """
+    return time if interval is None else interval.partition(",")[0].strip()
+
+
 def uncertain_options(
     interval: str | None,
     granularity: Sequence[str] | None,

@@ -5,19 +5,26 @@ from __future__ import annotations
 import typer
 
 from elsinore.cli.arguments import (
+    UNCERTAIN,
     DelimiterOption,
     NullOption,
     OptionalEvents,
     OrderByOption,
     PythonOption,
     QueryOption,
+    TimeDistributionOption,
+    TimeGranularityOption,
+    TimeIntervalOption,
     TimeOption,
+    TimeStepOption,
     TimeUnitOption,
     TypeOption,
     Unit,
     WorkloadFile,
     read_workload,
     source_of,
+    time_of,
+    uncertain_options,
     warn_without_effect,
 )
 from elsinore.cli.console import reported, warn
@@ -34,6 +41,10 @@ def check(
     time: TimeOption = "time",
     type: TypeOption = "type",  # noqa: A002 - the option's name
     time_unit: TimeUnitOption = Unit.s,
+    time_interval: TimeIntervalOption = None,
+    time_granularity: TimeGranularityOption = None,
+    time_step: TimeStepOption = None,
+    time_distribution: TimeDistributionOption = None,
     order_by: OrderByOption = None,
     delimiter: DelimiterOption = None,
     null: NullOption = None,
@@ -47,16 +58,17 @@ def check(
     warnings = list(queries.warnings)  # planning, it also refuses what cannot run
     if not events:
         names = ["time", "type", "time_unit", "order_by", "delimiter", "null"]
-        warn_without_effect(context, dict.fromkeys(names, "without --events"))
+        warn_without_effect(context, dict.fromkeys([*names, *UNCERTAIN], "without --events"))
     else:
         from elsinore.cli.events import looked_at  # noqa: PLC0415 - loads Arrow
 
         job = Job(
             workload=queries,
             source=source_of(events, delimiter, null, workload),
-            time=time,
+            time=time_of(time, time_interval),
             type=type,
             time_unit=time_unit.value,
+            **uncertain_options(time_interval, time_granularity, time_step, time_distribution),
             order_by=tuple(order_by or ()),
         )
         _, found = looked_at(job)

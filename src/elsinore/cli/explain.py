@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from elsinore.cli.arguments import (
+    UNCERTAIN,
     DelimiterOption,
     GranularityMode,
     GranularityOption,
@@ -18,7 +19,11 @@ from elsinore.cli.arguments import (
     QueryOption,
     SharingMode,
     SharingOption,
+    TimeDistributionOption,
+    TimeGranularityOption,
+    TimeIntervalOption,
     TimeOption,
+    TimeStepOption,
     TimeUnitOption,
     TypeOption,
     Unit,
@@ -26,6 +31,8 @@ from elsinore.cli.arguments import (
     one_of,
     read_workload,
     source_of,
+    time_of,
+    uncertain_options,
     warn_without_effect,
 )
 from elsinore.cli.console import reported, steps, warn
@@ -68,6 +75,10 @@ def explain(
     time: TimeOption = "time",
     type: TypeOption = "type",  # noqa: A002 - the option's name
     time_unit: TimeUnitOption = Unit.s,
+    time_interval: TimeIntervalOption = None,
+    time_granularity: TimeGranularityOption = None,
+    time_step: TimeStepOption = None,
+    time_distribution: TimeDistributionOption = None,
     order_by: OrderByOption = None,
     delimiter: DelimiterOption = None,
     null: NullOption = None,
@@ -85,14 +96,15 @@ def explain(
     found = None
     if not events:
         names = ["sample", "time", "type", "time_unit", "order_by", "delimiter", "null"]
-        warn_without_effect(context, dict.fromkeys(names, "without --events"))
+        warn_without_effect(context, dict.fromkeys([*names, *UNCERTAIN], "without --events"))
     else:
         job = Job(
             workload=queries,
             source=source_of(events, delimiter, null, workload),
-            time=time,
+            time=time_of(time, time_interval),
             type=type,
             time_unit=time_unit.value,
+            **uncertain_options(time_interval, time_granularity, time_step, time_distribution),
             order_by=tuple(order_by or ()),
             sharing=sharing.value,
             granularity=granularity.value,

@@ -35,6 +35,7 @@ from elsinore.cli.arguments import (
     one_of,
     read_workload,
     source_of,
+    time_of,
     uncertain_options,
     warn_without_effect,
 )
@@ -136,7 +137,7 @@ def run(
     job = Job(
         workload=queries,
         source=source_of(events, delimiter, null, workload),
-        time=time if time_interval is None else time_interval.split(",")[0],
+        time=time_of(time, time_interval),
         type=type,
         time_unit=time_unit.value,
         **uncertain_options(time_interval, time_granularity, time_step, time_distribution),
