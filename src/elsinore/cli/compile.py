@@ -12,6 +12,8 @@ from elsinore.operators.registry import MODULES, kind_in
 from elsinore.plan import Sharing
 from elsinore.workload import Workload
 
+MINUTES = 4  # of one core, for all; what single kernels are announced with is a part of it
+
 
 @reported
 def compile_all() -> None:
@@ -28,6 +30,7 @@ def compile_all() -> None:
     folder = SHELF.place()
     if folder is None:
         raise ArgumentError("There is no folder to keep compiled kernels in: see above.")
+    typer.echo(f"Compiling all kernels: about {MINUTES} minutes where none are kept yet.", err=True)
     begun = time.monotonic()
     for module in MODULES:
         kind = kind_in(module)
