@@ -124,6 +124,18 @@ def all_hold(
 
 
 @kernel(borrows=True)
+def in_order(code: int, first: float, second: float) -> bool:
+    """Return whether two numbers compare as a `Code` says: LT, LE, GT or GE."""
+    if code == LT:
+        return first < second
+    if code == LE:
+        return first <= second
+    if code == GT:
+        return first > second
+    return first >= second
+
+
+@kernel(borrows=True)
 def pair_holds(
     tables: Ints, pair: int, doubles: Doubles, integers: Ints, current: int, previous: int
 ) -> bool:
@@ -137,21 +149,8 @@ def pair_holds(
         first, second = integers[mine, current], integers[other, previous]
         if first == NULL or second == NULL:  # noqa: PLR1714 - compiled
             return False
-        if code == LT:
-            return first < second
-        if code == LE:
-            return first <= second
-        if code == GT:
-            return first > second
-        return first >= second
-    value, before = doubles[mine, current], doubles[other, previous]
-    if code == LT:
-        return value < before
-    if code == LE:
-        return value <= before
-    if code == GT:
-        return value > before
-    return value >= before
+        return in_order(code, first, second)
+    return in_order(code, doubles[mine, current], doubles[other, previous])
 
 
 @kernel(borrows=True)
