@@ -1,6 +1,7 @@
 """`elsinore bench` lists figures of papers, measures one, and replaces no file unasked."""
 
 from pathlib import Path
+from threading import Event
 
 import pyarrow as pa
 from typer.testing import CliRunner
@@ -56,3 +57,32 @@ def test_p6_and_p7_of_table_1_are_measured_within_eps() -> None:
     assert 0 <= row["error"] <= 0.01
     assert row["exact KB"] > 0
     assert qre_table1.shown(row)["paper: exact KB"] == 1458
+
+
+def test_what_passes_its_time_budget_is_ended_and_says_so() -> None:
+    CliRunner().invoke(app, ["bench"])
+    from benchmarks.papers import sase
+
+    assert sase.limited(lambda: 6 * 7, 60).value == 42
+    assert sase.limited(Event().wait, 0.05) == sase.Refused("over budget")
+
+
+def test_a_point_over_budget_is_a_cross_and_has_no_value(tmp_path: Path) -> None:
+    CliRunner().invoke(app, ["bench"])
+    from benchmarks.papers import figure, sase
+
+    rows = [
+        {"panel": "a", "system": "SASE+", "W": 10, "events/s": 5e5},
+        {"panel": "a", "system": "SASE+", "W": 20, "events/s": None},
+    ]
+    panels = [sase.Panel(name="a", title="Vary W", x="W", y="events/s")]
+    made = figure.Figure(
+        title="Speeds",
+        table=pa.Table.from_pylist(rows),
+        remarks=[],
+        draw=lambda picture: sase.draw(picture, panels, rows, across=2),
+    )
+    files = [tmp_path / f"x{ending}" for ending in (".csv", ".png", ".svg")]
+    figure.write(made, files)
+    assert files[0].read_text().splitlines()[2] == '"a","SASE+",20,'
+    assert "<!-- Vary W -->" in files[2].read_text()

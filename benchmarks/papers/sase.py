@@ -1,0 +1,180 @@
+"""What the figures of the SASE++ paper share: streams, time budgets, panels of curves.
+
+A *panel* has a curve for each system, both axes as the paper has them. A system that passes its
+time budget at a point has no value there: the table says so, and the picture has a cross at its
+foot.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+
+from elsinore.errors import ElsinoreError
+
+PAPER = "SASE++ (Zhang, Diao and Immerman, SIGMOD 2014)"
+OVER = "over budget"
+COLOURS = {
+    "SASE+": "#D55E00",
+    "ZStream": "#CC79A7",
+    "postponing": "#E69F00",
+    "on-the-fly": "#009E73",
+    "collapsed": "#56B4E9",
+    "Elsinore": "#0072B2",
+}
+MARKERS = "osD^vP*X"
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a run gave, and the processor seconds that it took."""
+
+    value: Any
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why there is nothing: the time budget, or what the engine said."""
+
+    why: str
+
+
+def limited(run: Callable[[], Any], budget: float) -> Spent | Refused:
+    """Return what `run` gives within so many seconds, in a process forked for it.
+
+    What is compiled already is compiled there too: warm kernels up first. What `run` gives is
+    pickled. An error of Elsinore's, such as too many runs at once, is a reason too.
+    """
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_into, args=(sender, run), daemon=True)
+    process.start()
+    sender.close()
+    try:
+        if not receiver.poll(budget):
+            return Refused(OVER)
+        given = receiver.recv()
+    except EOFError:
+        return Refused("its process ended without a result")
+    finally:
+        process.kill()
+        process.join()
+    if isinstance(given, Exception):
+        raise given
+    return given  # type: ignore[no-any-return]
+
+
+def _into(sender: Connection, run: Callable[[], Any]) -> None:
+    begun = time.process_time()
+    try:
+        value = run()
+        sender.send(Spent(value, time.process_time() - begun))
+    except ElsinoreError as error:
+        sender.send(Refused(str(error)))
+    except Exception as error:
+        sender.send(error)
+
+
+def stream(number: int, shares: Mapping[str, float], *, seed: int = 1) -> pa.Table:
+    """Return events one time unit apart: `time`, `type` by its share, the rest X, and `v`.
+
+    `v` is uniform in [0, 1).
+
+    >>> stream(4, {"A": 0.5, "B": 0.5}).column("time").to_pylist()
+    [0, 1, 2, 3]
+    """
+    draw = np.random.default_rng(seed)
+    names = [*shares, "X"]
+    chances = [*shares.values(), max(0.0, 1.0 - sum(shares.values()))]
+    types = draw.choice(len(names), number, p=np.array(chances) / sum(chances))
+    return pa.table(
+        {
+            "time": np.arange(number, dtype=np.int64),
+            "type": pa.array(names).take(pa.array(types)),
+            "v": draw.random(number),
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One panel of a figure: curves of `y` over `x`, taken from rows with these columns."""
+
+    name: str  # rows with this in their column `panel` belong to it
+    title: str
+    x: str
+    y: str
+    log_x: bool = False
+    log_y: bool = True
+
+
+def draw(
+    picture: Picture, panels: Sequence[Panel], rows: Sequence[Mapping[str, Any]], *, across: int
+) -> None:
+    """Draw panels, `across` beside each other, a curve for each system of their rows.
+
+    Rows have `panel`, `system` and each panel's columns; None stands where a budget was passed.
+    """
+    down = -(-len(panels) // across)
+    places = list(picture.subplots(down, across, squeeze=False).flat)
+    systems = list(dict.fromkeys(row["system"] for row in rows))
+    for panel, axes in zip(panels, places, strict=False):
+        mine = [row for row in rows if row["panel"] == panel.name]
+        for number, system in enumerate(systems):
+            _curve(axes, panel, system, [r for r in mine if r["system"] == system], number)
+        axes.set_title(panel.title, fontsize=9)
+        axes.set_xlabel(panel.x, fontsize=8)
+        axes.set_ylabel(panel.y, fontsize=8)
+        if panel.log_x:
+            axes.set_xscale("log")
+        if panel.log_y:
+            axes.set_yscale("log")
+        axes.tick_params(labelsize=7)
+        axes.grid(linewidth=0.3)
+    for axes in places[len(panels) :]:
+        axes.set_axis_off()
+    handles: dict[str, Any] = {}
+    for axes in picture.axes:
+        lines, labels = axes.get_legend_handles_labels()
+        handles |= dict(zip(labels, lines, strict=True))
+    picture.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles), fontsize=8
+    )
+
+
+def _curve(
+    axes: Axes, panel: Panel, system: str, rows: Sequence[Mapping[str, Any]], number: int
+) -> None:
+    if not rows:
+        return
+    colour = COLOURS.get(system, f"C{number}")
+    some = [(r[panel.x], r[panel.y]) for r in rows if r[panel.y] is not None]
+    axes.plot(
+        [x for x, _ in some],
+        [y for _, y in some],
+        marker=MARKERS[number % len(MARKERS)],
+        markersize=4,
+        linewidth=1.1,
+        color=colour,
+        label=system,
+    )
+    over = [r[panel.x] for r in rows if r[panel.y] is None]
+    axes.plot(
+        over,
+        [0.01] * len(over),
+        marker="x",
+        linestyle="none",
+        color=colour,
+        transform=axes.get_xaxis_transform(),
+        clip_on=False,
+    )
