@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, cast
 
 from elsinore.errors import (
@@ -16,6 +17,7 @@ from elsinore.errors import (
 )
 from elsinore.language.clauses import UnexpectedInput, parse_tokens
 from elsinore.language.expected import unexpected
+from elsinore.language.forms import form_of
 from elsinore.language.grammar import EXPRESSION, PATTERN
 from elsinore.language.keywords import CLAUSES
 from elsinore.language.parts import (
@@ -53,6 +55,7 @@ def parse_workload(text: str, name: str = "<query>") -> Workload:
     statements = list(split_statements(tokenize(text), end_token(text)))
     exact_statements = sum(statement.tokens[0].type == "EXACT" for statement in statements)
     several = len(statements) - exact_statements > 1
+    valid_forms: set[Hashable] = set()
     for statement in statements:
         if statement.tokens[0].type == "EXACT":
             errors.extend(_exact_errors(statement))
@@ -60,7 +63,7 @@ def parse_workload(text: str, name: str = "<query>") -> Workload:
         title = _title(statement)
         found: list[QueryError] = []
         try:
-            query = _query(statement, found, several=several)
+            query = _query(statement, found, valid_forms, several=several)
         except RecursionError:
             query = None
             found.append(
@@ -186,8 +189,13 @@ def _title(statement: Statement) -> str | None:
     return None
 
 
-def _query(statement: Statement, errors: list[QueryError], *, several: bool) -> Query | None:
-    """Return the query of a statement; None, and its errors in `errors`, where there is none."""
+def _query(
+    statement: Statement, errors: list[QueryError], valid_forms: set[Hashable], *, several: bool
+) -> Query | None:
+    """Return the query of a statement; None, and its errors in `errors`, where there is none.
+
+    valid_forms: the forms of the valid queries before it, to which its own is added.
+    """
     clauses = read_clauses(statement)
     errors.extend(clauses.errors)
     if clauses.errors:
@@ -204,11 +212,14 @@ def _query(statement: Statement, errors: list[QueryError], *, several: bool) -> 
         errors.append(QuerySyntaxError(message, span=span))
     if errors:
         return None
+    form = form_of(statement.tokens)
     try:
-        return _build(clauses, span)
+        query = _build(clauses, span, is_valid=form in valid_forms)
     except (QueryError, InvalidWorkloadError) as error:
         errors.extend(_each(error))
         return None
+    valid_forms.add(form)
+    return query
 
 
 def _of_python(clauses: Clauses, span: Span, errors: list[QueryError]) -> PythonQuery | None:
@@ -243,7 +254,7 @@ def _faulty(within: Length, slide: Length | None, origin: Length | None) -> Leng
     return within if origin is None else origin
 
 
-def _build(clauses: Clauses, span: Span) -> Query:
+def _build(clauses: Clauses, span: Span, *, is_valid: bool) -> Query:
     values = clauses.values
     condition = values.get("WHERE") or Condition((), ())
     named: Named | None = values.get("QUERY")
@@ -278,4 +289,5 @@ def _build(clauses: Clauses, span: Span) -> Query:
         limit=values.get("LIMIT"),
         span=span,
         places=places,
+        is_valid=is_valid,
     )

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar, cast
 
 from lark import Token
-from lark.tree import Meta
 
 from elsinore.errors import QuerySyntaxError, Span
 from elsinore.language.durations import microseconds
@@ -79,11 +78,9 @@ class Length:
     bare: bool = False
 
 
-def span_of(item: Meta | Token) -> Span:
-    """Return where a token, or what a rule covers, stands."""
-    if isinstance(item, Token):
-        return Span(item.start_pos or 0, item.end_pos or 0)
-    return Span(0, 0) if item.empty else Span(item.start_pos, item.end_pos)
+def span_of(token: Token) -> Span:
+    """Return where a token stands."""
+    return Span(token.start_pos or 0, token.end_pos or 0)
 
 
 def depth(root: Node, children: Callable[[Node], tuple[Node, ...]]) -> int:

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from lark import Token, Tree
-from lark.tree import Meta
+
+from elsinore.errors import Span
+
+NOWHERE = Span(0, 0)  # where a rule stands that covers no token
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +85,7 @@ def _item(node: Tree[Token] | Token, number: dict[int, int]) -> int:
     return ~number[id(node)]
 
 
-def _place(tokens: Sequence[Token], step: Step) -> Meta:
-    place = Meta()  # type: ignore[no-untyped-call]
-    if step.first is not None and step.last is not None:
-        place.empty = False
-        place.start_pos = tokens[step.first].start_pos or 0
-        place.end_pos = tokens[step.last].end_pos or 0
-    return place
+def _place(tokens: Sequence[Token], step: Step) -> Span:
+    if step.first is None or step.last is None:
+        return NOWHERE
+    return Span(tokens[step.first].start_pos or 0, tokens[step.last].end_pos or 0)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from lark import Token
 
 from elsinore.errors import QuerySyntaxError, Span
-from elsinore.language.clauses import UnexpectedInput, parse_clause
+from elsinore.language.clauses import MOST_FORMS, UnexpectedInput, parse_clause
 from elsinore.language.expected import keyword_hint, listed, unexpected
 from elsinore.language.keywords import CLAUSES, nearest, nearest_clause
 from elsinore.language.parts import span_of
@@ -74,6 +75,37 @@ def read_clauses(statement: Statement) -> Clauses:
     Every error but those of a query's meaning is found here: text that is in no clause, a clause
     that cannot be read, one that is given twice, SLIDE or ORIGIN without WITHIN.
     """
+    return _read_well_formed(statement) or _read_all(statement)
+
+
+def _read_well_formed(statement: Statement) -> Clauses | None:
+    """Read the clauses of a statement that has no error; None where there is one."""
+    types = tuple(token.type for token in statement.tokens)
+    found = Clauses()
+    for start, stop in _cuts(types):
+        word = statement.tokens[start]
+        try:
+            value = parse_clause(word.type, statement.tokens[start + 1 : stop])
+        except (QuerySyntaxError, UnexpectedInput):
+            return None
+        found.words[word.type], found.values[word.type] = word, value
+        found.spans[word.type] = Span(word.start_pos or 0, statement.tokens[stop - 1].end_pos or 0)
+    return found if found.words else None
+
+
+@lru_cache(MOST_FORMS)
+def _cuts(types: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """Return where the clauses of a statement begin and end; nothing where there is an error."""
+    starts = [at for at, kind in enumerate(types) if kind in CLAUSES]
+    kinds = [types[at] for at in starts]
+    window_is_whole = "WITHIN" in kinds or not any(kind in kinds for kind in ONLY_WITHIN)
+    if starts[:1] != [0] or len(set(kinds)) < len(kinds) or not window_is_whole:
+        return ()
+    return tuple(zip(starts, [*starts[1:], len(types)], strict=True))
+
+
+def _read_all(statement: Statement) -> Clauses:
+    """Read what can be read of a statement, and tell all that cannot."""
     found = Clauses()
     tokens = _with_first_word(statement, found.errors)
     position = 0

@@ -81,14 +81,15 @@ def tokenize(text: str) -> list[Token]:
     ['WHERE', 'NAME', '_DOT', 'NAME', 'LE', 'INT', 'UNIT']
     """
     tokens: list[Token] = []
-    position = 0
+    position, match = 0, TOKEN.match
     while position < len(text):
-        found = TOKEN.match(text, position)
+        found = match(text, position)
         if found is None or found.lastgroup is None:  # the last alternative takes any character
             raise AssertionError(f"no token at {position}")
-        kind, value, position = found.lastgroup, found[0], found.end()
+        kind, position = found.lastgroup, found.end()
         if kind == "SPACE":
             continue
+        value = found[0]
         if (kind == "BAD" and value in QUOTES) or kind == "OPEN":  # never closed: take the line
             kind = "BAD"
             stop = text.find("\n", found.start())
@@ -102,7 +103,11 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _token(kind: str, value: str, start: int, stop: int) -> Token:
-    return Token(kind, value, start_pos=start, end_pos=stop)
+    """Return a token; its own constructor, which takes two calls more, is passed by."""
+    token = str.__new__(Token, value)
+    token.type, token.value, token.start_pos, token.end_pos = kind, value, start, stop
+    token.line = token.column = token.end_line = token.end_column = None
+    return token
 
 
 def renamed(token: Token, kind: str) -> Token:

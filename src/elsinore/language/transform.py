@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import Any, cast
 
 from lark import Token
-from lark.tree import Meta
 
 from elsinore.errors import QuerySyntaxError, Span, did_you_mean
 from elsinore.language.durations import parse_origin
@@ -92,41 +91,41 @@ class ToNodes:
 
     # --- names and numbers ----------------------------------------------------------------------
 
-    def name(self, _: Meta, items: Items[Token]) -> Named:
+    def name(self, _: Span, items: Items[Token]) -> Named:
         return Named(name_of(items[0]), items[0])
 
-    def number(self, _: Meta, items: Items[Token]) -> Token:
+    def number(self, _: Span, items: Items[Token]) -> Token:
         return items[0]
 
-    def quantity(self, meta: Meta, items: Items[Token]) -> Number:
+    def quantity(self, place: Span, items: Items[Token]) -> Number:
         texts = [str(item) for item in items]
         if len(texts) == 1:
-            return Number(((texts[0], None),), span_of(meta))
-        return Number(tuple(zip(texts[::2], texts[1::2], strict=True)), span_of(meta))
+            return Number(((texts[0], None),), place)
+        return Number(tuple(zip(texts[::2], texts[1::2], strict=True)), place)
 
     # --- clauses --------------------------------------------------------------------------------
 
-    def query_clause(self, _: Meta, items: Items[Named]) -> Named:
+    def query_clause(self, _: Span, items: Items[Named]) -> Named:
         return items[0]
 
-    def dotted(self, _: Meta, items: Items[Named]) -> str:
+    def dotted(self, _: Span, items: Items[Named]) -> str:
         return ".".join(item.text for item in items)
 
-    def from_clause(self, _: Meta, items: Items[str]) -> str:
+    def from_clause(self, _: Span, items: Items[str]) -> str:
         return ":".join(items)
 
-    def item(self, _: Meta, items: Items[Any]) -> ReturnItem:
+    def item(self, _: Span, items: Items[Any]) -> ReturnItem:
         alias = items[1].text if len(items) > 1 else None
         return ReturnItem(checked(expression_of(items[0])), alias)
 
-    def return_clause(self, _: Meta, items: Items[ReturnItem | Token]) -> Returned:
+    def return_clause(self, _: Span, items: Items[ReturnItem | Token]) -> Returned:
         listed = tuple(item for item in items if isinstance(item, ReturnItem))
         return Returned(listed, distinct=len(listed) < len(items))
 
-    def pattern_clause(self, _: Meta, items: Items[Pattern]) -> Pattern:
+    def pattern_clause(self, _: Span, items: Items[Pattern]) -> Pattern:
         return checked_pattern(items[0])
 
-    def where_clause(self, _: Meta, items: Items[Any]) -> Condition:
+    def where_clause(self, _: Span, items: Items[Any]) -> Condition:
         names: tuple[str, ...] = ()
         span = None
         where: list[Expression] = []
@@ -139,10 +138,10 @@ class ToNodes:
                 where.append(checked(part))
         return Condition(names, tuple(where), span)
 
-    def group_by_clause(self, _: Meta, items: Items[Named]) -> tuple[str, ...]:
+    def group_by_clause(self, _: Span, items: Items[Named]) -> tuple[str, ...]:
         return tuple(item.text for item in items)
 
-    def strategy_clause(self, meta: Meta, items: Items[Token]) -> Strategy:
+    def strategy_clause(self, place: Span, items: Items[Token]) -> Strategy:
         spelling = " ".join(item for item in items if item.type == "NAME")
         strategy = strategy_of(spelling)
         if strategy is None:
@@ -150,159 +149,156 @@ class ToNodes:
             raise QuerySyntaxError(
                 f"There is no such strategy.{did_you_mean(spelling, names)} "
                 f"Strategies: {', '.join(known.value for known in Strategy)}.",
-                span=span_of(meta),
+                span=place,
                 choices=names,
             )
         return strategy
 
-    def within_clause(self, meta: Meta, items: Items[Number]) -> Length:
-        return Length(microseconds_of(items[0]), span_of(meta), _is_bare(items[0]))
+    def within_clause(self, place: Span, items: Items[Number]) -> Length:
+        return Length(microseconds_of(items[0]), place, _is_bare(items[0]))
 
     slide_clause = within_clause
 
-    def origin_clause(self, meta: Meta, items: Items[Any]) -> Length:
+    def origin_clause(self, place: Span, items: Items[Any]) -> Length:
         if isinstance(items[0], Token) and items[0].type == "STRING":
             try:
-                return Length(Fraction(parse_origin(_string(items[0]))), span_of(meta))
+                return Length(Fraction(parse_origin(_string(items[0]))), place)
             except QuerySyntaxError as error:
-                error.span = span_of(meta)
+                error.span = place
                 raise
         value = microseconds_of(items[-1])
         bare = _is_bare(items[-1])
-        return Length(-value if len(items) > 1 else value, span_of(meta), bare)
+        return Length(-value if len(items) > 1 else value, place, bare)
 
-    def confidence_clause(self, _: Meta, items: Items[Token]) -> float:
+    def confidence_clause(self, _: Span, items: Items[Token]) -> float:
         return float(items[1])
 
-    def collapsed_clause(self, _: Meta, items: Items[Any]) -> bool:
+    def collapsed_clause(self, _: Span, items: Items[Any]) -> bool:
         return True
 
-    def limit_clause(self, _: Meta, items: Items[Token]) -> int:
+    def limit_clause(self, _: Span, items: Items[Token]) -> int:
         return count_of(items[0])
 
     # --- patterns -------------------------------------------------------------------------------
 
-    def event(self, meta: Meta, items: Items[Named | Quantifier | Array]) -> Pattern:
+    def event(self, place: Span, items: Items[Named | Quantifier | Array]) -> Pattern:
         names = [item.text for item in items if isinstance(item, Named)]
         quantifiers = [item for item in items if isinstance(item, Quantifier)]
         if not quantifiers and any(isinstance(item, Array) for item in items):
             quantifiers = [Quantifier(1, None)]  # SASE: `T[]` is a Kleene plus variable
-        event = Event(names[0], names[-1], span_of(meta))
-        return _repeated(event, quantifiers, span_of(meta))
+        event = Event(names[0], names[-1], place)
+        return _repeated(event, quantifiers, place)
 
-    def array(self, _: Meta, items: Items[Any]) -> Array:
+    def array(self, _: Span, items: Items[Any]) -> Array:
         return Array()
 
-    def repetition(self, meta: Meta, items: Items[Any]) -> Pattern:
-        return _repeated(items[0], items[1:], span_of(meta))
+    def repetition(self, place: Span, items: Items[Any]) -> Pattern:
+        return _repeated(items[0], items[1:], place)
 
-    def quantifier(self, _: Meta, items: Items[Token]) -> Quantifier:
+    def quantifier(self, _: Span, items: Items[Token]) -> Quantifier:
         return Quantifier(*QUANTIFIERS[items[0].type])
 
-    def exactly(self, _: Meta, items: Items[Token]) -> Quantifier:
+    def exactly(self, _: Span, items: Items[Token]) -> Quantifier:
         return Quantifier(count_of(items[0]), count_of(items[0]))
 
-    def at_least(self, _: Meta, items: Items[Token]) -> Quantifier:
+    def at_least(self, _: Span, items: Items[Token]) -> Quantifier:
         return Quantifier(count_of(items[0]), None)
 
-    def at_most(self, _: Meta, items: Items[Token]) -> Quantifier:
+    def at_most(self, _: Span, items: Items[Token]) -> Quantifier:
         return Quantifier(0, count_of(items[0]))
 
-    def between_counts(self, _: Meta, items: Items[Token]) -> Quantifier:
+    def between_counts(self, _: Span, items: Items[Token]) -> Quantifier:
         return Quantifier(count_of(items[0]), count_of(items[1]))
 
-    def sequence(self, meta: Meta, items: Items[Any]) -> Sequence:
-        return Sequence(tuple(items[1:]), span_of(meta))  # the first item is the word SEQ
+    def sequence(self, place: Span, items: Items[Any]) -> Sequence:
+        return Sequence(tuple(items[1:]), place)  # the first item is the word SEQ
 
-    def disjunction(self, meta: Meta, items: Items[Pattern]) -> Disjunction:
-        return Disjunction(tuple(items), span_of(meta))
+    def disjunction(self, place: Span, items: Items[Pattern]) -> Disjunction:
+        return Disjunction(tuple(items), place)
 
-    def conjunction(self, meta: Meta, items: Items[Pattern]) -> Conjunction:
-        return Conjunction(tuple(items), span_of(meta))
+    def conjunction(self, place: Span, items: Items[Pattern]) -> Conjunction:
+        return Conjunction(tuple(items), place)
 
-    def negation(self, meta: Meta, items: Items[Pattern]) -> Negation:
-        return Negation(items[0], span_of(meta))
+    def negation(self, place: Span, items: Items[Pattern]) -> Negation:
+        return Negation(items[0], place)
 
-    def pattern_group(self, meta: Meta, items: Items[Pattern]) -> Pattern:
-        return replace(items[0], span=span_of(meta))
+    def pattern_group(self, place: Span, items: Items[Pattern]) -> Pattern:
+        return replace(items[0], span=place)
 
     # --- expressions ----------------------------------------------------------------------------
 
-    def binary(self, meta: Meta, items: Items[Any]) -> Binary:
+    def binary(self, place: Span, items: Items[Any]) -> Binary:
         left, sign, right = items
-        return Binary(
-            OPERATORS[sign.type], expression_of(left), expression_of(right), span_of(meta)
-        )
+        return Binary(OPERATORS[sign.type], expression_of(left), expression_of(right), place)
 
-    def either(self, meta: Meta, items: Items[Any]) -> Binary:
-        return Binary(Operator.OR, expression_of(items[0]), expression_of(items[1]), span_of(meta))
+    def either(self, place: Span, items: Items[Any]) -> Binary:
+        return Binary(Operator.OR, expression_of(items[0]), expression_of(items[1]), place)
 
-    def both(self, meta: Meta, items: Items[Any]) -> Binary:
-        return Binary(Operator.AND, expression_of(items[0]), expression_of(items[1]), span_of(meta))
+    def both(self, place: Span, items: Items[Any]) -> Binary:
+        return Binary(Operator.AND, expression_of(items[0]), expression_of(items[1]), place)
 
-    def not_(self, meta: Meta, items: Items[Any]) -> Not:
-        return Not(expression_of(items[0]), span_of(meta))
+    def not_(self, place: Span, items: Items[Any]) -> Not:
+        return Not(expression_of(items[0]), place)
 
-    def is_null(self, meta: Meta, items: Items[Any]) -> IsNull:
-        return IsNull(expression_of(items[0]), span_of(meta))
+    def is_null(self, place: Span, items: Items[Any]) -> IsNull:
+        return IsNull(expression_of(items[0]), place)
 
-    def is_not_null(self, meta: Meta, items: Items[Any]) -> Not:
-        return Not(self.is_null(meta, items), span_of(meta))
+    def is_not_null(self, place: Span, items: Items[Any]) -> Not:
+        return Not(self.is_null(place, items), place)
 
-    def in_list(self, meta: Meta, items: Items[Any]) -> InList:
-        return InList(expression_of(items[0]), items[1], span_of(meta))
+    def in_list(self, place: Span, items: Items[Any]) -> InList:
+        return InList(expression_of(items[0]), items[1], place)
 
-    def not_in_list(self, meta: Meta, items: Items[Any]) -> Not:
-        return Not(self.in_list(meta, items), span_of(meta))
+    def not_in_list(self, place: Span, items: Items[Any]) -> Not:
+        return Not(self.in_list(place, items), place)
 
-    def like(self, meta: Meta, items: Items[Any]) -> Like:
-        return Like(expression_of(items[0]), _like_pattern(items[1]), span_of(meta))
+    def like(self, place: Span, items: Items[Any]) -> Like:
+        return Like(expression_of(items[0]), _like_pattern(items[1]), place)
 
-    def not_like(self, meta: Meta, items: Items[Any]) -> Not:
-        return Not(self.like(meta, items), span_of(meta))
+    def not_like(self, place: Span, items: Items[Any]) -> Not:
+        return Not(self.like(place, items), place)
 
-    def between(self, meta: Meta, items: Items[Any]) -> Binary:
+    def between(self, place: Span, items: Items[Any]) -> Binary:
         value, least, most = (expression_of(item) for item in items)
-        span = span_of(meta)
-        above = Binary(Operator.GE, value, least, span)
-        return Binary(Operator.AND, above, Binary(Operator.LE, value, most, span), span)
+        above = Binary(Operator.GE, value, least, place)
+        return Binary(Operator.AND, above, Binary(Operator.LE, value, most, place), place)
 
-    def not_between(self, meta: Meta, items: Items[Any]) -> Not:
-        return Not(self.between(meta, items), span_of(meta))
+    def not_between(self, place: Span, items: Items[Any]) -> Not:
+        return Not(self.between(place, items), place)
 
-    def negative(self, meta: Meta, items: Items[Any]) -> Negative:
-        return Negative(expression_of(items[1]), span_of(meta))
+    def negative(self, place: Span, items: Items[Any]) -> Negative:
+        return Negative(expression_of(items[1]), place)
 
-    def negative_number(self, meta: Meta, items: Items[Any]) -> Literal:
+    def negative_number(self, place: Span, items: Items[Any]) -> Literal:
         value = literal_of(items[1]).value
-        return Literal(-cast("int | float", value), span_of(meta))
+        return Literal(-cast("int | float", value), place)
 
-    def string(self, meta: Meta, items: Items[Token]) -> Literal:
-        return Literal(_string(items[0]), span_of(meta))
+    def string(self, place: Span, items: Items[Token]) -> Literal:
+        return Literal(_string(items[0]), place)
 
-    def true(self, meta: Meta, items: Items[Token]) -> Literal:
-        return Literal(value=True, span=span_of(meta))
+    def true(self, place: Span, items: Items[Token]) -> Literal:
+        return Literal(value=True, span=place)
 
-    def false(self, meta: Meta, items: Items[Token]) -> Literal:
-        return Literal(value=False, span=span_of(meta))
+    def false(self, place: Span, items: Items[Token]) -> Literal:
+        return Literal(value=False, span=place)
 
-    def null(self, meta: Meta, items: Items[Token]) -> Literal:
-        return Literal(None, span_of(meta))
+    def null(self, place: Span, items: Items[Token]) -> Literal:
+        return Literal(None, place)
 
-    def list(self, _: Meta, items: Items[Any]) -> tuple[Literal, ...]:
+    def list(self, _: Span, items: Items[Any]) -> tuple[Literal, ...]:
         return tuple(cast("Literal", expression_of(item)) for item in items)
 
-    def column(self, meta: Meta, items: Items[Named]) -> Column:
+    def column(self, place: Span, items: Items[Named]) -> Column:
         quoted = items[0].token.type == "QUOTED"
-        return Column(items[0].text, span_of(meta), quoted=quoted)
+        return Column(items[0].text, place, quoted=quoted)
 
-    def attribute(self, meta: Meta, items: Items[Named]) -> Attribute:
-        return Attribute(items[0].text, items[1].text, span=span_of(meta))
+    def attribute(self, place: Span, items: Items[Named]) -> Attribute:
+        return Attribute(items[0].text, items[1].text, span=place)
 
-    def index(self, meta: Meta, items: Items[Token]) -> tuple[tuple[Token, ...], Span | None]:
-        return tuple(items), None if meta.empty else span_of(meta)
+    def index(self, place: Span, items: Items[Token]) -> tuple[tuple[Token, ...], Span | None]:
+        return tuple(items), place if items else None
 
-    def indexed(self, meta: Meta, items: Items[Any]) -> Attribute:
+    def indexed(self, place: Span, items: Items[Any]) -> Attribute:
         variable, (pieces, span) = items[0].text, items[1]
         texts = [str(piece).lower() for piece in pieces]
         if [name_of(piece) for piece in pieces[:1]] == [variable] and texts[1:] == ["len"]:
@@ -313,13 +309,13 @@ class ToNodes:
                 f"{variable}[ ] holds i for the current event, i-1 for the previous, 1 for the "
                 f"first, {variable}.LEN for the last, 1..i-1 for the earlier ones, or nothing for "
                 "all.",
-                span=span or span_of(meta),
+                span=span or place,
                 choices=("i", "i-1", "1", f"{variable}.LEN", "1..i-1", ""),
             )
         name = items[2].text if len(items) > 2 else None
-        return Attribute(variable, name, reference, span_of(meta))
+        return Attribute(variable, name, reference, place)
 
-    def call(self, meta: Meta, items: Items[Any]) -> Call:
+    def call(self, place: Span, items: Items[Any]) -> Call:
         called = items[0]
         name = called.text if called.token.type == "QUOTED" else called.text.upper()
         given = [item for item in items[1:] if not isinstance(item, Token)]  # a token is the *
@@ -328,12 +324,12 @@ class ToNodes:
                 raise QuerySyntaxError(
                     f"There is no function '{name}' of *.{did_you_mean(name, ['COUNT'])} "
                     "COUNT(*) is the number of trends.",
-                    span=span_of(meta),
+                    span=place,
                     choices=("COUNT",),
                 )
             raise QuerySyntaxError(
                 f"Only COUNT takes a *: name what {name} is computed of, as in {name}(T.speed).",
-                span=span_of(meta),
+                span=place,
             )
         arguments = tuple(expression_of(item) for item in given)
         if name in AGGREGATES:  # COUNT(T): a bare name is an event, not a column
@@ -341,13 +337,13 @@ class ToNodes:
                 Attribute(found.name, None, span=found.span) if isinstance(found, Column) else found
                 for found in arguments
             )
-        return Call(name, arguments, span_of(meta))
+        return Call(name, arguments, place)
 
-    def group(self, meta: Meta, items: Items[Any]) -> Expression:
-        return replace(expression_of(items[0]), span=span_of(meta))
+    def group(self, place: Span, items: Items[Any]) -> Expression:
+        return replace(expression_of(items[0]), span=place)
 
-    def equivalence(self, meta: Meta, items: Items[Named]) -> Equivalence:
-        return Equivalence(tuple(item.text for item in items), span_of(meta))
+    def equivalence(self, place: Span, items: Items[Named]) -> Equivalence:
+        return Equivalence(tuple(item.text for item in items), place)
 
 
 def _string(token: Token) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from types import ModuleType
 
 from elsinore.errors import (
@@ -25,13 +25,17 @@ from elsinore.model.pattern import Pattern, Sequence
 class Query(Clauses):
     """One query. A query that exists is valid: its clauses keep all rules of `model.check`.
 
-    Raises what `elsinore.model.check` lists where they do not.
+    Raises what `elsinore.model.check` lists where they do not. `is_valid` says that a query of the
+    same form has been checked.
     """
 
-    def __post_init__(self) -> None:
+    is_valid: InitVar[bool] = False
+
+    def __post_init__(self, is_valid: bool) -> None:
         conjuncts_of_all = (part for predicate in self.where for part in conjuncts(predicate))
         object.__setattr__(self, "where", tuple(conjuncts_of_all))
-        raise_errors(check_query(self))
+        if not is_valid:
+            raise_errors(check_query(self))
 
     @property
     def kind(self) -> Kind:
@@ -55,7 +59,7 @@ class PythonQuery(Query):
     source: str
     target: object = field(default=None, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, is_valid: bool) -> None:
         """Check nothing: the clauses are in Python."""
 
     @property
