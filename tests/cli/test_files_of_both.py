@@ -267,3 +267,38 @@ def test_so_many_rows_are_printed_as_asked() -> None:
     for engine in ENGINES:
         done = call(*["run", "-q", QUERY, "--events", "e.csv", "--engine", engine, "--limit", "1"])
         assert "of which" in done.stdout
+
+
+DETECTORS = """
+import elsinore.quantitative as qre
+
+A, B = qre.event("A"), qre.event("B")
+
+
+def total(begin, values) -> float:
+    return values
+
+
+runs = qre.split(qre.atom(A), qre.iterate1(qre.atom(B, lambda b: b.v), qre.sum(0.0)), total)
+totals = qre.split(qre.match(B.star()), runs, lambda before, value: value).by("k")
+"""
+
+
+def test_queries_of_python_run_beside_others_where_their_module_is_named() -> None:
+    Path("detectors.py").write_text(DETECTORS)
+    write_table(table(pa.array(range(5), pa.int64())), "e.parquet", "parquet")
+    text = f"QUERY totals FROM detectors:totals; QUERY trends {QUERY}"
+    for module in ("detectors", "detectors.py"):
+        for engine in ENGINES:
+            done = call(
+                *["run", "-q", text, "--events", "e.parquet", "--engine", engine],
+                *["--python", module, "--out", engine, "--format", "csv", "--overwrite"],
+            )
+            assert done.exit_code == 0, done.stderr
+            found = sorted(Path(engine, "totals.csv").read_text().splitlines())
+            assert found == ['"k","time","value"', '"x",1,0.1', '"y",4,5e+20']
+            assert Path(engine, "trends.csv").read_text().count("\n") > 1
+    told = call("check", "-q", text, "--events", "e.parquet")
+    assert told.exit_code == 2
+    assert "--python" in told.stderr
+    assert "compiled" in call("explain", "-q", text, "--python", "detectors").stdout

@@ -32,6 +32,14 @@ def test_pictures_hold_every_node() -> None:
     assert len(boxes) == 1 + 5
     assert EPISODE.explain("mermaid").count('["') == 5
     assert "#gt;" in QUERY.explain("mermaid")
+    stages = ET.fromstring(QUERY.explain("svg"))
+    written = "".join(element.text or "" for element in stages.iter())
+    assert all(part in written for part in (">>", "sliding 2, sum", "any* (M.val > 3)"))
+
+
+def test_a_query_shows_itself_with_its_rate() -> None:
+    assert repr(qre.atom(M, len)) == "<atom(M, len): M>"
+    assert repr(QUERY).count(" >> <sliding") == 1
 
 
 def test_an_unknown_format_is_refused_with_the_nearest() -> None:

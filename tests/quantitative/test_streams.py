@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
-from elsinore.errors import InputError, StateError
+from elsinore.errors import ElsinoreError, InputError, StateError
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.rows import Runs, take
 from support.quantitative import queries, streams
@@ -271,6 +271,63 @@ def test_an_error_in_a_stream_of_a_key_tells_its_item_and_place_in_that_stream()
         assert [(row["k"], row["position"], row["value"]) for row in found] == [
             (1, 0, 10), (2, 2, 5), (1, 3, 12)
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ({"time": [1, None]}, {}, r"1 event has no time .*\(column 'time'\): None in row 1"),
+        ({"time": [1.0, float("nan")]}, {}, "no time that can be read .*nan in row 1"),
+        ({"time": ["2026-01-01", "soon"]}, {}, "no time that can be read .*'soon' in row 1"),
+        ({"time": [[1], [2]]}, {}, "cannot be a time"),
+        ({"type": ["M", None]}, {}, "1 events have no type, and M asks for it"),
+        ({}, {"time": "when"}, "time: the events have no attribute 'when'"),
+        ({}, {"type": "kind"}, "the events have no attribute 'kind'.*Did you mean 'kin'"),
+        ({}, {"by": "key"}, "by: the events have no attribute 'key'"),
+        ({"k": [[1], [2]]}, {"by": "k"}, "an array or a map cannot be a key"),
+    ],
+)
+def test_events_that_cannot_be_used_stop_the_run(
+    columns: dict[str, Any], options: dict[str, str], message: str
+) -> None:
+    table = pa.table({"time": [1, 2], "type": ["M", "s"], "v": [1, 2], "kin": [1, 1]} | columns)
+    query: Any = qre.iter_last(qre.either(qre.atom(M), qre.atom(S)))
+    if by := options.pop("by", None):
+        query = query.by(by)
+    with pytest.raises(ElsinoreError, match=message):
+        query.run(table, **options)
+
+
+def test_times_that_are_text_are_in_order_of_time() -> None:
+    times = ["2026-01-01T09:00:00Z", "2026-01-01T09:30:00+01:00", "2026-01-01T08:45:00.5Z"]
+    found = qre.map(lambda item: item.v).run({"time": times, "v": [0, 1, 2]})
+    assert found["value"].to_pylist() == [1, 2, 0]
+    assert found["time"].to_pylist() == [times[1], times[2], times[0]]
+
+
+def test_a_run_warns_of_a_rate_that_never_matches() -> None:
+    never = qre.atom(qre.predicate((M.v > 5) & (M.v < 3), "odd"))
+    with pytest.warns(UserWarning, match="the rate odd never matches: no item satisfies odd"):
+        assert never.run({"type": ["M"], "v": [4]}).num_rows == 0
+    with pytest.warns(UserWarning, match="never matches"):
+        never.by("v").run({"type": ["M"], "v": [4]})
+
+
+def test_a_key_that_a_column_of_maps_cannot_have_is_told() -> None:
+    query = qre.map_collect(S, "k", qre.match(qre.seq((~S).star(), S)), S)
+    with pytest.raises(InputError, match="a map with the key None"):
+        query.run({"type": ["M", "s"], "k": [None, 1]})
+
+
+@pytest.mark.parametrize("other", ["text", True, 1.5, None])
+def test_values_of_the_parts_of_either_are_numbers_or_of_one_kind(other: Any) -> None:
+    query = qre.iter_last(qre.either(qre.atom(M, lambda _: 1), qre.atom(S, lambda _: other)))
+    table = pa.table({"type": ["M", "s"]})
+    if isinstance(other, float) or other is None:
+        assert query.run(table)["value"].to_pylist() == [1, other]
+    else:
+        with pytest.raises(InputError, match=r"kinds: .*int.*All parts of an `either`"):
+            query.run(table)
 
 
 @pytest.mark.parametrize("compiled", [False, True])

@@ -16,9 +16,12 @@ from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import CHUNK, Runs, codes_of, joined, take, whole
 from elsinore.quantitative.stream import Stream
 from elsinore.runtime.inputs import as_table
-from elsinore.runtime.streams import bits, check_names, run_rows, unknown
+from elsinore.runtime.streams import bits, check_key, check_names, run_rows, unknown
+from elsinore.runtime.times import kind_of_column, to_ticks
 
+TIME = "time"  # the column of times, if the events have it
 POSITION = "position"  # the column that stands for times where events have none
+SHOWN = 3  # events told of that cannot be used
 MANY = 100_000  # events from which on compiling a machine pays
 
 
@@ -26,7 +29,7 @@ def run(
     query: Query | Pipeline,
     data: object,
     *,
-    time: str = "time",
+    time: str = TIME,
     type: str = TYPE,  # noqa: A002 - the word for it
     by: Sequence[str] = (),
     compiled: bool | None = None,
@@ -39,21 +42,18 @@ def run(
     asks for it (with few as well) or against it, the values are the same.
 
     Raises QuerySemanticError where a predicate reads what the events do not have, InputError for
-    events without a time or of an odd one.
+    events without a time or of an odd one, and for events without a type where one is asked for.
     """
     table = _typed(as_table(data), type)
     timed = time in table.column_names
     if timed:
-        if table[time].null_count:
-            raise InputError(
-                f"{table[time].null_count} events have no time (column {time!r}). Drop them, or "
-                "give them one."
-            )
-        if not _is_sorted(table[time]):
-            table = table.take(pc.sort_indices(table, [(time, "ascending")]))
+        table = _in_order(table, time)
+    elif time != TIME:
+        raise unknown(time, table.column_names, "time")
     for name in by:
         if name not in table.column_names:
-            raise unknown(name, table.column_names, "column")
+            raise unknown(name, table.column_names, "by")
+        check_key(name, table.schema.field(name).type)
     codes, count = codes_of(table, by)
     asked = table.num_rows >= MANY if compiled is None else compiled
     found = run_rows(query, table, codes, count, compiled=asked)
@@ -149,8 +149,23 @@ def _result(
     return pa.table(shown | where | {"value": values})
 
 
-def _is_sorted(column: pa.ChunkedArray) -> bool:
-    if len(column) < 2:
-        return True
-    times = whole(column)
-    return bool(pc.all(pc.less_equal(times.slice(0, len(times) - 1), times.slice(1))).as_py())
+def _in_order(table: pa.Table, time: str) -> pa.Table:
+    """Return events in order of their time. Raises InputError where some have none."""
+    given = whole(table[time])
+    kind, is_fine = kind_of_column(given)
+    times = given
+    if kind.form == "text":
+        times, _ = to_ticks(given, per_microsecond=1_000 if is_fine else 1)
+    elif kind.form == "float":
+        times = pc.if_else(pc.is_finite(given), given, None)
+    if times.null_count:
+        bad = np.flatnonzero(times.is_null().to_numpy(zero_copy_only=False))
+        few = ", ".join(f"{given[row].as_py()!r} in row {row}" for row in bad[:SHOWN].tolist())
+        raise InputError(
+            f"{len(bad)} event{'s have' if len(bad) > 1 else ' has'} no time that can be read "
+            f"(column '{time}'): {few}{', ...' if len(bad) > SHOWN else ''}. Drop such events, or "
+            "give them a time."
+        )
+    if len(times) < 2 or pc.all(pc.less_equal(times[:-1], times[1:])).as_py():
+        return table
+    return table.take(pc.sort_indices(times))

@@ -18,7 +18,7 @@ from elsinore.errors import QuerySemanticError
 from elsinore.quantitative.folds import Fold
 from elsinore.quantitative.query import Combine, Query, Window
 from elsinore.quantitative.versions import Counts
-from elsinore.quantitative.windows import State
+from elsinore.quantitative.windows import State, check_size
 
 Bucket = tuple[int, int]  # the place of its last event, and how many events it holds
 
@@ -83,8 +83,7 @@ class ExponentialHistogram:
 
     def __post_init__(self) -> None:
         _check_eps(self.eps)
-        if self.size < 1:
-            raise QuerySemanticError(f"A window holds at least one value, not {self.size}.")
+        check_size("approx_count_in_window", self.size)
 
     def most(self, width: int) -> int:
         """Return how many buckets of `width` events there may be."""

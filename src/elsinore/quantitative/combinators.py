@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -35,7 +36,8 @@ from elsinore.quantitative.regex import (
     as_regex,
     name_of,
 )
-from elsinore.quantitative.windows import Sliding
+from elsinore.quantitative.runnable import Chain, Keyed, Runnable
+from elsinore.quantitative.windows import Sliding, check_size
 
 MOST_COPIES = 100  # parts that iterate_n writes out; each is a place of its own in the machine
 
@@ -62,7 +64,7 @@ def atom(predicate: object = ANY, op: Operation | None = None) -> Query:
     >>> print(atom(M, lambda m: m.val).rate)
     M
     """
-    return Atom(as_predicate(predicate), _callable(op, "atom") if op is not None else None)
+    return Atom(as_predicate(predicate), _callable(op, "atom", 1) if op is not None else None)
 
 
 def constant(value: Any) -> Query:
@@ -93,7 +95,7 @@ def iterate(body: Query, init: Any, step: Operation | None = None) -> Query:
     body = _query("iterate", body)
     if isinstance(init, Fold) and step is None:
         return _finished(Iterate(body, init.init, init.step), init)
-    return Iterate(body, init, _callable(step, "iterate"))
+    return Iterate(body, init, _step(step, init, "iterate"))
 
 
 def either(*parts: Query) -> Query:
@@ -114,7 +116,7 @@ def combine(*parts: Any) -> Query:
 
 def apply(part: Query, op: Operation) -> Query:
     """Return the query whose value is `op` of the part's."""
-    return Combine((_query("apply", part),), _callable(op, "apply"))
+    return Combine((_query("apply", part),), _callable(op, "apply", 1))
 
 
 def map_collect(sync: object, key: Any, body: Query, rate: object | None = None) -> Query:
@@ -165,20 +167,20 @@ def iterate1(body: Query, init: Any, step: Operation | None = None) -> Query:
     body = _query("iterate1", body)
     if isinstance(init, Fold) and step is None:
         return _finished(Split((Iterate(body, init.init, init.step), body), init.step), init)
-    step = _callable(step, "iterate1")
+    step = _step(step, init, "iterate1")
     return Split((Iterate(body, init, step), body), step)
 
 
 def iterate_n(body: Query, count: int, init: Any, step: Operation | None = None) -> Query:
     """Return `iterate` on exactly `count` stretches."""
     body = _query("iterate_n", body)
-    if not 0 <= count <= MOST_COPIES:
+    if not isinstance(count, int) or not 0 <= count <= MOST_COPIES:
         raise QuerySemanticError(
-            f"iterate_n writes its body out {count} times; up to {MOST_COPIES} can be. For the "
-            "last n values use sliding(f, n, ...)."
+            f"iterate_n writes its body out {count} times; 0 to {MOST_COPIES} times can be. For "
+            "the last n values use sliding(f, n, ...)."
         )
     fold = init if isinstance(init, Fold) and step is None else None
-    start, operation = (fold.init, fold.step) if fold else (init, _callable(step, "iterate_n"))
+    start, operation = (fold.init, fold.step) if fold else (init, _step(step, init, "iterate_n"))
     found: Query = Constant(start)
     for _ in range(count):
         found = Split((found, body), operation)
@@ -192,7 +194,7 @@ def filter(predicate: object) -> Query:  # noqa: A001 - the paper's word
 
 def map(op: Operation) -> Query:  # noqa: A001 - the paper's word
     """Return `op` of the item at each item."""
-    return Split((match_(ANY.star()), Atom(ANY, _callable(op, "map"))), right)
+    return Split((match_(ANY.star()), Atom(ANY, _callable(op, "map", 1))), right)
 
 
 def iter_last(body: Query) -> Query:
@@ -206,6 +208,7 @@ def tumbling(body: Query, count: int = 1, fold: Fold | None = None) -> Query:
 
     A window is one match of the body, or `count` of them with the fold of their values.
     """
+    check_size("tumbling", count)
     if count == 1 and fold is None:
         return iter_last(body)
     if fold is None:
@@ -231,7 +234,10 @@ def sliding(
     body = _query("sliding", body)
     if isinstance(init, Fold) and step is None:
         return Window(body, Sliding(size, init))
-    function = _callable(step, "sliding")
+    function = _step(step, init, "sliding")
+    for given in (combine, inverse):
+        if given is not None:
+            _callable(given, "sliding", 2)
     fold = Fold(name=name_of(function), init=init, step=function, combine=combine, inverse=inverse)
     return Window(body, Sliding(size, fold))
 
@@ -241,7 +247,8 @@ def count_in_window(body: Query, size: int, occurs: Callable[[Any], Any]) -> Que
 
     (StreamQRE, Section 3.1, "Event counting in sliding windows".)
     """
-    test = _callable(occurs, "count_in_window")
+    test = _callable(occurs, "count_in_window", 1)
+    check_size("count_in_window", size)
     marked = Combine((_query("count_in_window", body),), lambda value: 1 if test(value) else 0)
     total = Fold(
         name="count_in_window",
@@ -263,7 +270,7 @@ def _parts_and_op(name: str, parts: tuple[Any, ...], least: int) -> tuple[tuple[
             f"{name}(f, {'g, ' if least > 1 else ''}..., op) takes queries and, last, the function "
             "of their values."
         )
-    return tuple(_query(name, part) for part in queries), _callable(op, name)
+    return tuple(_query(name, part) for part in queries), _callable(op, name, len(queries))
 
 
 def _query(name: str, part: object) -> Query:
@@ -277,15 +284,46 @@ def _query(name: str, part: object) -> Query:
         raise QuerySemanticError(
             f"{name} takes queries, and {part} is a regular expression: write match({part})."
         )
-    raise QuerySemanticError(
-        f"{name} takes queries, not {part!r}. Pipelines, f >> g, stand at the top only."
-    )
+    if isinstance(part, Runnable | Keyed | Chain):
+        raise QuerySemanticError(
+            f"{name} takes queries without keys of their own: pipelines, f >> g, and by() stand at "
+            "the top only."
+        )
+    raise QuerySemanticError(f"{name} takes queries, not {part!r}.")
 
 
-def _callable(op: Any, name: str) -> Operation:
+def _callable(op: Any, name: str, values: int) -> Operation:
+    """Return a function of so many values; refuse what is none, or takes another number."""
     if not callable(op):
         raise QuerySemanticError(f"{name} takes a function of the values, not {op!r}.")
+    try:
+        signature = inspect.signature(op)
+    except (TypeError, ValueError):  # some of Python's own do not say what they take
+        return op  # type: ignore[no-any-return]
+    try:
+        signature.bind(*range(values))
+    except TypeError:
+        raise QuerySemanticError(
+            f"{name} gives its function {values} value{'s' if values > 1 else ''}, and "
+            f"{name_of(op)} takes {signature}."
+        ) from None
     return op  # type: ignore[no-any-return]
+
+
+def _step(step: Any, init: Any, name: str) -> Operation:
+    """Return the step of a fold; refuse a fold that is not put in its place."""
+    if isinstance(step, Fold):
+        raise QuerySemanticError(
+            f"{name} takes the fold {step} alone, without a beginning: its own is {step.init!r}."
+        )
+    if step is None and getattr(init, "__module__", None) == Fold.__module__:
+        raise QuerySemanticError(f"{name} takes a fold: write {init.__name__}(), with brackets.")
+    if step is None:
+        raise QuerySemanticError(
+            f"{name} takes a fold, such as sum(), or the value to begin with and a function of the "
+            "value so far and the next."
+        )
+    return _callable(step, name, 2)
 
 
 class Key:
@@ -303,4 +341,4 @@ class Key:
 
 
 def _key(key: Any) -> Operation:
-    return Key(key) if isinstance(key, str) else _callable(key, "map_collect")
+    return Key(key) if isinstance(key, str) else _callable(key, "map_collect", 1)

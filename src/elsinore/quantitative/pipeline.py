@@ -9,7 +9,7 @@ from elsinore.quantitative.query import Query
 from elsinore.quantitative.runnable import Runnable
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pipeline(Runnable):
     """Queries one after another; at the top only, so no rate is asked for."""
 
@@ -22,6 +22,9 @@ class Pipeline(Runnable):
 
     def __str__(self) -> str:
         return " >> ".join(map(str, self.stages))
+
+    def __repr__(self) -> str:
+        return " >> ".join(map(repr, self.stages))
 
 
 def pipeline(*parts: object) -> Pipeline:

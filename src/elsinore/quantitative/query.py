@@ -61,8 +61,11 @@ class Query(Runnable):
     def __str__(self) -> str:
         return described(self)
 
+    def __repr__(self) -> str:
+        return f"<{shortly(self)}: {self.rate}>"
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Atom(Query):
     """One item that satisfies a predicate; the value is what `op` makes of it."""
 
@@ -74,7 +77,7 @@ class Atom(Query):
         object.__setattr__(self, "rate", self.predicate)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Constant(Query):
     """The empty sequence; the value is always the same."""
 
@@ -85,7 +88,7 @@ class Constant(Query):
         object.__setattr__(self, "rate", EMPTY)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Split(Query):
     """The parts on consecutive stretches; the value is `op` of their values."""
 
@@ -104,7 +107,7 @@ class Split(Query):
         return self.pieces
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Iterate(Query):
     """The body on consecutive stretches, as many as there are; a left fold of its values."""
 
@@ -123,7 +126,7 @@ class Iterate(Query):
         return (self.body,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Either(Query):
     """The one of the parts that has a value."""
 
@@ -150,7 +153,7 @@ class Either(Query):
         return self.choices
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Combine(Query):
     """The parts on the same items; the value is `op` of their values."""
 
@@ -169,7 +172,7 @@ class Combine(Query):
         return self.parallel
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Window(Query):
     """The body on consecutive stretches, one at least; a fold of its last `size` values."""
 
@@ -187,7 +190,7 @@ class Window(Query):
         return (self.body,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MapCollect(Query):
     """The body on each key's own items and the synchronization items; a map from key to value.
 

@@ -241,9 +241,10 @@ def as_predicate(item: object) -> Predicate:
             name = name_of(item)
             key = f"<{name} {id(item):x}>"
             return Predicate(name, Attribute(ITEM, key), ((key, item),))
+    write = f" Write event({item!r})." if isinstance(item, str) else ""
     raise QuerySemanticError(
-        f"{item!r} is no predicate on items. Predicates are events, event('M'), conditions on "
-        "their attributes, event('M').val > 5, and functions of an item."
+        f"{item!r} is no predicate on items.{write} Predicates are events, event('M'), "
+        "conditions on their attributes, event('M').val > 5, and functions of an item."
     )
 
 

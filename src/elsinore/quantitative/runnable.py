@@ -5,6 +5,7 @@ What these methods call knows the nodes, so it is loaded when they are called.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -61,12 +62,21 @@ class Runnable:
         `data` is a pyarrow Table, a pandas or polars DataFrame, a dict of columns or a list of
         dicts, or a DataFrame of Spark, which gives one (`value` says the type of values then, where
         it cannot be worked out); `time` and `type` name its columns. Without `compiled`, a machine
-        is compiled where it can be and there are many events.
+        is compiled where it can be and there are many events. Warns of rates that never match.
         """
+        warn_of(self)
         return driver(data).run(self, data, time=time, type=type, compiled=compiled, **options)
 
     def by(self, *attributes: str) -> Keyed:
-        """Return the query run apart for each value of some attributes."""
+        """Return the query run apart for each value of some attributes.
+
+        Raises QuerySemanticError for what are no names of attributes.
+        """
+        if not attributes or not all(isinstance(name, str) for name in attributes):
+            raise QuerySemanticError(
+                'by() takes names of attributes, as in query.by("patient"), not '
+                f"({', '.join(map(repr, attributes))})."
+            )
         return Keyed(self, attributes)
 
     def __rshift__(self, after: Runnable) -> Pipeline:
@@ -92,6 +102,7 @@ class Keyed:
         **options: Any,
     ) -> Any:
         """Return the values over the events in `data`: the attributes, time or position, value."""
+        warn_of(self.query)
         return driver(data).run(
             self.query, data, time=time, type=type, by=self.attributes, compiled=compiled, **options
         )
@@ -132,6 +143,12 @@ class Chain:
         if not isinstance(after, Runnable | Keyed):
             raise QuerySemanticError(f"f >> g takes queries, not {after!r}.")
         return Chain((*self.stages, after))
+
+
+def warn_of(query: Runnable) -> None:
+    """Warn of what may be a mistake in a query that is run."""
+    for text in query.warnings:
+        warnings.warn(text, stacklevel=3)
 
 
 def driver(data: Any) -> Any:

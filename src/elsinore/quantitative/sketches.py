@@ -19,7 +19,7 @@ import numpy as np
 from elsinore.errors import InputError, QuerySemanticError, SetupError
 from elsinore.quantitative.folds import Fold
 from elsinore.quantitative.query import Query, Window
-from elsinore.quantitative.windows import State
+from elsinore.quantitative.windows import State, check_size
 
 CHUNK = 256  # values that wait until they are put into the sketch together
 LEAST_K, MOST_K = 8, 65535  # of the library
@@ -157,8 +157,7 @@ class SketchedWindow:
     def __post_init__(self) -> None:
         _checked(self.error)
         _check_fraction(self.fraction)
-        if self.size < 1:
-            raise QuerySemanticError(f"A window holds at least one value, not {self.size}.")
+        check_size("approx_quantile_in_window", self.size)
 
     @property
     def pane(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -31,11 +31,7 @@ def as_array(values: Sequence[Any]) -> pa.Array:
         return _plain_array(values)
     kinds = {_kind(value) for value in values if value is not None}
     if len(kinds) > 1:
-        told = " and ".join(sorted(kinds))
-        raise InputError(
-            f"The query's values are of different kinds: {told}. All parts of an `either`, and all "
-            "steps of a fold, give values of one kind."
-        )
+        raise _mixed(kinds)
     kind = next(iter(kinds), "plain")
     if kind == "map":
         return _maps(values)
@@ -55,7 +51,17 @@ def _plain_array(values: Sequence[Any]) -> pa.Array:
             "fold begin with 0.0, for doubles, or give out the number as a text."
         ) from error
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        kinds = {type(value).__name__ for value in values if value is not None}
+        if len(kinds) > 1:
+            raise _mixed(kinds) from error
         raise InputError(f"The query's values cannot be a column: {error}") from error
+
+
+def _mixed(kinds: Iterable[str]) -> InputError:
+    return InputError(
+        f"The query's values are of different kinds: {' and '.join(sorted(kinds))}. All parts of "
+        "an `either`, and all steps of a fold, give values of one kind."
+    )
 
 
 def _kind(value: Any) -> str:
@@ -113,6 +119,11 @@ def _maps(values: Sequence[Any]) -> pa.Array:
             keys += [key for key, _ in pairs]
             items += [item for _, item in pairs]
     offsets.append(len(keys))
+    if any(key is None for key in keys):
+        raise InputError(
+            "A value is a map with the key None, which no column of maps can have: let the "
+            "function of the key give another value for what has none."
+        )
     return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), as_array(keys), as_array(items))
 
 

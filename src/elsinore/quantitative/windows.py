@@ -22,6 +22,14 @@ from elsinore.quantitative.folds import Fold
 State = tuple[Any, ...]
 
 
+def check_size(name: str, size: object) -> None:
+    """Raise QuerySemanticError unless a window's size is a whole number of values, 1 or more."""
+    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        raise QuerySemanticError(
+            f"{name}: a window holds at least one value, a whole number of them, not {size!r}."
+        )
+
+
 class WindowState(Protocol):
     """What is kept of the last values: a state that a value is pushed to, and what it tells."""
 
@@ -58,8 +66,7 @@ class Sliding:
     fold: Fold
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise QuerySemanticError(f"A window holds at least one value, not {self.size}.")
+        check_size("sliding", self.size)
 
     @property
     def how(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from elsinore.errors import QuerySemanticError, did_you_mean
+from elsinore.errors import InputError, QuerySemanticError, did_you_mean
 from elsinore.model import expression as ex
 from elsinore.quantitative.machine.program import Bits
 from elsinore.quantitative.regex import TYPE, Predicate
@@ -64,6 +64,11 @@ def bits(told: Bits, table: pa.Table) -> Any:
             if name not in table.column_names:
                 raise unknown(name, table.column_names, leaf.name)
             columns[name] = whole(table[name])
+            if name == TYPE and columns[name].null_count:
+                raise InputError(
+                    f"{columns[name].null_count} events have no type, and {leaf.name} asks for it. "
+                    "Drop such events, or give them a type."
+                )
         if reads == {TYPE} and not wide and _is_text(columns[TYPE]):
             on_type.append((place, leaf))
             continue
@@ -148,6 +153,15 @@ def check_names(fields: Sequence[str], taken: Sequence[str]) -> None:
                 f"The values have a field '{name}', and so is a key, or the time, of the next "
                 "query's items called. Give the field another name."
             )
+
+
+def check_key(name: str, kind: pa.DataType) -> None:
+    """Raise QuerySemanticError where the values of an attribute cannot be keys."""
+    if pa.types.is_nested(kind):
+        raise QuerySemanticError(
+            f"by '{name}': a struct, an array or a map cannot be a key. Key by an attribute that "
+            "is a number or a text."
+        )
 
 
 def unknown(name: str, names: Sequence[str], reader: str) -> QuerySemanticError:

@@ -8,14 +8,21 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
-from pyspark.sql.types import BooleanType, DataType, NumericType, StructField, StructType
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    NumericType,
+    StringType,
+    StructField,
+    StructType,
+)
 
-from elsinore.errors import QuerySemanticError
+from elsinore.errors import InputError, QuerySemanticError
 from elsinore.quantitative.lowered import CannotCompile, lowered
 from elsinore.quantitative.pipeline import Pipeline
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import TYPE
-from elsinore.runtime.streams import KeyRuns, check_names, run_rows, unknown
+from elsinore.runtime.streams import KeyRuns, check_key, check_names, run_rows, unknown
 
 SAMPLE = 10_000  # rows that tell the type of values that the query's functions do not
 
@@ -37,11 +44,22 @@ def run(
     task. `value` is the type of the values, in Spark's words ("double"); where it is left out it is
     worked out from the query's functions, or from the values of a sample of the events.
 
-    Raises QuerySemanticError where a column is missing or the type of the values cannot be told.
+    Raises QuerySemanticError where a column is missing or the type of the values cannot be told,
+    InputError for times that are text. Events without a time, or a type that is asked for, fail the
+    job with InputError.
     """
-    for name in (time, *by, *([type] if type != TYPE else [])):
+    for name in (time, *([type] if type != TYPE else [])):
         if name not in data.columns:
             raise unknown(name, data.columns, "column")
+    if isinstance(data.schema[time].dataType, StringType):
+        raise InputError(
+            f"The times (column '{time}') are text, which Spark would sort as text. Cast them: "
+            f'events.withColumn("{time}", events["{time}"].cast("timestamp")).'
+        )
+    for name in by:
+        if name not in data.columns:
+            raise unknown(name, data.columns, "by")
+        check_key(name, to_arrow_type(data.schema[name].dataType))
     if type != TYPE:
         data = data.withColumn(TYPE, data[type])
     kind = _value_type(query, data, by, value)
@@ -87,12 +105,21 @@ class _Task:
             if runs is None:
                 runs = KeyRuns(self._query, self._by, batch.schema, compiled=self._compiled)
             table = pa.Table.from_batches([batch])
+            _check_times(table, self._shown[-1])
             rows, values = runs.process(table)
             if values is None:
                 continue
             shown = [table[name].take(pa.array(rows)) for name in self._shown]
             found = pa.table([*shown, values.cast(self._kind)], names=[*self._shown, "value"])
             yield from found.combine_chunks().to_batches()
+
+
+def _check_times(table: pa.Table, time: str) -> None:
+    if table[time].null_count:
+        raise InputError(
+            f"{table[time].null_count} events have no time (column '{time}'). Drop them, or give "
+            "them one."
+        )
 
 
 def _value_type(
