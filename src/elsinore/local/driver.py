@@ -192,8 +192,10 @@ def _run_unit(
         threads = threads_for(batch.num_rows, keys.count, options.threads)
 
     def results(outputs: Iterable[pa.RecordBatch]) -> list[pa.Table]:
-        found = results_of(unit, outputs, groups, types)
-        return [_presented(table, form, stream.kind) for table, form in found]
+        def present(table: pa.Table, form: ResultForm) -> pa.Table:
+            return _presented(table, form, stream.kind)
+
+        return [table for table, _ in results_of(unit, outputs, groups, types, present)]
 
     if threads > 1:
         given_out, counted = run_in_threads(batch, lambda: kind.operator(unit, asked), threads)

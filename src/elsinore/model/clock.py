@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from elsinore.errors import QueryError, QuerySemanticError, raise_errors
 from elsinore.model.query import Query, Workload
@@ -62,7 +63,8 @@ def set_to(queries: Workload, clock: Clock) -> Workload:
             error.query = query.name
             errors.append(error)
         else:
-            found.append(query if window == query.window else replace(query, window=window))
+            same = window == query.window
+            found.append(query if same else replace(query, window=window, is_valid=True))
     raise_errors(errors)
     return replace(queries, queries=tuple(found))
 
@@ -101,6 +103,7 @@ def _set_window(window: Window, clock: Clock) -> Window:
     )
 
 
+@lru_cache(256)
 def _lengths(window: Window, clock: Clock) -> tuple[Fraction, Fraction, Fraction]:
     """Return WITHIN, SLIDE and ORIGIN of a window in a clock's ticks."""
 

@@ -20,6 +20,8 @@ from elsinore.plan.bind import query_errors
 from elsinore.plan.explain import TemplateGraph
 from elsinore.plan.explain.words import count, listed
 
+QUERY = "\0query"  # the column of `Kind.finish_family` that no result has
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultForm:
@@ -129,6 +131,27 @@ class Kind(Protocol):
         `adds_up`, all partial outputs of a group are there; else they may come piece by piece, and
         each piece's result is a part of the whole.
         """
+
+    def families(self, unit: Unit) -> Sequence[Sequence[int]]:
+        """Return a unit's queries, by place, in lists of those that `finish_family` takes together.
+
+        Their partial outputs and their results have equal columns, and their rows all stand.
+        """
+        return [[query] for query in range(len(unit.queries))]
+
+    def finish_family(
+        self,
+        unit: Unit,
+        family: Sequence[int],
+        partials: pa.Table,
+        groups: Sequence[pa.Array],
+        types: Mapping[str, pa.DataType],
+    ) -> pa.Table:
+        """Return the results of a family in one table, whose column `QUERY` has the query's place.
+
+        A kind that puts no queries together has no need of it.
+        """
+        return self.finish(unit, family[0], partials, groups, types)
 
     def adds_up(self, unit: Unit) -> bool:
         """Return whether a group's partial outputs, of all its keys, must be finished together."""

@@ -2,52 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
-from elsinore.operators.kind import ResultForm
+from elsinore.operators.kind import QUERY, ResultForm
 from elsinore.operators.registry import kind_for
 from elsinore.plan import Unit
 
 
-def by_query(schemas: Sequence[pa.Schema], batches: Iterable[pa.RecordBatch]) -> list[pa.Table]:
-    """Return the partial outputs of each query, without the column `query`.
+def by_query(
+    schemas: Sequence[pa.Schema],
+    batches: Iterable[pa.RecordBatch],
+    families: Sequence[Sequence[int]] | None = None,
+) -> list[pa.Table]:
+    """Return the partial outputs of each query, or of each family of queries, in query order.
 
     `schemas` are those that the queries' kind declares, by place in the unit; a batch may hold rows
-    of several queries whose schemas are equal.
+    of several queries whose schemas are equal. `families` are lists of such queries, by place.
 
     >>> schema = pa.schema([("query", pa.int32()), ("group", pa.int32())])
     >>> batch = pa.record_batch([pa.array([1, 0, 1], pa.int32())] * 2, schema=schema)
     >>> [table.num_rows for table in by_query([schema, schema], [batch])]
     [1, 2]
+    >>> [table.num_rows for table in by_query([schema, schema], [batch], [[0, 1]])]
+    [3]
     """
-    pieces: list[list[pa.Table]] = [[] for _ in schemas]
+    if families is None:
+        families = [[place] for place in range(len(schemas))]
+    family_of = np.empty(len(schemas), dtype=np.int64)
+    for number, family in enumerate(families):
+        family_of[list(family)] = number
+    pieces: list[list[pa.Table]] = [[] for _ in families]
     mixed: dict[int, list[pa.RecordBatch]] = {}  # by the first query with their schema
     first = {schema: place for place, schema in reversed(list(enumerate(schemas)))}
     for batch in batches:
         if batch.num_rows == 0:
             continue
-        queries = batch.column("query").to_numpy()
-        if queries.min() == queries.max():
-            pieces[queries[0]].append(pa.Table.from_batches([batch]))
+        numbers = family_of[batch.column("query").to_numpy()]
+        if numbers.min() == numbers.max():
+            pieces[numbers[0]].append(pa.Table.from_batches([batch]))
         else:
             mixed.setdefault(first[batch.schema], []).append(batch)
     for several in mixed.values():
         table = pa.Table.from_batches(several).combine_chunks()
-        queries = table.column("query").to_numpy()
-        if np.any(queries[1:] < queries[:-1]):
-            order = np.argsort(queries, kind="stable")
-            table, queries = table.take(pa.array(order)), queries[order]
-        edges = np.searchsorted(queries, np.arange(len(schemas) + 1))
+        numbers = family_of[table.column("query").to_numpy()]
+        if np.any(numbers[1:] < numbers[:-1]):
+            order = np.argsort(numbers, kind="stable")
+            table, numbers = table.take(pa.array(order)), numbers[order]
+        edges = np.searchsorted(numbers, np.arange(len(families) + 1))
         for place, parts in enumerate(pieces):
             if edges[place] < edges[place + 1]:
                 parts.append(table.slice(edges[place], edges[place + 1] - edges[place]))
     return [
-        pa.concat_tables(parts) if parts else schema.empty_table()
-        for parts, schema in zip(pieces, schemas, strict=True)
+        pa.concat_tables(parts) if parts else schemas[family[0]].empty_table()
+        for parts, family in zip(pieces, families, strict=True)
     ]
+
+
+def as_it_is(table: pa.Table, _: ResultForm) -> pa.Table:
+    """Return a result as its kind gives it."""
+    return table
 
 
 def results_of(
@@ -55,18 +72,30 @@ def results_of(
     outputs: Iterable[pa.RecordBatch],
     groups: Sequence[pa.Array],
     types: Mapping[str, pa.DataType],
+    present: Callable[[pa.Table, ResultForm], pa.Table] = as_it_is,
 ) -> list[tuple[pa.Table, ResultForm]]:
     """Return the results of a unit's queries, made of all that its operator gave out, by place.
 
     `groups` holds the values of the unit's `group_by`, each by group code; `types` are those of the
-    attributes that it carries. Times and rows are yet to be presented as the forms say.
+    attributes that it carries. Times and rows are as `present` leaves them, which is to do what the
+    forms say.
     """
     kind = kind_for(unit)
+    families = kind.families(unit)
     group_types = [values.type for values in groups]
-    return [
-        (
-            kind.finish(unit, query, partials, groups, types),
-            kind.result(unit, query, group_types, types),
-        )
-        for query, partials in enumerate(by_query(kind.partials(unit, types), outputs))
-    ]
+    results: dict[int, tuple[pa.Table, ResultForm]] = {}
+    parts = by_query(kind.partials(unit, types), outputs, families)
+    for family, partials in zip(families, parts, strict=True):
+        form = kind.result(unit, family[0], group_types, types)
+        if len(family) == 1:
+            table = kind.finish(unit, family[0], partials, groups, types)
+            results[family[0]] = present(table, form), form
+            continue
+        table = kind.finish_family(unit, family, partials, groups, types)
+        table = present(table, replace(form, order=(QUERY, *form.order))).combine_chunks()
+        edges = np.searchsorted(table.column(QUERY).to_numpy(), [*family, len(unit.queries)])
+        table = table.drop_columns([QUERY])
+        for place, query in enumerate(family):
+            rows = table.slice(edges[place], edges[place + 1] - edges[place])
+            results[query] = rows, form
+    return [results[query] for query in range(len(unit.queries))]

@@ -95,6 +95,25 @@ class Trends(Kind):
 
         return result_table(unit, spec_of(unit), query, partials, groups, types)
 
+    def families(self, unit: Unit) -> Sequence[Sequence[int]]:
+        """Return the queries whose results differ in their rows alone, in lists."""
+        from elsinore.trends.results import families  # noqa: PLC0415 - Numba
+
+        return families(spec_of(unit))
+
+    def finish_family(
+        self,
+        unit: Unit,
+        family: Sequence[int],
+        partials: pa.Table,
+        groups: Sequence[pa.Array],
+        types: Mapping[str, pa.DataType],
+    ) -> pa.Table:
+        """Return the results of such queries in one table, with their places."""
+        from elsinore.trends.results import family_table  # noqa: PLC0415 - Numba
+
+        return family_table(unit, spec_of(unit), family, partials, groups, types)
+
     def bytes_per_key(self, unit: Unit) -> int:
         """Return how much memory each key takes, beside the events that are kept."""
         from elsinore.trends.operators import bytes_per_key  # noqa: PLC0415 - Numba

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +12,24 @@ from elsinore.model.expression import Column
 from elsinore.model.query import Query
 from elsinore.model.window import Window
 from elsinore.operators import ResultForm
+from elsinore.operators.kind import QUERY
 from elsinore.plan import TrendUnit, Unit
 from elsinore.trends.partials import merge, result_columns, totals_fields
+
+
+def families(spec: TrendUnit) -> list[list[int]]:
+    """Return the queries whose results have the same columns and windows, in lists, by place."""
+    alike: dict[Hashable, list[int]] = {}
+    for place, member in enumerate(spec.members):
+        query, aggregation = member.query, member.aggregation
+        form = (
+            query.window,
+            tuple((name, group_column(query, name)) for name in query.group_by),
+            aggregation.columns,
+            tuple(extreme.kind for extreme in aggregation.extremes),
+        )
+        alike.setdefault(form, []).append(place)
+    return list(alike.values())
 
 
 def result_table(
@@ -31,12 +47,25 @@ def result_table(
     Bounds of windows are int64 as times are, null without WITHIN. Rows are in the order of group
     codes and windows.
     """
+    return family_table(unit, spec, [number], totals, groups, types).drop_columns([QUERY])
+
+
+def family_table(
+    unit: Unit,
+    spec: TrendUnit,
+    family: Sequence[int],
+    totals: pa.Table,
+    groups: Sequence[pa.Array],
+    types: Mapping[str, pa.DataType],
+) -> pa.Table:
+    """Return the results of queries of one family, as `result_table` does, in order of queries."""
     totals = merge(spec, totals).combine_chunks()
-    template = spec.members[number]
+    template = spec.members[family[0]]
     query = template.query
     by_name = dict(zip(unit.group_by, groups, strict=True))
     codes = totals.column("group")
-    columns = {group_column(query, name): by_name[name].take(codes) for name in query.group_by}
+    columns = {QUERY: totals.column("query")}
+    columns |= {group_column(query, name): by_name[name].take(codes) for name in query.group_by}
     start, end = window_bounds(query.window, totals.column("window").to_numpy())
     columns |= {"window_start": start, "window_end": end}
     columns |= result_columns(template.aggregation, totals, types)
