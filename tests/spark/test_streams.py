@@ -5,9 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+pytest.importorskip("pyspark")
+
+from pyspark.errors import PythonException
+
 import elsinore.quantitative as qre
 from elsinore.datasets.patients import patients
-from elsinore.errors import QuerySemanticError
+from elsinore.errors import InputError, QuerySemanticError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,6 +57,43 @@ def test_each_key_is_one_stream_compiled_or_not(spark: "SparkSession") -> None:
             assert [row[0] for row in rows(found)] == [row[0] for row in rows(expected)]
     finally:
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+
+
+def test_keys_with_more_events_than_memory_are_sorted_on_disk(spark: "SparkSession") -> None:
+    events = patients(6000, seed=4, patients=2)
+    events = events.filter(events["patient"].is_valid())
+    frame = spark.createDataFrame(events.to_pandas().astype({"patient": int}))
+    context = spark._jsc.sc()  # type: ignore[attr-defined]
+    name = "spark.shuffle.spill.numElementsForceSpillThreshold"
+    context.conf().set(name, "500")  # events held in memory, of about 3,000 of a key
+    try:
+        found = episodes().by("patient").run(frame).toArrow()
+    finally:
+        context.conf().remove(name)
+    context.listenerBus().waitUntilEmpty()
+    stages = context.statusStore()
+    assert any(stages.lastStageAttempt(n).diskBytesSpilled() > 0 for n in _stages(spark))
+    expected = episodes().by("patient").run(events)
+    assert expected.num_rows > 200
+    assert [(r[0], r[2]) for r in rows(found)] == [(r[0], r[2]) for r in rows(expected)]
+
+
+def _stages(spark: "SparkSession") -> list[int]:
+    """Return the stages of the last job."""
+    jobs = spark._jsc.sc().statusStore().jobsList(None)  # type: ignore[attr-defined]
+    latest = max((jobs.apply(n) for n in range(jobs.size())), key=lambda job: job.jobId())
+    return [latest.stageIds().apply(n) for n in range(latest.stageIds().size())]
+
+
+def test_events_that_cannot_be_used_are_refused(spark: "SparkSession") -> None:
+    frame = spark.createDataFrame([("1", "B", [1])], "time string, type string, k array<int>")
+    with pytest.raises(InputError, match=r"are text, .*cast\(\"timestamp\"\)"):
+        episodes().run(frame)
+    with pytest.raises(QuerySemanticError, match="cannot be a key"):
+        episodes().by("k").run(frame.withColumn("time", frame["time"].cast("int")))
+    untimed = spark.createDataFrame([(None, "B", 1.0)], "time int, type string, value double")
+    with pytest.raises(PythonException, match="1 events have no time"):
+        episodes().run(untimed).collect()
 
 
 def test_a_column_that_is_missing_is_named_with_the_nearest(spark: "SparkSession") -> None:
