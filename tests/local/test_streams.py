@@ -85,7 +85,7 @@ def test_an_attribute_that_the_events_lack_is_named_with_the_nearest() -> None:
 
 
 def test_events_without_a_time_are_refused() -> None:
-    with pytest.raises(InputError, match="1 events have no time"):
+    with pytest.raises(InputError, match="1 event has no time"):
         TOTAL.run(pa.table({"time": [1, None], "type": ["M", "E"], "v": [1, None]}))
 
 
