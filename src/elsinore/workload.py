@@ -32,7 +32,15 @@ from elsinore.model.expression import Call, walk
 from elsinore.operators import bind, kind_for, plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
 from elsinore.plan import Granularity, Plan, Sharing
-from elsinore.plan.modes import Combine, CombineName, Scan, ScanName, Uncertainty
+from elsinore.plan.modes import (
+    Combine,
+    CombineName,
+    Evaluation,
+    EvaluationName,
+    Scan,
+    ScanName,
+    Uncertainty,
+)
 
 if TYPE_CHECKING:
     from elsinore.runtime.options import RunOptions
@@ -42,7 +50,7 @@ if TYPE_CHECKING:
 ExplainFormat = Literal["text", "json", "mermaid", "svg"]
 SharingName = Literal["dynamic", "always", "never"]
 GranularityName = Literal["auto", "fine"]
-Mode = TypeVar("Mode", Combine, Granularity, Scan, Sharing)
+Mode = TypeVar("Mode", Combine, Evaluation, Granularity, Scan, Sharing)
 
 EXPLAINERS = {
     "text": explain_text,
@@ -84,7 +92,7 @@ class Workload:
             if not isinstance(query, Query):
                 raise TypeError(_no_query(query))
         self._queries = Queries(tuple(queries), exact=exact)
-        self._plans: dict[tuple[Granularity, Clock, tuple[str, ...], Uncertainty | None], Plan] = {}
+        self._plans: dict[tuple[object, ...], Plan] = {}  # by what was asked of them
         self._source: Source | None = None
         self._aggregates = dict(aggregates or {})
         self._modules = Modules()
@@ -136,29 +144,33 @@ class Workload:
         clock: Clock | None = None,
         attributes: Sequence[str] = (),
         uncertain: Uncertainty | None = None,
+        evaluation: EvaluationName = "auto",
     ) -> Plan:
         """Return how the workload is run; `fine` keeps every event, the regime of the paper.
 
         `attributes` are those that events have, for lists of them. `clock` says what times are
         counted in and what bare numbers after WITHIN mean: seconds where it is not known yet.
-        `uncertain` is what is known of times that are intervals. Raises UnsupportedError for a
-        clause that no engine here can run.
+        `uncertain` is what is known of times that are intervals, `evaluation` how matches are
+        searched for. Raises UnsupportedError for a clause that no engine here can run.
         """
-        asked = _member(Granularity, granularity, "granularity")
+        fineness = _member(Granularity, granularity, "granularity")
+        search = _member(Evaluation, evaluation, "evaluation")
         if clock is None:
             clock = clock_for(self._queries, fine=False, number=NANOSECONDS["s"])
         whole = tuple(attributes) if self._lists_whole_events else ()
-        if (asked, clock, whole, uncertain) not in self._plans:
+        asked = (fineness, clock, whole, uncertain, search)
+        if asked not in self._plans:
             with self._pointing():
                 queries = set_to(self._queries, clock)
-                self._plans[asked, clock, whole, uncertain] = plan(
+                self._plans[asked] = plan(
                     queries,
-                    granularity=asked,
+                    granularity=fineness,
                     aggregates=self._aggregates,
                     attributes=whole,
                     uncertain=uncertain,
+                    evaluation=search,
                 )
-        return self._plans[asked, clock, whole, uncertain]
+        return self._plans[asked]
 
     @property
     def _lists_whole_events(self) -> bool:
@@ -198,6 +210,7 @@ class Workload:
         scan: ScanName = "auto",
         threads: int | None = None,
         combine: CombineName = "auto",
+        evaluation: EvaluationName = "auto",
         spark: Any = None,
     ) -> Results[Any]:
         """Run the queries over the events in `data`; return a result per query.
@@ -234,11 +247,13 @@ class Workload:
         combine         "auto": where files' statistics show that they lie apart in time, what a
                         key's events of a pane do is computed before Spark's shuffle, if that is
                         cheaper than to send them; "always" wherever it can be; "never"
+        evaluation      how the matches of match queries are searched for: "auto" chooses by cost;
+                        "paths", "runs" and "zstream" are in docs/matches.md
         spark           a session of Spark; `data` is then the place of Parquet files for it: a
                         file, a folder, or a pattern such as "trips/*.parquet"
 
-        `sharing`, `granularity`, `scan`, `combine` and `threads` change how the work is done, never
-        a result.
+        `sharing`, `granularity`, `scan`, `combine`, `evaluation` and `threads` change how the work
+        is done, never a result.
 
         Raises QueryError where a query does not fit the columns, InputError for columns that are
         not there and events that cannot be used.
@@ -271,13 +286,14 @@ class Workload:
             data = spark.read.parquet(str(data))
         if uncertain is None:
             self._refuse_uncertain()
-        self.planned(granularity)  # refuses what cannot run before anything is looked at
+        # what cannot run is refused before anything is looked at
+        self.planned(granularity, evaluation=evaluation)
         if is_spark_frame(data):
             from elsinore.spark import driver as spark_driver  # noqa: PLC0415 - an extra
 
             options = self.timed(options, *spark_driver.look_at_time(data, options))
             known = options.uncertainty
-            ready = self.planned(granularity, options.clock, data.columns, known)
+            ready = self.planned(granularity, options.clock, data.columns, known, evaluation)
             with self._pointing():
                 return spark_driver.run(ready, data, options)
         from elsinore.local import look_at_time, run  # noqa: PLC0415 - loads Numba
@@ -286,7 +302,7 @@ class Workload:
         table = as_table(data)
         options = self.timed(options, *look_at_time(table, options))
         known = options.uncertainty
-        ready = self.planned(granularity, options.clock, table.column_names, known)
+        ready = self.planned(granularity, options.clock, table.column_names, known, evaluation)
         with self._pointing():
             return run(ready, table, options)
 

@@ -19,7 +19,7 @@ from elsinore.matches.spec import plan_matches, spec_of
 from elsinore.model.query import Workload
 from elsinore.operators import OperatorOptions
 from elsinore.plan import Carried, Unit
-from elsinore.plan.modes import HIGH, Uncertainty
+from elsinore.plan.modes import HIGH, Evaluation, Uncertainty
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.keys import encode_keys
@@ -79,10 +79,15 @@ class Weighted:
 USERS = {"SPREAD": Spread, "MIDDLE": Middle, "WEIGHTED": Weighted}
 
 
-def units_of(workload: Workload, uncertain: Uncertainty | None = None) -> tuple[Unit, ...]:
+def units_of(
+    workload: Workload,
+    uncertain: Uncertainty | None = None,
+    evaluation: Evaluation = Evaluation.AUTO,
+) -> tuple[Unit, ...]:
     """Return the units of a workload of match queries."""
     queries = list(enumerate(workload))
-    return plan_matches(queries, "elsinore.matches", USERS, tuple(ATTRIBUTES), uncertain)
+    names = tuple(ATTRIBUTES)
+    return plan_matches(queries, "elsinore.matches", USERS, names, uncertain, evaluation)
 
 
 def batch_of(unit: Unit, events: Sequence[Happening]) -> tuple[pa.RecordBatch, list[pa.Array]]:

@@ -75,6 +75,15 @@ class GranularityMode(StrEnum):
     fine = "fine"
 
 
+class EvaluationMode(StrEnum):
+    """How matches are searched for."""
+
+    auto = "auto"
+    paths = "paths"
+    runs = "runs"
+    zstream = "zstream"
+
+
 def one_of(choices: type[Choice]) -> dict[str, Any]:
     """Return the arguments of an option that takes one of some choices and names the nearest."""
     names = [choice.value for choice in choices]
@@ -183,6 +192,14 @@ SharingOption = Annotated[
         "--sharing",
         help="What queries share: the bursts where it pays, all, or none. Results are the same.",
         **one_of(SharingMode),
+    ),
+]
+EvaluationOption = Annotated[
+    EvaluationMode,
+    typer.Option(
+        "--evaluation",
+        help="How match queries are evaluated, or as it is cheapest; the matches are the same.",
+        **one_of(EvaluationMode),
     ),
 ]
 GranularityOption = Annotated[

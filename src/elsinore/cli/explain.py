@@ -10,6 +10,8 @@ import typer
 from elsinore.cli.arguments import (
     UNCERTAIN,
     DelimiterOption,
+    EvaluationMode,
+    EvaluationOption,
     GranularityMode,
     GranularityOption,
     NullOption,
@@ -84,6 +86,7 @@ def explain(
     null: NullOption = None,
     sharing: SharingOption = SharingMode.dynamic,
     granularity: GranularityOption = GranularityMode.auto,
+    evaluation: EvaluationOption = EvaluationMode.auto,
 ) -> None:
     """Tell how the queries will be run, in words, as JSON, or as a picture.
 
@@ -91,7 +94,7 @@ def explain(
     process.
     """
     queries = read_workload(workload, query, python=python)
-    plan = queries.planned(granularity.value)
+    plan = queries.planned(granularity.value, evaluation=evaluation.value)
     told = form in {Form.text, Form.json}
     found = None
     if not events:
@@ -108,6 +111,7 @@ def explain(
             order_by=tuple(order_by or ()),
             sharing=sharing.value,
             granularity=granularity.value,
+            evaluation=evaluation.value,
         )
         found = _sample(job, sample if told else 0)
     if form is Form.text:

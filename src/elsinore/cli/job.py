@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from elsinore.cli.console import SHOWN_ROWS, ArgumentError
 from elsinore.errors import OutputError
-from elsinore.plan.modes import CombineName, ScanName
+from elsinore.plan.modes import CombineName, EvaluationName, ScanName
 from elsinore.workload import GranularityName, SharingName, Workload
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Job:
     overwrite: bool = False
     sharing: SharingName = "dynamic"
     granularity: GranularityName = "auto"
+    evaluation: EvaluationName = "auto"
     stats: bool = False
     record: bool = False
     scan: ScanName = "auto"
@@ -64,6 +65,7 @@ class Job:
             rejects=self.rejects is not None,
             sharing=self.sharing,
             granularity=self.granularity,
+            evaluation=self.evaluation,
             record=self.record,
             scan=self.scan,
             threads=self.threads,

@@ -11,6 +11,8 @@ from elsinore.cli.arguments import (
     CombineMode,
     DelimiterOption,
     Engine,
+    EvaluationMode,
+    EvaluationOption,
     Events,
     GranularityMode,
     GranularityOption,
@@ -41,6 +43,7 @@ from elsinore.cli.arguments import (
 )
 from elsinore.cli.console import SHOWN_ROWS, ArgumentError, reported, warn
 from elsinore.cli.job import Job
+from elsinore.model.kinds import Kind
 
 
 @reported
@@ -88,6 +91,7 @@ def run(
     ] = "local[*]",
     sharing: SharingOption = SharingMode.dynamic,
     granularity: GranularityOption = GranularityMode.auto,
+    evaluation: EvaluationOption = EvaluationMode.auto,
     exact: Annotated[
         bool, typer.Option("--exact", help="Compute with integers of any size.")
     ] = False,
@@ -150,6 +154,7 @@ def run(
         overwrite=overwrite,
         sharing=sharing.value,
         granularity=granularity.value,
+        evaluation=evaluation.value,
         stats=stats,
         scan=scan.value,
         threads=threads,
@@ -179,6 +184,8 @@ def _without_effect(job: Job, engine: Engine) -> dict[str, str]:
         found |= dict.fromkeys(["master", "scan", "combine"], "with --engine local")
     else:
         found["threads"] = "with --engine spark"
+    if all(query.kind is not Kind.MATCHES for query in job.workload):
+        found["evaluation"] = "without match queries"
     if job.source.format != "csv":
         found |= dict.fromkeys(["delimiter", "null"], f"on events in {job.source.format}")
     if job.out is not None or job.form is not None:

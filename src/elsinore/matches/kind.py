@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from elsinore.matches.columns import column_type
+from elsinore.matches.evaluation.statistics import MatchStatistics
 from elsinore.matches.explain import template_facts, template_lines, window_warnings
 from elsinore.matches.rehearsals import REHEARSALS
 from elsinore.matches.returns import group_column, is_windowed
@@ -33,7 +34,12 @@ class Matches(Kind):
     def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
         """Plan match queries: a unit for each partition."""
         return plan_matches(
-            queries, __name__, options.aggregates, options.attributes, options.uncertain
+            queries,
+            __name__,
+            options.aggregates,
+            options.attributes,
+            options.uncertain,
+            options.evaluation,
         )
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
@@ -41,6 +47,10 @@ class Matches(Kind):
         from elsinore.matches.operator import MatchOperator  # noqa: PLC0415 - Numba
 
         return MatchOperator(unit, options)
+
+    def statistics(self) -> MatchStatistics:
+        """Return what an operator counts that has done nothing."""
+        return MatchStatistics()
 
     def rehearsals(self) -> Sequence[Rehearsal]:
         """Return workloads that go through all strategies, ways to enumerate and conditions."""
@@ -118,7 +128,14 @@ class Matches(Kind):
 
     def facts(self, unit: Unit) -> dict[str, Any]:
         """Return what there is to tell of the queries: strategy, states, conditions."""
-        return {"queries": [template_facts(template) for template in spec_of(unit).templates]}
+        spec = spec_of(unit)
+        return {
+            "queries": [
+                template_facts(template)
+                | {"evaluation": {"evaluation": how.evaluation.value, "why": how.why}}
+                for template, how in zip(spec.templates, spec.evaluations, strict=True)
+            ]
+        }
 
     def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
         """Return the same in words."""

@@ -13,7 +13,8 @@ import pyarrow as pa
 from elsinore.errors import InputError, StateError
 from elsinore.kernels import enter
 from elsinore.matches.arrays import Bytes, Ints
-from elsinore.matches.collapsed import CollapsedSearch
+from elsinore.matches.evaluation.choice import search_of
+from elsinore.matches.evaluation.statistics import MatchStatistics, QueryStatistics
 from elsinore.matches.keyed import (
     END_ROW,
     FIRST_ROW,
@@ -25,15 +26,14 @@ from elsinore.matches.keyed import (
     kept_rows,
 )
 from elsinore.matches.operands import RESERVED, TIME, Layout, Operands
-from elsinore.matches.query import AggregateFailure, Found, QuerySearch
+from elsinore.matches.query import AggregateFailure, Found
 from elsinore.matches.registers import COMPUTED
 from elsinore.matches.returns import ColumnKind, is_windowed
 from elsinore.matches.rows import Rows
 from elsinore.matches.scan import NO_WINDOW
 from elsinore.matches.spec import MatchUnit, attribute_of, column_of, spec_of
 from elsinore.matches.template import MatchTemplate
-from elsinore.matches.uncertain import UncertainSearch
-from elsinore.operators import OperatorOptions, OperatorStatistics
+from elsinore.operators import OperatorOptions
 from elsinore.plan import Unit
 from elsinore.plan.modes import HIGH
 
@@ -51,9 +51,12 @@ class MatchOperator:
     """
 
     def __init__(self, unit: Unit, options: OperatorOptions) -> None:
-        self.statistics = OperatorStatistics()
         self._unit = unit
         self._spec: MatchUnit = spec_of(unit)
+        pairs = zip(self._spec.templates, self._spec.evaluations, strict=True)
+        self.statistics = MatchStatistics(
+            queries=tuple(QueryStatistics(t.query.name, how.evaluation) for t, how in pairs)
+        )
         self._options = options
         self._rows: pa.Table | None = None  # the events kept: each key's together and in order
         self._passed = NEVER  # no event before it comes any more
@@ -140,7 +143,8 @@ class MatchOperator:
     def _advance(self, table: pa.Table, kept: int, reached: int | None) -> Iterator[pa.RecordBatch]:
         """Search all rows, the first `kept` of which are old; keep what later matches may need."""
         if self._engine is None or self._engine.schema != table.schema:
-            self._engine = _Engine(self._unit, self._spec, table.schema)
+            counted = self.statistics.queries
+            self._engine = _Engine(self._unit, self._spec, table.schema, counted)
         keys, order, arranged = self._engine.arranged(
             table, kept, one_slot=self._options.one_slot, ordered=self._options.ordered
         )
@@ -268,7 +272,9 @@ class MatchOperator:
 class _Engine:
     """What depends on the types of the columns: searches, and how their columns are made."""
 
-    def __init__(self, unit: Unit, spec: MatchUnit, schema: pa.Schema) -> None:
+    def __init__(
+        self, unit: Unit, spec: MatchUnit, schema: pa.Schema, counted: tuple[QueryStatistics, ...]
+    ) -> None:
         self.schema = schema
         self._unit = unit
         self._spec = spec
@@ -279,8 +285,8 @@ class _Engine:
         self._numbers: dict[int, int] = {}  # of the classes seen, where there are very many
         self._known = np.zeros(size if self._dense else 0, dtype=np.bool_)
         self.searches = [
-            _search_of(template)(template, unit.classes, self._layout, size if self._dense else 0)
-            for template in spec.templates
+            search_of(template, unit.classes, self._layout, size if self._dense else 0, statistics)
+            for template, statistics in zip(spec.templates, counted, strict=True)
         ]
         self.rows = [Rows(template, self._layout) for template in spec.templates]
         self._schemas = spec.partials(self._layout.types)
@@ -394,14 +400,6 @@ def _telling(
             f"query {template.query.name}: {failure.name} over {' and '.join(failure.variables)}: "
             f"{failure.told}, at the event {event}."
         ) from None
-
-
-def _search_of(
-    template: MatchTemplate,
-) -> type[QuerySearch | UncertainSearch | CollapsedSearch]:
-    if template.query.collapsed:
-        return CollapsedSearch
-    return QuerySearch if template.uncertain is None else UncertainSearch
 
 
 def _window(template: MatchTemplate) -> tuple[int, int, int]:

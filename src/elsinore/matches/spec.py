@@ -10,6 +10,7 @@ import pyarrow as pa
 from elsinore.errors import QueryError, raise_errors
 from elsinore.matches.aggregates import user_aggregates
 from elsinore.matches.columns import partial_schema
+from elsinore.matches.evaluation.possible import Evaluated, evaluated
 from elsinore.matches.template import MatchTemplate, match_template
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
@@ -17,16 +18,17 @@ from elsinore.model.query import Query
 from elsinore.plan import Carried, Partition, Travel, Unit, partition_of
 from elsinore.plan.classes import classes_of
 from elsinore.plan.fingerprint import fingerprint
-from elsinore.plan.modes import Uncertainty
+from elsinore.plan.modes import Evaluation, Uncertainty
 
 _VALUE = "value:"  # before an attribute, in the name of its column
 
 
 @dataclass(frozen=True, slots=True)
 class MatchUnit:
-    """The templates of a unit's queries."""
+    """The templates of a unit's queries, and how each is evaluated."""
 
     templates: tuple[MatchTemplate, ...]
+    evaluations: tuple[Evaluated, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -51,11 +53,12 @@ def plan_matches(
     aggregates: Mapping[str, object] | None = None,
     attributes: tuple[str, ...] = (),
     uncertain: Uncertainty | None = None,
+    evaluation: Evaluation = Evaluation.AUTO,
 ) -> tuple[Unit, ...]:
     """Plan match queries, given with their numbers in the workload; `kind` is their units'.
 
     `aggregates` are those that the user defines, by name, `attributes` what events have,
-    `uncertain` what is known of times that are intervals.
+    `uncertain` what is known of times that are intervals, `evaluation` how to search.
     Raises the errors of all of them at once (`match_template`).
     """
     made = user_aggregates(aggregates or {}, [query for _, query in queries])
@@ -71,13 +74,17 @@ def plan_matches(
     for number, query in queries:
         together.setdefault(partition_of(query), []).append(number)
     return tuple(
-        match_unit(kind, partition, numbers, [templates[n] for n in numbers])
+        match_unit(kind, partition, numbers, [templates[n] for n in numbers], evaluation)
         for partition, numbers in together.items()
     )
 
 
 def match_unit(
-    kind: str, partition: Partition, numbers: Sequence[int], templates: Sequence[MatchTemplate]
+    kind: str,
+    partition: Partition,
+    numbers: Sequence[int],
+    templates: Sequence[MatchTemplate],
+    evaluation: Evaluation = Evaluation.AUTO,
 ) -> Unit:
     """Return the unit of queries that take the stream apart alike."""
     local: dict[str, dict[Expression, None]] = {}
@@ -99,7 +106,7 @@ def match_unit(
         columns=tuple(_carried(name, computed.get(name)) for name in attributes),
         wanted=tuple((name, tuple(needs)) for name, needs in wanted.items()),
         keeps_all=any(t.strategy is Strategy.CONTIGUOUS for t in templates),
-        spec=MatchUnit(tuple(templates)),
+        spec=MatchUnit(tuple(templates), tuple(evaluated(t, evaluation) for t in templates)),
     )
 
 

@@ -14,7 +14,7 @@ from elsinore.model.query import Query, Workload
 from elsinore.model.schema import Schema
 from elsinore.operators.registry import kind_in, module_for
 from elsinore.plan import Granularity, Plan, PlanOptions, Unit
-from elsinore.plan.modes import Uncertainty
+from elsinore.plan.modes import Evaluation, Uncertainty
 
 
 @without_collecting()
@@ -25,11 +25,13 @@ def plan(
     aggregates: Mapping[str, object] | None = None,
     attributes: tuple[str, ...] = (),
     uncertain: Uncertainty | None = None,
+    evaluation: Evaluation = Evaluation.AUTO,
 ) -> Plan:
     """Plan a workload; `aggregates` are those that the user defines, by name.
 
     `attributes` are those that events have, where they are known, `uncertain` what is
-    known of times where they are intervals: then all queries must be of matches.
+    known of times where they are intervals: then all queries must be of matches. `evaluation` is
+    how matches are searched for.
 
     Raises the errors of all its queries at once: UnsupportedError where a clause has no engine
     yet, and what the kinds raise.
@@ -45,6 +47,7 @@ def plan(
         aggregates=aggregates or {},
         attributes=attributes,
         uncertain=uncertain,
+        evaluation=evaluation,
     )
     errors: list[QueryError] = []
     claimed: dict[str, list[tuple[int, Query]]] = {}

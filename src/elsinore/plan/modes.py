@@ -23,6 +23,15 @@ class Granularity(Enum):
     FINE = "fine"  # every event, in a graph (GRETA); the regime of the paper's figures
 
 
+class Evaluation(Enum):
+    """How the matches of a query are searched for; they are the same."""
+
+    AUTO = "auto"  # whichever is expected to be cheapest
+    PATHS = "paths"  # depth first, along what can be completed: pruned from the window's end
+    RUNS = "runs"  # an automaton's runs, cloned at each event that may be skipped (SASE+)
+    ZSTREAM = "zstream"  # the same, begun when no buffer of a state is empty (ZStream)
+
+
 HIGH = "elsinore:high"  # the column with an uncertain time's end, in ticks
 
 
@@ -44,7 +53,8 @@ class PlanOptions:
 
     `aggregates` are classes (or objects) of Python that match queries may name;
     `attributes` those that events have, where they are known, for lists of whole events;
-    `uncertain` is what is known of times, where they are uncertain.
+    `uncertain` is what is known of times, where they are uncertain; `evaluation` is how matches are
+    searched for.
     """
 
     granularity: Granularity = Granularity.AUTO
@@ -52,6 +62,7 @@ class PlanOptions:
     aggregates: Mapping[str, object] = field(default_factory=dict)
     attributes: tuple[str, ...] = ()
     uncertain: Uncertainty | None = None
+    evaluation: Evaluation = Evaluation.AUTO
 
 
 class Combine(Enum):
@@ -70,5 +81,6 @@ class Scan(Enum):
     ARROW = "arrow"
 
 
+EvaluationName = Literal["auto", "paths", "runs", "zstream"]
 CombineName = Literal["auto", "always", "never"]
 ScanName = Literal["auto", "spark", "arrow"]

@@ -1,0 +1,32 @@
+"""The search that evaluates a query as it is to be evaluated."""
+
+from __future__ import annotations
+
+from elsinore.matches.collapsed import CollapsedSearch
+from elsinore.matches.evaluation.possible import BY_RUNS
+from elsinore.matches.evaluation.run_search import RunSearch
+from elsinore.matches.evaluation.statistics import QueryStatistics
+from elsinore.matches.operands import Layout
+from elsinore.matches.query import QuerySearch
+from elsinore.matches.template import MatchTemplate
+from elsinore.matches.uncertain import UncertainSearch
+from elsinore.plan.classes import Classes
+
+Search = QuerySearch | UncertainSearch | CollapsedSearch
+
+
+def search_of(
+    template: MatchTemplate,
+    classes: Classes,
+    layout: Layout,
+    size: int,
+    statistics: QueryStatistics,
+) -> Search:
+    """Return the search of a query; what it counts goes into `statistics`."""
+    if template.query.collapsed:
+        return CollapsedSearch(template, classes, layout, size)
+    if template.uncertain is not None:
+        return UncertainSearch(template, classes, layout, size)
+    if statistics.evaluation in BY_RUNS:
+        return RunSearch(template, classes, layout, size, statistics)
+    return QuerySearch(template, classes, layout, size)

@@ -1,0 +1,179 @@
+"""One match query evaluated by runs: their memory, and the matches that they come to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from elsinore.errors import InputError
+from elsinore.kernels import enter, is_compiled
+from elsinore.matches import keyed as ky
+from elsinore.matches import search as se
+from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.evaluation import runs as ru
+from elsinore.matches.evaluation.marked import MarkedSearch
+from elsinore.matches.evaluation.statistics import QueryStatistics
+from elsinore.matches.evaluation.versions import BUFFER_COLUMNS, FREE, RUN_COLUMNS
+from elsinore.matches.interpret import STACK
+from elsinore.matches.operands import Layout, Operands
+from elsinore.matches.query import (
+    GUARD,
+    PLAIN_STEPS,
+    Found,
+    negative_rows,
+    patience,
+)
+from elsinore.matches.scan import FIRST_CALL
+from elsinore.matches.tables import Header
+from elsinore.matches.template import MatchTemplate
+from elsinore.plan.classes import Classes
+from elsinore.plan.modes import Evaluation
+
+MOST_RUNS = 1 << 22  # at once: about half a gigabyte
+ANY_NUMBER = np.iinfo(np.int64).max
+
+
+class RunSearch(MarkedSearch):
+    """The search of one query by runs, as in SASE+ or with ZStream's buffers.
+
+    `go` is how far it goes: for measurements it may stop before matches are made.
+    """
+
+    def __init__(
+        self,
+        template: MatchTemplate,
+        classes: Classes,
+        layout: Layout,
+        size: int,
+        statistics: QueryStatistics,
+    ) -> None:
+        super().__init__(template, classes, layout, size)
+        self.statistics = statistics
+        self.go = ru.GO_CONSTRUCT
+        self._zstream = statistics.evaluation is Evaluation.ZSTREAM
+        self._runs = _Runs(self.tables.integers)
+
+    def matches(
+        self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
+    ) -> Iterator[Found]:
+        """Yield the matches among the rows of `keys`, in pieces (see `QuerySearch.matches`).
+
+        Raises InputError where more than `MOST_RUNS` are open at once.
+        """
+        negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
+        longest = int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).max(initial=0))
+        room, runs = self._room, self._runs
+        room.for_rows(self.tables, longest)
+        progress = self._begun(window, limit)
+        seconds = patience(self.tables, keys)
+        marks: dict[int, set[tuple[int, bytes]]] = {}
+        while True:
+            progress[ru.ROOM], progress[ru.AT_ONCE] = runs.rows, max(room.found.shape)
+            enter(
+                ru.scan_runs, seconds, self.tables.integers, self.tables.constants,
+                operands.doubles, operands.wholes, negatives, keys, room.events, progress,
+                runs.runs, runs.buffer, room.path, runs.held, runs.numbers, room.stack,
+                runs.whole_stack, room.found, room.counted, room.paths,
+            )  # fmt: skip
+            seconds = math.inf  # what takes so long is compiled
+            status, count = int(progress[se.STATUS]), int(progress[se.FOUND])
+            if count:
+                found = self._given(room, count, int(progress[se.FILLED]))
+                yield self.unmarked(found, found.last, marks)
+            progress[[se.FOUND, se.FILLED]] = 0
+            progress[se.LIMIT] -= count
+            progress[se.STATUS] = se.DONE
+            if status in {se.DONE, se.LIMITED}:
+                self._count(progress)
+                return
+            if status == se.DEEP:
+                room.path = np.concatenate([room.path, np.zeros_like(room.path)])
+                runs.resize(progress, rows=len(room.path) + 2)
+            elif status == ru.NO_RUNS:
+                if len(runs.runs) >= MOST_RUNS:
+                    raise self._too_many()
+                runs.resize(progress, runs=2 * len(runs.runs))
+            elif status == ru.NO_BUFFER:
+                runs.lengthen()
+            elif status == se.FULL:
+                if count == 0:
+                    room.widen()
+            elif status == se.TOO_LONG:
+                progress[se.BUDGET] = ANY_NUMBER
+            elif status == se.BROKEN:
+                raise self._failure()
+            else:
+                raise self._refusal(int(progress[se.COUNTED]), too_long=False)
+
+    def _begun(self, window: tuple[int, int, int], limit: int) -> Ints:
+        progress = np.zeros(ru.RUN_PROGRESS, dtype=np.int64)
+        progress[[se.WINDOW, se.BEGIN]] = FIRST_CALL
+        progress[[se.EVENTS, se.DEPTH, se.WAYS_TO, ru.NEXT_EVENT]] = -1
+        progress[se.BUDGET] = ANY_NUMBER if is_compiled(ru.scan_runs) else PLAIN_STEPS
+        progress[se.LIMIT] = limit
+        progress[se.WITH_PATHS] = self.wants_paths
+        progress[[se.WITHIN, se.SLIDE, se.ORIGIN]] = window
+        # matches of a window that begins with them are not counted apart: runs have a bound
+        by_match = window[0] >= 0 and window[1] == 0
+        progress[se.GUARD] = ANY_NUMBER if by_match or limit < ANY_NUMBER else GUARD
+        progress[ru.ZSTREAM], progress[ru.GO] = self._zstream, self.go
+        return progress
+
+    def _count(self, progress: Ints) -> None:
+        """Take over what was counted."""
+        statistics = self.statistics
+        statistics.runs += int(progress[ru.RUNS])
+        statistics.peak = max(statistics.peak, int(progress[ru.PEAK]))
+        statistics.stored += int(progress[ru.STORED])
+        statistics.predicates += int(progress[ru.LOOKED])
+        statistics.candidates += int(progress[ru.CANDIDATES])
+
+    def _too_many(self) -> InputError:
+        name = self.template.query.name
+        return InputError(
+            f"query {name}: more than {MOST_RUNS:,} runs are open at once. Make the window "
+            "shorter, or leave the choice of an evaluation to Elsinore (evaluation='auto')."
+        )
+
+
+class _Runs:
+    """The memory of runs: their columns and registers, and the events that they share.
+
+    Registers of a run stand behind `rows` rows for the match that is being constructed.
+    """
+
+    def __init__(self, header: Ints) -> None:
+        states = int(header[Header.STATES])
+        self.rows = 66
+        self.runs = np.zeros((64, RUN_COLUMNS), dtype=np.int64)
+        self.buffer = np.zeros((256, BUFFER_COLUMNS), dtype=np.int64)
+        self.held = np.zeros((self.rows + 64, int(header[Header.EVENTS])), dtype=np.int64)
+        self.numbers: Doubles = np.zeros((self.rows + 64, int(header[Header.NUMBERS])))
+        self.whole_stack = np.zeros(STACK + 1 + 2 * states, dtype=np.int64)
+
+    def resize(self, progress: Ints, *, rows: int = 0, runs: int = 0) -> None:
+        """Make room for longer matches, or for more runs; those under way go on."""
+        rows, runs, had = max(rows, self.rows), max(runs, len(self.runs)), len(self.runs)
+        more = np.zeros((runs - had, RUN_COLUMNS), dtype=np.int64)
+        self.runs = np.concatenate([self.runs, more])
+        free = int(progress[ru.FREE_RUNS])
+        self.runs[free : free + runs - had, FREE] = np.arange(runs - 1, had - 1, -1)
+        progress[ru.FREE_RUNS] += runs - had
+        self.held = _moved(self.held, self.rows, had, rows, runs)
+        self.numbers = _moved(self.numbers, self.rows, had, rows, runs)
+        self.rows = rows
+
+    def lengthen(self) -> None:
+        """Make room for twice as many events."""
+        self.buffer = np.concatenate([self.buffer, np.zeros_like(self.buffer)])
+
+
+def _moved(array: Any, rows: int, runs: int, more_rows: int, more_runs: int) -> Any:
+    """Return registers with more rows for a match and for runs."""
+    found = np.zeros((more_rows + more_runs, array.shape[1]), dtype=array.dtype)
+    found[:rows] = array[:rows]
+    found[more_rows : more_rows + runs] = array[rows : rows + runs]
+    return found

@@ -1,0 +1,71 @@
+"""What an evaluation of a match query counts of its own work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from elsinore.operators import Detail, OperatorStatistics
+from elsinore.plan.modes import Evaluation
+
+
+@dataclass(slots=True)
+class QueryStatistics:
+    """The work of one query: how it was evaluated, and what that took.
+
+    `runs` are those that began or were cloned, `peak` those open at once at most; `stored` events
+    that were buffered, each once for a state; `predicates` that were looked at between events;
+    `candidates` partial matches that were complete, and looked at as a whole.
+    """
+
+    name: str
+    evaluation: Evaluation
+    runs: int = 0
+    peak: int = 0
+    stored: int = 0
+    predicates: int = 0
+    candidates: int = 0
+    estimates: dict[str, float] = field(default_factory=dict)  # steps expected, by evaluation
+
+    def added(self, other: QueryStatistics) -> QueryStatistics:
+        """Return the work of two operators."""
+        return replace(
+            self,
+            runs=self.runs + other.runs,
+            peak=max(self.peak, other.peak),
+            stored=self.stored + other.stored,
+            predicates=self.predicates + other.predicates,
+            candidates=self.candidates + other.candidates,
+            estimates=self.estimates or other.estimates,
+        )
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return what there is to say."""
+        found = [("evaluation", self.evaluation.value)]
+        counted = {
+            "runs": self.runs,
+            "runs at once, at most": self.peak,
+            "events buffered": self.stored,
+            "predicates looked at": self.predicates,
+            "candidates": self.candidates,
+        }
+        return found + [(name, f"{number:,}") for name, number in counted.items() if number]
+
+
+@dataclass(slots=True)
+class MatchStatistics(OperatorStatistics):
+    """What a match operator has done, and each of its queries."""
+
+    queries: tuple[QueryStatistics, ...] = ()
+
+    def added(self, other: Self) -> Self:
+        """Return what two operators of one unit did together."""
+        total = OperatorStatistics.added(self, other)
+        pairs = zip(self.queries, other.queries, strict=False)
+        total.queries = tuple(a.added(b) for a, b in pairs) or self.queries or other.queries
+        return total
+
+    def details(self, seconds: float) -> Sequence[Detail]:  # noqa: ARG002 - the contract's
+        """Return the work of each query that says of it."""
+        return [Detail(query.name, query.rows()) for query in self.queries]
