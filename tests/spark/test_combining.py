@@ -33,7 +33,8 @@ from elsinore.spark.combining import least_events, panes_of, shared_times
 from elsinore.spark.partition import Finish, Outputs, RunOperators, travelling
 from elsinore.spark.scan import ranges, source
 from elsinore.spark.scan.files import FileColumn, look_at, splits
-from elsinore.spark.scan.source import _combine, _spans
+from elsinore.spark.scan.skipping import Skipping, interests_of
+from elsinore.spark.scan.source import _combine, _judged
 from elsinore.spark.scan.tasks import ScanAndPack
 from oracles.reference import ReferenceEvent
 from support.trends import Feature, table_of, trend_cases
@@ -53,8 +54,18 @@ def results(
     schema = pq.read_schema(path)
     names = dict.fromkeys(["time", "type", *options.order_by, *unit.attributes])
     columns = tuple(FileColumn(name, schema.field(name).type) for name in names)
-    groups = look_at([str(path)], columns, partial(_spans, columns[0], options))
-    parts = splits(groups, tasks)
+    by_name = {column.name: column for column in columns}
+    skipping = Skipping(
+        condition=None,
+        interests=interests_of((unit,), {name: name for name in names}, pa.string(), "type"),
+        required=unit.required,
+        time="time",
+        type="type",
+        strict=True,
+        columns=by_name,
+    )
+    looked = look_at([str(path)], columns, partial(_judged, skipping, columns[0], options))
+    parts = splits(looked.groups, tasks)
     combine = None
     if options.combine is Combine.ALWAYS:
         combine = _combine(unit, 1, parts, options)

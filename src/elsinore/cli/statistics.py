@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import typer
+
 from elsinore.cli.console import plain_table, print_table
 from elsinore.operators import OperatorStatistics
 
@@ -18,6 +20,15 @@ def print_statistics(statistics: Sequence[OperatorStatistics], seconds: float) -
     ]
     names = ["operator", *(name.replace("_", " ") for name in COUNTED)]
     print_table("Statistics, by operator", names, rows, len(rows), len(rows))
+    groups, skipped, files = (
+        sum(getattr(one, name) for one in statistics)
+        for name in ("row_groups", "skipped_groups", "skipped_files")
+    )
+    if groups or files:
+        unopened = f"; {files:,} files were not opened" if files else ""
+        typer.echo(
+            f"By their statistics {skipped:,} of {groups:,} row groups were skipped{unopened}."
+        )
     for number, one in enumerate(statistics, start=1):
         for detail in one.details(seconds):
             plain_table(f"{detail.title}, operator {number}", detail.rows)

@@ -24,6 +24,9 @@ class OperatorStatistics:
     totals: int = 0  # rows given out
     state_bytes: int = 0  # memory of its state, at most
     combined: int = 0  # events that were combined before they came to it
+    row_groups: int = 0  # of the files that its events came from, and how many of them were
+    skipped_groups: int = 0  # not read, as by their statistics they held no event of interest
+    skipped_files: int = 0  # files that were not opened, as their folders' names said so
 
     def added(self, other: Self) -> Self:
         """Return what two operators of one unit did together, such as those of two partitions.
@@ -41,6 +44,9 @@ class OperatorStatistics:
             totals=self.totals + other.totals,
             state_bytes=max(self.state_bytes, other.state_bytes),
             combined=self.combined + other.combined,
+            row_groups=self.row_groups + other.row_groups,
+            skipped_groups=self.skipped_groups + other.skipped_groups,
+            skipped_files=self.skipped_files + other.skipped_files,
         )
 
     def details(self, seconds: float) -> Sequence[Detail]:  # noqa: ARG002 - for kinds that tell more

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 
 from elsinore.operators import OperatorStatistics
 
+PLANNING = -(1 << 31)  # where no partition's statistics are: those of the driver itself
 StatisticsAccumulator: TypeAlias = Accumulator[dict[int, OperatorStatistics]]
 
 

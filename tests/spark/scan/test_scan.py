@@ -90,7 +90,7 @@ def travelling(
     """Return what travels of a frame's events, as Spark reads them and as tasks do; sorted."""
     selected = selected_events(units, Events(frame, options))
     layout = layout_of(selected)
-    task = task_of(frame, units, options, layout)
+    task, _ = task_of(frame, units, options, layout)
     schema = pa.schema([*layout.keys, *layout.events])
     found = [
         pa.Table.from_batches([batch]).select(schema.names)
@@ -304,7 +304,7 @@ def test_unusable_events_are_refused_or_left_out(spark: SparkSession, file: str)
     frame = spark.read.parquet(file).withColumnRenamed("time", "t").withColumnRenamed("day", "time")
     units = unit_of(KEYED.format("text"))
     layout = layout_of(selected_events(units, Events(frame, RunOptions())))
-    task = task_of(frame, units, RunOptions(), layout)
+    task, _ = task_of(frame, units, RunOptions(), layout)
     with pytest.raises(InputError, match=re.escape("An event cannot be used: null time.")):
         list(task.selected(task.splits[0]))
 

@@ -1,29 +1,25 @@
-"""Simple conditions of a data frame's filter, as Arrow expressions that mean the same."""
+"""Conditions on the columns of files: whom they keep, and what statistics tell of that beforehand.
+
+A condition is true, false or null (unknown) of an event, as in SQL. Over a row group, of which only
+the bounds of its columns are known, several outcomes may be possible; where *true* is not among
+them, nobody need read it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from enum import Flag
+from functools import reduce
+from operator import and_, or_
+from typing import Any, TypeAlias
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "EqualTo": lambda column, value: column == value,
-    "LessThan": lambda column, value: column < value,
-    "LessThanOrEqual": lambda column, value: column <= value,
-    "GreaterThan": lambda column, value: column > value,
-    "GreaterThanOrEqual": lambda column, value: column >= value,
-}
-_SWAPPED = {
-    "EqualTo": "EqualTo",
-    "LessThan": "GreaterThan",
-    "LessThanOrEqual": "GreaterThanOrEqual",
-    "GreaterThan": "LessThan",
-    "GreaterThanOrEqual": "LessThanOrEqual",
-}
-_WHOLE = {"byte", "short", "integer", "long"}
-_FLOATING = {"float", "double"}
+from elsinore.model.expression import Operator
+
+FEW = 10  # so many constants are compared one by one
 
 
 class NotSimpleError(Exception):
@@ -31,74 +27,260 @@ class NotSimpleError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """An expression or an operator of Spark's plan, as its JSON has it."""
+class Compared:
+    """`column < value` and the like, for <, <=, > and >=."""
 
-    kind: str
-    fields: Mapping[str, Any]
-    children: tuple[Node, ...]
-
-
-def tree_of(flat: list[dict[str, Any]]) -> Node:
-    """Return the tree that Spark writes as a list: each node before its children."""
-
-    def build(place: int) -> tuple[Node, int]:
-        fields = flat[place]
-        place += 1
-        children = []
-        for _ in range(fields["num-children"]):
-            child, place = build(place)
-            children.append(child)
-        return Node(fields["class"].rpartition(".")[2], fields, tuple(children)), place
-
-    return build(0)[0]
+    column: str
+    operator: Operator
+    value: pa.Scalar
 
 
-def as_arrow(condition: Node, name_of: Callable[[Node], str]) -> Any:
-    """Return a condition as an Arrow expression; `name_of` gives the name of an attribute's column.
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """`column IN (value, ...)`; with one value, `column = value`."""
 
-    An event is kept where the expression is true, as in SQL. Unlike in SQL at large, and as in
-    Spark, NaN equals itself and is greater than all else. Raises NotSimpleError where a
-    condition is anything but comparisons of columns with constants, IN, IS NULL, AND, OR and NOT.
-    """
-    match condition.kind, condition.children:
-        case "And", (left, right):
-            return as_arrow(left, name_of) & as_arrow(right, name_of)
-        case "Or", (left, right):
-            return as_arrow(left, name_of) | as_arrow(right, name_of)
-        case "Not", (operand,):
-            return ~as_arrow(operand, name_of)
-        case "IsNotNull", (operand,):
-            return pc.field(name_of(operand)).is_valid()
-        case "IsNull", (operand,):
-            return pc.field(name_of(operand)).is_null()
-        case "In", (operand, *choices):
-            parts = [_compared("EqualTo", operand, choice, name_of) for choice in choices]
-            found = parts[0]
-            for part in parts[1:]:
-                found = found | part
-            return found
-        case kind, (left, right) if kind in _COMPARE:
-            if left.kind == "Literal":
-                return _compared(_SWAPPED[kind], right, left, name_of)
-            return _compared(kind, left, right, name_of)
+    column: str
+    values: tuple[pa.Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Begins:
+    """`column LIKE 'prefix%'`."""
+
+    column: str
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """`column IS NULL`."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """`NOT operand`."""
+
+    operand: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """`left AND right`."""
+
+    left: Condition
+    right: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """`left OR right`."""
+
+    left: Condition
+    right: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A condition of which statistics tell nothing."""
+
+
+Condition: TypeAlias = Compared | OneOf | Begins | Missing | Negated | Both | Either | Unknown
+
+
+def columns_of(condition: Condition) -> frozenset[str]:
+    """Return the columns that a condition reads."""
+    match condition:
+        case Both(left, right) | Either(left, right):
+            return columns_of(left) | columns_of(right)
+        case Negated(operand):
+            return columns_of(operand)
+        case Unknown():
+            return frozenset()
         case _:
-            raise NotSimpleError(condition.kind)
+            return frozenset({condition.column})
 
 
-def _compared(kind: str, left: Node, right: Node, name_of: Callable[[Node], str]) -> Any:
-    """Return a comparison of a column with a constant of the same type."""
-    of = left.fields.get("dataType")
-    if left.kind != "AttributeReference" or right.kind != "Literal":
-        raise NotSimpleError(f"{left.kind} {kind} {right.kind}")
-    if of != right.fields["dataType"] or right.fields["value"] is None:
-        raise NotSimpleError(f"{of} {kind} {right.fields['dataType']}")
-    column, value = pc.field(name_of(left)), right.fields["value"]
-    if of in _WHOLE:
-        return _COMPARE[kind](column, int(value))
-    if of == "string":
-        return _COMPARE[kind](column, str(value))
-    if of in _FLOATING and str(value).lower() not in {"nan", "infinity", "-infinity"}:
-        found = _COMPARE[kind](column, float(value))
-        return found | pc.is_nan(column) if kind.startswith("Greater") else found
-    raise NotSimpleError(f"a constant of type {of}")
+_COMPARE: dict[Operator, Callable[[Any, Any], Any]] = {
+    Operator.LT: lambda column, value: column < value,
+    Operator.LE: lambda column, value: column <= value,
+    Operator.GT: lambda column, value: column > value,
+    Operator.GE: lambda column, value: column >= value,
+}
+_GREATER = {Operator.GT, Operator.GE}
+
+
+def as_arrow(condition: Condition) -> Any:
+    """Return a condition as an Arrow expression; an event is kept where it is true.
+
+    Unlike in SQL at large, and as in Spark, NaN equals itself and is greater than all else.
+    Raises NotSimpleError for what is unknown.
+    """
+    match condition:
+        case Both(left, right):
+            return as_arrow(left) & as_arrow(right)
+        case Either(left, right):
+            return as_arrow(left) | as_arrow(right)
+        case Negated(operand):
+            return ~as_arrow(operand)
+        case Missing(column):
+            return pc.field(column).is_null()
+        case Begins(column, prefix):
+            return pc.starts_with(pc.field(column), prefix)
+        case OneOf(column, values):
+            if len(values) <= FEW or pa.types.is_floating(values[0].type):
+                return reduce(or_, (pc.field(column) == value for value in values))
+            # is_in says false of null, and NOT would make that true
+            known = pa.array([value.as_py() for value in values], values[0].type)
+            found = pc.field(column).isin(known)
+            return pc.if_else(pc.field(column).is_valid(), found, pa.scalar(None, pa.bool_()))
+        case Compared(column, operator, value):
+            found = _COMPARE[operator](pc.field(column), value)
+            if operator in _GREATER and pa.types.is_floating(value.type):
+                return found | pc.is_nan(pc.field(column))
+            return found
+        case Unknown():
+            raise NotSimpleError("a condition that is not known")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is known of a column in a row group.
+
+    `least` and `greatest` enclose its values but for nulls and NaN, as Python's numbers, bytes (of
+    texts, too) or decimals, times as ticks of the column's unit; None where that is not known.
+    `nulls`, `nans`, `values`: whether there may be nulls, NaN, and values that are neither.
+    """
+
+    least: Any = None
+    greatest: Any = None
+    nulls: bool = True
+    nans: bool = True
+    values: bool = True
+
+
+class Outcome(Flag):
+    """What a condition may be, of some event of a row group."""
+
+    NEVER = 0
+    TRUE = 1
+    FALSE = 2
+    NULL = 4
+    ANY = 7
+
+
+BoundsOf: TypeAlias = Callable[[str], Bounds]
+
+
+def outcome(condition: Condition, bounds_of: BoundsOf, *, nan_is_null: bool = False) -> Outcome:
+    """Return what a condition may be of events whose columns have the bounds `bounds_of(column)`.
+
+    nan_is_null: as in conditions of queries; else NaN is the greatest number, as in Spark.
+
+    >>> def speeds(column): return Bounds(3, 9, nulls=False, nans=False)
+    >>> outcome(Compared("speed", Operator.GT, pa.scalar(9)), speeds)
+    <Outcome.FALSE: 2>
+    >>> outcome(OneOf("speed", (pa.scalar(9), pa.scalar(12))), speeds)
+    <Outcome.TRUE|FALSE: 3>
+    """
+
+    def of(part: Condition) -> Outcome:
+        return outcome(part, bounds_of, nan_is_null=nan_is_null)
+
+    match condition:
+        case Both(left, right):
+            return _both(of(left), of(right))
+        case Either(left, right):
+            return _negated(_both(_negated(of(left)), _negated(of(right))))
+        case Negated(operand):
+            return _negated(of(operand))
+        case Unknown():
+            return Outcome.ANY
+    bounds = bounds_of(condition.column)
+    if isinstance(condition, Missing):
+        null = bounds.nulls or (bounds.nans and nan_is_null)
+        there = bounds.values or (bounds.nans and not nan_is_null)
+        return _where(null, there)
+    found = Outcome.NULL if bounds.nulls or (bounds.nans and nan_is_null) else Outcome.NEVER
+    if bounds.nans and not nan_is_null:
+        greater = isinstance(condition, Compared) and condition.operator in _GREATER
+        found |= Outcome.TRUE if greater else Outcome.FALSE
+    if bounds.values:
+        found |= _of_values(condition, bounds)
+    return found
+
+
+def _where(true: bool, false: bool) -> Outcome:
+    return (Outcome.TRUE if true else Outcome.NEVER) | (Outcome.FALSE if false else Outcome.NEVER)
+
+
+def _both(left: Outcome, right: Outcome) -> Outcome:
+    found = left & right & Outcome.TRUE | (left | right) & Outcome.FALSE
+    not_false = Outcome.NULL | Outcome.TRUE
+    if (left & Outcome.NULL and right & not_false) or (right & Outcome.NULL and left & not_false):
+        found |= Outcome.NULL
+    return found
+
+
+def _negated(found: Outcome) -> Outcome:
+    true, false = bool(found & Outcome.TRUE), bool(found & Outcome.FALSE)
+    return found & Outcome.NULL | _where(true=false, false=true)
+
+
+def _of_values(condition: Compared | OneOf | Begins, bounds: Bounds) -> Outcome:
+    """Return what may be of values that lie between bounds."""
+    least, greatest = bounds.least, bounds.greatest
+    both = Outcome.TRUE | Outcome.FALSE
+    if least is None or greatest is None:
+        return both
+    if isinstance(condition, Begins):
+        prefix = condition.prefix.encode()
+        if not isinstance(least, bytes):
+            return both
+        low, high = least[: len(prefix)], greatest[: len(prefix)]
+        return _where(low <= prefix <= high, not low == prefix == high)
+    if isinstance(condition, OneOf):
+        found = [_compared(Operator.EQ, least, greatest, plain(one)) for one in condition.values]
+        # false for one that is false for every value
+        return reduce(or_, found) & Outcome.TRUE | reduce(and_, found) & Outcome.FALSE
+    return _compared(condition.operator, least, greatest, plain(condition.value))
+
+
+def _compared(operator: Operator, least: Any, greatest: Any, value: Any) -> Outcome:
+    """Return what a comparison with a constant may be of values between bounds.
+
+    Numbers of different types meet as doubles, and large whole numbers may do so in either engine:
+    what is possible exactly, and what is after rounding, are possible both.
+    """
+    if isinstance(value, bool) is not isinstance(least, bool):
+        return Outcome.TRUE | Outcome.FALSE
+    if type(least) is type(value) and not isinstance(value, int):
+        return _between(operator, least, greatest, value)
+    if isinstance(least, bytes) or isinstance(value, bytes):
+        return Outcome.TRUE | Outcome.FALSE
+    try:
+        found = _between(operator, float(least), float(greatest), float(value))
+    except OverflowError:
+        return Outcome.TRUE | Outcome.FALSE
+    return found | _between(operator, least, greatest, value)
+
+
+def _between(operator: Operator, least: Any, greatest: Any, value: Any) -> Outcome:
+    if operator is Operator.LT:
+        return _where(least < value, greatest >= value)
+    if operator is Operator.LE:
+        return _where(least <= value, greatest > value)
+    if operator is Operator.GT:
+        return _where(greatest > value, least <= value)
+    if operator is Operator.GE:
+        return _where(greatest >= value, least < value)
+    return _where(least <= value <= greatest, not least == value == greatest)
+
+
+def plain(value: pa.Scalar) -> Any:
+    """Return a constant as bounds have it."""
+    if isinstance(value, (pa.TimestampScalar, pa.Date32Scalar)):
+        return value.value
+    found = value.as_py()
+    return found.encode() if isinstance(found, str) else found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -21,7 +21,6 @@ FOOTER_THREADS = 16  # footers are read at once: on object stores it is waiting
 BATCH_ROWS = 1 << 18
 # Spark before 3.0 counted days as the old calendars did; only Spark knows how to read those.
 _OLD_CALENDARS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
-SpansOf = Callable[[pq.FileMetaData, pa.Schema], list[tuple[int, int] | None]]
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "abfs"}
 
 
@@ -73,22 +72,44 @@ def _located(uri: str) -> tuple[pa_fs.FileSystem, str]:
     return system, path
 
 
-def look_at(
-    files: Sequence[str], columns: Sequence[FileColumn], spans: SpansOf | None = None
-) -> list[RowGroup]:
-    """Return the row groups of files, in the order of the files, from their footers.
+class Judged(NamedTuple):
+    """What a row group's statistics say: whether it is read, and its span, where that is known."""
 
-    `spans` tells the times of a file's row groups, from its metadata and schema.
+    read: bool = True
+    span: tuple[int, int] | None = None
+
+
+Judge = Callable[[str, pq.FileMetaData, pa.Schema], Sequence[Judged]]
+
+
+class Looked(NamedTuple):
+    """The row groups that are to be read, in the order of the files, and how many are not.
+
+    `unopened`: files that are not, whatever row groups they have.
+    """
+
+    groups: list[RowGroup]
+    skipped: int
+    unopened: int = 0
+
+
+def look_at(
+    files: Sequence[str], columns: Sequence[FileColumn], judge: Judge | None = None
+) -> Looked:
+    """Return the row groups of files, from their footers.
+
+    `judge` tells of a file's row groups, from its URI, metadata and schema, whether each is read.
 
     Raises InputError for a file that cannot be opened, or in which a column has another type than
     elsewhere, and NotSimpleError where only Spark knows how to read one.
     """
     with ThreadPoolExecutor(FOOTER_THREADS) as pool:
-        found = list(pool.map(lambda file: _row_groups(file, columns, spans), files))
-    return [group for groups in found for group in groups]
+        found = list(pool.map(lambda file: _row_groups(file, columns, judge), files))
+    groups = [group for one in found for group in one.groups]
+    return Looked(groups, sum(one.skipped for one in found))
 
 
-def _row_groups(uri: str, columns: Sequence[FileColumn], spans: SpansOf | None) -> list[RowGroup]:
+def _row_groups(uri: str, columns: Sequence[FileColumn], judge: Judge | None) -> Looked:
     with open_file(uri) as file:
         metadata, schema = file.metadata, file.schema_arrow
         if metadata.metadata and any(mark in metadata.metadata for mark in _OLD_CALENDARS):
@@ -100,13 +121,14 @@ def _row_groups(uri: str, columns: Sequence[FileColumn], spans: SpansOf | None) 
                 if name is not None:
                     _check(uri, schema.field(name), column.type, old=name in old_times)
         numbers = range(metadata.num_row_groups)
-        found = [None] * len(numbers) if spans is None else spans(metadata, schema)
-        groups = [metadata.row_group(n) for n in numbers]
-        return [
-            RowGroup(uri, n, groups[n].num_rows, groups[n].total_byte_size, found[n])
-            for n in numbers
-            if groups[n].num_rows
+        judged = [Judged() for _ in numbers] if judge is None else judge(uri, metadata, schema)
+        groups = [(n, metadata.row_group(n)) for n in numbers]
+        found = [
+            RowGroup(uri, n, group.num_rows, group.total_byte_size, judged[n].span)
+            for n, group in groups
+            if group.num_rows and judged[n].read
         ]
+        return Looked(found, sum(1 for _, group in groups if group.num_rows) - len(found))
 
 
 def in_file(name: str, schema: pa.Schema, uri: str) -> str | None:
@@ -221,7 +243,7 @@ def _read_file(
             if batch is None:
                 return
             arrays = [
-                _folder_value(uri, column, batch.num_rows)
+                pa.repeat(folder_value(uri, column), batch.num_rows)
                 if column.folder
                 else _column(batch, names[column.name], column.type)
                 for column in columns
@@ -241,15 +263,15 @@ def _column(batch: pa.RecordBatch, name: str | None, kind: pa.DataType) -> pa.Ar
     return column if column.type == kind else column.cast(kind)
 
 
-def _folder_value(uri: str, column: FileColumn, rows: int) -> pa.Array:
-    """Return a column that the folders' names give."""
+def folder_value(uri: str, column: FileColumn) -> pa.Scalar:
+    """Return the value of a column that the names of a file's folders give."""
     for part in urlsplit(uri).path.split("/"):
         name, equals, text = part.partition("=")
         if equals and unquote(name).casefold() == column.name.casefold():
             value = unquote(unquote(text))
             if value == HIVE_NULL:
-                return pa.nulls(rows, column.type)
-            return pa.repeat(pc.cast(pa.scalar(value), column.type), rows)
+                return pa.scalar(None, column.type)
+            return pc.cast(pa.scalar(value), column.type)
     raise InputError(f"'{uri}' lies in no folder named '{column.name}=...'.")
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
-from elsinore.spark.scan.conditions import Node, NotSimpleError, as_arrow, tree_of
+from elsinore.spark.scan.catalyst import Node, condition_of, tree_of
+from elsinore.spark.scan.conditions import Both, Condition, NotSimpleError, columns_of
 
 # These exact classes: subclasses, as Delta's, know of rows that their files hold and they do not.
 _PARQUET = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
@@ -26,15 +26,19 @@ class Relation:
 
     `files` are URIs; `columns` gives the files' name of each of the frame's columns; `types` are
     Spark's, by the files' names; `folders` are the columns that folders named `column=value` give;
-    `condition` is an Arrow expression over the files' names, or None.
+    `condition` is over the files' names, or None.
     """
 
     files: tuple[str, ...]
     columns: dict[str, str]
     types: dict[str, T.DataType]
     folders: tuple[str, ...]
-    condition: Any
-    condition_reads: frozenset[str]
+    condition: Condition | None
+
+    @property
+    def condition_reads(self) -> frozenset[str]:
+        """The columns that the condition reads, by the files' names."""
+        return frozenset() if self.condition is None else columns_of(self.condition)
 
 
 def relation_of(frame: DataFrame) -> Relation:
@@ -52,9 +56,12 @@ def relation_of(frame: DataFrame) -> Relation:
         raise NotSimpleError("its plan cannot be read") from error
     root = tree_of(nodes)
     relation, chain = optimized, [root]
+    filters = []  # as Java has them, in the order of `chain`
     while chain[-1].children:
         if chain[-1].kind not in _OPERATORS or len(chain[-1].children) != 1:
             raise NotSimpleError(f"its plan has a {chain[-1].kind}")
+        if chain[-1].kind == "Filter":
+            filters.append(relation.condition())
         chain.append(chain[-1].children[0])
         relation = relation.children().apply(0)
     if chain[-1].kind != "LogicalRelation":
@@ -67,12 +74,12 @@ def relation_of(frame: DataFrame) -> Relation:
     if source.location().getClass().getName() != _PLAIN_INDEX:
         raise NotSimpleError("a table format knows its files")
     names = {_id(node): str(node.fields["name"]) for node in _attributes(chain[-1], "output")}
-    conditions = []
-    reads: set[str] = set()
+    condition: Condition | None = None
     for node in reversed(chain[:-1]):
         if node.kind == "Filter":
-            told = tree_of(node.fields["condition"])
-            conditions.append(as_arrow(told, partial(_read_name, names, reads)))
+            told = tree_of(node.fields["condition"], filters.pop())
+            one = condition_of(told, partial(_name, names))
+            condition = one if condition is None else Both(condition, one)
         else:
             names = _projected(node, names)
     visible = {}
@@ -80,16 +87,12 @@ def relation_of(frame: DataFrame) -> Relation:
         visible[field.name] = names[_id(attribute)]
     whole = T.StructType.fromJson(json.loads(source.schema().json()))
     folders = tuple(source.partitionSchema().fieldNames())
-    condition: Any = None
-    for one in conditions:
-        condition = one if condition is None else condition & one
     return Relation(
         files=tuple(frame.inputFiles()),
         columns=visible,
         types={field.name: field.dataType for field in whole.fields},
         folders=folders,
         condition=condition,
-        condition_reads=frozenset(reads),
     )
 
 
@@ -108,17 +111,10 @@ def _id(node: Node) -> int:
     return int(node.fields["exprId"]["id"])
 
 
-def _name(node: Node, names: dict[int, str]) -> str:
+def _name(names: dict[int, str], node: Node) -> str:
     if node.kind != "AttributeReference" or _id(node) not in names:
         raise NotSimpleError(f"it computes a {node.kind}")
     return names[_id(node)]
-
-
-def _read_name(names: dict[int, str], reads: set[str], node: Node) -> str:
-    """Return the files' name of an attribute that a condition reads, and take note of it."""
-    name = _name(node, names)
-    reads.add(name)
-    return name
 
 
 def _projected(node: Node, names: dict[int, str]) -> dict[int, str]:
@@ -126,5 +122,5 @@ def _projected(node: Node, names: dict[int, str]) -> dict[int, str]:
     found = {}
     for item in _attributes(node, "projectList"):
         source = item.children[0] if item.kind == "Alias" else item
-        found[_id(item)] = _name(source, names)
+        found[_id(item)] = _name(names, source)
     return found

@@ -14,6 +14,7 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from elsinore.errors import InputError
+from elsinore.operators import OperatorStatistics, kind_for
 from elsinore.plan import Sharing, Unit
 from elsinore.plan.modes import Combine, Scan
 from elsinore.runtime.options import RunOptions
@@ -25,13 +26,23 @@ from elsinore.spark.combining import (
     panes_of,
     shared_times,
 )
-from elsinore.spark.scan.conditions import NotSimpleError
-from elsinore.spark.scan.files import FileColumn, RowGroup, in_file, look_at, splits
+from elsinore.spark.scan.bounds import Statistics
+from elsinore.spark.scan.conditions import NotSimpleError, as_arrow
+from elsinore.spark.scan.files import (
+    FileColumn,
+    Judged,
+    Looked,
+    RowGroup,
+    in_file,
+    look_at,
+    splits,
+)
 from elsinore.spark.scan.ranges import MOST_ROWS, pieces_of, ranges_of, span_of
 from elsinore.spark.scan.relation import Relation, relation_of
+from elsinore.spark.scan.skipping import Skipping, interests_of
 from elsinore.spark.scan.tasks import ScanAndPack
 from elsinore.spark.shuffle import TASKS_PER_CORE, cores_told, partitions_for
-from elsinore.spark.statistics import StatisticsAccumulator
+from elsinore.spark.statistics import PLANNING, StatisticsAccumulator
 from elsinore.spark.times import NANOSECONDS_KEY
 from elsinore.spark.workers import shipped
 
@@ -71,7 +82,7 @@ def scanned(
     if options.scan is Scan.SPARK:
         return None
     try:
-        scan = task_of(frame, units, options, layout, statistics)
+        scan, looked = task_of(frame, units, options, layout, statistics)
     except NotSimpleError as reason:
         if options.scan is Scan.ARROW:
             raise InputError(
@@ -87,6 +98,8 @@ def scanned(
             stacklevel=2,
         )
         return None
+    if statistics is not None:
+        statistics.add({PLANNING: _told(units[0], looked)})
     count = len(scan.splits)
     numbers = frame.sparkSession.range(0, count, 1, max(1, count))
     return Scanned(
@@ -96,14 +109,22 @@ def scanned(
     )
 
 
+def _told(unit: Unit, looked: Looked) -> OperatorStatistics:
+    """Return how many row groups there are and how many are skipped, as a unit's statistics."""
+    told = kind_for(unit).statistics()
+    told.row_groups = len(looked.groups) + looked.skipped
+    told.skipped_groups, told.skipped_files = looked.skipped, looked.unopened
+    return told
+
+
 def task_of(
     frame: DataFrame,
     units: tuple[Unit, ...],
     options: RunOptions,
     layout: Layout,
     statistics: StatisticsAccumulator | None = None,
-) -> ScanAndPack:
-    """Return what tasks do to read and pack a pass's events themselves.
+) -> tuple[ScanAndPack, Looked]:
+    """Return what tasks do to read and pack a pass's events themselves, and of what files.
 
     Raises NotSimpleError where they could not read the same as Spark, and InputError for files that
     do not fit together or cannot be opened.
@@ -124,27 +145,42 @@ def task_of(
     coded = frozenset(names[n] for n in keys if isinstance(types[n], T.StringType))
     time = next(column for column in columns if column.name == names[options.time])
     least = _least_events(units, options)
-    groups = look_at(
-        relation.files, columns, None if least is None else partial(_spans, time, options)
+    by_name = {column.name: column for column in columns}
+    kind = names[options.type]
+    skipping = Skipping(
+        condition=relation.condition,
+        interests=interests_of(
+            units, names, by_name[names[options.type]].type, names[options.type]
+        ),
+        required=tuple(names[name] for name in units[0].required),
+        time=time.name,
+        type=kind,
+        strict=not options.allow_rejects,
+        columns=by_name,
     )
+    files = [file for file in relation.files if not skipping.skips_file(file)]
+    looked = look_at(files, columns, partial(_judged, skipping, time, options))
+    looked = looked._replace(unopened=len(relation.files) - len(files))
+    groups = looked.groups
     spark = frame.sparkSession
     rows = sum(group.rows for group in groups)
     partitions = partitions_for(frame, layout, size=rows * EVENT_BYTES)
     size = sum(group.size for group in groups)
     tasks = max(TASKS_PER_CORE * cores_told(spark), -(-size // SPLIT_BYTES))
     parts = tuple(tuple(part) for part in splits(groups, tasks))
-    return ScanAndPack(
+    scan = ScanAndPack(
         splits=parts,
         columns=columns,
         names=names,
         coded=coded - set(relation.folders),
-        condition=relation.condition,
+        condition=None if relation.condition is None else as_arrow(relation.condition),
         units=units,
         options=options,
         packing=Packing(layout=layout, partitions=partitions),
         combine=None if least is None else _combine(units[0], least, parts, options),
         statistics=statistics,
     )
+    return scan, looked
 
 
 def _least_events(units: Sequence[Unit], options: RunOptions) -> int | None:
@@ -158,13 +194,24 @@ def _least_events(units: Sequence[Unit], options: RunOptions) -> int | None:
     return None if isinstance(panes, str) else least_events(panes.size, options.combine)
 
 
-def _spans(
-    time: FileColumn, options: RunOptions, metadata: pq.FileMetaData, schema: pa.Schema
-) -> list[tuple[int, int] | None]:
-    name = None if time.folder else in_file(time.name, schema, "")
-    if name is None:
-        return [None] * metadata.num_row_groups
-    return ranges_of(metadata, schema.field(name), time, options)
+def _judged(
+    skipping: Skipping,
+    time: FileColumn,
+    options: RunOptions,
+    uri: str,
+    metadata: pq.FileMetaData,
+    schema: pa.Schema,
+) -> list[Judged]:
+    """Return which of a file's row groups are read, and the spans of their times."""
+    name = None if time.folder else in_file(time.name, schema, uri)
+    spans: list[tuple[int, int] | None] = [None] * metadata.num_row_groups
+    if name is not None:
+        spans = ranges_of(metadata, schema.field(name), time, options)
+    statistics = Statistics(uri, metadata, schema, skipping.columns)
+    return [
+        Judged(not skipping.skips(statistics, number, usable=span is not None), span)
+        for number, span in enumerate(spans)
+    ]
 
 
 def _combine(

@@ -1,0 +1,108 @@
+"""What the statistics of Parquet's row groups say of their columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from elsinore.spark.scan.conditions import Bounds, plain
+from elsinore.spark.scan.files import FileColumn, folder_value, in_file
+
+NOTHING = Bounds()
+_WHOLE = {"INT64": pa.int64(), "INT32": pa.int32()}
+
+
+@dataclass(slots=True)
+class Statistics:
+    """The statistics of one file: calling it with a row group and a column gives its bounds.
+
+    `columns` are those of the events, by the files' names; bounds are in their types. A column that
+    the file lacks is null; one of the folders' names is the same everywhere.
+    """
+
+    uri: str
+    metadata: pq.FileMetaData
+    schema: pa.Schema
+    columns: Mapping[str, FileColumn]
+    _places: dict[str, list[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._places = {}
+        for number in range(self.metadata.num_columns):
+            self._places.setdefault(self.metadata.schema.column(number).path, []).append(number)
+
+    def __call__(self, group: int, name: str) -> Bounds:
+        """Return what is known of a column in a row group, by its number."""
+        column = self.columns[name]
+        if column.folder:
+            return of_folder(self.uri, column)
+        in_this = in_file(name, self.schema, self.uri)
+        if in_this is None:
+            return Bounds(nans=False, values=False)
+        places = self._places.get(in_this, [])
+        if len(places) != 1:
+            return NOTHING
+        row_group = self.metadata.row_group(group)
+        found = row_group.column(places[0]).statistics
+        return bounds_of(found, row_group.num_rows, self.schema.field(in_this).type, column.type)
+
+
+def of_folder(uri: str, column: FileColumn) -> Bounds:
+    """Return the bounds of a column that is in the names of a file's folders."""
+    value = folder_value(uri, column)
+    if not value.is_valid:
+        return Bounds(nans=False, values=False)
+    found = plain(value)
+    if isinstance(found, float) and math.isnan(found):
+        return Bounds(nulls=False, values=False)
+    return Bounds(found, found, nulls=False, nans=False)
+
+
+def bounds_of(found: Any, rows: int, kind: pa.DataType, wanted: pa.DataType) -> Bounds:
+    """Return what a column's statistics say, in the type that is wanted of the file's.
+
+    Bounds of texts may be shorter than the values; they enclose them all the same. NaN is in no
+    bounds, so there may always be one among floating numbers.
+    """
+    floating = pa.types.is_floating(wanted)
+    if found is None:
+        return Bounds(nans=floating)
+    nulls = not found.has_null_count or found.null_count > 0
+    values = not (found.has_null_count and found.null_count >= rows)
+    nans = floating and values
+    if not values or not found.has_min_max:
+        return Bounds(nulls=nulls, nans=nans, values=values)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    try:
+        least, greatest = _bounds(found, kind, wanted)
+    except (pa.ArrowException, OverflowError):
+        least = greatest = None
+    # NaN as a bound, as some writers have it, and bounds the wrong way round say nothing
+    known = least is not None and greatest is not None and least <= greatest
+    if not known:
+        least = greatest = None
+    return Bounds(least, greatest, nulls=nulls, nans=nans, values=values)
+
+
+def _bounds(found: Any, kind: pa.DataType, wanted: pa.DataType) -> tuple[Any, Any]:
+    raw = [found.min_raw, found.max_raw]
+    types = pa.types
+    if types.is_decimal(kind):
+        whole = [int.from_bytes(n, "big", signed=True) if isinstance(n, bytes) else n for n in raw]
+        return Decimal(whole[0]).scaleb(-kind.scale), Decimal(whole[1]).scaleb(-kind.scale)
+    if isinstance(raw[0], bytes):
+        return (raw[0], raw[1]) if found.physical_type == "BYTE_ARRAY" else (None, None)
+    if types.is_boolean(kind):
+        return raw[0], raw[1]
+    stored = pa.array(raw, _WHOLE.get(found.physical_type, kind))
+    if types.is_unsigned_integer(kind):
+        unsigned = pa.uint64() if found.physical_type == "INT64" else pa.uint32()
+        stored = stored.view(unsigned)
+    bounds = stored.cast(kind).cast(wanted)
+    return plain(bounds[0]), plain(bounds[1])

@@ -1,0 +1,177 @@
+"""Spark's expressions, as its plans' JSON has them, and which of them are conditions that we know.
+
+The JSON leaves some constants in a form of the session's time zone and sets out altogether; those
+are asked of the Java objects, which are at hand beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from elsinore.model.expression import Operator
+from elsinore.spark.scan.conditions import (
+    Begins,
+    Both,
+    Compared,
+    Condition,
+    Either,
+    Missing,
+    Negated,
+    NotSimpleError,
+    OneOf,
+)
+
+_ORDERED = {
+    "LessThan": Operator.LT,
+    "LessThanOrEqual": Operator.LE,
+    "GreaterThan": Operator.GT,
+    "GreaterThanOrEqual": Operator.GE,
+}
+_SWAPPED = {
+    "EqualTo": "EqualTo",
+    "LessThan": "GreaterThan",
+    "LessThanOrEqual": "GreaterThanOrEqual",
+    "GreaterThan": "LessThan",
+    "GreaterThanOrEqual": "LessThanOrEqual",
+}
+_TYPES = {
+    "boolean": pa.bool_(),
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+_UNTOLD = {"nan", "infinity", "-infinity"}
+MOST_CHOICES = 1_000  # more are not fetched from Java, one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An expression or an operator of Spark's plan, as its JSON has it.
+
+    `java` is the expression itself, where it was given.
+    """
+
+    kind: str
+    fields: Mapping[str, Any]
+    children: tuple[Node, ...]
+    java: Any = None
+
+
+def tree_of(flat: list[dict[str, Any]], java: Any = None) -> Node:
+    """Return the tree that Spark writes as a list: each node before its children."""
+
+    def build(place: int, java: Any) -> tuple[Node, int]:
+        fields = flat[place]
+        place += 1
+        children = []
+        below = java.children() if java is not None and fields["num-children"] else None
+        for number in range(fields["num-children"]):
+            child, place = build(place, None if below is None else below.apply(number))
+            children.append(child)
+        return Node(fields["class"].rpartition(".")[2], fields, tuple(children), java), place
+
+    return build(0, java)[0]
+
+
+def condition_of(node: Node, name_of: Callable[[Node], str]) -> Condition:
+    """Return an expression as a condition; `name_of` gives the name of an attribute's column.
+
+    Raises NotSimpleError where it is anything but comparisons of columns with constants, IN, LIKE
+    with a prefix, IS NULL, AND, OR and NOT.
+    """
+    match node.kind, node.children:
+        case "And", (left, right):
+            return Both(condition_of(left, name_of), condition_of(right, name_of))
+        case "Or", (left, right):
+            return Either(condition_of(left, name_of), condition_of(right, name_of))
+        case "Not", (operand,):
+            return Negated(condition_of(operand, name_of))
+        case "IsNotNull", (operand,):
+            return Negated(Missing(name_of(operand)))
+        case "IsNull", (operand,):
+            return Missing(name_of(operand))
+        case "In", (operand, *choices):
+            values = tuple(_constant(operand, choice) for choice in choices)
+            return OneOf(name_of(operand), values)
+        case "InSet", (operand,):
+            return OneOf(name_of(operand), _set(node, operand))
+        case "StartsWith", (operand, Node("Literal") as prefix):
+            return Begins(name_of(operand), str(_constant(operand, prefix)))
+        case "EqualNullSafe", (Node("AttributeReference") as operand, Node("Literal") as value):
+            name = name_of(operand)
+            return Both(Negated(Missing(name)), OneOf(name, (_constant(operand, value),)))
+        case kind, (Node("Literal") as value, operand) if kind in _SWAPPED:
+            return _compared(_SWAPPED[kind], operand, value, name_of)
+        case kind, (operand, value) if kind in _SWAPPED:
+            return _compared(kind, operand, value, name_of)
+        case "AttributeReference", () if node.fields["dataType"] == "boolean":
+            return OneOf(name_of(node), (pa.scalar(True),))
+        case _:
+            raise NotSimpleError(node.kind)
+
+
+def _compared(kind: str, left: Node, right: Node, name_of: Callable[[Node], str]) -> Condition:
+    """Return a comparison of a column with a constant of the same type."""
+    value = _constant(left, right)
+    if kind == "EqualTo":
+        return OneOf(name_of(left), (value,))
+    return Compared(name_of(left), _ORDERED[kind], value)
+
+
+def _constant(column: Node, value: Node) -> pa.Scalar:
+    of = column.fields.get("dataType")
+    if column.kind != "AttributeReference" or value.kind != "Literal":
+        raise NotSimpleError(f"a condition has a {value.kind} beside a {column.kind}")
+    if of != value.fields["dataType"] or value.fields["value"] is None:
+        raise NotSimpleError(f"{of} meets {value.fields['dataType']}")
+    if of in {"date", "timestamp", "timestamp_ntz"}:
+        return _scalar(of, value.java.value())
+    return _scalar(of, value.fields["value"])
+
+
+def _set(node: Node, operand: Node) -> tuple[pa.Scalar, ...]:
+    """Return the constants of a long IN, which Spark keeps as a set."""
+    if operand.kind != "AttributeReference":
+        raise NotSimpleError(f"a condition computes a {operand.kind}")
+    found = node.java.hset()
+    if found.size() > MOST_CHOICES:
+        raise NotSimpleError(f"IN has {found.size()} constants")
+    values = found.toSeq()
+    constants = [values.apply(n) for n in range(found.size())]
+    if any(value is None for value in constants):
+        raise NotSimpleError("IN has a null")
+    return tuple(_scalar(operand.fields["dataType"], value) for value in constants)
+
+
+def _scalar(of: Any, value: Any) -> pa.Scalar:
+    """Return a constant of one of Spark's types, given as Java's number or as text."""
+    kind = _TYPES.get(of)
+    if of == "boolean":
+        return pa.scalar(str(value).lower() == "true")
+    if of == "string":
+        return pa.scalar(str(value))
+    if isinstance(of, str) and of.startswith("decimal("):
+        precision, _, scale = of[8:-1].partition(",")
+        return pa.scalar(Decimal(str(value)), pa.decimal128(int(precision), int(scale)))
+    if kind is None:
+        raise NotSimpleError(f"a constant of type {of}")
+    if pa.types.is_floating(kind):
+        if str(value).lower() in _UNTOLD:
+            raise NotSimpleError(f"a constant is {value}")
+        return pa.scalar(float(value), kind)
+    ticks = pa.int32() if pa.types.is_date(kind) else pa.int64()
+    if pa.types.is_temporal(kind):
+        return pa.scalar(int(value), ticks).cast(kind)
+    return pa.scalar(int(value), kind)

@@ -1,0 +1,191 @@
+"""Row groups that nobody need read: by their statistics they hold no event of interest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import pyarrow as pa
+
+from elsinore.model.expression import (
+    Attribute,
+    Binary,
+    Expression,
+    InList,
+    IsNull,
+    Like,
+    Literal,
+    Not,
+    Operator,
+)
+from elsinore.plan import Unit
+from elsinore.plan.classes import Bit, TypeClasses
+from elsinore.spark.scan.bounds import Statistics, of_folder
+from elsinore.spark.scan.conditions import (
+    Both,
+    Bounds,
+    BoundsOf,
+    Compared,
+    Condition,
+    Either,
+    Missing,
+    Negated,
+    OneOf,
+    Outcome,
+    Unknown,
+    columns_of,
+    outcome,
+)
+from elsinore.spark.scan.files import FileColumn
+
+_SWAPPED = {
+    Operator.LT: Operator.GT,
+    Operator.LE: Operator.GE,
+    Operator.GT: Operator.LT,
+    Operator.GE: Operator.LE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipping:
+    """What decides which row groups are read.
+
+    `condition` is the data frame's own. `interests`: the conditions, one of which an event has to
+    meet to be of interest to some query; None where all are of interest. `required` are the columns
+    without whose values it is of none. Events of no interest are looked at all the same where they
+    may be unusable and have to be refused, which is so unless `time` and `type` have no nulls, and
+    `strict` is false. `columns` are the events', by the files' names.
+    """
+
+    condition: Condition | None
+    interests: tuple[Condition, ...] | None
+    required: tuple[str, ...]
+    time: str
+    type: str
+    strict: bool
+    columns: Mapping[str, FileColumn]
+
+    def skips_file(self, uri: str) -> bool:
+        """Return whether the names of a file's folders say that it need not be opened."""
+        if self.condition is None:
+            return False
+        folders = {name for name, column in self.columns.items() if column.folder}
+        if not columns_of(self.condition) & folders:
+            return False
+
+        def bounds(name: str) -> Bounds:
+            return of_folder(uri, self.columns[name]) if name in folders else Bounds()
+
+        return not outcome(self.condition, bounds) & Outcome.TRUE
+
+    def skips(self, statistics: Statistics, group: int, *, usable: bool) -> bool:
+        """Return whether a row group need not be read; `usable`: all its times are in range."""
+        known: dict[str, Bounds] = {}
+
+        def bounds(name: str) -> Bounds:
+            if name not in known:
+                known[name] = statistics(group, name)
+            return known[name]
+
+        if self.condition is not None and not outcome(self.condition, bounds) & Outcome.TRUE:
+            return True
+        if self.strict and not (usable and self._there(bounds)):
+            return False
+        if any(not (bounds(name).values or bounds(name).nans) for name in self.required):
+            return True
+        return self.interests is not None and not any(
+            outcome(one, bounds, nan_is_null=True) & Outcome.TRUE for one in self.interests
+        )
+
+    def _there(self, bounds: BoundsOf) -> bool:
+        """Return whether all events have a time and a type."""
+        both = bounds(self.time), bounds(self.type)
+        return not any(one.nulls or one.nans for one in both)
+
+
+def interests_of(
+    units: Sequence[Unit], names: Mapping[str, str], kind: pa.DataType, type_name: str
+) -> tuple[Condition, ...] | None:
+    """Return the conditions one of which an event of interest to some query meets; None: all are.
+
+    names: the files' names of the events' columns; kind: the type of the column `type_name`, by the
+    files' name, that has events' types.
+    """
+    if any(unit.keeps_all for unit in units):
+        return None
+    found: dict[Condition, None] = {}
+    for unit in units:
+        wanted = dict(unit.wanted)
+        for one in unit.classes.types:
+            is_type = _is_type(one.type, kind, type_name)
+            if is_type is None:
+                continue
+            needs = wanted.get(one.type, (frozenset(),)) if _cannot_fail(one) else (frozenset(),)
+            for predicates in needs:
+                parts = [_condition(part, names) for part in sorted(predicates, key=repr)]
+                found[reduce(Both, parts, is_type)] = None
+    return tuple(found)
+
+
+def _is_type(name: str, kind: pa.DataType, column: str) -> Condition | None:
+    """Return the condition that an event has a type; None where none can have it."""
+    if not pa.types.is_integer(kind):
+        return OneOf(column, (pa.scalar(name),))
+    try:
+        number = int(name)
+    except ValueError:
+        return None
+    return OneOf(column, (pa.scalar(number),)) if str(number) == name else None
+
+
+def _cannot_fail(classes: TypeClasses) -> bool:
+    """Return whether no predicate of a type can fail to be computed, as of an overflow."""
+    return all(_compares(digit.predicate) for digit in classes.digits if isinstance(digit, Bit))
+
+
+def _compares(expression: Expression) -> bool:
+    match expression:
+        case Binary(operator, left, right):
+            return not operator.is_arithmetic and _compares(left) and _compares(right)
+        case Not(operand) | IsNull(operand) | InList(operand, _) | Like(operand, _):
+            return _compares(operand)
+        case Attribute() | Literal():
+            return True
+        case _:
+            return False
+
+
+def _condition(expression: Expression, names: Mapping[str, str]) -> Condition:
+    """Return a predicate of a query as a condition over the files' columns."""
+    match expression:
+        case Binary(Operator.AND, left, right):
+            return Both(_condition(left, names), _condition(right, names))
+        case Binary(Operator.OR, left, right):
+            return Either(_condition(left, names), _condition(right, names))
+        case Not(operand):
+            return Negated(_condition(operand, names))
+        case IsNull(Attribute(_, str(name))):
+            return Missing(names[name])
+        case Attribute(_, str(name)):
+            return OneOf(names[name], (pa.scalar(True),))
+        case InList(Attribute(_, str(name)), choices) if choices and all(map(_told, choices)):
+            return OneOf(names[name], tuple(pa.scalar(choice.value) for choice in choices))
+        case Binary(operator, Literal() as value, Attribute() as attribute):
+            return _condition(Binary(_SWAPPED.get(operator, operator), attribute, value), names)
+        case Binary(operator, Attribute(_, str(name)), Literal() as constant) if _told(constant):
+            value = pa.scalar(constant.value)
+            if operator in _SWAPPED:
+                return Compared(names[name], operator, value)
+            if operator in {Operator.EQ, Operator.NE}:
+                same = OneOf(names[name], (value,))
+                return same if operator is Operator.EQ else Negated(same)
+            return Unknown()
+        case _:
+            return Unknown()
+
+
+def _told(constant: Literal) -> bool:
+    """Return whether Arrow has such a constant."""
+    value = constant.value
+    return value is not None and not (isinstance(value, int) and abs(value) >= 1 << 63)
