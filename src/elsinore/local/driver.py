@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -27,13 +27,20 @@ from elsinore.plan import Plan, Unit
 from elsinore.plan.modes import HIGH
 from elsinore.runtime.alike import distinct
 from elsinore.runtime.chunks import whole
-from elsinore.runtime.classify import type_numbers
+from elsinore.runtime.classify import type_places
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.keys import Keys
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import ENDS_BEFORE, NULL_END, set_aside, unusable_reasons
 from elsinore.runtime.results import Results
-from elsinore.runtime.rows import has_simultaneous, is_sorted, rows_by_type
+from elsinore.runtime.rows import (
+    DISORDERED,
+    DISTINCT,
+    has_simultaneous,
+    order_of,
+    read_only,
+    rows_by_type,
+)
 from elsinore.runtime.schema import schema_of
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, from_ticks, kind_of_bounds, kind_of_column, to_ticks
@@ -53,7 +60,7 @@ class Stream:
     times: NDArray[np.int64]
     types: pa.Array
     kind: TimeKind
-    ordered: bool  # whether simultaneous events are in an order of their own
+    ordered: bool  # whether no events are simultaneous, or those are in an order of their own
 
     def column(self, name: str) -> pa.Array:
         """Return an attribute as one array."""
@@ -74,22 +81,22 @@ def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
     stream, rejected = prepare(table, options)
     tables: dict[int, pa.Table] = {}
     statistics: dict[int, OperatorStatistics] = {}
-    numbers = type_numbers(stream.types, plan.types)
+    types = type_places(stream.types, plan.types)
     for together in plan.passes:
         keys = keys_of(plan.units[together[0]], stream.column, len(stream.times))
         for number in together:
             unit = plan.units[number]
-            results, statistics[number] = _run_unit(plan, unit, stream, keys, numbers, options)
+            results, statistics[number] = _run_unit(unit, stream, keys, types, options)
             tables |= dict(zip(unit.queries, results, strict=True))
     overflown = {
         query.name: overflown_columns(query, tables[number])
         for number, query in enumerate(plan.workload)
     }
-    types = stream.types
+    seen = stream.types
 
     @cache
     def warnings() -> tuple[str, ...]:
-        return absent_types(plan, types_seen(types)) + overflow(plan.workload, overflown)
+        return absent_types(plan, types_seen(seen)) + overflow(plan.workload, overflown)
 
     return Results(
         {query.name: tables[number] for number, query in enumerate(plan.workload)},
@@ -140,14 +147,16 @@ def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | No
     if high is not None:
         table = table.append_column(HIGH, high)
     times = ticks.to_numpy()
-    if options.order_by or not enter(is_sorted, 2e-7 * len(times), times):
+    order = enter(order_of, 5e-7 * len(times), times)
+    if options.order_by or order == DISORDERED:
         keys = {"time": ticks} | {
             f"order{n}": evaluate_sql(name, table, "order")
             for n, name in enumerate(options.order_by)
         }
-        order = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys])
-        table, types, times = table.take(order), types.take(order), times[order.to_numpy()]
-    return Stream(table, times, types, kind, bool(options.order_by)), rejected
+        rows = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys])
+        table, types, times = table.take(rows), types.take(rows), read_only(times[rows.to_numpy()])
+    ordered = bool(options.order_by) or order == DISTINCT
+    return Stream(table, times, types, kind, ordered), rejected
 
 
 def _interval(
@@ -165,22 +174,21 @@ def _interval(
 
 
 def _run_unit(
-    plan: Plan,
     unit: Unit,
     stream: Stream,
     keys: Keys,
-    numbers: NDArray[np.int32],
+    places: tuple[NDArray[np.int32], Sequence[str]],
     options: RunOptions,
 ) -> tuple[list[pa.Table], OperatorStatistics]:
     """Return the results of a unit's queries, and what its operator counted."""
     kind = kind_for(unit)
-    batch = batch_of(unit, keys, stream.times, numbers, plan.types, stream.column)
+    batch = batch_of(unit, keys, stream.times, *places, stream.column)
     ordered = stream.ordered or not enter(
-        has_simultaneous, 1e-6 * len(stream.times), stream.times, keys.key, keys.count
+        has_simultaneous, 1e-6 * len(stream.times), stream.times, read_only(keys.key), keys.count
     )
     one_slot = keys.count * kind.bytes_per_key(unit) > STATE_LIMIT
     if one_slot:
-        rows, _ = enter(rows_by_type, 1e-6 * len(keys.key), keys.key, keys.count)
+        rows, _ = enter(rows_by_type, 1e-6 * len(keys.key), read_only(keys.key), keys.count)
         batch = batch.take(pa.array(rows))
     asked = OperatorOptions(
         one_slot=one_slot, ordered=ordered, sharing=options.sharing, record=options.record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,11 +12,21 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.kernels import enter
-from elsinore.plan.classes import Bit, Choices, Classes, Cuts, Digit, TypeClasses
-from elsinore.runtime.expressions import evaluate, values
-from elsinore.runtime.rows import name_numbers, rows_by_type
+from elsinore.plan.classes import (
+    Bit,
+    Choices,
+    Classes,
+    Cuts,
+    Digit,
+    TypeClasses,
+    comparison_with_number,
+)
+from elsinore.runtime.digits import PIECES, add_places, add_regions, add_truth, look_up
+from elsinore.runtime.expressions import evaluate, nearest_doubles, values
+from elsinore.runtime.rows import name_numbers, read_only, rows_by_type
 
 SPARSE = 0.5  # a type with a lesser share of the events has its rows picked out first
+FEW_TYPES = 2  # up to so many types' comparisons with constants are made for all events at once
 
 
 def classify(
@@ -26,28 +37,58 @@ def classify(
 ) -> NDArray[np.int64]:
     """Return each event's class, -1 for types that `classes` does not know.
 
-    `numbers` are the events' types as places in `names` (see `type_numbers`), `columns` the
+    `numbers` are the events' types as places in `names` (see `type_places`), `columns` the
     attributes that `classes.attributes` names. Predicates of a type are computed for its own events
-    only, so many types with many predicates cost one pass over the events.
+    only, so many types with many predicates cost one pass over the events; comparisons with
+    constants, which cannot fail, for all events at once where few types have any.
     """
     known = {one.type: one for one in classes.types}
     offsets = [known[name].offset if name in known else -1 for name in names]
-    codes = np.array([*offsets, -1], dtype=np.int64)[numbers]
+    table = np.array([*offsets, -1], dtype=np.int64)
+    numbers = read_only(numbers)
+    codes = np.empty(len(numbers), dtype=np.int64)
+    enter(look_up, 5e-7 * len(numbers), table, numbers, codes)
     busy = [n for n, name in enumerate(names) if name in known and known[name].digits]
-    if busy and len(codes):
-        order, starts = enter(rows_by_type, 1e-6 * (len(numbers) + len(names)), numbers, len(names))
+    if not busy or not len(codes):
+        return codes
+    if len(busy) <= FEW_TYPES and all(_cannot_fail(known[names[number]]) for number in busy):
         for number in busy:
-            one = known[names[number]]
-            rows = order[starts[number] : starts[number + 1]]
-            if len(rows) == 0:
-                continue
-            read = {name: columns[name] for name in Classes((one,)).attributes}
-            if len(rows) < SPARSE * len(codes):
-                picked = pa.array(rows)
-                codes[rows] += _digits(one, {n: c.take(picked) for n, c in read.items()}, len(rows))
-            else:
-                codes[rows] += _digits(one, read, len(codes))[rows]
+            _add_digits(codes, numbers, number, known[names[number]], columns)
+        return codes
+    order, starts = enter(rows_by_type, 1e-6 * (len(numbers) + len(names)), numbers, len(names))
+    for number in busy:
+        one = known[names[number]]
+        rows = order[starts[number] : starts[number + 1]]
+        if len(rows) == 0:
+            continue
+        read = {name: columns[name] for name in Classes((one,)).attributes}
+        if len(rows) >= SPARSE * len(codes):
+            _add_digits(codes, numbers, number, one, read)
+            continue
+        picked = pa.array(rows)
+        few = np.zeros(len(rows), dtype=np.int64)
+        alike = read_only(np.zeros(len(rows), dtype=np.int32))
+        _add_digits(few, alike, 0, one, {n: c.take(picked) for n, c in read.items()})
+        codes[rows] += few
     return codes
+
+
+def type_places(types: pa.Array, names: Sequence[str]) -> tuple[NDArray[np.int32], Sequence[str]]:
+    """Return each event's type as its place in a list of names, and that list; -1 for null.
+
+    The list is `names`, and other types have -1; or a short dictionary of the column's own.
+
+    >>> type_places(pa.array(["B", "C", None]), ["A", "B"])
+    (array([ 1, -1, -1], dtype=int32), ['A', 'B'])
+    >>> type_places(pa.array(["B", "C", None]).dictionary_encode(), ["A", "B"])
+    (array([ 0,  1, -1], dtype=int32), ['B', 'C'])
+    """
+    if pa.types.is_dictionary(types.type) and len(types.dictionary) <= 2 * len(names) + 100:
+        indices = types.indices.fill_null(-1) if types.null_count else types.indices
+        own = [name or "" for name in types.dictionary.to_pylist()]
+        if not types.dictionary.null_count:
+            return np.asarray(indices.cast(pa.int32()).to_numpy()), own
+    return type_numbers(types, names), names
 
 
 def type_numbers(types: pa.Array, names: Sequence[str]) -> NDArray[np.int32]:
@@ -81,49 +122,78 @@ def _text(column: pa.Array, width: str) -> tuple[NDArray[Any], NDArray[np.uint8]
     return offsets, data
 
 
-def _digits(classes: TypeClasses, columns: Mapping[str, pa.Array], rows: int) -> NDArray[np.int64]:
-    """Return the mixed-radix numbers of a type's digits."""
-    number = np.zeros(rows, dtype=np.int64)
+def _cannot_fail(classes: TypeClasses) -> bool:
+    """Return whether a type's digits can be computed for events of other types too."""
+    return all(
+        not isinstance(digit, Bit) or comparison_with_number(digit.predicate) is not None
+        for digit in classes.digits
+    )
+
+
+def _add_digits(
+    codes: NDArray[np.int64],
+    numbers: NDArray[np.int32],
+    number: int,
+    classes: TypeClasses,
+    columns: Mapping[str, pa.Array],
+) -> None:
+    """Add the mixed-radix numbers of a type's digits to the codes of its events."""
+    factor = classes.size
     for digit in classes.digits:
-        number *= digit.radix
-        number += _digit(digit, columns, rows)
-    return number
+        factor //= digit.radix
+        _add_digit(codes, numbers, number, digit, columns, factor)
 
 
-def _regions(points: Sequence[int | float], numbers: NDArray[Any]) -> NDArray[np.int64]:
-    """Return for each number how many points are below it, and how many below it or equal, added.
-
-    >>> _regions((1, 2.5), np.array([0.0, 1.0, 2.0, 2.5, np.nan])).tolist()
-    [0, 1, 2, 3, 4]
-    """
-    table = np.asarray(points)
-    if numbers.dtype == np.float64 and table.dtype.kind in "if":
-        table = table.astype(np.float64)
-    below = np.searchsorted(table, numbers, side="left")
-    if table.dtype == numbers.dtype and np.all(table[1:] > table[:-1]):  # it equals one at most
-        equal = table[np.minimum(below, len(table) - 1)] == numbers
-        return np.asarray(2 * below + equal, dtype=np.int64)
-    return np.asarray(below + np.searchsorted(table, numbers, side="right"), dtype=np.int64)
-
-
-def _digit(digit: Digit, columns: Mapping[str, pa.Array], rows: int) -> NDArray[np.int64]:
+def _add_digit(
+    codes: NDArray[np.int64],
+    numbers: NDArray[np.int32],
+    number: int,
+    digit: Digit,
+    columns: Mapping[str, pa.Array],
+    factor: int,
+) -> None:
+    """Add `factor` times a digit to the codes of a type's events."""
+    seconds = 1e-6 * len(codes)
     match digit:
         case Cuts(attribute, points, _):
-            column = values(columns[attribute])
-            region = _regions(points, column.fill_null(0).to_numpy(zero_copy_only=False)) + 1
-            if column.null_count:
-                region[column.is_null().to_numpy(zero_copy_only=False)] = 0
-            return region
+            table = np.array(points, dtype=np.float64)
+            seconds *= 1 + len(points).bit_length()
+            guide = np.empty(PIECES * len(points) + 2, dtype=np.int64)
+            enter(
+                add_regions,
+                seconds,
+                codes,
+                numbers,
+                number,
+                _doubles(columns[attribute]),
+                table,
+                guide,
+                factor,
+            )
         case Choices(attribute, named, _):
             column = values(columns[attribute])
             place = pc.index_in(column, value_set=pa.array(named, column.type))
             other = pc.if_else(
                 column.is_null(), pa.scalar(-2, pa.int32()), pa.scalar(-1, pa.int32())
             )
-            return np.asarray(pc.coalesce(place, other).to_numpy() + 2, dtype=np.int64)
+            places = pc.coalesce(place, other).to_numpy() + np.int32(2)
+            enter(add_places, seconds, codes, numbers, number, read_only(places), factor)
         case Bit(predicate):
-            held = evaluate(predicate, columns)
-            if isinstance(held, pa.Scalar):
-                return np.full(rows, bool(held.as_py()), dtype=np.int64)
-            truth = held.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False)
-            return np.asarray(truth, dtype=np.int64)
+            told = evaluate(predicate, columns)
+            if isinstance(told, pa.Scalar):
+                told = pa.repeat(bool(told.as_py()), len(codes))
+            told = told.cast(pa.bool_()).fill_null(False)
+            bits = np.frombuffer(told.buffers()[1], dtype=np.uint8)
+            enter(add_truth, seconds, codes, numbers, number, bits, told.offset, factor)
+
+
+def _doubles(column: pa.Array) -> NDArray[np.float64]:
+    """Return numbers as doubles, those that are none as NaN.
+
+    Points are below 2**53, so that whole numbers beyond it are on the right side of each.
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    column = nearest_doubles(column) if pa.types.is_decimal(column.type) else column
+    column = column.cast(pa.float64(), safe=False)
+    return np.asarray(column.fill_null(math.nan).to_numpy())

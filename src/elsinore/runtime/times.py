@@ -311,4 +311,6 @@ def _numpy(values: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool
 
 
 def _concat(chunks: list[Any]) -> pa.Int64Array:
+    if len(chunks) == 1:
+        return cast("pa.Int64Array", chunks[0])
     return cast("pa.Int64Array", pa.concat_arrays(chunks) if chunks else pa.array([], pa.int64()))

@@ -24,16 +24,32 @@ from pyspark.sql import SparkSession
 
 from elsinore.kernels import COMPILE_VARIABLE, SHELF
 from elsinore.kernels.needed import canonical, needed_kernels, pack_kernels, read_packed
+from elsinore.model.expression import Attribute, Binary, Literal, Operator
 from elsinore.operators import OperatorOptions
 from elsinore.operators.panes import Panes
 from elsinore.operators.rehearsal import rehearse, rehearse_panes
 from elsinore.plan import Unit
-from elsinore.runtime.classify import type_numbers
+from elsinore.plan.classes import classes_of
+from elsinore.runtime.classify import classify, type_numbers
+from elsinore.runtime.keys import encode_keys
 from elsinore.spark.columnar import Layout, Merging, Packing
 
 LOG = logging.getLogger("elsinore.spark")
 
 Rehearsed = tuple[str, Callable[[], None]]  # what a job is known by, and what it needs
+
+_CLASSES = classes_of(
+    [
+        (
+            "a",
+            [
+                *(Binary(Operator.LT, Attribute("a", "v"), Literal(n)) for n in range(3)),
+                *(Binary(Operator.EQ, Attribute("a", "s"), Literal(text)) for text in "abc"),
+                Binary(Operator.NE, Attribute("a", "s"), Attribute("a", "s")),
+            ],
+        )
+    ]
+)  # with digits of all kinds
 
 _SENT: dict[str, set[str]] = {}  # Spark application -> names of the kernels that it has
 
@@ -77,10 +93,12 @@ def _hand_over(session: SparkSession, jobs: Sequence[Rehearsed]) -> None:
 
 
 def rehearse_shuffle() -> None:
-    """Tell the types of a few events, pack them as several tasks would, and merge them again."""
+    """Tell the classes of a few events, pack them as several tasks would, and merge them again."""
     texts = pa.array(["a", "b", "a", "b"])
     for types in (texts, texts.dictionary_encode()):
-        type_numbers(types, ["a"])
+        numbers = type_numbers(types, ["a"])
+    classify(_CLASSES, numbers, ["a"], {"v": pa.array([0.5, None, 1.0, 2.0]), "s": texts})
+    encode_keys([pa.array([1, 2, 1, 2])], [], [], 4)
     layout = Layout(pa.schema([("k0", pa.string())]), pa.schema([("time", pa.int64())]))
     packing = Packing(layout=layout, partitions=1)
     merging = Merging(layout, 1, ())

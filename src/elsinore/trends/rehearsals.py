@@ -18,10 +18,18 @@ _MANY = tuple(
 )
 _AT_ONCE = tuple({**event, "time": place // 2} for place, event in enumerate(_FEW))
 
+_TEXT = tuple({**event, "k": "xyz"[place % 3]} for place, event in enumerate(_FEW))
+
 _SUMS = """
     QUERY a RETURN k, COUNT(*), SUM(T.v), MIN(T.v) PATTERN SEQ(A, T+) WHERE [k] GROUP BY k;
     QUERY b RETURN COUNT(*) PATTERN SEQ(A, NOT N, T+) WHERE T.v < 3 WITHIN 40 SLIDE 20;
     QUERY c RETURN COUNT(*) PATTERN SEQ(Z, T+);
+"""
+_PREDICATES = """
+    QUERY a RETURN COUNT(*) PATTERN SEQ(A, T+) WHERE T.v < 1 AND T.k IN ('x', 'y') GROUP BY k;
+    QUERY b RETURN COUNT(*) PATTERN SEQ(Z, T+) WHERE T.v < 2 AND T.k = 'z' GROUP BY k;
+    QUERY c RETURN COUNT(*) PATTERN SEQ(N, T+) WHERE T.v < 3 AND T.k != 'x' GROUP BY k;
+    QUERY d RETURN COUNT(*) PATTERN SEQ(A, Z+) WHERE Z.v < 3;
 """
 _NEIGHBOURS = """
     QUERY a RETURN COUNT(*), MAX(T.v) PATTERN SEQ(A, T+) WHERE T[i].v >= T[i-1].v;
@@ -37,6 +45,7 @@ _BOTH = "QUERY a RETURN COUNT(*) PATTERN (SEQ(A, T+) AND Z) WITHIN 40 SLIDE 20;"
 REHEARSALS = (
     Rehearsal(queries=_SUMS, events=_MANY),
     Rehearsal(queries=_SUMS, events=_AT_ONCE),
+    Rehearsal(queries=_PREDICATES, events=_TEXT),
     Rehearsal(queries=_NEIGHBOURS, events=_MANY),
     Rehearsal(queries=_NEIGHBOURS, events=_AT_ONCE),
     Rehearsal(queries=_GRAPH, events=_FEW),
