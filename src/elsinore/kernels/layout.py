@@ -60,6 +60,7 @@ class Layout:
     recycled: tuple[str, ...] = ()
     axes: tuple[str, ...] = field(init=False)
     header: np.dtype[Any] = field(init=False)
+    by_name: Mapping[str, Field] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         axes = tuple(dict.fromkeys(axis for column in self.fields for axis in column.axes))
@@ -72,6 +73,7 @@ class Layout:
         if len({name for name, _ in kinds}) < len(kinds):
             raise ValueError(f"Layout {self.name}: two of its fields or axes have one name.")
         object.__setattr__(self, "axes", axes)
+        object.__setattr__(self, "by_name", {column.name: column for column in self.fields})
         object.__setattr__(self, "header", np.dtype((np.record, kinds)))
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class Store:
     1
     """
 
-    __slots__ = ("_arenas", "_headers", "exact", "layout")
+    __slots__ = ("_arenas", "_begins", "_headers", "_sizes", "exact", "layout")
 
     def __init__(self, layout: Layout, *, exact: bool = False, **sizes: int) -> None:
         """Make room; sizes: axis -> length, each axis named."""
@@ -75,7 +76,7 @@ class Store:
     @property
     def sizes(self) -> dict[str, int]:
         """The length of each axis."""
-        return {axis: int(self._headers[axis][0]) for axis in self.layout.axes}
+        return dict(self._sizes)
 
     @property
     def nbytes(self) -> int:
@@ -89,17 +90,15 @@ class Store:
 
     def __getitem__(self, name: str) -> Any:
         """Return a column as an array with an axis for each of its axes, or a number."""
-        for column in self.layout.fields:
-            if column.name == name:
-                return self._view(column) if column.axes else self._headers[name][0].item()
-        raise KeyError(name)
+        column = self.layout.by_name[name]
+        return self._view(column) if column.axes else self._headers[name][0].item()
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Set all places of a column, or a number."""
-        if name in {number.name for number in self.layout.numbers}:
-            self._headers[name] = value
-        else:
+        if self.layout.by_name[name].axes:
             self[name][...] = value
+        else:
+            self._headers[name] = value
 
     def grow(self, **sizes: int) -> None:
         """Make axes at least so long; one that must grow at least doubles."""
@@ -177,6 +176,7 @@ class Store:
     def _lay_out(self, sizes: dict[str, int]) -> None:
         """Take new arenas for axes so long, all places filled, and no number free."""
         places = self.layout.places(sizes)
+        self._sizes, self._begins = dict(sizes), dict(places.begins)
         for name, value in {**sizes, **places.begins}.items():
             self._headers[name] = value
         self._arenas: dict[type[np.generic], Array] = {
@@ -188,13 +188,13 @@ class Store:
                 self._view(column)[...] = column.fill
 
     def _view(self, column: Field) -> Array:
-        shape = [int(self._headers[axis][0]) for axis in column.axes]
-        begin = int(self._headers[column.name][0])
-        return self._arenas[column.dtype][begin : begin + int(np.prod(shape))].reshape(shape)
+        shape = [self._sizes[axis] for axis in column.axes]
+        begin = self._begins[column.name]
+        return self._arenas[column.dtype][begin : begin + math.prod(shape)].reshape(shape)
 
     def _begin(self, axis: str) -> int:
         """Return where the free numbers of an axis begin."""
-        return int(self._headers[free_list(axis)][0])
+        return self._begins[free_list(axis)]
 
     def _free(self, axis: str) -> NDArray[np.int64]:
         """Return the free numbers of an axis."""

@@ -17,8 +17,9 @@ predicates.)
 from __future__ import annotations
 
 import bisect
+import operator
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from elsinore.errors import UnsupportedError
 from elsinore.model.expression import (
@@ -36,6 +37,14 @@ CLASS_LIMIT = 2**62  # classes are 64-bit integers, below 0 meaning none
 EXACT_DOUBLES = 2**53  # whole numbers below it are doubles, so that cuts order them rightly
 FEW = 2  # up to so many predicates on an attribute bits are no more work than cuts
 
+_COMPARE = {
+    Operator.LT: operator.lt,
+    Operator.LE: operator.le,
+    Operator.GT: operator.gt,
+    Operator.GE: operator.ge,
+    Operator.EQ: operator.eq,
+    Operator.NE: operator.ne,
+}
 _MIRRORED = {
     Operator.LT: Operator.GT,
     Operator.LE: Operator.GE,
@@ -53,6 +62,12 @@ class Cuts:
     attribute: str
     points: tuple[int | float, ...]
     predicates: tuple[Expression, ...]
+    tests: tuple[tuple[Expression, Operator, int], ...] = field(
+        init=False, compare=False, repr=False
+    )  # of each predicate its operator and the region of its constant
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tests", tuple(map(self._test, self.predicates)))
 
     @property
     def radix(self) -> int:
@@ -68,28 +83,15 @@ class Cuts:
             return frozenset()
         region = digit - 1
         return frozenset(
-            predicate for predicate in self.predicates if self._holds(predicate, region)
+            predicate for predicate, test, place in self.tests if _COMPARE[test](region, place)
         )
 
-    def _holds(self, predicate: Expression, region: int) -> bool:
+    def _test(self, predicate: Expression) -> tuple[Expression, Operator, int]:
         comparison = comparison_with_number(predicate)
         if comparison is None:
             raise TypeError(f"not a comparison with a number: {predicate}")
-        _, operator, point = comparison
-        place = 2 * bisect.bisect_left(self.points, point) + 1
-        match operator:
-            case Operator.LT:
-                return region < place
-            case Operator.LE:
-                return region <= place
-            case Operator.GT:
-                return region > place
-            case Operator.GE:
-                return region >= place
-            case Operator.EQ:
-                return region == place
-            case _:
-                return region != place
+        _, test, point = comparison
+        return predicate, test, 2 * bisect.bisect_left(self.points, point) + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ predicates could make, few do.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -30,7 +31,6 @@ from elsinore.trends.updates import (
     Update,
     Updates,
     rank_codes,
-    read_by,
     rounds,
     tangled,
 )
@@ -61,14 +61,9 @@ class Step:
     block: int
     index: int
     addresses: tuple[int, ...]
+    form: int  # the same for two where loop, sums, extremes and block are
     count: int = 1
-    last: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
-
-    @property
-    def form(self) -> tuple[object, ...]:
-        """What does not differ from lane to lane."""
-        return self.loop, self.sums, self.extremes, self.block
 
 
 class Program:
@@ -80,6 +75,8 @@ class Program:
         self._sharing = sharing
         self._ranks = rank_columns(updates)
         self._words = [0] * _HEAD
+        self._step_of: dict[int, Step] = {}
+        self._forms: dict[object, int] = {}
         self.classes = 0
         self._words[BLOCKS] = len(self._words)
         for block in layout.blocks:
@@ -113,8 +110,9 @@ class Program:
         sections = self._sharing.sections(updates, resets, type_name, true)
         steps = [self._steps(part) for part in sections.parts]
         step_lists = [self._steps_list(several) for several in steps]
-        emptied = self._resets(resets, {node for update in updates for node in read_by(update)})
-        reads = {self._layout.block_of[n] for update in updates for n in read_by(update)}
+        read = {node for update in updates for node in update.reads}
+        emptied = self._resets(resets, read)
+        reads = {self._layout.block_of[node] for node in read}
         changed = [*(update.node for update in updates), *resets]
         blocks = {self._layout.block_of[node] for node in changed}
         order = 2 * max(len(self._updates.before[node]) for node in changed) + bool(resets)
@@ -125,10 +123,16 @@ class Program:
             self._list(sections.breaks),
             self._runs(sections.settled),
         ]
-        at = len(self._words)
         ticks = (0, *(self._groups[group] for group in sections.ticks))
         apart = tangled(updates, resets)
         serial = not (apart or resets or self._updates.unit.summed or self._ranks)
+        quick = serial and all(
+            _is_single(step, self._lanes(step)) for part in steps for step in part
+        )
+        changing = {update.node for update in updates}
+        quick &= not any((update.reads - {update.node}) & changing for update in updates)
+        lists.append(self._steps_list([step for part in steps for step in part]) if quick else 0)
+        at = len(self._words)
         self._words += [self.classes, order, int(apart), int(serial), *lists]
         if len(self._words) - at != SECTIONS:
             raise AssertionError("a class has other words than `moments` tells")
@@ -216,19 +220,21 @@ class Program:
         found: list[Step] = []
         for together in rounds(updates):
             steps = sorted(map(self._step, together), key=lambda step: (step.block, step.index))
-            first = len(found)
-            for step in steps:
-                longer = None
-                if len(found) > first:
-                    longer = _joined(found[-1], step, layout.blocks[step.block].overlap)
-                if longer is None:
-                    found.append(step)
-                else:
-                    found[-1] = longer
+            first = 0
+            while first < len(steps):
+                overlap = layout.blocks[steps[first].block].overlap
+                count, strides = _alike(steps, first, overlap)
+                found.append(replace(steps[first], count=count, strides=strides))
+                first += count
         return found
 
     def _step(self, update: Update) -> Step:
         """Return what an update does, as a step on one node."""
+        if id(update) not in self._step_of:  # updates are kept by who made them
+            self._step_of[id(update)] = self._new_step(update)
+        return self._step_of[id(update)]
+
+    def _new_step(self, update: Update) -> Step:
         layout, node = self._layout, update.node
         loop = (node, 0) in update.sums[0].sources
         open_cell = layout.kinds[self._updates.kind_of[node]].open
@@ -255,9 +261,9 @@ class Program:
                 Row(extreme.attribute, tuple(layout.block_of[one] for one, _ in compared))
             )
         index = layout.index_of[node]
-        return Step(
-            loop, tuple(sums), tuple(extremes), layout.block_of[node], index, tuple(addresses)
-        )
+        told = (loop, tuple(sums), tuple(extremes), layout.block_of[node])
+        form = self._forms.setdefault(told, len(self._forms))
+        return Step(*told, index, tuple(addresses), form)
 
     def _steps_list(self, steps: Sequence[Step]) -> int:
         """Add the words of some steps; return where they are."""
@@ -270,7 +276,7 @@ class Program:
 
     def _step_words(self, step: Step) -> list[int]:
         """Return the words of a step, as `core.step` reads them."""
-        lanes = step.count * self._layout.blocks[step.block].overlap
+        lanes = self._lanes(step)
         strides = step.strides or (1,) * len(step.addresses)
         told = iter(zip(step.addresses, strides, strict=True))
         body: list[int] = []
@@ -286,6 +292,9 @@ class Program:
                 body += [extreme, cell, block, int(stride == 0)]
         head = [lanes, step.block, int(step.loop), len(step.sums), len(step.extremes)]
         return [2 + len(head) + len(body), *head, int(_is_single(step, lanes)), *body]
+
+    def _lanes(self, step: Step) -> int:
+        return step.count * self._layout.blocks[step.block].overlap
 
     def _rank(self, attribute: int) -> int:
         return NO_ADDEND if attribute < 0 else self._ranks.index(attribute)
@@ -317,14 +326,21 @@ def _is_single(step: Step, lanes: int) -> bool:
     return source + width <= target or target + lanes <= source
 
 
-def _joined(step: Step, neighbour: Step, overlap: int) -> Step | None:
-    """Return a step with its neighbour, None where they differ in more than their lanes."""
-    if step.form != neighbour.form or step.index + step.count != neighbour.index:
-        return None
-    last = step.last or step.addresses
-    strides = tuple(b - a for a, b in zip(last, neighbour.addresses, strict=True))
-    if step.strides and strides != step.strides:
-        return None
-    if any(stride != overlap and not (stride == 0 and overlap == 1) for stride in strides):
-        return None
-    return replace(step, count=step.count + 1, last=neighbour.addresses, strides=strides)
+def _alike(steps: Sequence[Step], first: int, overlap: int) -> tuple[int, tuple[int, ...]]:
+    """Return how many steps from one on differ in nothing but their lanes, and the strides."""
+    step, strides = steps[first], ()
+    count = 1
+    while first + count < len(steps):
+        neighbour = steps[first + count]
+        if neighbour.form != step.form or neighbour.index != step.index + count:
+            break
+        last = steps[first + count - 1].addresses
+        between = tuple(map(operator.sub, neighbour.addresses, last))
+        if count == 1:
+            if not all(one in {overlap, 0 if overlap == 1 else overlap} for one in between):
+                break
+            strides = between
+        elif between != strides:
+            break
+        count += 1
+    return count, strides

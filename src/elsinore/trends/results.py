@@ -14,6 +14,7 @@ from elsinore.model.window import Window
 from elsinore.operators import ResultForm
 from elsinore.operators.kind import QUERY
 from elsinore.plan import TrendUnit, Unit
+from elsinore.plan.aggregates import Outcome
 from elsinore.trends.partials import merge, result_columns, totals_fields
 
 
@@ -81,12 +82,19 @@ def result_form(
 ) -> ResultForm:
     """Return the columns of a query's result, and how its rows are sorted."""
     query = spec.members[number].query
-    totals = totals_fields(spec, exact=spec.exact).empty_table()
-    groups = [pa.nulls(0, kind) for kind in group_types]
-    empty = result_table(unit, spec, number, totals, groups, types)
     order = [group_column(query, name) for name in query.group_by]
+    columns = spec.members[number].aggregation.columns
+    if spec.exact or any(column.outcome is Outcome.EXTREME for column in columns):
+        totals = totals_fields(spec, exact=spec.exact).empty_table()
+        groups = [pa.nulls(0, kind) for kind in group_types]
+        schema = result_table(unit, spec, number, totals, groups, types).schema
+    else:
+        kinds = dict(zip(unit.group_by, group_types, strict=True))
+        fields = {group_column(query, name): kinds[name] for name in query.group_by}
+        fields |= {"window_start": pa.int64(), "window_end": pa.int64()}
+        schema = pa.schema(fields | {column.name: pa.float64() for column in columns})
     return ResultForm(
-        schema=empty.schema,
+        schema=schema,
         times={"window_start": query.window, "window_end": query.window},
         order=(*order, "window_start"),
     )

@@ -15,7 +15,7 @@ from elsinore.trends.sharing.clock import DEPTH
 from elsinore.trends.sharing.holders import GroupCost, SharedGroups
 from elsinore.trends.updates import Updates
 
-VERSION = 5
+VERSION = 6
 FIRST_ROWS = 64  # rows of totals to begin with; a power of two
 FIRST_RUNS = 16  # runs of simultaneous events to begin with
 RECORDS = 2**16  # bursts recorded at most
@@ -83,12 +83,14 @@ FIELDS = (
     # of a key, its bursts
     Field("shared", np.int64, ("slot", "group")),
     Field("burst", np.int64, ("slot", "group"), -1),  # events of that in progress
+    Field("acts", np.int64, ("slot", "group")),  # how often they acted on lanes, or would have
     Field("began", np.int64, ("slot", "group")),
-    Field("length", np.int64, ("slot", "group")),  # of the one before it
+    Field("length", np.int64, ("slot", "group")),  # the acts of the one before it
     Field("touched", np.int64, ("slot", "group")),  # lanes read since that one began
     Field("last_class", np.int64, _SLOT, -1),
     Field("dull", np.int64, _SLOT),  # bursts in turn that were not worth sharing
     Field("asleep", np.int64, _SLOT),  # events before bursts are looked at again
+    Field("naps", np.int64, _SLOT),  # how often that was so since a burst was worth sharing
     # of a group, over all keys
     *(Field(name, np.int64, ("group",)) for name in DECIDED),
     Field("wanted", np.int64, ("group",)),  # whether it is to be shared

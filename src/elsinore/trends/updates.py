@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from elsinore.model.expression import Expression
 from elsinore.model.window import Window
@@ -42,6 +42,10 @@ class Update:
     start: bool
     sums: tuple[Sum, ...]
     extremes: tuple[Extreme, ...]
+    reads: frozenset[int] = field(init=False, compare=False)  # nodes
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reads", frozenset(source for source, _ in self.sums[0].sources))
 
 
 class Updates:
@@ -152,15 +156,11 @@ def tangled(updates: Sequence[Update], resets: Sequence[int]) -> bool:
     """Return whether some node is changed before it is read, in whichever order."""
     changed: set[int] = set()
     for update in updates:
-        if read_by(update) & changed:
+        if not changed.isdisjoint(update.reads):
             return True
         changed.add(update.node)
-    return any(read_by(update) & changed.intersection(resets) for update in updates)
-
-
-def read_by(update: Update) -> set[int]:
-    """Return the nodes that an update reads."""
-    return {source for source, _ in update.sums[0].sources}
+    emptied = changed.intersection(resets)
+    return bool(emptied) and any(update.reads & emptied for update in updates)
 
 
 def rounds(updates: Sequence[Update]) -> list[list[Update]]:
@@ -172,7 +172,7 @@ def rounds(updates: Sequence[Update]) -> list[list[Update]]:
     waiting = {update.node: update for update in updates}
     readers: dict[int, int] = dict.fromkeys(waiting, 0)
     for update in updates:
-        for node in read_by(update) - {update.node}:
+        for node in update.reads - {update.node}:
             if node in readers:
                 readers[node] += 1
     found: list[list[Update]] = []
@@ -182,7 +182,7 @@ def rounds(updates: Sequence[Update]) -> list[list[Update]]:
         following: list[Update] = []
         for update in free:
             del waiting[update.node]
-            for node in sorted(read_by(update) - {update.node}):
+            for node in sorted(update.reads - {update.node}):
                 if node in readers:
                     readers[node] -= 1
                     if readers[node] == 0:

@@ -20,7 +20,7 @@ import numpy as np
 from elsinore.kernels import take
 from elsinore.kernels.slots import give_back
 from elsinore.trends.core.arrays import Doubles, Ints
-from elsinore.trends.core.step import LENGTH, NO_VALUE, SINGLE, repeat, step
+from elsinore.trends.core.step import LENGTH, NO_VALUE, act_once, repeat, step
 from elsinore.trends.sharing.bursts import arrive, wake
 from elsinore.trends.sharing.clock import NUMBER as GROUP_NUMBER
 from elsinore.trends.sharing.clock import is_full, settle_group, tick
@@ -28,8 +28,10 @@ from elsinore.trends.wide import wide_kernel
 
 # a class: its number, its order among those of one moment (higher ones first), whether it reads
 # what it changes, whether its moments may wait together, lists of the blocks that it reads and
-# changes, of what it empties, of the bursts that it breaks and of the holders to be settled before
-NUMBER, ORDER, APART, SERIAL, READS, CHANGES, RESETS, BREAKS, RUNS, SECTIONS = range(10)
+# changes, of what it empties, of the bursts that it breaks and of the holders to be settled before;
+# the list of its steps where it has no others, each can be repeated on its own, and its moments may
+# wait together, or else 0
+NUMBER, ORDER, APART, SERIAL, READS, CHANGES, RESETS, BREAKS, RUNS, QUICK, SECTIONS = range(11)
 
 # a reset: its block, first cell, length, rows, distance between them, and likewise its extremes
 RESET_BLOCK, LATE, CELL, LONG, ROWS, STRIDE, OUTLIER, OUTLIER_ROWS, OUTLIER_STRIDE = range(9)
@@ -42,6 +44,8 @@ ONCE, ROOT = np.int64(1), np.int64(0)
 BLOCKS = 2  # the program's word that tells where blocks are; each is six words:
 # first cell, cells, first extreme, extremes
 BLOCK_WORDS = 4
+
+REPEATED = 2  # what a repeated step counts among those that act on lanes
 
 WILD = 2.0**64  # greater addends, infinities and NaN act at once: they would spoil a clock's sums
 
@@ -256,6 +260,36 @@ def end_moment(
             _empty(header, ints, doubles, program, kind, slot, LATE_ONES)
 
 
+@wide_kernel
+def end_series(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, steps: int, slot: int
+) -> None:
+    """Let moments of one event each act, the list of whose class's steps is that in its QUICK."""
+    moments = ints[header.series + slot] + 1
+    ints[header.waiting + slot] = 0
+    ints[header.series + slot] = 0
+    if header.group != 0:
+        ints[header.asleep + slot] -= moments
+    if moments == 1:
+        at = steps + 1
+        for _ in range(program[steps]):
+            act_once(header, ints, doubles, program, at, slot, 1.0)
+            at += program[at + LENGTH]
+    else:
+        repeat_steps(header, ints, doubles, program, steps, slot, moments)
+
+
+@wide_kernel
+def repeat_steps(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, steps: int, slot: int, moments: int
+) -> None:
+    """Let so many moments of one event each act on the lanes of a list of steps."""
+    at = steps + 1
+    for _ in range(program[steps]):
+        repeat(header, ints, doubles, program, at, slot, moments)
+        at += program[at + LENGTH]
+
+
 @wide_kernel(inline=True)
 def _act(
     header: Any,
@@ -282,6 +316,8 @@ def _act(
             place = slot * header.group + program[group + GROUP_NUMBER]
             if ints[header.asleep + slot] == 0:
                 ints[header.burst + place] += int(events) * moments
+                repeats = moments > 1 and program[kind + QUICK] != 0
+                ints[header.acts + place] += REPEATED if repeats else moments
             if apart == 0 and ints[header.shared + place] != 0:
                 wild = _is_wild(header, doubles, addends)
                 if wild or is_full(header, ints, doubles, program, group, slot):
@@ -292,8 +328,8 @@ def _act(
                     )
                     continue
         first, steps = at + 1, program[at]
-        if steps == 1 and moments > 1 and program[first + SINGLE] != 0:
-            repeat(header, ints, doubles, program, first, slot, moments)
+        if moments > 1 and program[kind + QUICK] != 0:
+            repeat_steps(header, ints, doubles, program, at, slot, moments)
             continue
         for _ in range(moments):
             at = first

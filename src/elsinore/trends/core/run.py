@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.trends.core.arrays import FOREVER, NEVER, Codes, Doubles, Ints
-from elsinore.trends.core.moments import SERIAL, end_moment, join, wait
+from elsinore.trends.core.moments import QUICK, SERIAL, end_moment, end_series, join, wait
 from elsinore.trends.core.windows import advance
 from elsinore.trends.sharing.bursts import clear_bursts, end_bursts, settle_slot
 from elsinore.trends.wide import wide_kernel
@@ -118,7 +118,18 @@ def run(
         if edge and header.totals + 2 * header.most_closed > header.row:
             return GROW, turn
         if ends and ints[header.waiting + slot] != 0:
-            end_moment(header, ints, doubles, program, slot, dynamic)
+            steps = program[ints[header.waiting_class + slot] + QUICK]
+            if (
+                steps != 0
+                and ints[header.waiting + slot] == 1
+                and ints[header.chain + slot] < 0
+                and (
+                    header.group == 0 or ints[header.asleep + slot] > ints[header.series + slot] + 1
+                )
+            ):
+                end_series(header, ints, doubles, program, steps, slot)
+            else:
+                end_moment(header, ints, doubles, program, slot, dynamic)
         if edge:
             _pass_edge(header, ints, doubles, program, slot, time, int(leaves), closing)
         if not closing:

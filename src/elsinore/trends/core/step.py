@@ -42,7 +42,7 @@ from elsinore.trends.wide import wide_kernel
 LENGTH, LANES, BLOCK, LOOP, SUMS, EXTREMES, SINGLE, FIRST = 0, 1, 2, 3, 4, 5, 6, 7
 ROW, TERM, COMPARED = 3, 3, 4  # the words of a sum or an extreme, of a term, of one compared
 
-DOUBLINGS = 500  # a number below 2**512 stays a double when doubled so often
+BITS = 512  # doublings that are one unit of the power
 
 NOTHING, EACH = -1, -2  # what an event adds in place of an addend: nothing; one
 NO_VALUE = np.int64(np.iinfo(np.int64).max)  # the least of no ranks
@@ -67,21 +67,12 @@ def step(
     events. apart: 1 where blocks that the present moment has changed are read as they were before
     it, else 0.
     """
+    if program[at + SINGLE] != 0 and apart == 0:
+        act_once(header, ints, doubles, program, at, slot, events)
+        return
     lanes = program[at + LANES]
     cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
     target = program[at + FIRST]
-    if program[at + SINGLE] != 0 and apart == 0:
-        source, one = program[at + FIRST + ROW], program[at + FIRST + ROW + 2]
-        loop = float(program[at + LOOP])
-        if ints[header.big + slot] == 0:
-            if _add_plain(doubles, cells + target, cells + source, lanes, one, events, loop):
-                for lane in range(lanes):
-                    cell = cells + target + lane
-                    doubles[cell], doubles[powers + target + lane] = normal(doubles[cell], 0.0)
-                ints[header.big + slot] = 1
-        else:
-            _add_scaled(doubles, cells, powers, target, source, lanes, one, events, loop)
-        return
     place = at + FIRST
     work, work_power = header.trends, header.trends_power
     big = False
@@ -105,6 +96,24 @@ def step(
     _weigh(doubles, work, lanes, events)
     big |= _add_to(doubles, cells + target, powers + target, work, work_power, lanes)
     if big:
+        ints[header.big + slot] = 1
+
+
+@wide_kernel
+def act_once(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, at: int, slot: int, events: float
+) -> None:
+    """Let simultaneous events of one class act on the lanes of a step that is SINGLE."""
+    lanes = program[at + LANES]
+    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
+    target, source = program[at + FIRST], program[at + FIRST + ROW]
+    one, loop = program[at + FIRST + ROW + 2], float(program[at + LOOP])
+    if ints[header.big + slot] != 0:
+        _add_scaled(doubles, cells, powers, target, source, lanes, one, events, loop)
+    elif _add_plain(doubles, cells + target, cells + source, lanes, one, events, loop):
+        for lane in range(lanes):
+            cell = cells + target + lane
+            doubles[cell], doubles[powers + target + lane] = normal(doubles[cell], 0.0)
         ints[header.big + slot] = 1
 
 
@@ -181,43 +190,45 @@ def repeat(
 ) -> None:
     """Let so many moments of one event each act on the lanes of a step that is SINGLE.
 
-    What they add to a lane is brought to the lane's power once, and lanes below 2**512 may double
-    DOUBLINGS times before they are looked at: an event then costs an addition or two in each lane.
+    They make 2**n * (c + s) - s of a number c that is its own predecessor, c + n*s of one that is
+    not, s being that of the source: what an event adds needs not be added one by one.
     """
-    lanes, loop = np.uint64(program[at + LANES]), float(program[at + LOOP])
+    lanes, loop = np.uint64(program[at + LANES]), program[at + LOOP]
     cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
     to = np.uint64(cells + program[at + FIRST])
     to_power = np.uint64(powers + program[at + FIRST])
     source = program[at + FIRST + ROW]
     stride = np.uint64(1 - program[at + FIRST + ROW + 2])
     of, of_power = np.uint64(cells + source), np.uint64(powers + source)
-    work = np.uint64(header.trends)
+    first, second, more = float(moments), 1.0, 0.0
+    if loop != 0:
+        more = float(moments // BITS)
+        rest = moments % BITS
+        half = min(rest, BITS // 2)
+        first, second = 2.0**half, 2.0 ** (rest - half)
+    most = 0.0
     for lane in range(lanes):
         mine, power = doubles[to + lane], doubles[to_power + lane]
         trends, other = doubles[of + stride * lane], doubles[of_power + stride * lane]
         top = max(power, other)
-        doubles[to + lane] = mine if power == top else (mine * DOWN if power + 1.0 == top else 0.0)
-        doubles[to_power + lane] = top
+        mine = mine if power == top else (mine * DOWN if power + 1.0 == top else 0.0)
         trends = trends if other == top else (trends * DOWN if other + 1.0 == top else 0.0)
-        doubles[work + lane] = trends
-    big = False
-    while moments > 0:
-        turns = min(moments, DOUBLINGS)
-        moments -= turns
-        for _ in range(turns):
-            for lane in range(lanes):
-                mine = doubles[to + lane]
-                doubles[to + lane] = mine + (loop * mine + doubles[work + lane])
-        for lane in range(lanes):
-            total, power = doubles[to + lane], doubles[to_power + lane]
-            passed = total >= LIMIT
-            doubles[to + lane] = total * DOWN if passed else total
-            power = power + 1.0 if passed else power
-            doubles[to_power + lane] = power
-            trends = doubles[work + lane]
-            doubles[work + lane] = trends * DOWN if passed else trends
-            big |= power > 0.0
-    if big:
+        total = (mine + trends if loop != 0 else trends) * first
+        after = top + (more if total != 0.0 else 0.0)
+        passed = total >= LIMIT
+        total = (total * DOWN if passed else total) * second
+        after = after + 1.0 if passed else after
+        passed = total >= LIMIT
+        total = total * DOWN if passed else total
+        after = after + 1.0 if passed else after
+        rest_of = -trends if loop != 0 else mine
+        total += rest_of if after == top else (rest_of * DOWN if after == top + 1.0 else 0.0)
+        passed = total >= LIMIT
+        after = after + 1.0 if passed else after
+        doubles[to + lane] = total * DOWN if passed else total
+        doubles[to_power + lane] = after
+        most = max(most, after)
+    if most > 0.0:
         ints[header.big + slot] = 1
 
 

@@ -25,7 +25,8 @@ from elsinore.trends.wide import wide_kernel
 GROUPS = 1  # the program's word that tells where the list of groups is: their number, then they
 MEMORY = 16.0  # bursts that an average looks back on
 DULL = 3  # after so many bursts not worth sharing nothing is looked at
-NAP = 256  # for so many of the key's events
+NAP = 256  # for so many of the key's events, twice as many each time that nothing has changed
+LONGEST = 5  # doublings of that, at most
 
 
 @wide_kernel
@@ -88,7 +89,7 @@ def end_burst(header: Any, ints: Ints, doubles: Doubles, slot: int, number: int)
     ints[header.burst + place] = -1
     if events == 0:
         return
-    ints[header.length + place] = events
+    ints[header.length + place] = ints[header.acts + place]
     ints[header.bursts + number] += 1
     ints[header.shared_bursts + number] += ints[header.shared + place]
     record = header.records
@@ -121,6 +122,7 @@ def clear_bursts(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot:
     ints[header.last_class + slot] = -1
     ints[header.dull + slot] = 0
     ints[header.asleep + slot] = 0
+    ints[header.naps + slot] = 0
 
 
 @wide_kernel
@@ -166,7 +168,8 @@ def arrive(
         for place in range(slot * header.group, (slot + 1) * header.group):
             lazy |= ints[header.shared + place]
         if lazy == 0:
-            ints[header.asleep + slot] = NAP
+            ints[header.asleep + slot] = NAP << ints[header.naps + slot]
+            ints[header.naps + slot] = min(ints[header.naps + slot] + 1, LONGEST)
 
 
 @wide_kernel
@@ -206,6 +209,7 @@ def _begin_burst(
     number = program[group + NUMBER]
     place = slot * header.group + number
     ints[header.burst + place] = 0
+    ints[header.acts + place] = 0
     ints[header.began + place] = time
     length = ints[header.length + place]
     touched = min(ints[header.touched + place], program[group + LANES])
@@ -224,7 +228,11 @@ def _begin_burst(
             header.boundary,
         )
     decide(header, ints, doubles, number, saved)
-    ints[header.dull + slot] = ints[header.dull + slot] + 1 if saved <= 0.0 else 0
+    if saved > 0.0:
+        ints[header.dull + slot] = 0
+        ints[header.naps + slot] = 0
+    else:
+        ints[header.dull + slot] += 1
     wanted, shared = ints[header.wanted + number], ints[header.shared + place]
     if wanted != 0 and shared == 0:
         ints[header.merges + number] += 1

@@ -11,7 +11,7 @@ from elsinore.trends.core.step import NOTHING as NO_ADDEND
 from elsinore.trends.layout import Layout
 from elsinore.trends.sharing.cost import CoarseCost
 from elsinore.trends.sharing.groups import Group, groups_of
-from elsinore.trends.updates import NOTHING, ONE, VALUE, Extreme, Sum, Update, Updates, read_by
+from elsinore.trends.updates import NOTHING, ONE, VALUE, Extreme, Sum, Update, Updates
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class SharedGroups:
             self._holder_of |= dict.fromkeys(beside, self._holder_of[node])
         self._readers: dict[int, list[int]] = {}
         for holder in self._holders:
-            for source in read_by(holder.update) - {holder.update.node}:
+            for source in holder.update.reads - {holder.update.node}:
                 self._readers.setdefault(source, []).append(holder.update.node)
         self._heard: dict[int, list[int]] = {}
         for g, group in enumerate(self.groups):
@@ -135,7 +135,7 @@ class SharedGroups:
             else:
                 rest.append(update)
         touched: dict[int, set[int]] = {}
-        read = set().union(*(read_by(update) for update in updates))
+        read = set().union(*(update.reads for update in updates))
         changed = [*(update.node for update in updates), *resets]
         readers = [reader for node in changed for reader in self._readers.get(node, ())]
         for node in (*read, *changed, *readers):

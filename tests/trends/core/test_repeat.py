@@ -1,0 +1,68 @@
+"""Events of one class in turn act together: as if each had acted alone, however many they are."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elsinore.language import parse_workload
+from elsinore.local import run
+from elsinore.model.window import SECOND
+from elsinore.operators import plan
+from elsinore.plan import Sharing
+from elsinore.runtime.options import RunOptions
+from oracles.reference import ReferenceEvent
+from support.trends import table_of
+
+TEXT = "\n".join(
+    f"QUERY {name} RETURN COUNT(*) AS trends, LOG2(COUNT(*)) AS log PATTERN {pattern};"
+    for name, pattern in {
+        "loop": "SEQ(A, B+)",
+        "again": "SEQ(C, B+)",  # beside the one before, of the same shape
+        "end": "SEQ(A, B)",  # B adds what it finds, and is no predecessor of its own
+        "through": "SEQ(A, B+, C)",
+    }.items()
+)
+PLAN = plan(parse_workload(TEXT))
+stretches = st.lists(
+    st.tuples(st.sampled_from("ABCB"), st.sampled_from([1, 1, 2, 3, 40, 511, 512, 513, 1100])),
+    min_size=1,
+    max_size=9,
+)
+
+
+def counted(types: str) -> dict[str, int]:
+    """Count the trends of each query by its recurrence, in whole numbers."""
+    a = c = 0
+    found = dict.fromkeys(("loop", "again", "end", "through"), 0)
+    for kind in types:
+        if kind == "A":
+            a += 1
+        elif kind == "C":
+            c += 1
+            found["through"] += found["loop"]
+        else:
+            found["loop"] += found["loop"] + a
+            found["again"] += found["again"] + c
+            found["end"] += a
+    return found
+
+
+@settings(max_examples=25, deadline=None)
+@given(stretches, st.sampled_from(list(Sharing)))
+def test_events_in_turn_give_what_they_give_one_by_one(
+    drawn: list[tuple[str, int]], sharing: Sharing
+) -> None:
+    types = "".join(kind * events for kind, events in drawn)
+    events = [ReferenceEvent(SECOND * place, kind, {}) for place, kind in enumerate(types)]
+    results = run(PLAN, table_of(events), RunOptions(sharing=sharing))
+    for name, trends in counted(types).items():
+        rows = results[name].to_pylist()
+        assert len(rows) == (1 if trends else 0)
+        for row in rows:
+            assert row["log"] == pytest.approx(math.log2(trends), abs=1e-9)
+            if trends < 2**53:
+                assert row["trends"] == trends
