@@ -248,7 +248,7 @@ class Workload:
                         key's events of a pane do is computed before Spark's shuffle, if that is
                         cheaper than to send them; "always" wherever it can be; "never"
         evaluation      how the matches of match queries are searched for: "auto" chooses by cost;
-                        "paths", "runs" and "zstream" are in docs/matches.md
+                        the others are in docs/matches.md
         spark           a session of Spark; `data` is then the place of Parquet files for it: a
                         file, a folder, or a pattern such as "trips/*.parquet"
 

@@ -1,14 +1,18 @@
 """However a query is evaluated, its matches are those of brute force."""
 
 import os
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from elsinore.errors import ElsinoreError
+from elsinore.errors import ElsinoreError, InputError
+from elsinore.matches.evaluation import run_search
+from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.spec import spec_of
 from elsinore.plan.modes import Evaluation
+from elsinore.workload import Workload
 from oracles.matches import TooMany, brute_force
 from support.matches import USERS, engine_rows, oracle_rows, parsed, queries, streams, units_of
 
@@ -41,3 +45,165 @@ def test_an_evaluation_gives_the_matches_of_brute_force(evaluation, text, events
         assume(False)
     (rows,) = engine_rows(unit, events, cuts=cuts, ordered=ordered, saves=saves)
     assert rows == expected
+
+
+FILTERED = (
+    "b[i].v > MAX(b[1..i-1].v)",
+    "b[i].v <= MIN(b[1..i-1].v) + 1",
+    "b[i].v < MAX(b[1..i-1].v)",
+    "COUNT(b[1..i-1]) < 2",
+    "COUNT(b[1..i-1].v) >= 1",
+    "c.v < MAX(b[].v)",
+    "c.v >= MIN(b[].v) AND c.n < 3",
+    "COUNT(b[]) >= 2 OR c.n = 1",
+    "NOT c.v > MAX(b[].v)",
+    "b[i].v > a.v",
+    "b[i].v > a.v OR b[i].n > MAX(b[1..i-1].n)",
+    "NOT b[i].v > MIN(b[1..i-1].v)",
+    "SPREAD(b[1..i-1].v) <= 1",
+    "SPREAD(b[].v) > 1",
+    "b[i].v > AVG(b[1..i-1].v)",
+    "b[i].v > b[1].v",
+    "b[i].v >= b[i-1].v",
+    "c.v - a.v < MAX(b[].v) - MIN(b[].v)",
+    "c.n > b[b.LEN].n",
+)
+FILTERED_PATTERNS = (
+    "SEQ(A a, B+ b, C c)",
+    "SEQ(A a, B* b, C c)",
+    "SEQ(A a, B+ b, NOT D d, C c)",
+    "SEQ(A a, B{2} b, C c)",
+    "SEQ(A a, (SEQ(D d, B b))+, C c)",
+)
+
+
+@settings(SETTINGS, max_examples=2 * EXAMPLES)
+@given(
+    st.sampled_from(FILTERED_PATTERNS),
+    st.lists(st.sampled_from(FILTERED), min_size=1, max_size=3, unique=True),
+    st.sampled_from(["", "WITHIN 6", "WITHIN 6 SLIDE 3"]),
+    streams(most=12),
+    st.booleans(),
+)
+def test_early_filters_leave_the_matches_of_brute_force(pattern, conditions, window, events, nulls):
+    if not nulls:
+        events = [
+            replace(e, attributes=e.attributes | {n: e.attributes[n] or 1 for n in ("v", "n")})
+            for e in events
+        ]
+    where = " AND ".join(f"({condition})" for condition in conditions)
+    text = (
+        f"QUERY q RETURN a.n AS a, b[].n AS b, c.n AS c PATTERN {pattern} WHERE {where} {window};"
+    )
+    workload = parsed(text)
+    try:
+        (unit,) = units_of(workload, evaluation=Evaluation.ON_THE_FLY)
+    except ElsinoreError:
+        assume(False)
+    try:
+        expected = oracle_rows(brute_force(workload.queries[0], events, ordered=False, users=USERS))
+    except TooMany:
+        assume(False)
+    assert engine_rows(unit, events) == [expected]
+
+
+def counted(condition: str, evaluation: str, stream: list[dict], **given) -> QueryStatistics:
+    """Return what an evaluation counts of SEQ(A a, B+ b, C c) under a condition."""
+    text = f"RETURN b[].v AS b PATTERN SEQ(A a, B+ b, C c) WHERE {condition};"
+    workload = Workload.parse(text, **given)
+    results = workload.run(stream, evaluation=evaluation)
+    expected = workload.run(stream, evaluation="paths")
+    assert sorted(results["query"]["b"].to_pylist()) == sorted(expected["query"]["b"].to_pylist())
+    (statistics,) = results.statistics[0].queries
+    return statistics
+
+
+def stream_of(*values: float, end: float) -> list[dict]:
+    """Return an A, Bs with these values, and a C."""
+    rows = [("A", 0.0), *(("B", value) for value in values), ("C", end)]
+    return [{"time": n, "type": kind, "v": v} for n, (kind, v) in enumerate(rows)]
+
+
+def test_what_is_true_of_all_events_is_not_looked_at_again():
+    rising = stream_of(1, 2, 3, 4, 5, end=0)
+    condition = "b[i].v > MAX(b[1..i-1].v)"
+    safe = counted(condition, "on-the-fly", rising)
+    looked_at = counted(condition, "postponing", rising)
+    assert safe.candidates == looked_at.candidates == 31
+    assert safe.predicates == 9  # by each event, behind the A and behind the Bs before it
+    assert looked_at.predicates == 31  # by the last event of each match so far
+
+
+def test_what_is_false_of_all_events_is_not_taken():
+    great = stream_of(1, 2, 3, end=9)
+    condition = "c.v < MAX(b[].v)"
+    assert counted(condition, "on-the-fly", great).candidates == 0
+    assert counted(condition, "postponing", great).candidates == 7
+    assert counted(condition, "runs", great).candidates == 7
+
+
+def test_a_condition_on_the_first_event_rules_others_out_at_once():
+    mixed = stream_of(-1, 2, -3, 4, end=0)
+    found = counted("b[i].v > a.v", "on-the-fly", mixed)
+    assert found.stored == 4
+    assert found.predicates == 6  # behind the A, and from the third on behind the Bs, never again
+    assert counted("b[i].v > a.v", "postponing", mixed).stored == 6
+
+
+def test_what_depends_on_the_events_selected_is_postponed():
+    mixed = stream_of(1, 3, 2, 4, end=0)
+    for condition in ("b[i].v > AVG(b[1..i-1].v)", "b[i].v > b[i-1].v"):
+        early = counted(condition, "on-the-fly", mixed)
+        late = counted(condition, "postponing", mixed)
+        assert (early.stored, early.candidates) == (late.stored, late.candidates)
+        assert early.predicates == late.predicates
+
+
+@pytest.mark.parametrize(("monotone", "candidates"), [("increasing", 0), (None, 31)])
+def test_an_aggregate_of_the_user_filters_if_it_is_declared_monotone(monotone, candidates):
+    class Largest:
+        def init(self):
+            return (-1.0,)
+
+        def step(self, state, value):
+            return (max(state[0], value),)
+
+        def value(self, state):
+            return state[0]
+
+    Largest.monotone = monotone
+    low = stream_of(1, 2, 3, 4, 5, end=0)
+    found = counted("LARGEST(b[].v) > 7", "on-the-fly", low, aggregates={"largest": Largest})
+    assert found.candidates == candidates
+
+
+@pytest.mark.parametrize(
+    ("clauses", "evaluation", "told"),
+    [
+        ("STRATEGY CONTIGUOUS", "postponing", "it is for SKIP TILL ANY MATCH, not CONTIGUOUS"),
+        ("WITHIN 5 COLLAPSED", "runs", "COLLAPSED lists no single matches"),
+    ],
+)
+def test_what_cannot_be_evaluated_as_asked_is_evaluated_by_default(clauses, evaluation, told):
+    workload = Workload.parse(f"RETURN b[].v AS b PATTERN SEQ(A a, B+ b) {clauses};")
+    ((how,),) = [spec_of(u).evaluations for u in workload.planned(evaluation=evaluation).units]
+    assert how.evaluation is Evaluation.PATHS
+    assert told in how.why
+    events = stream_of(1, 2, end=0)
+    found = workload.run(events, evaluation=evaluation)["query"]
+    assert found["b"].to_pylist() == workload.run(events)["query"]["b"].to_pylist()
+
+
+def test_more_runs_than_there_is_room_for_are_refused(monkeypatch):
+    monkeypatch.setattr(run_search, "MOST_RUNS", 128)
+    with pytest.raises(InputError, match="more than 128 runs are open at once"):
+        counted("b[i].v > 0", "runs", stream_of(*range(1, 12), end=0))
+
+
+def test_buffers_are_pruned_of_what_no_run_leads_to():
+    rows = [{"time": n, "type": "ABBC"[n % 4], "v": float(n % 7)} for n in range(4000)]
+    workload = Workload.parse("RETURN b[].v AS b PATTERN SEQ(A a, B+ b, C c) WITHIN 9;")
+    for evaluation in ("runs", "zstream"):
+        found = workload.run(rows, evaluation=evaluation)
+        assert found["query"].num_rows == workload.run(rows)["query"].num_rows
+        assert found.statistics[0].queries[0].stored < 4 * len(rows)

@@ -82,6 +82,8 @@ class EvaluationMode(StrEnum):
     paths = "paths"
     runs = "runs"
     zstream = "zstream"
+    postponing = "postponing"
+    on_the_fly = "on-the-fly"
 
 
 def one_of(choices: type[Choice]) -> dict[str, Any]:

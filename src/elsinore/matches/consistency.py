@@ -13,6 +13,7 @@ way.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
 from elsinore.matches.aggregates import Aggregates
@@ -30,7 +31,7 @@ class Consistency(Enum):
     NEITHER = "neither"
 
 
-class _Trend(Enum):
+class Trend(Enum):
     """What becomes of a value where fewer events are selected."""
 
     SAME = 0
@@ -39,9 +40,10 @@ class _Trend(Enum):
     ANY = 3
 
 
-_MONOTONE = {"increasing": _Trend.DOWN, "decreasing": _Trend.UP}
-_OPPOSITE = {_Trend.DOWN: _Trend.UP, _Trend.UP: _Trend.DOWN}
+MONOTONE = {"increasing": Trend.DOWN, "decreasing": Trend.UP}
+_OPPOSITE = {Trend.DOWN: Trend.UP, Trend.UP: Trend.DOWN}
 _SELECTED = {At.PREVIOUS, At.FIRST, At.LAST}
+Leaf = Callable[[Expression], Trend | None]  # the trend of an operand; None for what has operands
 
 
 def consistency(predicate: Expression, aggregates: Aggregates | None = None) -> Consistency:
@@ -56,7 +58,7 @@ def consistency(predicate: Expression, aggregates: Aggregates | None = None) -> 
     >>> of("b[i].v > AVG(b[1..i-1].v)")
     'NEITHER'
     """
-    true, false = _truth(predicate, aggregates or {})
+    true, false = truth(predicate, lambda node: _of_query(node, aggregates or {}))
     if true and false:
         return Consistency.BOTH
     if true or false:
@@ -64,70 +66,80 @@ def consistency(predicate: Expression, aggregates: Aggregates | None = None) -> 
     return Consistency.NEITHER
 
 
-def _truth(node: Expression, users: Aggregates) -> tuple[bool, bool]:
+def truth(node: Expression, leaf: Leaf) -> tuple[bool, bool]:
     """Return whether a condition stays true, and stays false, where fewer events are selected."""
     match node:
         case ex.Not(operand):
-            true, false = _truth(operand, users)
+            true, false = truth(operand, leaf)
             return false, true
         case Binary(Operator.AND | Operator.OR, left, right):
-            one, other = _truth(left, users), _truth(right, users)
+            one, other = truth(left, leaf), truth(right, leaf)
             return one[0] and other[0], one[1] and other[1]
         case Binary(operator, left, right) if operator.is_comparison:
-            first, second = _trend(left, users), _trend(right, users)
-            if first is _Trend.SAME and second is _Trend.SAME:
+            first, second = _trend(left, leaf), _trend(right, leaf)
+            if first is Trend.SAME and second is Trend.SAME:
                 return True, True
             both = _sum(first, _OPPOSITE.get(second, second))  # what left - right does
             if operator in {Operator.LT, Operator.LE}:
-                return both is _Trend.DOWN, both is _Trend.UP
+                return both is Trend.DOWN, both is Trend.UP
             if operator in {Operator.GT, Operator.GE}:
-                return both is _Trend.UP, both is _Trend.DOWN
+                return both is Trend.UP, both is Trend.DOWN
             return False, False
         case _:
-            same = all(_trend(child, users) is _Trend.SAME for child in ex.children(node))
-            same = same and (not isinstance(node, Attribute) or _trend(node, users) is _Trend.SAME)
+            same = all(_trend(child, leaf) is Trend.SAME for child in ex.children(node))
+            same = same and leaf(node) in {None, Trend.SAME}
             return same, same
 
 
-def _trend(node: Expression, users: Aggregates) -> _Trend:
+def _of_query(node: Expression, users: Aggregates) -> Trend | None:
+    """Return the trend of an operand as a query has it; `users` are aggregates of the user's."""
     match node:
         case Attribute(_, _, reference):
-            return _Trend.ANY if reference in _SELECTED else _Trend.SAME
+            return Trend.ANY if reference in _SELECTED else Trend.SAME
         case Call("MAX" | "COUNT", _):
-            return _Trend.DOWN
+            return Trend.DOWN
         case Call("MIN", _):
-            return _Trend.UP
+            return Trend.UP
         case Call(name, _) if name in users:
-            return _MONOTONE.get(users[name].monotone or "", _Trend.ANY)
+            return MONOTONE.get(users[name].monotone or "", Trend.ANY)
         case Call(name, _) if name not in SCALARS:
-            return _Trend.ANY
+            return Trend.ANY
+        case _:
+            return None
+
+
+def _trend(node: Expression, leaf: Leaf) -> Trend:
+    own = leaf(node)
+    if own is not None:
+        return own
+    match node:
         case ex.Negative(operand):
-            trend = _trend(operand, users)
+            trend = _trend(operand, leaf)
             return _OPPOSITE.get(trend, trend)
         case Binary(Operator.ADD, left, right):
-            return _sum(_trend(left, users), _trend(right, users))
+            return _sum(_trend(left, leaf), _trend(right, leaf))
         case Binary(Operator.SUB, left, right):
-            trend = _trend(right, users)
-            return _sum(_trend(left, users), _OPPOSITE.get(trend, trend))
+            trend = _trend(right, leaf)
+            return _sum(_trend(left, leaf), _OPPOSITE.get(trend, trend))
         case Binary(Operator.MUL | Operator.DIV as operator, left, right):
-            return _scaled(operator, left, right, users)
+            return _scaled(operator, left, right, leaf)
         case _:
-            trends = {_trend(child, users) for child in ex.children(node)}
-            return _Trend.SAME if trends <= {_Trend.SAME} else _Trend.ANY
+            trends = {_trend(child, leaf) for child in ex.children(node)}
+            return Trend.SAME if trends <= {Trend.SAME} else Trend.ANY
 
 
-def _sum(one: _Trend, other: _Trend) -> _Trend:
-    if one is _Trend.SAME or one is other:
+def _sum(one: Trend, other: Trend) -> Trend:
+    if one is Trend.SAME or one is other:
         return other
-    return one if other is _Trend.SAME else _Trend.ANY
+    return one if other is Trend.SAME else Trend.ANY
 
 
-def _scaled(operator: Operator, left: Expression, right: Expression, users: Aggregates) -> _Trend:
+def _scaled(operator: Operator, left: Expression, right: Expression, leaf: Leaf) -> Trend:
     """Return what a product or a quotient does: scaled by a constant, it keeps or turns."""
-    one, other = _trend(left, users), _trend(right, users)
-    if one is _Trend.SAME and other is _Trend.SAME:
-        return _Trend.SAME
-    if operator is Operator.MUL and other is not _Trend.SAME:
+    one, other = _trend(left, leaf), _trend(right, leaf)
+    if one is Trend.SAME and other is Trend.SAME:
+        return Trend.SAME
+    if operator is Operator.MUL and other is not Trend.SAME:
         one, left, right = other, right, left
     match right:
         case ex.Literal(int() | float() as factor) if not isinstance(factor, bool) and factor > 0:
@@ -135,4 +147,4 @@ def _scaled(operator: Operator, left: Expression, right: Expression, users: Aggr
         case ex.Literal(int() | float() as factor) if not isinstance(factor, bool) and factor < 0:
             return _OPPOSITE.get(one, one)
         case _:
-            return _Trend.ANY
+            return Trend.ANY

@@ -99,6 +99,15 @@ class Layout:
             return False, self.double(name)
         return True, self.whole(name)
 
+    def has_nulls(self, name: str, operands: Operands) -> bool:
+        """Return whether an attribute is null at some event, by a row that it has."""
+        if name in self._doubles:
+            return bool(np.isnan(operands.doubles[self._doubles[name]]).any())
+        if name in self._wholes:
+            codes = operands.wholes[RESERVED + self._wholes[name]]
+            return bool((codes == NULL_CODE).any())
+        return False
+
     def time(self, text: str) -> int:
         """Return a time written as text as an integer; InputError where it is none."""
         try:

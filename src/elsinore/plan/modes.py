@@ -30,6 +30,8 @@ class Evaluation(Enum):
     PATHS = "paths"  # depth first, along what can be completed: pruned from the window's end
     RUNS = "runs"  # an automaton's runs, cloned at each event that may be skipped (SASE+)
     ZSTREAM = "zstream"  # the same, begun when no buffer of a state is empty (ZStream)
+    POSTPONING = "postponing"  # events first, predicates when matches are made of them (SASE++)
+    ON_THE_FLY = "on-the-fly"  # the same, with the predicates that rule events out at once
 
 
 HIGH = "elsinore:high"  # the column with an uncertain time's end, in ticks
@@ -81,6 +83,6 @@ class Scan(Enum):
     ARROW = "arrow"
 
 
-EvaluationName = Literal["auto", "paths", "runs", "zstream"]
+EvaluationName = Literal["auto", "paths", "runs", "zstream", "postponing", "on-the-fly"]
 CombineName = Literal["auto", "always", "never"]
 ScanName = Literal["auto", "spark", "arrow"]

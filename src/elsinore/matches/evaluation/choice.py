@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from elsinore.matches.collapsed import CollapsedSearch
-from elsinore.matches.evaluation.possible import BY_RUNS
+from elsinore.matches.evaluation.possible import BY_RUNS, POSTPONED
+from elsinore.matches.evaluation.postponed_search import PostponedSearch
 from elsinore.matches.evaluation.run_search import RunSearch
 from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.operands import Layout
@@ -29,4 +30,6 @@ def search_of(
         return UncertainSearch(template, classes, layout, size)
     if statistics.evaluation in BY_RUNS:
         return RunSearch(template, classes, layout, size, statistics)
+    if statistics.evaluation in POSTPONED:
+        return PostponedSearch(template, classes, layout, size, statistics)
     return QuerySearch(template, classes, layout, size)

@@ -1,17 +1,59 @@
-"""Searches that give out equal matches apart from each other: those given out before are known."""
+"""What searches of other evaluations share: what they count, and matches that are found twice."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from elsinore.matches import search as se
 from elsinore.matches.arrays import Ints
+from elsinore.matches.evaluation import counters as co
+from elsinore.matches.evaluation.statistics import QueryStatistics
+from elsinore.matches.operands import Layout
 from elsinore.matches.query import Found, QuerySearch
+from elsinore.matches.scan import FIRST_CALL
+from elsinore.matches.template import MatchTemplate
+from elsinore.plan.classes import Classes
 
 Marks = dict[int, set[tuple[int, bytes]]]
 
 
 class MarkedSearch(QuerySearch):
-    """A search whose pieces may be cut anywhere."""
+    """A search that counts its work, and whose pieces may be cut anywhere.
+
+    `go` is how far it goes: for measurements it may stop before matches are made.
+    """
+
+    def __init__(
+        self,
+        template: MatchTemplate,
+        classes: Classes,
+        layout: Layout,
+        size: int,
+        statistics: QueryStatistics,
+    ) -> None:
+        super().__init__(template, classes, layout, size)
+        self.statistics = statistics
+        self.go = co.GO_CONSTRUCT
+
+    def begun(self, window: tuple[int, int, int], limit: int) -> Ints:
+        """Return `progress` before the first key."""
+        progress = np.zeros(co.EVALUATION_PROGRESS, dtype=np.int64)
+        progress[[se.WINDOW, se.BEGIN]] = FIRST_CALL
+        progress[[se.EVENTS, se.DEPTH, se.WAYS_TO]] = -1
+        progress[se.LIMIT] = limit
+        progress[se.WITH_PATHS] = self.wants_paths
+        progress[[se.WITHIN, se.SLIDE, se.ORIGIN]] = window
+        progress[co.GO] = self.go
+        return progress
+
+    def count(self, progress: Ints) -> None:
+        """Take over what was counted."""
+        statistics = self.statistics
+        statistics.runs += int(progress[co.RUNS])
+        statistics.peak = max(statistics.peak, int(progress[co.PEAK]))
+        statistics.stored += int(progress[co.STORED])
+        statistics.predicates += int(progress[co.LOOKED])
+        statistics.candidates += int(progress[co.CANDIDATES])
 
     def _once(self, found: Found) -> Found:
         """Return all matches: those of other pieces matter too (`unmarked`)."""

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.template import MatchTemplate
+from elsinore.model.kinds import Strategy
 from elsinore.plan.modes import Evaluation
 
 BY_RUNS = {Evaluation.RUNS, Evaluation.ZSTREAM}
+
+POSTPONED = {Evaluation.POSTPONING, Evaluation.ON_THE_FLY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,8 @@ def why_not(template: MatchTemplate, evaluation: Evaluation) -> str | None:
         return "times are uncertain"
     if any(column.kind is ColumnKind.MATCH_NUMBER for column in template.columns):
         return "MATCH_NUMBER() tells matches apart that end with one event by how they are found"
+    if evaluation in POSTPONED and template.strategy is not Strategy.ANY:
+        return f"it is for SKIP TILL ANY MATCH, not {template.strategy.value}"
     if evaluation in BY_RUNS:
         for register in template.registers:
             if register.aggregate is not None and register.aggregate.initial is None:

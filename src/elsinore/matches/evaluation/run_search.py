@@ -13,6 +13,7 @@ from elsinore.kernels import enter, is_compiled
 from elsinore.matches import keyed as ky
 from elsinore.matches import search as se
 from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.evaluation import counters as co
 from elsinore.matches.evaluation import runs as ru
 from elsinore.matches.evaluation.marked import MarkedSearch
 from elsinore.matches.evaluation.statistics import QueryStatistics
@@ -26,7 +27,6 @@ from elsinore.matches.query import (
     negative_rows,
     patience,
 )
-from elsinore.matches.scan import FIRST_CALL
 from elsinore.matches.tables import Header
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
@@ -37,10 +37,7 @@ ANY_NUMBER = np.iinfo(np.int64).max
 
 
 class RunSearch(MarkedSearch):
-    """The search of one query by runs, as in SASE+ or with ZStream's buffers.
-
-    `go` is how far it goes: for measurements it may stop before matches are made.
-    """
+    """The search of one query by runs, as in SASE+ or with ZStream's buffers."""
 
     def __init__(
         self,
@@ -50,9 +47,7 @@ class RunSearch(MarkedSearch):
         size: int,
         statistics: QueryStatistics,
     ) -> None:
-        super().__init__(template, classes, layout, size)
-        self.statistics = statistics
-        self.go = ru.GO_CONSTRUCT
+        super().__init__(template, classes, layout, size, statistics)
         self._zstream = statistics.evaluation is Evaluation.ZSTREAM
         self._runs = _Runs(self.tables.integers)
 
@@ -71,7 +66,7 @@ class RunSearch(MarkedSearch):
         seconds = patience(self.tables, keys)
         marks: dict[int, set[tuple[int, bytes]]] = {}
         while True:
-            progress[ru.ROOM], progress[ru.AT_ONCE] = runs.rows, max(room.found.shape)
+            progress[co.ROOM], progress[co.AT_ONCE] = runs.rows, max(room.found.shape)
             enter(
                 ru.scan_runs, seconds, self.tables.integers, self.tables.constants,
                 operands.doubles, operands.wholes, negatives, keys, room.events, progress,
@@ -87,7 +82,7 @@ class RunSearch(MarkedSearch):
             progress[se.LIMIT] -= count
             progress[se.STATUS] = se.DONE
             if status in {se.DONE, se.LIMITED}:
-                self._count(progress)
+                self.count(progress)
                 return
             if status == se.DEEP:
                 room.path = np.concatenate([room.path, np.zeros_like(room.path)])
@@ -109,27 +104,14 @@ class RunSearch(MarkedSearch):
                 raise self._refusal(int(progress[se.COUNTED]), too_long=False)
 
     def _begun(self, window: tuple[int, int, int], limit: int) -> Ints:
-        progress = np.zeros(ru.RUN_PROGRESS, dtype=np.int64)
-        progress[[se.WINDOW, se.BEGIN]] = FIRST_CALL
-        progress[[se.EVENTS, se.DEPTH, se.WAYS_TO, ru.NEXT_EVENT]] = -1
+        progress = self.begun(window, limit)
+        progress[co.NEXT_EVENT] = -1
         progress[se.BUDGET] = ANY_NUMBER if is_compiled(ru.scan_runs) else PLAIN_STEPS
-        progress[se.LIMIT] = limit
-        progress[se.WITH_PATHS] = self.wants_paths
-        progress[[se.WITHIN, se.SLIDE, se.ORIGIN]] = window
         # matches of a window that begins with them are not counted apart: runs have a bound
         by_match = window[0] >= 0 and window[1] == 0
         progress[se.GUARD] = ANY_NUMBER if by_match or limit < ANY_NUMBER else GUARD
-        progress[ru.ZSTREAM], progress[ru.GO] = self._zstream, self.go
+        progress[co.ZSTREAM] = self._zstream
         return progress
-
-    def _count(self, progress: Ints) -> None:
-        """Take over what was counted."""
-        statistics = self.statistics
-        statistics.runs += int(progress[ru.RUNS])
-        statistics.peak = max(statistics.peak, int(progress[ru.PEAK]))
-        statistics.stored += int(progress[ru.STORED])
-        statistics.predicates += int(progress[ru.LOOKED])
-        statistics.candidates += int(progress[ru.CANDIDATES])
 
     def _too_many(self) -> InputError:
         name = self.template.query.name
@@ -159,9 +141,9 @@ class _Runs:
         rows, runs, had = max(rows, self.rows), max(runs, len(self.runs)), len(self.runs)
         more = np.zeros((runs - had, RUN_COLUMNS), dtype=np.int64)
         self.runs = np.concatenate([self.runs, more])
-        free = int(progress[ru.FREE_RUNS])
+        free = int(progress[co.FREE_RUNS])
         self.runs[free : free + runs - had, FREE] = np.arange(runs - 1, had - 1, -1)
-        progress[ru.FREE_RUNS] += runs - had
+        progress[co.FREE_RUNS] += runs - had
         self.held = _moved(self.held, self.rows, had, rows, runs)
         self.numbers = _moved(self.numbers, self.rows, had, rows, runs)
         self.rows = rows

@@ -19,6 +19,27 @@ from __future__ import annotations
 
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.evaluation.counters import (
+    ACTIVE,
+    AT_ONCE,
+    CANDIDATES,
+    FREE_RUNS,
+    GO,
+    GO_BEGIN,
+    GO_CONSTRUCT,
+    LISTED_RUNS,
+    LOOKED,
+    NEXT_CHOICE,
+    NEXT_EVENT,
+    NEXT_RUN,
+    PEAK,
+    READY,
+    ROOM,
+    RUNS,
+    STORED,
+    VERSIONS,
+    ZSTREAM,
+)
 from elsinore.matches.evaluation.versions import (
     BEFORE,
     BEGAN,
@@ -35,8 +56,9 @@ from elsinore.matches.evaluation.versions import (
     prune,
     store,
 )
+from elsinore.matches.evaluation.windows import DEFERRED, events_of_key, leave_key
 from elsinore.matches.interpret import STACK
-from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, PASSED, REACHED, first_at
+from elsinore.matches.keyed import END_ROW, PASSED, REACHED, first_at
 from elsinore.matches.reach import (
     CONTIGUOUS,
     ENDING,
@@ -46,7 +68,6 @@ from elsinore.matches.reach import (
     NEXT_AT,
     ROW,
     TAKES,
-    gather,
 )
 from elsinore.matches.scan import FIRST_CALL, NO_WINDOW, next_window
 from elsinore.matches.search import (
@@ -62,7 +83,6 @@ from elsinore.matches.search import (
     EDGE_AT,
     END_AT,
     ENDS_AT,
-    EVENTS,
     FAILED,
     FILLED,
     FINAL_AT,
@@ -81,7 +101,6 @@ from elsinore.matches.search import (
     NEAR_AT,
     NO_STEP,
     NOTHING,
-    PROGRESS,
     SEGMENT,
     SLIDE,
     STATES,
@@ -91,7 +110,6 @@ from elsinore.matches.search import (
     TIME,
     TOO_LONG,
     UNTO,
-    WAYS_TO,
     WINDOW,
     WITHIN,
     all_hold,
@@ -101,19 +119,8 @@ from elsinore.matches.search import (
 from elsinore.matches.search import STATE as PATH_STATE
 from elsinore.matches.select import clear_registers, give_out, select
 
-DEFERRED = 4  # a place in the header of `tables`
 NO_RUNS, NO_BUFFER = 20, 21  # progress[STATUS]: there is no room for more runs, or for their events
 FAR = 2  # what an edge has in LOOKS_AT
-# Further entries of `progress`: the event, the place of the run and the choice that are next; how
-# many runs are listed, before and with those of this event; how many are free; how many versions;
-# rows before the runs' registers; whether to buffer as ZStream; events up to here are looked at;
-# how far to go (`GO_BEGIN` ...); what is counted; how many matches there is room for at a time.
-(
-    NEXT_EVENT, NEXT_RUN, NEXT_CHOICE, ACTIVE, LISTED_RUNS, FREE_RUNS, VERSIONS, ROOM, ZSTREAM,
-    READY, GO, RUNS, PEAK, STORED, LOOKED, CANDIDATES, AT_ONCE,
-) = range(PROGRESS, PROGRESS + 17)  # fmt: skip
-RUN_PROGRESS = PROGRESS + 17
-GO_BEGIN, GO_MATCH, GO_CONSTRUCT = range(3)  # begin runs alone; extend them too; make matches too
 
 
 @kernel(borrows=True)
@@ -138,25 +145,11 @@ def scan_runs(
     paths: Shorts,
 ) -> None:
     """Go on from where `progress` says, key by key; progress[STATUS] says why it stopped."""
-    count = progress[EVENTS]
     while progress[SEGMENT] < len(keys):
-        key = progress[SEGMENT]
-        if count < 0:
-            progress[FIRST], progress[FRESH] = keys[key, FIRST_ROW], keys[key, NEW_ROW]
-            if tables[DEFERRED] == 1:
-                progress[FRESH] = 0
-            count = gather(
-                tables, integers, keys[key, FIRST_ROW], keys[key, END_ROW], progress[FRESH], events
-            )
-            if count > 0 and events[count - 1, ROW] < progress[FRESH]:
-                count = 0
-            progress[EVENTS] = count
+        count = events_of_key(tables, integers, keys, events, progress)
         if progress[NEXT_EVENT] < 0:
             if not begin_window(tables, integers, keys, events, count, progress):
-                progress[SEGMENT] += 1
-                progress[WINDOW], progress[BEGIN] = FIRST_CALL, FIRST_CALL
-                progress[FROM], progress[LAST], progress[WAYS_TO] = 0, 0, -1
-                count = -1
+                leave_key(progress)
                 continue
             clear_registers(tables, constants, held, numbers)
             begin_runs(tables, progress, runs, whole_stack)

@@ -1,0 +1,144 @@
+"""Early filters: which conditions may be looked at before it is known what a match selects.
+
+A main run looks at a condition against all events that it took, which is more than any match
+selects (SASE++, Section 5.2). Where a condition is *true-value consistent*, what is true then is
+true of every match; where it is *false-value consistent*, what is false then is false of every
+match. That depends on what the condition reads, and when:
+
+- a count, the greatest or the least of some events moves one way as events are left out; a sum or a
+  mean either way; an aggregate of the user's as its `monotone` says;
+- the event itself, and the one that every match begins with, are the same in all of them; any other
+  single event, such as the one right before, is not;
+- a condition that is about no event without an earlier one holds where a match has selected none:
+  it rules nothing out unless that cannot be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from elsinore.matches.conditions import Condition
+from elsinore.matches.consistency import MONOTONE, Trend, truth
+from elsinore.matches.registers import Moment, Register, RegisterKind, slot_of
+from elsinore.matches.template import START, MatchTemplate
+from elsinore.model.expression import Attribute, Expression, attributes
+
+STAYS_TRUE, STAYS_FALSE = 1, 2  # `elsinore.matches.evaluation.main_run`
+
+_TRENDS = {
+    RegisterKind.LEAST: Trend.UP,
+    RegisterKind.GREATEST: Trend.DOWN,
+    RegisterKind.COUNT: Trend.DOWN,
+    RegisterKind.PRESENT: Trend.DOWN,
+}
+
+
+def early_filters(template: MatchTemplate) -> list[list[int]]:
+    """Return what each condition's truth allows on each edge, then of matches that end in a state.
+
+    A list for each edge, then for each state, with a number for each condition: the sum of
+    `STAYS_TRUE` and `STAYS_FALSE`.
+    """
+    beginning = _only_begin(template)
+    registers = template.registers
+    first = {n for n, register in enumerate(registers) if _is_first(template, register, beginning)}
+    always = [_always_bound(template, register.variables) for register in registers]
+    rows = []
+    for edge in template.edges:
+        row = [0] * len(template.conditions)
+        bound = {n for n, states in enumerate(always) if edge.source in states}
+        for number in edge.checks if edge.source != START else ():
+            condition = template.conditions[number]
+            is_same = edge.source in beginning
+            row[number] = _flags(template, condition, bound, first, is_previous_same=is_same)
+        rows.append(row)
+    sources = {edge.source for edge in template.edges}
+    for state, held in enumerate(template.states):
+        row = [0] * len(template.conditions)
+        bound = {n for n, states in enumerate(always) if state in states}
+        latest = {
+            n
+            for n, register in enumerate(registers)
+            if register.kind is RegisterKind.LATEST and held.variable in register.variables
+        }
+        for number in template.final if state not in sources else ():
+            condition = template.conditions[number]
+            flags = _flags(template, condition, bound, first | latest, is_previous_same=False)
+            row[number] = flags & STAYS_FALSE
+        rows.append(row)
+    return rows
+
+
+def read_by(template: MatchTemplate, condition: Condition) -> set[str]:
+    """Return the attributes that a condition reads, of events or through aggregates of them."""
+    slots = [slot_of(leaf) for leaf in attributes(condition.expression)]
+    read = {slot.attribute for slot in slots if slot.attribute is not None}
+    for slot in slots:
+        if slot.register >= 0:
+            read.update(template.registers[slot.register].attributes)
+    return read
+
+
+def _flags(
+    template: MatchTemplate,
+    condition: Condition,
+    bound: AbstractSet[int],
+    same: AbstractSet[int],
+    *,
+    is_previous_same: bool,
+) -> int:
+    """Return what the truth of a condition allows.
+
+    Of the registers, those in `bound` always hold an event, those in `same` one that is the same in
+    all matches.
+    """
+
+    def trend(node: Expression) -> Trend | None:
+        if not isinstance(node, Attribute):
+            return None
+        slot = slot_of(node)
+        if slot.moment is Moment.CURRENT:
+            return Trend.SAME
+        if slot.moment is Moment.PREVIOUS:
+            return Trend.SAME if is_previous_same else Trend.ANY
+        register = template.registers[slot.register]
+        if register.aggregate is not None:
+            return MONOTONE.get(register.aggregate.monotone or "", Trend.ANY)
+        return Trend.SAME if slot.register in same else _TRENDS.get(register.kind, Trend.ANY)
+
+    stays_true, stays_false = truth(condition.expression, trend)
+    stays_true = stays_true and not condition.unbound
+    stays_false = stays_false and {*condition.bound, *condition.bound_finally} <= bound
+    return STAYS_TRUE * stays_true + STAYS_FALSE * stays_false
+
+
+def _only_begin(template: MatchTemplate) -> frozenset[int]:
+    """Return the states that nothing but the first event of a match can be in."""
+    entered = {edge.target for edge in template.edges if edge.source != START}
+    return frozenset(range(len(template.states))) - entered
+
+
+def _is_first(template: MatchTemplate, register: Register, beginning: AbstractSet[int]) -> bool:
+    """Return whether a register of one event can hold nothing but the first event of a match."""
+    if register.kind not in {RegisterKind.FIRST, RegisterKind.LATEST}:
+        return False
+    states = {n for n, s in enumerate(template.states) if s.variable in register.variables}
+    return states <= beginning
+
+
+def _always_bound(template: MatchTemplate, variables: tuple[str, ...]) -> frozenset[int]:
+    """Return the states in which every match has an event bound to one of some variables."""
+    bound = set(range(len(template.states)))
+    changed = True
+    while changed:
+        changed = False
+        for edge in template.edges:
+            state = template.states[edge.target]
+            if (
+                edge.target in bound
+                and state.variable not in variables
+                and edge.source not in bound
+            ):
+                bound.discard(edge.target)
+                changed = True
+    return frozenset(bound)

@@ -1,0 +1,115 @@
+"""One match query evaluated by postponing: a main run for each beginning, and matches from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from elsinore.errors import InputError
+from elsinore.kernels import enter, is_compiled
+from elsinore.matches import keyed as ky
+from elsinore.matches import search as se
+from elsinore.matches.arrays import Bytes, Ints
+from elsinore.matches.evaluation import counters as co
+from elsinore.matches.evaluation.construct import scan_main_runs
+from elsinore.matches.evaluation.filters import early_filters, read_by
+from elsinore.matches.evaluation.main_run import SINCE, STAYS_TRUE
+from elsinore.matches.evaluation.marked import MarkedSearch, Marks
+from elsinore.matches.evaluation.statistics import QueryStatistics
+from elsinore.matches.operands import Layout, Operands
+from elsinore.matches.query import GUARD, PLAIN_STEPS, Found, negative_rows, patience
+from elsinore.matches.reach import EVENT_COLUMNS
+from elsinore.matches.template import MatchTemplate
+from elsinore.plan.classes import Classes
+from elsinore.plan.modes import Evaluation
+
+ANY_NUMBER = np.iinfo(np.int64).max
+
+
+class PostponedSearch(MarkedSearch):
+    """The search of one query by postponing, with early filters or without."""
+
+    def __init__(
+        self,
+        template: MatchTemplate,
+        classes: Classes,
+        layout: Layout,
+        size: int,
+        statistics: QueryStatistics,
+    ) -> None:
+        super().__init__(template, classes, layout, size, statistics)
+        self._layout = layout
+        flags = np.array(early_filters(template), dtype=np.uint8)
+        if statistics.evaluation is Evaluation.POSTPONING:
+            flags[:] = 0
+        self._flags: Bytes = flags.reshape(len(flags), -1)
+        self._members = np.zeros((0, EVENT_COLUMNS), dtype=np.int64)
+        self._labels: Bytes = np.zeros((0, len(template.edges)), dtype=np.uint8)
+        self._whole_stack = np.zeros(SINCE + len(template.states), dtype=np.int64)
+
+    def matches(
+        self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
+    ) -> Iterator[Found]:
+        """Yield the matches among the rows of `keys`, in pieces (see `QuerySearch.matches`)."""
+        negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
+        longest = int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).max(initial=0))
+        room = self._room
+        room.for_rows(self.tables, longest)
+        if len(self._members) < longest:
+            self._members = np.zeros((longest, EVENT_COLUMNS), dtype=np.int64)
+            self._labels = np.zeros((longest, len(self.template.edges)), dtype=np.uint8)
+        flags = self._flags_for(operands)
+        progress = self.begun(window, limit)
+        progress[co.MEMBERS], progress[co.EDGES] = -1, len(self.template.edges)
+        progress[co.EARLY] = flags.any()
+        progress[se.GUARD] = ANY_NUMBER if limit < ANY_NUMBER else GUARD
+        progress[se.BUDGET] = se.STEP_LIMIT if is_compiled(scan_main_runs) else PLAIN_STEPS
+        seconds = patience(self.tables, keys)
+        marks: Marks = {}
+        while True:
+            progress[co.AT_ONCE] = max(room.found.shape)
+            enter(
+                scan_main_runs, seconds, self.tables.integers, self.tables.constants,
+                operands.doubles, operands.wholes, negatives, keys, room.events, progress,
+                self._members, self._labels, flags, room.path, room.held, room.numbers, room.stack,
+                self._whole_stack, room.found, room.counted, room.paths,
+            )  # fmt: skip
+            seconds = math.inf  # what takes so long is compiled
+            status, count = int(progress[se.STATUS]), int(progress[se.FOUND])
+            if count:
+                found = self._given(room, count, int(progress[se.FILLED]))
+                yield self.unmarked(found, found.first, marks)
+            progress[[se.FOUND, se.FILLED]] = 0
+            progress[se.LIMIT] -= count
+            progress[se.STATUS] = se.DONE
+            if status in {se.DONE, se.LIMITED}:
+                self.count(progress)
+                return
+            if status == se.DEEP:
+                room.deepen()
+            elif status == se.FULL:
+                if count == 0:
+                    room.widen()
+            elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
+                progress[se.BUDGET] = se.STEP_LIMIT
+            elif status == se.BROKEN:
+                raise self._failure()
+            else:
+                raise self._refusal(int(progress[se.COUNTED]), too_long=status == se.TOO_LONG)
+
+    def _flags_for(self, operands: Operands) -> Bytes:
+        """Return the flags for a batch: what is true of all may be unknown of some, for nulls."""
+        if not (self._flags & STAYS_TRUE).any():
+            return self._flags
+        flags = self._flags.copy()
+        for number, condition in enumerate(self.template.conditions):
+            if any(
+                self._layout.has_nulls(name, operands) for name in read_by(self.template, condition)
+            ):
+                flags[:, number] &= ~np.uint8(STAYS_TRUE)
+        return flags
+
+    def _refusal(self, count: int, *, too_long: bool) -> InputError:
+        return super()._refusal(max(count, GUARD) if not too_long else count, too_long=too_long)
