@@ -21,7 +21,7 @@ CASES = [
     ),
     (f"RETURN b.v {PATTERN}", "b.v", "say which is meant, as b[1].v or b[b.LEN].v"),
     (f"RETURN b[i].v {PATTERN}", "b[i].v", "'b' may be bound to several events"),
-    (f"RETURN a.v, SUM(b.v) {PATTERN}", "a.v", "Ask for them in two queries"),
+    (f"RETURN a.v, SUM(b.v) {PATTERN}", "a.v", "in two queries, or write SUM(b[].v) for"),
     (
         f"RETURN COUNT(*), SUM(b[].v) {PATTERN}",
         "SUM(b[].v)",

@@ -344,7 +344,20 @@ def _readings(query: Clauses, matches: ex.Expression) -> str:
                 f"of its own, and there is no {other} beside it. Ask for both in two queries."
             )
         case _:
-            return "Ask for them in two queries."
+            return f"Ask for them in two queries{_of_each_match(query)}."
+
+
+def _of_each_match(query: Clauses) -> str:
+    """Return how an aggregate over trends is written as one of each match, where there is a way."""
+    for item in query.returns:
+        match item.expression:
+            case Call(name, (Attribute(variable, attribute, Reference.PLAIN),)) if _item_kinds(
+                item
+            ) == {Kind.TRENDS}:
+                of = "" if attribute is None else f".{attribute}"
+                each = f"{name}({variable}[]{of})"
+                return f", or write {each} for the {name} of each match"
+    return ""
 
 
 def returned_columns_are_told_apart(query: Clauses) -> Iterator[QueryError]:
