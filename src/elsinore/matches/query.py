@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.kernels import enter, is_compiled
+from elsinore.matches import chains as ch
 from elsinore.matches import keyed as ky
 from elsinore.matches import reach as re
 from elsinore.matches import scan as sc
@@ -29,6 +30,7 @@ from elsinore.plan.classes import Classes
 HIGHEST = 9 * 10**18  # matches, beyond which no number is told
 GUARD = 10**7  # matches of a window beyond which a run stops, unless the query has LIMIT
 EVENT_SECONDS = 2e-5  # what an event takes in plain Python
+LINK_SECONDS = 4e-5  # the same where matches grow in one way only
 PLAIN_STEPS = 2_000  # events selected from one beginning before plain Python is given up
 ROOM = 1 << 15  # matches given out at a time, at least
 
@@ -88,6 +90,7 @@ class QuerySearch:
         self.template = template
         self.tables = build_tables(template, layout)
         self.states = ClassStates(template, classes, size)
+        self.tables.set_classes(self.states)
         self.wants_paths = template.duplicates or any(
             column.kind in {ColumnKind.LIST, ColumnKind.EVENTS} for column in template.columns
         )
@@ -120,8 +123,14 @@ class QuerySearch:
         operands = replace(operands, wholes=wholes)
         progress = _progress(self.tables, window, limit, with_paths=self.wants_paths)
         seconds = patience(self.tables, keys)
+        chained = window[1] == 0 and is_chained(self.tables, operands, keys)
+        if chained:
+            progress[ch.PATIENCE] = ch.LOOKS_EACH
         while True:
-            _search(self.tables, room, operands, negatives, keys, progress, seconds)
+            if chained:
+                _follow(self.tables, room, operands, keys, progress)
+            else:
+                _search(self.tables, room, operands, negatives, keys, progress, seconds)
             seconds = math.inf  # what takes so long is compiled
             status = progress[se.STATUS]
             count = int(progress[se.FOUND])
@@ -146,14 +155,14 @@ class QuerySearch:
 
     def _given(self, room: _Room, count: int, filled: int) -> Found:
         """Return what stands in the working room, copied; each match once."""
-        found = room.found[:count].copy()
+        found = room.found[:, :count].copy()
         result = Found(
-            first=found[:, sl.FIRST_ROW],
-            last=found[:, sl.LAST_ROW],
-            window=found[:, sl.IN_WINDOW],
-            events=found[:, sl.BOUND :],
-            numbers=room.counted[:count].copy(),
-            starts=np.append(found[:, sl.PATH_AT], filled),
+            first=found[sl.FIRST_ROW],
+            last=found[sl.LAST_ROW],
+            window=found[sl.IN_WINDOW],
+            events=found[sl.BOUND :].T,
+            numbers=room.counted[:, :count].copy().T,
+            starts=np.append(found[sl.PATH_AT], filled),
             paths=room.paths[:filled].copy(),
         )
         return self._once(result) if self.template.duplicates else result
@@ -221,14 +230,15 @@ class _Room:
         states = int(header[Header.STATES])
         self.events = np.zeros((0, EVENT_COLUMNS), dtype=np.int64)
         self.ways = np.zeros((0, states), dtype=np.float64)
+        self.links = np.zeros((0, 0), dtype=np.int32)
         self.path = np.zeros((64, se.PATH_COLUMNS), dtype=np.int64)
         self.held = np.zeros((66, events), dtype=np.int64)
         self.numbers = np.zeros((66, numbers), dtype=np.float64)
         self._before: list[Doubles] = []
         self.stack = np.zeros(STACK + states, dtype=np.float64)
         self.whole_stack = np.zeros(STACK, dtype=np.int64)
-        self.found = np.zeros((ROOM, sl.BOUND + events), dtype=np.int64)
-        self.counted = np.zeros((ROOM, numbers), dtype=np.float64)
+        self.found = np.zeros((sl.BOUND + events, ROOM), dtype=np.int64)
+        self.counted = np.zeros((numbers, ROOM), dtype=np.float64)
         self.paths = np.zeros((4 * ROOM, 2), dtype=np.int32)
 
     def for_rows(self, tables: Tables, rows: int) -> None:
@@ -236,6 +246,11 @@ class _Room:
         if len(self.events) < rows:
             self.events = np.zeros((rows, EVENT_COLUMNS), dtype=np.int64)
             self.ways = np.zeros((rows, int(tables.integers[Header.STATES])), dtype=np.float64)
+
+    def for_links(self, states: int, rows: int) -> None:
+        """Make room to link up so many events."""
+        if self.links.shape[1] < rows:
+            self.links = np.zeros((ch.FOLLOWER + 2 * states, rows), dtype=np.int32)
 
     def deepen(self) -> None:
         """Make room for matches of twice as many events; the one under way goes on."""
@@ -248,9 +263,9 @@ class _Room:
 
     def widen(self) -> None:
         """Make room for twice as many matches at a time."""
-        more = 2 * len(self.found)
-        self.found = np.zeros((more, self.found.shape[1]), dtype=np.int64)
-        self.counted = np.zeros((more, self.counted.shape[1]), dtype=np.float64)
+        more = 2 * self.found.shape[1]
+        self.found = np.zeros((len(self.found), more), dtype=np.int64)
+        self.counted = np.zeros((len(self.counted), more), dtype=np.float64)
         self.paths = np.zeros((2 * len(self.paths), 2), dtype=np.int32)
 
 
@@ -300,6 +315,24 @@ def _search(
     )  # fmt: skip
 
 
+def is_chained(tables: Tables, operands: Operands, keys: Ints) -> bool:
+    """Return whether matches grow in one way only: see `elsinore.matches.chains`."""
+    if tables.integers[Header.MOVES_AT] == 0:
+        return False
+    last = operands.wholes[ky.MOMENT][keys[:, ky.END_ROW] - 1]
+    return bool(np.all(last == keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW] - 1))
+
+
+def _follow(tables: Tables, room: _Room, operands: Operands, keys: Ints, progress: Ints) -> None:
+    """Search on where matches grow in one way only."""
+    room.for_links(int(tables.integers[Header.STATES]), _longest(keys) + 1)
+    seconds = LINK_SECONDS * int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).sum())
+    enter(
+        ch.follow, seconds, tables.integers, operands.doubles, operands.wholes, keys, progress,
+        room.links, room.held, room.numbers, room.found, room.counted, room.paths,
+    )  # fmt: skip
+
+
 def negative_rows(
     template: MatchTemplate, tables: Tables, operands: Operands, keys: Ints, within: int
 ) -> Ints:
@@ -345,8 +378,8 @@ def _beginnings_one_by_one(
     while True:
         _search(tables, room, operands, inner, every, progress, seconds)
         seconds = math.inf
-        found = room.found[: progress[se.FOUND]]
-        np.maximum.at(latest, found[:, sl.LAST_ROW], moments[found[:, sl.FIRST_ROW]])
+        found = room.found[:, : progress[se.FOUND]]
+        np.maximum.at(latest, found[sl.LAST_ROW], moments[found[sl.FIRST_ROW]])
         status, count = progress[se.STATUS], int(progress[se.FOUND])
         progress[se.FOUND] = progress[se.FILLED] = 0
         progress[se.STATUS] = se.DONE

@@ -339,7 +339,7 @@ def matches_from(
                 if events[at, ALIVE] & leaves != 0:
                     taken = events[at, TAKES]
                     steps_each = (depth + 2) * tables[taken] if progress[WITH_PATHS] else 0
-                    if progress[FOUND] + tables[taken] > len(found) or progress[
+                    if progress[FOUND] + tables[taken] > found.shape[1] or progress[
                         FILLED
                     ] + steps_each > len(paths):
                         progress[STATUS] = FULL

@@ -14,9 +14,11 @@ UPDATE_AT, SUM_AT, INIT_AT, FAILED = 13, 16, 19, 20
 FOUND, FILLED, STATUS, LIMIT, WITH_PATHS, WINDOW, GUARD, COUNTED = 3, 4, 5, 6, 7, 1, 15, 16
 DONE, FULL, TOO_MANY, LIMITED = 0, 1, 2, 3
 AT, STATE = 0, 1  # columns of `path`
-# Columns of `found`: first and last row, window, where the path begins; then the registers' events.
+# Rows of `found` [row, match]: first and last row, window, where the path begins; then the events
+# of the registers. `counted` [register, match] are their numbers.
 FIRST_ROW, LAST_ROW, IN_WINDOW, PATH_AT, BOUND = range(5)
 
+USER = 7  # `elsinore.matches.registers.RegisterKind`
 _NULL = np.int64(np.iinfo(np.int64).min)
 
 
@@ -55,28 +57,46 @@ def select(
     for place in range(listed + 1, listed + 1 + tables[listed], 4):
         kind, register = tables[place], tables[place + 1]
         column, is_whole = tables[place + 2], tables[place + 3]
-        if kind == 0:
-            if held[step, register] < 0:
-                held[step, register] = row
-        elif kind == 1:
-            held[step, register] = row
-        elif kind <= 3:
-            if _is_better(kind, column, is_whole, row, held[step, register], doubles, integers):
-                held[step, register] = row
-        elif kind == 4:
-            numbers[step, register] += 1.0
-        elif kind == 5:
-            if is_whole == 1:
-                numbers[step, register] += 1.0 if integers[column, row] != _NULL else 0.0
-            else:
-                numbers[step, register] += 0.0 if np.isnan(doubles[column, row]) else 1.0
-        elif kind == 7:
+        if kind == USER:
             _step(tables, column, register, row, step, doubles, numbers)
         else:
-            value = doubles[column, row]
-            if not np.isnan(value):
-                before = numbers[step, register]
-                numbers[step, register] = value if np.isnan(before) else before + value
+            take_in(kind, register, column, is_whole, row, step, doubles, integers, held, numbers)
+
+
+@kernel(inline=True, borrows=True)
+def take_in(
+    kind: int,
+    register: int,
+    column: int,
+    is_whole: int,
+    row: int,
+    step: int,
+    doubles: Doubles,
+    integers: Ints,
+    held: Ints,
+    numbers: Doubles,
+) -> None:
+    """Take the event `row` into one register, in row `step`; `kind` is a `RegisterKind`."""
+    if kind == 0:
+        if held[step, register] < 0:
+            held[step, register] = row
+    elif kind == 1:
+        held[step, register] = row
+    elif kind <= 3:
+        if _is_better(kind, column, is_whole, row, held[step, register], doubles, integers):
+            held[step, register] = row
+    elif kind == 4:
+        numbers[step, register] += 1.0
+    elif kind == 5:
+        if is_whole == 1:
+            numbers[step, register] += 1.0 if integers[column, row] != _NULL else 0.0
+        else:
+            numbers[step, register] += 0.0 if np.isnan(doubles[column, row]) else 1.0
+    else:
+        value = doubles[column, row]
+        if not np.isnan(value):
+            before = numbers[step, register]
+            numbers[step, register] = value if np.isnan(before) else before + value
 
 
 @kernel(borrows=True)
@@ -143,15 +163,15 @@ def give_out(
         progress[STATUS] = TOO_MANY
         return
     steps = depth + 1 if progress[WITH_PATHS] else 0
-    if number >= len(found) or progress[FILLED] + steps > len(paths):
+    if number >= found.shape[1] or progress[FILLED] + steps > len(paths):
         progress[STATUS] = FULL
         return
-    found[number, FIRST_ROW], found[number, LAST_ROW] = path[0, AT], path[depth, AT]
-    found[number, IN_WINDOW], found[number, PATH_AT] = progress[WINDOW], progress[FILLED]
+    found[FIRST_ROW, number], found[LAST_ROW, number] = path[0, AT], path[depth, AT]
+    found[IN_WINDOW, number], found[PATH_AT, number] = progress[WINDOW], progress[FILLED]
     for register in range(tables[EVENTS]):
-        found[number, BOUND + register] = held[depth + 1, register]
+        found[BOUND + register, number] = held[depth + 1, register]
     for register in range(tables[NUMBERS]):
-        counted[number, register] = numbers[depth + 1, register]
+        counted[register, number] = numbers[depth + 1, register]
     for step in range(steps):
         paths[progress[FILLED] + step, 0] = path[step, AT]
         paths[progress[FILLED] + step, 1] = path[step, STATE]

@@ -60,9 +60,12 @@ class Header(IntEnum):
     DUPLICATES = 28  # whether two runs may find one match
     ORDERED_AT = 29  # 0, or trees of sums: [edge] the entry of each (`elsinore.matches.counting`)
     ORDERED_ROOM = 30  # where there is room for them, the number of edges first
-    SIZE = 31
+    MOVES_AT = 31  # 0, or [class, state + 2]: the one way on (`elsinore.matches.chains`)
+    ENDS_ONLY = 32  # whether nothing follows where a match ends
+    SIZE = 33
 
 
+MOST_MOVES = 2**20  # of states and classes together
 _COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
 _STRATEGIES = {Strategy.ANY: 0, Strategy.NEXT: 1, Strategy.CONTIGUOUS: 2}
 
@@ -79,6 +82,7 @@ class Tables:
     ordered: tuple[tuple[int, int, tuple[int, ...]], ...]  # edges with one comparison: see `ranks`
     is_path: bool  # whether no condition looks farther than to the neighbour
     counts_exactly: bool  # whether the number of paths is that of matches
+    is_chain: bool  # whether matches may be for `elsinore.matches.chains`
 
     def set_texts(self, operands: Operands) -> None:
         """Put in the integers that stand for texts among those of a batch."""
@@ -94,10 +98,30 @@ class Tables:
         at = len(kept) + states.at
         at[states.at == 0] = len(kept)  # the empty list
         where = len(kept) + len(states.lists)
-        self.integers = np.concatenate([kept, states.lists, at])
+        moves = self._moves(states)
+        self.integers = np.concatenate([kept, states.lists, at, *moves])
         self.integers[Header.CLASS_AT] = where
+        self.integers[Header.MOVES_AT] = 0
+        if moves:  # those of events of no class stand before
+            self.integers[Header.MOVES_AT] = where + len(at) + moves[0].shape[0] // (len(at) + 1)
         for negative, own in zip(self.negatives, states.negatives, strict=True):
             negative.set_classes(own)
+
+    def _moves(self, states: ClassStates) -> list[Ints]:
+        """Return where an event of each class leads to; nothing where that is not one state."""
+        count = int(self.integers[Header.STATES])
+        if not self.is_chain or (len(states.at) + 1) * (count + 2) > MOST_MOVES:
+            return []
+        masks = np.where(states.at > 0, states.lists[states.at - 1], 0)
+        begin = int(self.integers[Header.NEXT_AT])
+        taken = masks[:, None] & self.integers[begin : begin + count + 1]
+        if np.any(taken & (taken - 1)):
+            return []
+        moves = np.full((len(masks) + 1, count + 2), -1, dtype=np.int64)
+        for state in range(count):
+            moves[1:, :-1][taken == 1 << state] = state
+        moves[0, -1], moves[1:, -1] = 0, masks != 0
+        return [moves.reshape(-1)]
 
     def _size(self) -> int:
         """Return how many of the integers are not about classes: the last are integer constants."""
@@ -168,10 +192,16 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
             program.constants.append(value)
     table[Header.INIT_AT] = put([len(initial), *initial])
 
+    every = {state.variable for state in template.states}
+    begins = {edge.target for edge in template.edges if edge.source == START}
+
     def updates(state: int) -> list[int]:
         found = []
         for place, register in zip(places, template.registers, strict=True):
             if template.states[state].variable not in register.variables:
+                continue
+            is_first = register.kind is RegisterKind.FIRST and every <= {*register.variables}
+            if is_first and state not in begins:  # the match's first event has been bound
                 continue
             is_whole, row = False, -1
             if register.kind in _COMPARED:
@@ -208,6 +238,7 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     table[Header.ORDERED_ROOM] = put(
         [len(edges), *([-1] * len(edges)), *([0] * ENTRY * len(ordered))]
     )
+    table[Header.ENDS_ONLY] = int(all(end.state not in sources for end in template.ends))
     table[Header.WHOLES_AT] = put(program.wholes)
     is_path = all(near[n] for edge in edges for n in edge.checks) and not template.final
     is_path = is_path and not any(edge.late for edge in edges)
@@ -224,6 +255,23 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
         and not begins_with_not
         and not template.ends_with_not
         and not template.duplicates,
+        is_chain=_is_chain(template, pairs),
+    )
+
+
+def _is_chain(template: MatchTemplate, pairs: Sequence[object]) -> bool:
+    """Return whether nothing but comparisons of neighbours decides how a match goes on."""
+    return (
+        template.strategy is not Strategy.ANY
+        and len(template.states) <= LAST_BIT
+        and not template.duplicates
+        and not template.final
+        and not template.negatives
+        and all(register.aggregate is None for register in template.registers)
+        and all(not edge.late and edge.ways == FREE for edge in template.edges)
+        and all(end.ways == FREE for end in template.ends)
+        and all(not edge.checks for edge in template.edges if edge.source == START)
+        and all(pairs[check] is not None for edge in template.edges for check in edge.checks)
     )
 
 

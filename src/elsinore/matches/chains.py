@@ -1,0 +1,332 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""Matches that grow in one way only: SKIP TILL NEXT MATCH and CONTIGUOUS without ties.
+
+Where no two events of a key are simultaneous, and an event that may follow a match can stand in one
+state only, a match that has begun is extended by one event after the other: there is nothing to
+come back to. `Header.MOVES_AT` of the tables has, for each class of events, the state that it
+begins a match in, the one it leads to from each state (-1: none), and whether there are any. NOT,
+and conditions that look farther than to the event before, are for `elsinore.matches.search`.
+
+From each beginning the relevant events are looked at one by one, as far as its match goes. Where
+that adds up to many looks, a key's events are linked, from the last one backwards and state by
+state: to the next event that may follow, and to the first at which a match may be complete. Then
+what is skipped is not looked at again from each beginning, and beginnings that lead nowhere in
+their window are not followed: long windows take no longer than short ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from elsinore.kernels import kernel
+from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW
+from elsinore.matches.reach import CLASS, CONTIGUOUS, IS_PLAIN
+from elsinore.matches.search import (
+    BEGIN,
+    DONE,
+    EDGE_AT,
+    END_AT,
+    ENDS_AT,
+    EVENTS,
+    FILLED,
+    FOUND,
+    FULL,
+    LIMITED,
+    NEAR_AT,
+    PAIR_AT,
+    SEGMENT,
+    STATES,
+    STATUS,
+    STRATEGY,
+    TIME,
+    TOO_MANY,
+    WINDOW,
+    WITH_PATHS,
+    WITHIN,
+    pair_holds,
+)
+from elsinore.matches.search import COUNTED as GIVEN
+from elsinore.matches.search import GUARD as MOST
+from elsinore.matches.search import LIMIT as WANTED
+from elsinore.matches.select import (
+    BOUND,
+    IN_WINDOW,
+    LAST_ROW,
+    NUMBERS,
+    PATH_AT,
+    SUM_AT,
+    UPDATE_AT,
+    take_in,
+)
+from elsinore.matches.select import EVENTS as BOUND_EVENTS
+from elsinore.matches.select import FIRST_ROW as FIRST_EVENT
+
+MOVES_AT, ENDS_ONLY = 31, 32  # places in the header of `tables`
+# Entries of `progress` that `elsinore.matches.search` has for other things.
+LINKED, LOOKS, PATIENCE = 25, 17, 27
+# Rows of `links` [row, event]: of an event the row, and where its class's moves are; of a step of
+# the match under way the row and the state; of an event, by state, the next one that may follow,
+# and after these the first at which a match may be complete.
+ROW, MOVES, STEP_ROW, STEP_STATE, FOLLOWER = range(5)
+LOOKS_EACH = 16  # at most, on average over a key's events, before they are linked
+
+
+@kernel(borrows=True)
+def follow(
+    tables: Ints,
+    doubles: Doubles,
+    integers: Ints,
+    keys: Ints,
+    progress: Ints,
+    links: Shorts,
+    held: Ints,
+    numbers: Doubles,
+    found: Ints,
+    counted: Doubles,
+    paths: Shorts,
+) -> None:
+    """Search from where `progress` says; stop where a match finds no room, and at the end.
+
+    `links` has room for the longest key's events and one more; the rest as for
+    `elsinore.matches.scan.scan`.
+    """
+    while progress[SEGMENT] < len(keys):
+        key = progress[SEGMENT]
+        fresh = keys[key, NEW_ROW]
+        if progress[EVENTS] < 0:
+            progress[EVENTS] = 0
+            if fresh < keys[key, END_ROW]:
+                progress[EVENTS] = gather(
+                    tables, integers, keys[key, FIRST_ROW], keys[key, END_ROW], links
+                )
+            progress[BEGIN], progress[GIVEN], progress[WINDOW] = 0, 0, 0
+            progress[LINKED], progress[LOOKS] = 0, 0
+        count = progress[EVENTS]
+        for begin in range(progress[BEGIN], count):
+            if tables[links[MOVES, begin]] < 0:
+                continue
+            before, filled, given = progress[FOUND], progress[FILLED], progress[GIVEN]
+            grow(
+                tables, doubles, integers, begin, count, fresh, progress, links, held, numbers,
+                found, counted, paths,
+            )  # fmt: skip
+            if progress[STATUS] != DONE:
+                progress[BEGIN] = begin
+                if progress[STATUS] == FULL:  # all from this beginning another time
+                    progress[FOUND], progress[FILLED] = before, filled
+                    progress[GIVEN] = given
+                return
+            if progress[LOOKS] > progress[PATIENCE] * count and progress[LINKED] == 0:
+                link(tables, count, links)
+                progress[LINKED] = 1
+        progress[SEGMENT] += 1
+        progress[EVENTS] = -1
+
+
+@kernel(borrows=True)
+def gather(tables: Ints, integers: Ints, begin: int, end: int, links: Shorts) -> int:
+    """Fill rows and moves of `links` with the relevant events; return how many there are."""
+    width, moves = tables[STATES] + 2, tables[MOVES_AT]
+    count = 0
+    for row in range(begin, end):
+        place = moves + integers[CLASS, row] * width
+        links[ROW, count], links[MOVES, count] = row, place
+        count += tables[place + width - 1]
+    return count
+
+
+@kernel(borrows=True)
+def link(tables: Ints, count: int, links: Shorts) -> None:
+    """Fill the other columns of `links` for the `count` events of a key."""
+    states, ends = tables[STATES], tables[END_AT]
+    passes, is_plain = tables[STRATEGY] != CONTIGUOUS, tables[IS_PLAIN] == 1
+    complete = FOLLOWER + states
+    for state in range(states):
+        links[FOLLOWER + state, count - 1], links[complete + state, count - 1] = -1, -1
+    for at in range(count - 2, -1, -1):
+        later = at + 1
+        place = links[MOVES, later] + 1
+        is_next = passes or links[ROW, later] == links[ROW, at] + 1
+        for state in range(states):
+            target = tables[place + state]
+            follower = links[FOLLOWER + state, later] if passes else -1
+            done = links[complete + state, later] if passes else -1
+            if target >= 0 and is_next:
+                follower = later
+                arrival = later
+                if tables[ends + target] <= -2:
+                    arrival = links[complete + target, later]
+                if is_plain or done < 0 or 0 <= arrival < done:
+                    done = arrival
+            links[FOLLOWER + state, at], links[complete + state, at] = follower, done
+
+
+@kernel(inline=True, borrows=True)
+def grow(
+    tables: Ints,
+    doubles: Doubles,
+    integers: Ints,
+    begin: int,
+    count: int,
+    fresh: int,
+    progress: Ints,
+    links: Shorts,
+    held: Ints,
+    numbers: Doubles,
+    found: Ints,
+    counted: Doubles,
+    paths: Shorts,
+) -> None:
+    """Give out the matches that begin with event `begin` and end at row `fresh` or later.
+
+    What registers hold is worked out for matches only, in row 0 of `held` and `numbers`.
+    """
+    states, within = tables[STATES], progress[WITHIN]
+    ends, leaves = tables[END_AT], tables[ENDS_AT]
+    is_linked, is_contiguous = progress[LINKED] == 1, tables[STRATEGY] == CONTIGUOUS
+    is_plain = tables[IS_PLAIN] == 1
+    place, row, state = begin, links[ROW, begin], tables[links[MOVES, begin]]
+    time, steps, taken, looks = integers[TIME, row], 0, 0, 0
+    if (
+        is_linked
+        and tables[ends + state] <= -2
+        and is_hopeless(
+            tables, integers, links[FOLLOWER + states + state, begin], fresh, within, time, links
+        )
+    ):
+        return
+    while True:
+        links[STEP_ROW, steps], links[STEP_STATE, steps] = row, state
+        steps += 1
+        if tables[ends + state] > -2 and row >= fresh:
+            if taken == 0:
+                begin_registers(tables, held, numbers)
+                progress[GIVEN] = 0 if within >= 0 else progress[GIVEN]
+            while taken < steps:
+                at, listed = links[STEP_ROW, taken], links[STEP_STATE, taken]
+                listed = tables[tables[UPDATE_AT] + listed]
+                for update in range(listed + 1, listed + 1 + tables[listed], 4):
+                    take_in(
+                        tables[update], tables[update + 1], tables[update + 2], tables[update + 3],
+                        at, 0, doubles, integers, held, numbers,
+                    )  # fmt: skip
+                taken += 1
+            put_down(tables, progress, links, steps, held, numbers, found, counted, paths)
+            if progress[STATUS] != DONE:
+                return
+        if tables[leaves + state] == 1:
+            break
+        before, target, goes_on = row, -1, False
+        while not goes_on:  # to the next event that may follow
+            if is_linked:
+                place = links[FOLLOWER + state, place]
+                if place < 0:
+                    break
+                target = tables[links[MOVES, place] + 1 + state]
+            else:
+                place += 1
+                if is_contiguous and (place == count or links[ROW, place] != before + 1):
+                    break
+                looks -= place
+                target = -1
+                while place < count:
+                    target = tables[links[MOVES, place] + 1 + state]
+                    if target >= 0 or is_contiguous:
+                        break
+                    place += 1
+                looks += place + 1
+                if target < 0:
+                    break
+            row = links[ROW, place]
+            if within >= 0 and integers[TIME, row] - time > within:
+                break
+            goes_on = is_plain or may_follow(tables, state, target, doubles, integers, row, before)
+            if is_contiguous:
+                break
+        if not goes_on:
+            break
+        state = target
+    progress[LOOKS] += looks
+
+
+@kernel(borrows=True)
+def is_hopeless(
+    tables: Ints, integers: Ints, done: int, fresh: int, within: int, time: int, links: Shorts
+) -> bool:
+    """Return whether no match that is wanted can be complete, if not before event `done`."""
+    if done < 0:
+        return True
+    row = links[ROW, done]
+    if tables[ENDS_ONLY] == 1 and tables[IS_PLAIN] == 1 and row < fresh:
+        return True
+    return within >= 0 and integers[TIME, row] - time > within
+
+
+@kernel(inline=True, borrows=True)
+def put_down(
+    tables: Ints,
+    progress: Ints,
+    links: Shorts,
+    steps: int,
+    held: Ints,
+    numbers: Doubles,
+    found: Ints,
+    counted: Doubles,
+    paths: Shorts,
+) -> None:
+    """Write down a match; progress[STATUS] says where there is no room, or enough of them."""
+    number, filled = progress[FOUND], progress[FILLED]
+    listed = steps if progress[WITH_PATHS] == 1 else 0
+    if progress[GIVEN] >= progress[MOST]:
+        progress[STATUS] = TOO_MANY
+    elif number >= found.shape[1] or filled + listed > len(paths):
+        progress[STATUS] = FULL
+    else:
+        found[FIRST_EVENT, number] = links[STEP_ROW, 0]
+        found[LAST_ROW, number] = links[STEP_ROW, steps - 1]
+        found[IN_WINDOW, number], found[PATH_AT, number] = 0, filled
+        for register in range(tables[BOUND_EVENTS]):
+            found[BOUND + register, number] = held[0, register]
+        for register in range(tables[NUMBERS]):
+            counted[register, number] = numbers[0, register]
+        for step in range(listed):
+            paths[filled + step, 0] = links[STEP_ROW, step]
+            paths[filled + step, 1] = links[STEP_STATE, step]
+        progress[FILLED] = filled + listed
+        progress[FOUND] = number + 1
+        progress[GIVEN] += 1
+        if number + 1 >= progress[WANTED]:
+            progress[STATUS] = LIMITED
+
+
+@kernel(inline=True, borrows=True)
+def begin_registers(tables: Ints, held: Ints, numbers: Doubles) -> None:
+    """Set row 0 of the registers: no event, nothing counted; the sum of nothing is null."""
+    for register in range(tables[BOUND_EVENTS]):
+        held[0, register] = -1
+    for register in range(tables[NUMBERS]):
+        numbers[0, register] = 0.0
+    listed = tables[SUM_AT]
+    for place in range(listed + 1, listed + 1 + tables[listed]):
+        numbers[0, tables[place]] = np.nan
+
+
+@kernel(inline=True, borrows=True)
+def may_follow(
+    tables: Ints,
+    state: int,
+    target: int,
+    doubles: Doubles,
+    integers: Ints,
+    row: int,
+    before: int,
+) -> bool:
+    """Return whether the comparisons with the event before hold for `row`."""
+    edge = tables[tables[EDGE_AT] + (state + 1) * tables[STATES] + target]
+    listed = tables[tables[NEAR_AT] + edge]
+    for place in range(listed + 1, listed + 1 + tables[listed]):
+        pair = tables[tables[PAIR_AT] + tables[place]]
+        if not pair_holds(tables, pair, doubles, integers, row, before):
+            return False
+    return True

@@ -1,0 +1,98 @@
+"""Matches that grow in one way only are those that the search for any pattern finds."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from elsinore.matches import chains, query
+from elsinore.matches.operator import MatchOperator
+from elsinore.operators import OperatorOptions
+from oracles.matches import Happening
+from support.matches import batch_of, parsed, units_of
+
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "40"))
+PATTERNS = (
+    "SEQ(A a, B+ b, C c)",
+    "SEQ(A a, B* b, C c)",
+    "SEQ(A+ a, B+ b)",
+    "SEQ(A a, A d, B+ b)",
+    "(SEQ(A a, B+ b))+",
+    "SEQ(A a, (B b OR C c)+)",
+    "SEQ(B+ b, C{2} c)",
+)
+WHERE = ("[k]", "[k] AND b[i].v > b[i-1].v", "[k] AND b[i].s <= b[i-1].s AND b[i].v >= b[i-1].v")
+RETURNS = (
+    "k, b[1].v, COUNT(b[]), SUM(b[].v)",
+    "b[].v, MAX(b[].v) - MIN(b[].v) AS spread",
+    "k, MAX(b[].n), b[b.LEN].s, EVENT_IDS(n)",
+)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    within = draw(st.sampled_from(["", "WITHIN 3", "WITHIN 10", "WITHIN 200"]))
+    strategy = draw(st.sampled_from(["CONTIGUOUS", "SKIP TILL NEXT MATCH"]))
+    limit = draw(st.sampled_from(["", "", "LIMIT 3"]))
+    return (
+        f"RETURN {draw(st.sampled_from(RETURNS))} PATTERN {draw(st.sampled_from(PATTERNS))} "
+        f"WHERE {draw(st.sampled_from(WHERE))} STRATEGY {strategy} {within} {limit};"
+    )
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> list[Happening]:
+    """Draw events a second apart at least, a few of them of no type that is asked for."""
+    number = st.one_of(st.none(), st.integers(0, 3))
+    made, time = [], 0
+    for _ in range(draw(st.integers(0, 60))):
+        time += draw(st.integers(1, 3)) * 1_000_000
+        v = draw(number)
+        values = {
+            "k": draw(st.integers(0, 1)),
+            "n": draw(number),
+            "v": None if v is None else 1.0 * v,
+        }
+        values["s"] = draw(st.sampled_from(["x", "y", None]))
+        made.append(Happening(time, draw(st.sampled_from("AABBBCD")), values))
+    return made
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    texts(),
+    streams(),
+    st.integers(0, 60),
+    st.sampled_from([0, chains.LOOKS_EACH]),
+    st.sampled_from([3, 1000]),
+)
+def test_the_one_way_on_is_what_the_search_finds(text, events, cut, looks, room):
+    found = []
+    for one_way in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(query, "ROOM", room)
+            patch.setattr(chains, "LOOKS_EACH", looks)
+            seen = _no_search if one_way else _no_chains
+            seen(patch)
+            found.append(rows(text, events, cut))
+    assert found[0] == found[1]
+
+
+def _no_chains(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(query, "is_chained", lambda *_: False)
+
+
+def _no_search(patch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise AssertionError("the pattern is not one of those that grow in one way only")
+
+    patch.setattr(query, "_search", refused)
+
+
+def rows(text: str, events: list[Happening], cut: int) -> list[dict[str, object]]:
+    (unit,) = units_of(parsed(text))
+    batch, _ = batch_of(unit, events)
+    operator = MatchOperator(unit, OperatorOptions())
+    pieces = [*operator.process(batch.slice(0, cut)), *operator.process(batch.slice(cut))]
+    return [row for piece in [*pieces, *operator.close()] for row in piece.to_pylist()]
