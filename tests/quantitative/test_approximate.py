@@ -1,14 +1,17 @@
 """Approximate folds stay within their bounds, in the space that they promise."""
 
 import math
+from collections import deque
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
 from elsinore.errors import QuerySemanticError
+from elsinore.quantitative.approximate import ExponentialHistogram
 
 SIZES = st.floats(1e-9, 1e9) | st.integers(1, 10**6) | st.just(0)
 VALUES = SIZES | SIZES.map(lambda value: -value)
@@ -51,7 +54,7 @@ def test_the_space_of_an_approximate_median_grows_with_the_logarithm_of_the_rang
     stream = query.start()
     sizes = []
     for repeat in range(3):
-        stream.extend([1 + (n * 7919 + repeat) % 1000 for n in range(4000)])
+        stream.extend([1 + (n * 7919 + repeat) % 1000 for n in range(1200)])
         sizes.append(len(stream.save()))
     assert sizes[2] - sizes[1] < 100
     cells = math.log(1000) / math.log1p(0.01)
@@ -79,6 +82,67 @@ def test_the_count_in_a_window_is_within_eps_after_each_item(
         strict=True,
     ):
         assert abs(found - true) <= eps * true
+
+
+def patterns(size: int, count: int) -> dict[str, list[int]]:
+    """Return streams of marks that are hard for a window of `size` values, and random ones."""
+    random = np.random.default_rng(8)
+    place = np.arange(count)
+    found = {
+        "rare": random.random(count) < 0.02,
+        "dense": random.random(count) < 0.9,
+        "a burst as long as the window, then silence": place % (3 * size) < size,
+        "a burst at the window's edge": place % size < max(1, size // 50),
+        "bursts twice as long each time": np.log2(place + 1).astype(int) % 2 == 0,
+        "one more than a bucket holds": place % 17 < 16,
+    }
+    return {name: marks.astype(int).tolist() for name, marks in found.items()}
+
+
+@pytest.mark.parametrize("eps", [0.5, 0.1, 0.01])
+@pytest.mark.parametrize("size", [1, 7, 640])
+def test_counts_of_adversarial_streams_keep_to_their_error_and_their_space(
+    size: int, eps: float
+) -> None:
+    histogram = ExponentialHistogram(size, eps)
+    buckets = (1 / (2 * eps) + 2) * (math.log2(2 * eps * size + 2) + 2) + histogram.most(1)
+    for name, marks in patterns(size, 3000).items():
+        state, window, total = histogram.empty, deque[int](), 0
+        for mark in marks:
+            state = histogram.push(state, mark)
+            window.append(mark)
+            total += mark - (window.popleft() if len(window) > size else 0)
+            assert abs(histogram.value(state) - total) <= eps * total, name
+            assert len(state[2]) <= buckets, name
+
+
+@pytest.mark.parametrize("eps", [0.5, 0.05, 0.01])
+def test_medians_of_adversarial_streams_keep_to_theorem_9_at_every_prefix(eps: float) -> None:
+    """Cells number at most log(U / L) / log(1 + eps), and two for the ends."""
+    random, count = np.random.default_rng(9), 600
+    place = np.arange(count)
+    streams_of = {
+        "powers of the base, rising": (1 + eps) ** (place % 300),
+        "just below these": np.nextafter((1 + eps) ** (place % 300), 0),
+        "two values far apart, in turn": np.where(place % 2 == 0, 1e-6, 1e6),
+        "falling": 1e5 / (place + 1),
+        "many alike": np.where(place % 10 == 0, 1000.0 + place, 5.0),
+        "heavy tail": random.pareto(0.5, count) + 1e-3,
+        "random": random.random(count) + 1e-9,
+    }
+    for name, values in streams_of.items():
+        exact, near = (
+            qre.iterate1(qre.atom(), fold) for fold in (qre.median(), qre.approx_median(eps))
+        )
+        stream = near.start()
+        medians = exact.start().extend(values.tolist())[1]
+        for found, true in zip(stream.extend(values.tolist())[1], medians, strict=True):
+            assert found <= true <= (1 + eps) * found * (1 + 1e-12), name
+        fold, counted = qre.approx_median(eps), qre.approx_median(eps).init
+        for value in values.tolist():
+            counted = fold.step(counted, value)
+        cells = math.log(values.max() / values.min()) / math.log1p(eps)
+        assert len(counted) <= cells + 2, name
 
 
 def test_the_space_of_an_approximate_count_is_that_of_its_buckets() -> None:

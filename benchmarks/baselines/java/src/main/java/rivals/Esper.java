@@ -12,7 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** StreamQRE's queries in Esper's language, those that it says without code of its own. */
+/** StreamQRE's queries in Esper's language. */
 final class Esper {
   private static final String PER_ITEM =
       "create context PerItem partition by key from Event"
@@ -23,8 +23,22 @@ final class Esper {
           + " from Event(kind in (1, 2)) output last when terminated;";
   private static final String TICKS =
       "create context Ticks start @now end Event(kind=" + Event.TICK + ");";
+  private static final int PANE = 600_000; // milliseconds between two ticks
   private static final Map<String, String> QUERIES =
       Map.of(
+          "Y2",
+          "create table Bought (key long primary key, detail long primary key, number sum(int));"
+              + "into table Bought select sum(case when kind=2 then 1 else 0 end) as number"
+              + " from Event(kind in (0, 1, 2)) group by key, detail;"
+              + "@name('out') on Event(kind=" + Event.TICK + ") select b.key as key,"
+              + " window(b.*).orderBy(x => x.detail).maxBy(x => x.number) as best"
+              + " from Bought as b group by b.key;",
+          "N5",
+          "create table Bids (key long primary key, number count(*));"
+              + "into table Bids select count(*) as number from Event(kind=2)#time(24 hours)"
+              + " group by key;"
+              + "@name('out') on Event(kind=" + Event.TICK + ") select b.key as key,"
+              + " b.number as number from Bids as b order by b.number desc, b.key limit 1;",
           "Y1",
           TICKS
               + "@name('out') context Ticks select key, sum(case when kind=0 then 1 else 0 end)"
@@ -61,9 +75,15 @@ final class Esper {
         statement.addListener((found, old, source, of) -> take(query, found, values));
       }
     }
+    runtime.getEventService().advanceTime(0);
     long start = Main.clock();
+    long time = 0;
     for (Event event : events) {
       runtime.getEventService().sendEventBean(event, "Event");
+      if (event.getKind() == Event.TICK) {
+        time += PANE;
+        runtime.getEventService().advanceTime(time);
+      }
     }
     long taken = Main.clock() - start;
     runtime.destroy();
@@ -71,17 +91,41 @@ final class Esper {
   }
 
   private static void take(String query, EventBean[] found, List<Object> values) {
-    if (query.equals("Y1")) {
-      Map<Object, Object> views = new HashMap<>();
-      for (EventBean row : found) {
-        views.put(row.get("key"), row.get("value"));
+    switch (query) {
+      case "Y1" -> values.add(views(found));
+      case "Y2" -> values.add(best(found));
+      default -> {
+        for (EventBean row : found) {
+          values.add(value(query, row));
+        }
       }
-      values.add(views);
-      return;
     }
+  }
+
+  private static Object value(String query, EventBean row) {
+    return switch (query) {
+      case "N3" -> new Object[] {row.get("key"), row.get("value")};
+      case "N5" -> new Object[] {row.get("key"), row.get("number")};
+      default -> row.get("value");
+    };
+  }
+
+  private static Map<Object, Object> views(EventBean[] found) {
+    Map<Object, Object> views = new HashMap<>();
     for (EventBean row : found) {
-      Object value = row.get("value");
-      values.add(query.equals("N3") ? new Object[] {row.get("key"), value} : value);
+      views.put(row.get("key"), row.get("value"));
     }
+    return views;
+  }
+
+  /** Each campaign's best ad; none where nothing was bought. */
+  private static Map<Object, Object> best(EventBean[] found) {
+    Map<Object, Object> best = new HashMap<>();
+    for (EventBean row : found) {
+      Object[] ad = (Object[]) row.get("best"); // key, detail and number
+      boolean isNone = (int) ad[2] == 0;
+      best.put(ad[0], isNone ? "null" : new Object[] {ad[1], ad[2]});
+    }
+    return best;
   }
 }

@@ -6,14 +6,16 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** An event: a type's number, two keys (-1 where there is none) and a price. */
+/** An event: a type's number, two keys (-1 where there is none) and a price. A bean, for Flink. */
 public final class Event {
   public static final int TICK = 9;
 
-  private final int kind;
-  private final long key;
-  private final long detail;
-  private final double price;
+  private int kind;
+  private long key;
+  private long detail;
+  private double price;
+
+  public Event() {}
 
   Event(int kind, long key, long detail, double price) {
     this.kind = kind;
@@ -26,16 +28,32 @@ public final class Event {
     return kind;
   }
 
+  public void setKind(int kind) {
+    this.kind = kind;
+  }
+
   public long getKey() {
     return key;
+  }
+
+  public void setKey(long key) {
+    this.key = key;
   }
 
   public long getDetail() {
     return detail;
   }
 
+  public void setDetail(long detail) {
+    this.detail = detail;
+  }
+
   public double getPrice() {
     return price;
+  }
+
+  public void setPrice(double price) {
+    this.price = price;
   }
 
   /** Read events from a file of four columns of 8 bytes, one after another, little-endian. */

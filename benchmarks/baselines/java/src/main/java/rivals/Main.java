@@ -19,11 +19,13 @@ public final class Main {
     List<Object> values = new ArrayList<>();
     for (int run = 0; run < Integer.parseInt(words[4]); run++) {
       values = new ArrayList<>();
-      if (words[0].equals("RxJava")) {
-        least = Math.min(least, Reactive.run(words[1], events, values));
-      } else {
-        least = Math.min(least, Esper.run(words[1], events, values));
-      }
+      long taken =
+          switch (words[0]) {
+            case "RxJava" -> Reactive.run(words[1], events, values);
+            case "Esper" -> Esper.run(words[1], events, values);
+            default -> Flink.run(words[1], events, values);
+          };
+      least = Math.min(least, taken);
     }
     Files.write(Path.of(words[3]), values.stream().map(Main::written).collect(Collectors.toList()));
     System.out.println(least);
