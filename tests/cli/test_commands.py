@@ -302,6 +302,12 @@ def test_streams_are_generated(folder: Path, name: str, suffix: str) -> None:
     assert read_events(f"made.{suffix}").num_rows == 50
 
 
+def test_generated_streams_may_have_ticks(folder: Path) -> None:
+    done = call("generate", "ads", "--events", "50", "--ticks", "1", "--out", "made.parquet")
+    assert done.stdout == "51 events written to made.parquet\n"
+    assert read_events("made.parquet")["type"].to_pylist()[-1] == "tick"
+
+
 def test_an_unknown_stream_is_refused(folder: Path) -> None:
     done = call("generate", "ridesharin", "--events", "5", "--out", "made.csv")
     assert done.exit_code == 2

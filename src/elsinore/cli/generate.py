@@ -27,6 +27,16 @@ def generate(
         typer.Option("--out", metavar="PATH", help="The file: .parquet, .csv or .json(l)."),
     ],
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same events.")] = 0,
+    ticks: Annotated[
+        int | None,
+        typer.Option(
+            "--ticks",
+            metavar="SECONDS",
+            min=1,
+            help="Put an event `tick` at the end of each so many seconds, for queries of "
+            "elsinore.quantitative that report by the clock.",
+        ),
+    ] = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Write events of a generated stream to a file."""
@@ -47,6 +57,8 @@ def generate(
     with steps(1) as bar:
         bar.begin(f"Generating {events:,} events")
         table = datasets.generate(name, events, seed)
+        if ticks is not None:
+            table = datasets.with_ticks(table, ticks)
         write_table(table, out, file_format, overwrite=overwrite)
         bar.done()
     typer.echo(f"{table.num_rows:,} events written to {out}")
