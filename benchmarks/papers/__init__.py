@@ -10,6 +10,7 @@ from benchmarks.papers.figure import Figure, check_free, print_table, write
 FIGURES = {
     "qre-fig6": "StreamQRE, Figure 6: throughput of Y1, Y2, N1-N5 beside other systems",
     "qre-table1": "StreamQRE, Table 1: exact and approximate evaluation of P6 and P7",
+    "sase-fig5": "SASE++, Figure 5: throughput, runs and costs against selectivity and window",
 }
 
 

@@ -24,7 +24,7 @@ PIPE_WIDTH = 140  # columns of a table that goes into a file or a pipe
 class Figure:
     """What was measured: a table, whose texts are shown as they are, and remarks below it.
 
-    `draw` fills an empty picture.
+    `draw` fills an empty picture; `shown` is printed in place of the table, where that is long.
     """
 
     title: str
@@ -32,16 +32,18 @@ class Figure:
     remarks: Sequence[str]
     draw: Callable[[Picture], None]
     size: tuple[float, float] = (12.0, 4.0)  # inches
+    shown: pa.Table | None = None
 
 
 def print_table(figure: Figure) -> None:
     """Print the table and the remarks."""
     console = Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
     shown = Table(title=figure.title, title_justify="left")
-    for field in figure.table.schema:
+    table = figure.table if figure.shown is None else figure.shown
+    for field in table.schema:
         is_text = pa.types.is_string(field.type)
         shown.add_column(field.name, justify="left" if is_text else "right")
-    for row in figure.table.to_pylist():
+    for row in table.to_pylist():
         shown.add_row(*(_shown(value) for value in row.values()))
     console.print(shown)
     for remark in figure.remarks:

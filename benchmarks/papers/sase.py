@@ -7,7 +7,10 @@ foot.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
+import resource
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +26,7 @@ from elsinore.errors import ElsinoreError
 
 PAPER = "SASE++ (Zhang, Diao and Immerman, SIGMOD 2014)"
 OVER = "over budget"
+PATIENCE = 20  # seconds by the clock for each of the budget, where other programs run too
 COLOURS = {
     "SASE+": "#D55E00",
     "ZStream": "#CC79A7",
@@ -50,22 +54,25 @@ class Refused:
 
 
 def limited(run: Callable[[], Any], budget: float) -> Spent | Refused:
-    """Return what `run` gives within so many seconds, in a process forked for it.
+    """Return what `run` gives within so many processor seconds, in a process forked for it.
 
+    A run that waits for what never comes is ended after `PATIENCE` times as long by the clock.
     What is compiled already is compiled there too: warm kernels up first. What `run` gives is
     pickled. An error of Elsinore's, such as too many runs at once, is a reason too.
     """
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_into, args=(sender, run), daemon=True)
+    process = context.Process(target=_into, args=(sender, run, budget), daemon=True)
     process.start()
     sender.close()
     try:
-        if not receiver.poll(budget):
+        if not receiver.poll(PATIENCE * budget):
             return Refused(OVER)
         given = receiver.recv()
     except EOFError:
-        return Refused("its process ended without a result")
+        process.join()
+        ended = process.exitcode in {-signal.SIGXCPU, -signal.SIGKILL}
+        return Refused(OVER if ended else "its process ended without a result")
     finally:
         process.kill()
         process.join()
@@ -74,7 +81,9 @@ def limited(run: Callable[[], Any], budget: float) -> Spent | Refused:
     return given  # type: ignore[no-any-return]
 
 
-def _into(sender: Connection, run: Callable[[], Any]) -> None:
+def _into(sender: Connection, run: Callable[[], Any], budget: float) -> None:
+    limit = max(1, math.ceil(budget))
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
     begun = time.process_time()
     try:
         value = run()

@@ -4,6 +4,7 @@ from pathlib import Path
 from threading import Event
 
 import pyarrow as pa
+import pytest
 from typer.testing import CliRunner
 
 from elsinore.cli.app import app
@@ -86,3 +87,21 @@ def test_a_point_over_budget_is_a_cross_and_has_no_value(tmp_path: Path) -> None
     figure.write(made, files)
     assert files[0].read_text().splitlines()[2] == '"a","SASE+",20,'
     assert "<!-- Vary W -->" in files[2].read_text()
+
+
+def test_all_systems_of_figure_5_find_the_same_matches() -> None:
+    CliRunner().invoke(app, ["bench"])
+    from benchmarks.papers import sase, sase_fig5
+
+    table = sase.stream(300, {"A": 0.1, "B": 0.3, "C": 0.1})
+    for where in (sase_fig5.TRUE, sase_fig5.FALSE):
+        found = {}
+        for system in sase_fig5.SYSTEMS:
+            run = sase_fig5.runner(system, where.format(x=0.1), 20, table)
+            found[system] = run if isinstance(run, sase.Refused) else sase.Spent(run(), 0.1)
+        rows = sase_fig5._rows("θ, true", 20, table.num_rows, found)
+        assert [row["system"] for row in rows] == list(sase_fig5.SYSTEMS)
+        assert rows[0]["runs"] > rows[2]["runs"] > 0
+        other = {**found, "SASE+": sase.Spent(found["Elsinore"].value | {"sums": [0]}, 0.1)}
+        with pytest.raises(AssertionError, match="other matches"):
+            sase_fig5._rows("θ, true", 20, table.num_rows, other)

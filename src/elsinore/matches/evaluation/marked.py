@@ -23,6 +23,8 @@ class MarkedSearch(QuerySearch):
     `go` is how far it goes: for measurements it may stop before matches are made.
     """
 
+    go = co.GO_CONSTRUCT
+
     def __init__(
         self,
         template: MatchTemplate,
@@ -33,7 +35,6 @@ class MarkedSearch(QuerySearch):
     ) -> None:
         super().__init__(template, classes, layout, size)
         self.statistics = statistics
-        self.go = co.GO_CONSTRUCT
 
     def begun(self, window: tuple[int, int, int], limit: int) -> Ints:
         """Return `progress` before the first key."""
