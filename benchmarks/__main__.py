@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from benchmarks import (
@@ -44,20 +45,50 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], help="which to run")
+    parser.add_argument("names", nargs="*", help="which to run, or one of them and its parts")
     parser.add_argument("--quick", action="store_true", help="with a tenth of the events")
+    parser.add_argument("--write", action="store_true", help="put the figures into RESULTS.md")
     arguments = parser.parse_args()
-    sections = []
-    for name in arguments.names or BENCHMARKS:
+    names, parts = chosen(parser, arguments.names)
+    sections = {}
+    for name in names:
         module = BENCHMARKS[name]
-        rows = module.main(arguments.quick)
+        rows = module.main(arguments.quick, parts) if parts else module.main(arguments.quick)
         for row in rows:
             print(f"{'ok  ' if row.met else 'MISS'} {row.what}: {row.figure} ({row.target})")
-        sections.append(section(name, module.__doc__ or "", module.COMMAND, rows))
+        sections[name] = section(name, module.__doc__ or "", module.COMMAND, rows)
     if not arguments.names and not arguments.quick:
-        text = ["# Results", "", "Measured on", "", *machine(), "", *sections]
+        text = ["# Results", "", "Measured on", "", *machine(), "", *sections.values()]
         RESULTS.write_text("\n".join(text).rstrip() + "\n")
         print(f"written to {RESULTS}")
+    elif arguments.write:
+        RESULTS.write_text(with_sections(RESULTS.read_text(), sections))
+        print(f"written to {RESULTS}")
+
+
+def chosen(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the benchmarks that are asked for, and the parts of the one that has some."""
+    names = [word for word in words if word in BENCHMARKS]
+    parts = [word for word in words if word not in BENCHMARKS]
+    if parts and names != ["quantitative"]:
+        parser.error(f"no benchmarks: {', '.join(parts)}; benchmarks: {', '.join(BENCHMARKS)}")
+    if parts and "--write" in sys.argv:
+        parser.error("--write takes whole benchmarks")
+    return names or list(BENCHMARKS), parts
+
+
+def with_sections(text: str, sections: dict[str, str]) -> str:
+    r"""Return results in which some sections are new, those that were not there at the end.
+
+    >>> with_sections("# Results\n\n## A\n\n1\n\n## B\n\n2\n", {"a": "## A\n\n3"})
+    '# Results\n\n## A\n\n3\n\n## B\n\n2\n'
+    """
+    for name, new in sections.items():
+        before, _, rest = text.partition(f"## {name.replace('_', ' ').capitalize()}\n")
+        _, more, after = rest.partition("\n## ")
+        parts = [before.rstrip(), new.rstrip(), *([f"## {after.rstrip()}"] if more else [])]
+        text = "\n\n".join(parts) + "\n"
+    return text
 
 
 def section(name: str, about: str, command: str, rows: list[Row]) -> str:

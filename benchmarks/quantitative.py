@@ -3,7 +3,7 @@
 In process, warm, on one core, from an Arrow table to values. Throughput is in items per second of
 processor time; slow rivals get the first part of the events, on which Elsinore's values are
 compared with theirs. Compiling is measured in processes of their own, with an empty and with a
-filled cache; memory too.
+filled cache; memory too. `python -m benchmarks quantitative N1 P7 keys` measures these parts alone.
 """
 
 from __future__ import annotations
@@ -14,16 +14,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 import elsinore.quantitative as qre
-from benchmarks.baselines import compiled_loops, frames, loops
+from benchmarks.baselines import compiled_loops, frames, loops, reactive
 from benchmarks.measure import Row
-from benchmarks.streamqre import LIMIT, Case, cases, check, example, first, monitored, plain
+from benchmarks.streamqre import (
+    LIMIT,
+    Case,
+    cases,
+    check,
+    example,
+    first,
+    median_case,
+    monitored,
+)
 
 COMMAND = "python -m benchmarks quantitative"
 EVENTS = 4_000_000
@@ -32,23 +42,35 @@ INTERPRETED = 400_000  # items that a query gets whose machine is not compiled
 TARGETED = ("Y1", "N1", "N2", "N3", "N4")  # at least 10 M items/s
 COMPILED = ("Y1", "N1", "N2", "N4")  # whose compiling is measured
 WINDOWS = (10_000, 100_000, 1_000_000)
+P7_RIVALS = {
+    "plain loop": loops.p7,
+    "RxPY": reactive.p7,
+    "polars": frames.p7,
+    "Numba": compiled_loops.p7,
+}
 KEYS = 1_000_000
 RUNS = 2
 
 
-def main(quick: bool) -> list[Row]:
-    """Measure; with `quick` a tenth of the events."""
+def main(quick: bool, parts: Sequence[str] = ()) -> list[Row]:
+    """Measure all parts, or some of them; with `quick` a tenth of the events.
+
+    Raises ValueError for a part that there is not.
+    """
     pa.set_cpu_count(1)
     scale = 10 if quick else 1
-    rows: list[Row] = []
-    for case in cases().values():
-        rows += throughput(case, scale)
-    for size in WINDOWS[: 2 if quick else None]:
-        rows += windows(size, scale)
-    rows += fallback(scale)
-    rows += compiling()
-    rows.append(keyed(KEYS // scale))
-    return rows
+    every: dict[str, Callable[[], list[Row]]] = {
+        case.name: partial(throughput, case, scale) for case in [*cases().values(), median_case()]
+    }
+    sizes = WINDOWS[: 2 if quick else None]
+    every["P7"] = lambda: [row for size in sizes for row in windows(size, scale)]
+    every["fallback"] = lambda: fallback(scale)
+    every["compiling"] = compiling
+    every["keys"] = lambda: [keyed(KEYS // scale)]
+    unknown = set(parts) - set(every)
+    if unknown:
+        raise ValueError(f"no parts: {', '.join(sorted(unknown))}; parts: {', '.join(every)}")
+    return [row for name in parts or every for row in every[name]()]
 
 
 def processor(run: Callable[[], Any], times: int = 1) -> float:
@@ -120,7 +142,7 @@ def windows(size: int, scale: int) -> list[Row]:
         query = example("patients").atypical(LIMIT, size, eps)
         count = max(2 * size, (EVENTS if is_compiled(query) else INTERPRETED) // scale)
         events = monitored(count)
-        values = np.array(plain(query.run(events)))
+        values = query.run(events)["value"].to_numpy()
         speed = count / processor(lambda: query.run(events), 1)  # noqa: B023
         exact = compiled_loops.p7(events, size, LIMIT)
         error = float(np.max(np.abs(values - exact) / np.maximum(exact, 1)))
@@ -128,10 +150,14 @@ def windows(size: int, scale: int) -> list[Row]:
             raise AssertionError(f"P7 with {size:,} is off by {error}")
         told = ""
         if eps is None:
-            rivals = {"plain loop": loops.p7, "polars": frames.p7, "Numba": compiled_loops.p7}
-            for name, rival in rivals.items():
-                taken = processor(lambda: rival(events, size, LIMIT), 1)  # noqa: B023
-                told += f", {name} {count / taken / 1e6:.2f}"
+            for name, rival in P7_RIVALS.items():
+                some = events.slice(0, MOST.get(name, count))
+                given: list[Any] = []
+                taken = processor(lambda: given.append(rival(some, size, LIMIT)))  # noqa: B023
+                told += f", {name} {some.num_rows / taken / 1e6:.2f}"
+                column = given[0]["value"] if name == "polars" else given[0]
+                if not np.array_equal(np.asarray(column), exact[: some.num_rows]):
+                    raise AssertionError(f"P7: {name} has other values")
         what = "exact" if eps is None else f"within {eps:.0%}, found {error:.2%}"
         met = speed >= target or size != WINDOWS[-1]
         wanted = f"at least {target / 1e6:.0f} M items/s" if size == WINDOWS[-1] else "reported"

@@ -66,14 +66,19 @@ def measure(count: int, runs: int) -> tuple[float, float]:
             lambda: query.run(spark.read.parquet(path)).toArrow(),
             lambda: episodes.in_pandas(spark.read.parquet(path)).toArrow(),
         )
-        _check(*(way() for way in ways))
         taken: tuple[list[float], ...] = ([], [])
-        for _ in range(runs):
+        found = []
+        for run in range(runs + 1):
             for way, seconds in zip(ways, taken, strict=True):
                 start = cpu_seconds()
-                way()
+                table = way()
                 seconds.append(cpu_seconds() - start)
-    return statistics.median(taken[0]), statistics.median(taken[1])
+                if run == 0:
+                    found.append(table)
+            if run == 0:
+                _check(*found)
+    ours, hand = (statistics.median(seconds[1:] or seconds) for seconds in taken)
+    return ours, hand
 
 
 def _check(found: pa.Table, expected: pa.Table) -> None:
@@ -90,7 +95,7 @@ def _check(found: pa.Table, expected: pa.Table) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=EVENTS)
-    parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--runs", type=int, default=RUNS, help="after a first one; 0: that one")
     given = parser.parse_args()
     ours, hand = measure(given.events, given.runs)
     print(f"{ours:.1f} CPU s, by hand {hand:.1f} CPU s: {ours / hand:.2f} times")

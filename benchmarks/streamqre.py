@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+import elsinore.quantitative as qre
 from benchmarks.baselines import compiled_loops, frames, loops, reactive
 from elsinore.datasets import ads, auctions, patients, with_ticks
 
@@ -72,6 +74,16 @@ def monitored(count: int) -> pa.Table:
     return patients(count, seed=1)
 
 
+def measured_days(count: int) -> pa.Table:
+    """Return about `count` events: days of 10 to 100 measurements each."""
+    numbers = np.random.default_rng(2).integers(10, 101, max(1, count // 56))
+    ends = np.cumsum(numbers + 1) - 1
+    kinds = np.zeros(int(ends[-1]) + 1, np.int32)
+    kinds[ends] = 1
+    types = pa.DictionaryArray.from_arrays(pa.array(kinds), pa.array(["M", "D"]))
+    return pa.table({"time": np.arange(len(kinds)), "type": types})
+
+
 def plain(found: pa.Table) -> list[Any]:
     """Return the values of a table: maps as dicts, structs as tuples."""
     values = found["value"].combine_chunks()
@@ -98,6 +110,26 @@ def _seconds(found: Any) -> list[dict[int, int]]:
 def _campaigns(found: Any) -> list[dict[int, int]]:
     """Return the array of views as a map for each second."""
     return [{key: views for key, views in enumerate(row) if views >= 0} for row in found.tolist()]
+
+
+def _best_ads(found: Any) -> list[dict[int, tuple[int, int] | None]]:
+    """Return the array of best ads as a map for each second."""
+    return [
+        {key: None if ad == -1 else (ad, n) for key, (ad, n) in enumerate(row) if ad > -2}
+        for row in found.tolist()
+    ]
+
+
+def _means(found: Any) -> list[tuple[int, float]]:
+    return list(zip(*(column.tolist() for column in found), strict=True))
+
+
+def _offers(found: Any) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in found.tolist()]
+
+
+def _pairs(found: Any) -> list[tuple[int, int]]:
+    return [tuple(pair) for pair in found.tolist()]
 
 
 def _column(found: Any) -> list[Any]:
@@ -127,8 +159,9 @@ def cases() -> dict[str, Case]:
             "each campaign's most successful ad",
             advertising.most_successful_ads,
             advertisements,
-            {by_hand: loops.y2, rx: reactive.y2},
+            {by_hand: loops.y2, rx: reactive.y2, "Numba": compiled_loops.y2},
             plain,
+            {"Numba": _best_ads},
         ),
         Case(
             "N1",
@@ -153,29 +186,43 @@ def cases() -> dict[str, Case]:
             "average closing price per category",
             bids.average_closing_price_per_category,
             auction,
-            {by_hand: loops.n3, rx: reactive.n3, "polars": frames.n3},
+            {by_hand: loops.n3, rx: reactive.n3, "polars": frames.n3, "Numba": compiled_loops.n3},
             with_category,
-            {"polars": lambda found: found.rows()},
+            {"polars": lambda found: found.rows(), "Numba": _means},
         ),
         Case(
             "N4",
             "highest bid each ten minutes",
             bids.highest_bid,
             auction,
-            {by_hand: loops.n4, rx: reactive.n4, "polars": frames.n4},
+            {by_hand: loops.n4, rx: reactive.n4, "polars": frames.n4, "Numba": compiled_loops.n4},
             plain,
-            {"polars": _column},
+            {"polars": _column, "Numba": _offers},
         ),
         Case(
             "N5",
             "item with most bids in 24 hours, each ten minutes",
             bids.most_bids,
             auction,
-            {by_hand: loops.n5, rx: reactive.n5},
+            {by_hand: loops.n5, rx: reactive.n5, "Numba": compiled_loops.n5},
             plain,
+            {"Numba": _pairs},
         ),
     ]
     return {case.name: case for case in found}
+
+
+def median_case() -> Case:
+    """Return P6 of Table 1, exact."""
+    return Case(
+        "P6",
+        "median over all days of the number of measurements",
+        lambda: example("patients").median_measurements(qre.median()),
+        measured_days,
+        {"plain loop": loops.p6, "RxPY": reactive.p6, "Numba": compiled_loops.p6},
+        plain,
+        {"Numba": _array},
+    )
 
 
 def check(case: Case, found: pa.Table, rivals: Mapping[str, Any]) -> None:
@@ -208,7 +255,8 @@ def same(left: Any, right: Any) -> bool:
 
 
 def first(events: pa.Table, count: int) -> pa.Table:
-    """Return so many events at most, the last one a tick where there are ticks."""
+    """Return so many events at most, the last one a tick, or a day's end, where there are such."""
     some = events.slice(0, count)
-    ticks = np.flatnonzero(pc.equal(some["type"], "tick").to_numpy())
+    ends = pc.is_in(some["type"].cast(pa.string()), pa.array(["tick", "D"]))
+    ticks = np.flatnonzero(ends.to_numpy())
     return some.slice(0, int(ticks[-1]) + 1) if len(ticks) else some

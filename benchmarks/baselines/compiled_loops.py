@@ -108,3 +108,146 @@ def y1(events: pa.Table) -> Any:
     """Views of each campaign (numbered from 0) in each second; -1 where it had no event."""
     campaigns = ints(events, "campaign")
     return _y1(codes(events, ("view", "tick")), campaigns, int(campaigns.max()) + 1)
+
+
+@numba.njit
+def _y2(kinds: Any, campaigns: Any, ads: Any, number: int, most_ads: int) -> Any:
+    seconds = 0
+    for kind in kinds:
+        seconds += kind == 1
+    bought = np.zeros(most_ads, np.int64)
+    best = np.full((number, 2), -2)  # -2 has not been seen, -1 has no purchase
+    found = np.empty((seconds, number, 2), np.int64)
+    second = 0
+    for place in range(len(kinds)):
+        campaign, ad = campaigns[place], ads[place]
+        if kinds[place] == 1:
+            found[second] = best
+            second += 1
+            continue
+        if best[campaign, 0] == -2:
+            best[campaign] = -1
+        if kinds[place] == 0:
+            bought[ad] += 1
+            count, leader = bought[ad], best[campaign, 0]
+            if count > best[campaign, 1] or (count == best[campaign, 1] and ad < leader):
+                best[campaign, 0], best[campaign, 1] = ad, count
+    return found
+
+
+def y2(events: pa.Table) -> Any:
+    """Each campaign's ad with most purchases so far, and how many, each second.
+
+    Campaigns and ads are numbered from 0, and an ad is of one campaign.
+    """
+    campaigns, ads = ints(events, "campaign"), ints(events, "ad")
+    kinds = codes(events, ("purchase", "tick"))
+    return _y2(kinds, campaigns, ads, int(campaigns.max()) + 1, int(ads.max()) + 1)
+
+
+@numba.njit
+def _n3(kinds: Any, items: Any, categories: Any, prices: Any, number: int, kind_count: int) -> Any:
+    first, bids = np.zeros(number), np.zeros(number)
+    of = np.zeros(number, np.int64)
+    totals, sold = np.zeros(kind_count), np.zeros(kind_count, np.int64)
+    found_of, found = np.empty(len(kinds), np.int64), np.empty(len(kinds))
+    rows = 0
+    for place in range(len(kinds)):
+        kind, item = kinds[place], items[place]
+        if kind == 1:
+            bids[item] += prices[place]
+        elif kind == 0:
+            first[item], of[item] = prices[place], categories[place]
+        elif kind == 2:
+            category = of[item]
+            totals[category] += first[item] + bids[item]
+            sold[category] += 1
+            found_of[rows], found[rows] = category, totals[category] / sold[category]
+            rows += 1
+    return found_of[:rows], found[:rows]
+
+
+def n3(events: pa.Table) -> Any:
+    """The item's category and its average closing price so far, at each close."""
+    items, categories = ints(events, "item"), ints(events, "category")
+    prices = events["price"].combine_chunks().fill_null(0.0).to_numpy()
+    kinds = codes(events, ("Item", "Bid", "Close"))
+    sizes = int(items.max()) + 1, int(categories.max()) + 1
+    return _n3(kinds, items, categories, prices, *sizes)
+
+
+@numba.njit
+def _n4(kinds: Any, items: Any, prices: Any, number: int) -> Any:
+    first, bids = np.zeros(number), np.zeros(number)
+    found = np.empty(len(kinds))
+    most, rows = np.nan, 0
+    for place in range(len(kinds)):
+        kind, item = kinds[place], items[place]
+        if kind == 1:
+            bids[item] += prices[place]
+            offer = first[item] + bids[item]
+            if not offer <= most:
+                most = offer
+        elif kind == 0:
+            first[item] = prices[place]
+        elif kind == 2:
+            found[rows], most = most, np.nan
+            rows += 1
+    return found[:rows]
+
+
+def n4(events: pa.Table) -> Any:
+    """The highest bid of each ten minutes, NaN where there was none."""
+    items = ints(events, "item")
+    prices = events["price"].combine_chunks().fill_null(0.0).to_numpy()
+    return _n4(codes(events, ("Item", "Bid", "tick")), items, prices, int(items.max()) + 1)
+
+
+@numba.njit
+def _n5(kinds: Any, items: Any, number: int, ticks: int) -> Any:
+    day = np.zeros(number, np.int64)
+    found = np.empty((len(kinds), 2), np.int64)
+    ends = np.empty(len(kinds), np.int64)  # the place after each tick
+    begin = rows = 0
+    for place in range(len(kinds)):
+        if kinds[place] == 0:
+            day[items[place]] += 1
+        elif kinds[place] == 1:
+            ends[rows] = place + 1
+            if rows >= ticks:
+                end = ends[rows - ticks]
+                for old in range(begin, end):
+                    if kinds[old] == 0:
+                        day[items[old]] -= 1
+                begin = end
+            best = np.argmax(day)
+            found[rows, 0], found[rows, 1] = best, day[best]
+            rows += 1
+    return found[:rows]
+
+
+def n5(events: pa.Table, ticks: int = 144) -> Any:
+    """The item with most bids in so many ticks, and how many; items are numbered from 0."""
+    items = ints(events, "item")
+    return _n5(codes(events, ("Bid", "tick")), items, int(items.max()) + 1, ticks)
+
+
+@numba.njit
+def _p6(kinds: Any) -> Any:
+    found, days = np.empty(len(kinds), np.int64), np.empty(len(kinds), np.int64)
+    number = rows = 0
+    for kind in kinds:
+        if kind == 0:
+            number += 1
+        elif kind == 1:
+            place = np.searchsorted(days[:rows], number)
+            days[place + 1 : rows + 1] = days[place:rows].copy()
+            days[place], number = number, 0
+            found[rows] = days[rows // 2]
+            rows += 1
+    return found[:rows]
+
+
+def p6(events: pa.Table) -> Any:
+    """The median over all days of the number of measurements of a day, each day."""
+    return _p6(codes(events, ("M", "D")))

@@ -5,6 +5,7 @@ Each takes the events as an Arrow table and returns the values in order, as the 
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -190,3 +191,36 @@ def n5(events: pa.Table) -> list[tuple[int, int] | None]:
         )
 
     return pushed(columns(events, "type", "item"), query)[:-1]
+
+
+def p6(events: pa.Table) -> list[int]:
+    """The median over all days of the number of measurements of a day, each day."""
+
+    def query(source: rx.Observable[Any]) -> Any:
+        days = source.pipe(ops.filter(lambda event: event[0] == "D"))
+        return source.pipe(
+            ops.filter(lambda event: event[0] == "M"),
+            ops.buffer(days),
+            ops.scan(_with_day, []),
+            ops.map(lambda numbers: numbers[(len(numbers) - 1) // 2]),
+        )
+
+    # the last buffer is that after the last day
+    return pushed(columns(events, "type"), query)[:-1]
+
+
+def _with_day(numbers: list[int], day: list[Any]) -> list[int]:
+    insort(numbers, len(day))
+    return numbers
+
+
+def p7(events: pa.Table, size: int, limit: float) -> list[int]:
+    """How many of the last events were measurements above the limit, at each event."""
+    window: deque[int] = deque()
+
+    def step(total: int, event: Any) -> int:
+        mark = int(event[0] is not None and event[0] > limit)
+        window.append(mark)
+        return total + mark - (window.popleft() if len(window) > size else 0)
+
+    return pushed(columns(events, "value"), lambda source: source.pipe(ops.scan(step, 0)))

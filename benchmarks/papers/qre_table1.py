@@ -17,7 +17,7 @@ import elsinore.quantitative as qre
 from benchmarks.baselines import compiled_loops
 from benchmarks.papers.figure import Figure
 from benchmarks.quantitative import is_compiled, processor
-from benchmarks.streamqre import LIMIT, example, monitored
+from benchmarks.streamqre import LIMIT, example, measured_days, monitored
 
 EPS = 0.01
 WINDOWS = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -62,17 +62,7 @@ def measure(*, quick: bool) -> Figure:
 
 def median_row(days: int) -> dict[str, Any]:
     """Measure P6 over so many days of 10 to 100 measurements."""
-    numbers = np.random.default_rng(2).integers(10, 101, days)
-    ends = np.cumsum(numbers + 1) - 1
-    kinds = np.zeros(int(ends[-1]) + 1, np.int32)
-    kinds[ends] = 1
-    names = pa.array(["M", "D"])
-    events = pa.table(
-        {
-            "time": np.arange(len(kinds)),
-            "type": pa.DictionaryArray.from_arrays(pa.array(kinds), names),
-        }
-    )
+    events = measured_days(56 * days)
     patients = example("patients")
     folds = {"exact": qre.median(), "approximate": qre.approx_median(EPS)}
     return compared("P6", events, {k: patients.median_measurements(f) for k, f in folds.items()})
