@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -20,27 +21,47 @@ def tree() -> list[int]:
     return found
 
 
-def cpu_seconds() -> float:
-    """Return the processor time of the whole tree, ended children of its processes included."""
+def cpu_seconds(name: str = "") -> float:
+    """Return the processor time of the whole tree, ended children of its processes included.
+
+    `name`: of those only that this process has started, that run and whose name begins so, such as
+    `java`.
+    """
     ticks = 0
-    for process in tree():
+    for process in tree()[1:] if name else tree():
         fields = _fields(process)
-        ticks += sum(int(field) for field in fields[11:15]) if fields else 0
+        if name and not _status(process).get("Name", "").startswith(name):
+            continue
+        ticks += sum(int(field) for field in fields[11 : 13 if name else 15]) if fields else 0
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def python_workers() -> list[int]:
+    """Return the Python processes that this one has started, directly or not."""
+    return [one for one in tree()[1:] if _status(one).get("Name", "").startswith("python")]
 
 
 def python_peak_megabytes() -> float:
     """Return the greatest peak memory of any Python worker started by this process."""
-    peak = 0
-    for process in tree()[1:]:
-        status = Path(f"/proc/{process}/status")
-        try:
-            lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
-        except OSError:
-            continue
-        if lines["Name"].strip().startswith("python"):
-            peak = max(peak, int(lines["VmHWM"].split()[0]))
-    return peak / 1024
+    peaks = [_status(one).get("VmHWM", "0") for one in python_workers()]
+    return max((int(peak.split()[0]) for peak in peaks), default=0) / 1024
+
+
+def forget_python_peaks() -> None:
+    """Let the peak memory of Python workers count from now on."""
+    for process in python_workers():
+        with suppress(OSError):  # it may have ended
+            Path(f"/proc/{process}/clear_refs").write_text("5")
+
+
+def _status(process: int) -> dict[str, str]:
+    """Return what /proc/PID/status says; nothing of a process that has ended."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return {}
+    pairs = (line.partition(":") for line in lines)
+    return {key: value.strip() for key, _, value in pairs}
 
 
 def _fields(process: int) -> list[str]:

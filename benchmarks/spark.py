@@ -13,7 +13,7 @@ import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 import elsinore as el
 from benchmarks.baselines import by_hand
 from benchmarks.measure import Row
-from benchmarks.processes import cpu_seconds, python_peak_megabytes
+from benchmarks.processes import cpu_seconds, forget_python_peaks, python_peak_megabytes
 
 EVENTS = 10_000_000
 KEYS = 1_000
@@ -38,31 +39,56 @@ ROW_GROUP = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Medians of several runs."""
+    """Medians of several runs: seconds of processors and of time, and a worker's peak in MB."""
 
     processor: float
     wall: float
+    peak: float
 
 
-def events(count: int, keys: int, *, share: float = 0.0, shuffled: bool = False) -> pa.Table:
-    """Return events a millisecond apart; `share`: how many are of the first key."""
-    random = np.random.default_rng(7)
-    key = random.integers(0, keys, count)
-    if share:
-        key[random.random(count) < share] = 0
-    table = pa.table(
-        {
-            "time": pa.array(np.arange(count) * 1_000).cast(pa.timestamp("us", "UTC")),
-            "type": pa.array(np.array(list("ABC"))[random.integers(0, 3, count)]),
-            "key": key,
-            "v": random.random(count),
-        }
-    )
-    return table.take(random.permutation(count)) if shuffled else table
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """Events a millisecond apart; `share`: how many of them are of the first key."""
+
+    events: int = EVENTS
+    keys: int = KEYS
+    share: float = 0.0
+    shuffled: bool = False
+
+    def write(self, path: str) -> None:
+        """Write the events as a Parquet file, a row group at a time."""
+        random = np.random.default_rng(7)
+        moments = random.permutation(self.events) if self.shuffled else np.arange(self.events)
+        writer = None
+        for start in range(0, self.events, ROW_GROUP):
+            table = self._part(random, moments[start : start + ROW_GROUP])
+            writer = writer or pq.ParquetWriter(path, table.schema)
+            writer.write_table(table)
+        assert writer is not None
+        writer.close()
+
+    def _part(self, random: np.random.Generator, moments: NDArray[np.int64]) -> pa.Table:
+        count = len(moments)
+        key = random.integers(0, self.keys, count)
+        if self.share:
+            key[random.random(count) < self.share] = 0
+        return pa.table(
+            {
+                "time": pa.array(moments * 1_000).cast(pa.timestamp("us", "UTC")),
+                "type": pa.array(np.array(list("ABC"))[random.integers(0, 3, count)]),
+                "key": key,
+                "v": random.random(count),
+            }
+        )
 
 
 def workload(queries: int) -> el.Workload:
     """Return one query, or many that differ in their types."""
+    return el.Workload.parse(text_of(queries))
+
+
+def text_of(queries: int) -> str:
+    """Return the queries of a workload as text."""
     names = ["ABC", "ACB", "BAC", "BCA", "CAB", "CBA"]
     texts = [
         QUERY.format(
@@ -72,7 +98,7 @@ def workload(queries: int) -> el.Workload:
         )
         for n in range(queries)
     ]
-    return el.Workload.parse("\n".join(texts))
+    return "\n".join(texts)
 
 
 PARTS = ("first", "many", "last")
@@ -81,9 +107,10 @@ PARTS = ("first", "many", "last")
 def main(quick: bool) -> list[Row]:
     """Measure; with `quick` a tenth of the events."""
     count = EVENTS // 10 if quick else EVENTS
-    one = _measured(count, KEYS, 1, ("files", "frame", "by hand", "polars", "local", "floor"))
-    fifty = _measured(count, KEYS, 50, ("files",))
-    small = _measured(100_000, KEYS, 1, ("files", "frame", "by hand"))
+    all_ways = ("files", "frame", "by hand", "polars", "local", "floor")
+    one = measured(Stream(events=count), 1, all_ways)
+    fifty = measured(Stream(events=count), 50, ("files",))
+    small = measured(Stream(events=100_000), 1, ("files", "frame", "by hand"))
     files, by_frame, hand = one["files"], one["frame"], one["by hand"]
     shown = ", ".join(f"{n} {t.processor:.1f} CPU s / {t.wall:.1f} s" for n, t in one.items())
     speed = count / files.wall / 1e6
@@ -117,62 +144,69 @@ def main(quick: bool) -> list[Row]:
     ]
 
 
-def _measured(
-    count: int,
-    keys: int,
-    queries: int,
-    names: tuple[str, ...],
-    *,
-    share: float = 0.0,
-    shuffled: bool = False,
-    runs: int = RUNS,
+def measured(
+    stream: Stream, queries: int, names: Sequence[str], runs: int = RUNS
 ) -> dict[str, Taken]:
-    """Return what each way takes; raises AssertionError where results differ."""
+    """Return what each way takes, in turn in one session.
+
+    Raises AssertionError where results differ: those of all queries, and of the first by hand.
+    """
     from elsinore.spark.session import local_session  # noqa: PLC0415
 
     asked = workload(queries)
     with tempfile.TemporaryDirectory() as folder, local_session("local[2]") as spark:
         path = str(Path(folder) / "events.parquet")
-        pq.write_table(
-            events(count, keys, share=share, shuffled=shuffled), path, row_group_size=ROW_GROUP
-        )
+        stream.write(path)
 
-        def ours(scan: Any) -> Callable[[], pa.Table]:
-            def run() -> pa.Table:
+        def ours(scan: Any) -> Callable[[], list[pa.Table]]:
+            def run() -> list[pa.Table]:
                 with asked.run(spark.read.parquet(path), scan=scan) as results:
-                    tables = [found.toArrow() for found in results.values()]
-                return _of_windows(tables[0])
+                    return [found.toArrow() for found in results.values()]
 
             return run
 
-        ways: dict[str, Callable[[], pa.Table]] = {
+        def here() -> list[pa.Table]:
+            return list(asked.run(pq.read_table(path)).tables.values())
+
+        ways: dict[str, Callable[[], list[pa.Table]]] = {
             "files": ours("arrow"),
             "frame": ours("spark"),
-            "by hand": lambda: by_hand.in_pandas(spark.read.parquet(path)).toArrow(),
-            "polars": lambda: by_hand.in_polars(path),
-            "local": lambda: _of_windows(asked.run(pq.read_table(path))["q0"]),
-            "floor": lambda: by_hand.events_per_window(spark.read.parquet(path)).toArrow(),
+            "by hand": lambda: [by_hand.in_pandas(spark.read.parquet(path)).toArrow()],
+            "polars": lambda: [by_hand.in_polars(path)],
+            "local": here,
+            "floor": lambda: [by_hand.events_per_window(spark.read.parquet(path)).toArrow()],
         }
-        first = {name: ways[name]() for name in names}  # warm, and compared
-        for name in names:
-            if name != "floor":
-                _check(first[name], first[names[0]])
-        del first
-        taken: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+        _compare({name: ways[name]() for name in names if name != "floor"})  # warms them, too
+        if "floor" in names:
+            ways["floor"]()
+        taken: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
         for _ in range(runs):
             for name in names:
+                forget_python_peaks()
                 processor, wall = cpu_seconds(), time.perf_counter()
                 ways[name]()
-                taken[name].append((cpu_seconds() - processor, time.perf_counter() - wall))
-        print(f"peak memory of a Python worker: {python_peak_megabytes():.0f} MB")
+                wall = time.perf_counter() - wall
+                taken[name].append((cpu_seconds() - processor, wall, python_peak_megabytes()))
     return {
-        name: Taken(*(statistics.median(one) for one in zip(*pairs, strict=True)))
-        for name, pairs in taken.items()
+        name: Taken(*(statistics.median(one) for one in zip(*several, strict=True)))
+        for name, several in taken.items()
     }
+
+
+def _compare(results: Mapping[str, list[pa.Table]]) -> None:
+    """Compare the results of all ways with those of the first."""
+    expected: list[pa.Table] = []
+    for tables in results.values():
+        told = [_of_windows(table) for table in tables]
+        for one, other in zip(told, expected, strict=False):
+            _check(one, other)
+        expected = expected or told
 
 
 def _of_windows(result: pa.Table) -> pa.Table:
     """Return a result with its windows by number, as the loop has them."""
+    if "window_start" not in result.column_names:
+        return result
     starts = result.column("window_start").cast(pa.int64()).to_numpy()
     windows = pa.array(starts // by_hand.WINDOW)
     return pa.table(
@@ -203,17 +237,12 @@ def table() -> None:
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("ways", nargs="*", default=["files", "frame", "by hand", "floor"])
     given = parser.parse_args()
-    taken = _measured(
-        given.events,
-        given.keys,
-        given.queries,
-        tuple(given.ways),
-        share=given.share,
-        shuffled=given.shuffled,
-        runs=given.runs,
+    stream = Stream(
+        events=given.events, keys=given.keys, share=given.share, shuffled=given.shuffled
     )
-    for name, one in taken.items():
-        print(f"{name}: {one.processor:.1f} CPU s, {one.wall:.1f} s")
+    for name, one in measured(stream, given.queries, given.ways, given.runs).items():
+        peak = f", {one.peak:.0f} MB in a worker" if one.peak else ""
+        print(f"{name}: {one.processor:.1f} CPU s, {one.wall:.1f} s{peak}")
 
 
 if __name__ == "__main__":

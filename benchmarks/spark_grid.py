@@ -1,0 +1,105 @@
+"""Spark over a grid of regimes: numbers of queries, events and keys, a heavy key, shuffled files.
+
+Every regime is measured as `benchmarks.spark` does, one run after a warm one, all ways in turn in
+one session and their results compared: from files that the tasks read, from the same read by Spark
+(as any computed data frame is), in this process, by hand with `applyInPandas`, by polars and a loop
+in one process, and Spark's own count of events per key and window, the floor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.measure import machine
+from benchmarks.spark import Stream, Taken, measured
+
+COMMAND = "python -m benchmarks.spark_grid"
+BUDGET = 200.0  # seconds
+OURS = ("files", "frame", "local")
+RIVALS = ("by hand", "polars", "floor")
+WAYS = (*OURS, *RIVALS)
+
+
+@dataclass(frozen=True, slots=True)
+class Regime:
+    """A stream, how many queries run over it, and by which ways."""
+
+    stream: Stream
+    queries: int = 1
+    ways: Sequence[str] = WAYS
+
+
+MILLION = 1_000_000
+REGIMES = {
+    "100,000 events": Regime(Stream(events=100_000)),
+    "1 M events": Regime(Stream(events=MILLION)),
+    "10 M events": Regime(Stream()),
+    "10 queries": Regime(Stream(events=2 * MILLION), 10, OURS),
+    "50 queries": Regime(Stream(events=2 * MILLION), 50, OURS),
+    "1 query": Regime(Stream(events=2 * MILLION), 1, OURS),
+    "1 M keys": Regime(Stream(events=2 * MILLION, keys=MILLION), 1, (*OURS, "polars", "floor")),
+    "80 % in a key": Regime(Stream(events=2 * MILLION, share=0.8)),
+    "shuffled": Regime(Stream(events=2 * MILLION, shuffled=True)),
+    "shuffled, 80 %": Regime(Stream(events=2 * MILLION, share=0.8, shuffled=True)),
+    "100 M events": Regime(Stream(events=100 * MILLION), 1, ("files", "floor")),
+}
+BY_DEFAULT = tuple(name for name in REGIMES if name != "100 M events")
+
+
+def main() -> None:
+    """Measure regimes until the time is up, and print a table of them."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("regimes", nargs="*", metavar="REGIME", help=", ".join(REGIMES))
+    parser.add_argument("--budget", type=float, default=BUDGET, help="seconds; none is begun after")
+    parser.add_argument("--ways", help=f"only these, with commas, of {', '.join(WAYS)}")
+    parser.add_argument("--markdown", type=Path, help="file that the table is added to")
+    given = parser.parse_args()
+    unknown = [name for name in given.regimes if name not in REGIMES]
+    if unknown:
+        parser.error(f"no regime '{unknown[0]}'; there are {', '.join(REGIMES)}")
+    begun = time.perf_counter()
+    lines = []
+    for name in given.regimes or BY_DEFAULT:
+        if time.perf_counter() - begun > given.budget:
+            print(f"{name}: not measured, the time is up")
+            continue
+        regime = REGIMES[name]
+        ways = [w for w in regime.ways if given.ways is None or w in given.ways.split(",")]
+        lines.append(line(name, regime, measured(regime.stream, regime.queries, ways, runs=1)))
+        print(lines[-1], flush=True)
+    if given.markdown is not None:
+        with given.markdown.open("a") as file:
+            file.write("\n".join([*machine(), "", *heading(), *lines, ""]))
+
+
+def heading() -> list[str]:
+    """Return the head of the table, in Markdown."""
+    columns = ["regime", "events", "keys", "queries", *WAYS, "files / by hand", "peak of a worker"]
+    return [_row(columns), _row(["---"] * len(columns))]
+
+
+def line(name: str, regime: Regime, taken: dict[str, Taken]) -> str:
+    """Return a regime's line: processor seconds and, in brackets, seconds."""
+    cells = [
+        f"{taken[way].processor:.1f} ({taken[way].wall:.1f})" if way in taken else ""
+        for way in WAYS
+    ]
+    ratio = ""
+    if {"files", "by hand"} <= taken.keys():
+        ratio = f"{taken['files'].processor / taken['by hand'].processor:.2f}"
+    peak = max(taken[way].peak for way in ("files", "frame") if way in taken)
+    stream = regime.stream
+    counts = [f"{n:,}" for n in (stream.events, stream.keys, regime.queries)]
+    return _row([name, *counts, *cells, ratio, f"{peak:.0f} MB"])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()
