@@ -15,13 +15,14 @@ import pyarrow.parquet as pq
 
 from elsinore.errors import InputError
 from elsinore.spark.scan.conditions import NotSimpleError
+from elsinore.spark.scan.storage import Storage
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 FOOTER_THREADS = 16  # footers are read at once: on object stores it is waiting
 BATCH_ROWS = 1 << 18
 # Spark before 3.0 counted days as the old calendars did; only Spark knows how to read those.
 _OLD_CALENDARS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
-_SCHEMES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "abfs"}
+HERE = Storage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +51,18 @@ class FileColumn:
     folder: bool = False
 
 
-def open_file(uri: str, **options: Any) -> pq.ParquetFile:
+def open_file(uri: str, storage: Storage = HERE, **options: Any) -> pq.ParquetFile:
     """Open a Parquet file by its URI, on any of Arrow's file systems.
 
-    Raises InputError, with the file's name, where it cannot be opened or is none.
+    Raises InputError, with the file's name, where it cannot be opened or is none, and
+    NotSimpleError where Arrow has no such file system.
     """
     try:
-        system, path = _located(uri)
+        system, path = storage.located(uri)
         source = path if isinstance(system, pa_fs.LocalFileSystem) else system.open_input_file(path)
         return pq.ParquetFile(source, coerce_int96_timestamp_unit="us", **options)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"'{uri}' cannot be read as Parquet: {error}") from error
-
-
-def _located(uri: str) -> tuple[pa_fs.FileSystem, str]:
-    parts = urlsplit(uri)
-    if parts.scheme in {"", "file"}:
-        return pa_fs.LocalFileSystem(), unquote(parts.path)
-    scheme = _SCHEMES.get(parts.scheme, parts.scheme)
-    system, path = pa_fs.FileSystem.from_uri(uri.replace(parts.scheme, scheme, 1))
-    return system, path
 
 
 class Judged(NamedTuple):
@@ -94,7 +87,10 @@ class Looked(NamedTuple):
 
 
 def look_at(
-    files: Sequence[str], columns: Sequence[FileColumn], judge: Judge | None = None
+    files: Sequence[str],
+    columns: Sequence[FileColumn],
+    judge: Judge | None = None,
+    storage: Storage = HERE,
 ) -> Looked:
     """Return the row groups of files, from their footers.
 
@@ -104,13 +100,15 @@ def look_at(
     elsewhere, and NotSimpleError where only Spark knows how to read one.
     """
     with ThreadPoolExecutor(FOOTER_THREADS) as pool:
-        found = list(pool.map(lambda file: _row_groups(file, columns, judge), files))
+        found = list(pool.map(lambda file: _row_groups(file, columns, judge, storage), files))
     groups = [group for one in found for group in one.groups]
     return Looked(groups, sum(one.skipped for one in found))
 
 
-def _row_groups(uri: str, columns: Sequence[FileColumn], judge: Judge | None) -> Looked:
-    with open_file(uri) as file:
+def _row_groups(
+    uri: str, columns: Sequence[FileColumn], judge: Judge | None, storage: Storage
+) -> Looked:
+    with open_file(uri, storage) as file:
         metadata, schema = file.metadata, file.schema_arrow
         if metadata.metadata and any(mark in metadata.metadata for mark in _OLD_CALENDARS):
             raise NotSimpleError(f"'{uri}' has dates of an old calendar")
@@ -199,6 +197,7 @@ def read(
     columns: Sequence[FileColumn],
     coded: frozenset[str],
     condition: Any,
+    storage: Storage = HERE,
 ) -> Iterator[pa.Table]:
     """Yield the events of row groups, with `columns` under the files' names.
 
@@ -210,7 +209,7 @@ def read(
     for group in groups:
         by_file.setdefault(group.file, []).append(group.number)
     for uri, numbers in by_file.items():
-        yield from _read_file(uri, numbers, columns, coded, condition)
+        yield from _read_file(uri, numbers, columns, coded, condition, storage)
 
 
 def _read_file(
@@ -219,15 +218,16 @@ def _read_file(
     columns: Sequence[FileColumn],
     coded: frozenset[str],
     condition: Any,
+    storage: Storage,
 ) -> Iterator[pa.Table]:
-    with open_file(uri) as file:
+    with open_file(uri, storage) as file:
         schema, metadata = file.schema_arrow, file.metadata
     names = {
         column.name: in_file(column.name, schema, uri) for column in columns if not column.folder
     }
     dictionaries = [name for column in coded if (name := names[column]) is not None]
     options = {"read_dictionary": dictionaries, "page_checksum_verification": True}
-    with open_file(uri, metadata=metadata, **options) as file:
+    with open_file(uri, storage, metadata=metadata, **options) as file:
         wanted = [name for name in names.values() if name is not None]
         # Without columns there would be no rows: read one where only folders' are wanted.
         batches = file.iter_batches(

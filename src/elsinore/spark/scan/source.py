@@ -6,10 +6,11 @@ import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
@@ -40,7 +41,8 @@ from elsinore.spark.scan.files import (
 from elsinore.spark.scan.ranges import MOST_ROWS, pieces_of, ranges_of, span_of
 from elsinore.spark.scan.relation import Relation, relation_of
 from elsinore.spark.scan.skipping import Skipping, interests_of
-from elsinore.spark.scan.tasks import ScanAndPack
+from elsinore.spark.scan.storage import Storage, storage_of
+from elsinore.spark.scan.tasks import Opens, ScanAndPack
 from elsinore.spark.shuffle import TASKS_PER_CORE, cores_told, partitions_for
 from elsinore.spark.statistics import PLANNING, StatisticsAccumulator
 from elsinore.spark.times import NANOSECONDS_KEY
@@ -94,7 +96,7 @@ def scanned(
         if options.scan is Scan.ARROW or not isinstance(error.__cause__, OSError):
             raise
         warnings.warn(
-            f"Spark reads the files: Arrow cannot open them here ({error.__cause__}).",
+            f"Spark reads the files: Arrow cannot open them ({error.__cause__}).",
             stacklevel=2,
         )
         return None
@@ -107,6 +109,27 @@ def scanned(
         scan.packing.partitions,
         None if scan.combine is None else scan.combine.layout,
     )
+
+
+def _check_tasks(spark: SparkSession, file: str, storage: Storage) -> None:
+    """Let a first task open a file of a store, once for each; raises InputError if it cannot.
+
+    Tasks on this machine can what the driver can.
+    """
+    place = urlsplit(file)
+    if place.scheme in {"", "file"} or str(spark.sparkContext.master).startswith("local"):
+        return
+    asked = (spark.sparkContext.applicationId, place.scheme, place.netloc)
+    if asked not in _opened:
+        one = spark.range(0, 1, 1, 1)
+        told = one.mapInArrow(shipped(Opens(file, storage)), "reason string").collect()
+        _opened[asked] = told[0]["reason"] if told else None
+    reason = _opened[asked]
+    if reason is not None:
+        raise InputError(f"Tasks cannot open the files: {reason}") from OSError(reason)
+
+
+_opened: dict[tuple[str, str, str], str | None] = {}  # why the tasks of a session cannot
 
 
 def _told(unit: Unit, looked: Looked) -> OperatorStatistics:
@@ -159,7 +182,10 @@ def task_of(
         columns=by_name,
     )
     files = [file for file in relation.files if not skipping.skips_file(file)]
-    looked = look_at(files, columns, partial(_judged, skipping, time, options))
+    storage = storage_of(frame.sparkSession, files)
+    looked = look_at(files, columns, partial(_judged, skipping, time, options), storage)
+    if files:
+        _check_tasks(frame.sparkSession, files[0], storage)
     looked = looked._replace(unopened=len(relation.files) - len(files))
     groups = looked.groups
     spark = frame.sparkSession
@@ -176,6 +202,7 @@ def task_of(
         condition=None if relation.condition is None else as_arrow(relation.condition),
         units=units,
         options=options,
+        storage=storage,
         packing=Packing(layout=layout, partitions=partitions),
         combine=None if least is None else _combine(units[0], least, parts, options),
         statistics=statistics,

@@ -26,8 +26,10 @@ from elsinore.runtime.times import to_ticks
 from elsinore.spark.columnar import Packing
 from elsinore.spark.combining import CombineEvents
 from elsinore.spark.partition import travelling
-from elsinore.spark.scan.files import FileColumn, RowGroup, read
+from elsinore.spark.scan.conditions import NotSimpleError
+from elsinore.spark.scan.files import HERE, FileColumn, RowGroup, open_file, read
 from elsinore.spark.scan.ranges import MOST_ROWS, pieces_of
+from elsinore.spark.scan.storage import Storage
 from elsinore.spark.statistics import StatisticsAccumulator, count
 
 TABLE_LIMIT = 1 << 16  # so many classes are looked up in a table
@@ -35,6 +37,22 @@ REFUSAL = (
     "An event cannot be used: {}. Mend the input, or let the run go on without such events "
     "(rejects)."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Opens:
+    """Opens a file in a task and gives out why it cannot, or nothing."""
+
+    file: str
+    storage: Storage
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield a row with the reason, if there is one."""
+        for _ in batches:
+            try:
+                open_file(self.file, self.storage).close()
+            except (InputError, NotSimpleError) as error:
+                yield pa.RecordBatch.from_pydict({"reason": [str(error)]})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +72,7 @@ class ScanAndPack:
     units: tuple[Unit, ...]
     options: RunOptions
     packing: Packing
+    storage: Storage = HERE
     combine: CombineEvents | None = None
     statistics: StatisticsAccumulator | None = None
 
@@ -81,7 +100,7 @@ class ScanAndPack:
     def selected(self, groups: Sequence[RowGroup]) -> Iterator[pa.RecordBatch]:
         """Yield what travels of the events of row groups."""
         interests = [Interest(unit) for unit in self.units]
-        for table in read(groups, self.columns, self.coded, self.condition):
+        for table in read(groups, self.columns, self.coded, self.condition, self.storage):
             if table.num_rows:
                 yield from self._travelling(table, interests).to_batches()
 

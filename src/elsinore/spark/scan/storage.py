@@ -1,0 +1,142 @@
+"""Where files lie: this machine's disks, object stores and HDFS, opened by Arrow's file systems.
+
+What Spark knows of an object store (its end point, keys), Hadoop's configuration has; Arrow is told
+the same. What that leaves out Arrow finds in the environment, as the stores' own tools do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow.fs as pa_fs
+from pyspark.sql import SparkSession
+
+from elsinore.spark.scan.conditions import NotSimpleError
+
+S3 = ("s3", "s3a", "s3n")
+AZURE = ("abfs", "abfss")
+SCHEMES = ("", "file", *S3, "gs", *AZURE, "hdfs")
+_S3_NAMES = (
+    "access.key",
+    "secret.key",
+    "session.token",
+    "endpoint",
+    "endpoint.region",
+    "path.style.access",
+    "connection.ssl.enabled",
+    "aws.credentials.provider",
+)
+_AZURE_NAMES = ("fs.azure.account.key", "fs.azure.sas.fixed.token")
+_GS_ENDPOINT = "fs.gs.storage.root.url"
+_AMAZON = "s3.amazonaws.com"  # the end point that stands in configurations by default
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """How files are opened; `settings` are those of Hadoop that matter, which may be secrets."""
+
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def located(self, uri: str) -> tuple[pa_fs.FileSystem, str]:
+        """Return the file system of a URI and the path in it.
+
+        Raises NotSimpleError for one that Arrow has not, and OSError where it cannot be reached.
+        """
+        parts = urlsplit(uri)
+        path = unquote(parts.path)
+        if parts.scheme in {"", "file"}:
+            return _system(parts.scheme, "", ()), path
+        if parts.scheme not in SCHEMES:
+            raise NotSimpleError(f"Arrow has no file system for '{parts.scheme}:'")
+        container, at, _ = parts.netloc.rpartition("@")
+        bucket = container if at else parts.netloc
+        system = _system(parts.scheme, parts.netloc, tuple(sorted(self.settings.items())))
+        return system, path if parts.scheme == "hdfs" else bucket + path
+
+
+def storage_of(spark: SparkSession, uris: list[str]) -> Storage:
+    """Return how the files of some URIs are opened, as Hadoop's configuration of a session says."""
+    places = {(parts.scheme, parts.netloc) for parts in map(urlsplit, uris)}
+    names: list[str] = []
+    for scheme, netloc in sorted(places):
+        if scheme in S3:
+            names += [f"fs.s3a.{name}" for name in _S3_NAMES]
+            names += [f"fs.s3a.bucket.{netloc}.{name}" for name in _S3_NAMES]
+        elif scheme in AZURE:
+            host = netloc.rpartition("@")[2]
+            names += [name + suffix for name in _AZURE_NAMES for suffix in ("", f".{host}")]
+        elif scheme == "gs":
+            names.append(_GS_ENDPOINT)
+    if not names:
+        return Storage()
+    session: Any = spark
+    configuration = session._jsparkSession.sessionState().newHadoopConf()
+    found = {name: configuration.get(name) for name in dict.fromkeys(names)}
+    return Storage({name: str(value) for name, value in found.items() if value})
+
+
+@lru_cache(maxsize=64)
+def _system(scheme: str, netloc: str, settings: tuple[tuple[str, str], ...]) -> pa_fs.FileSystem:
+    made = _MAKERS.get(scheme)
+    if made is None:
+        return pa_fs.LocalFileSystem()
+    return made(netloc, dict(settings))
+
+
+def _s3(bucket: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
+    def setting(name: str) -> str | None:
+        common = settings.get(f"fs.s3a.{name}")
+        return settings.get(f"fs.s3a.bucket.{bucket}.{name}", common)
+
+    options: dict[str, Any] = {
+        "access_key": setting("access.key"),
+        "secret_key": setting("secret.key"),
+        "session_token": setting("session.token"),
+        "region": setting("endpoint.region"),
+    }
+    if "Anonymous" in (setting("aws.credentials.provider") or "") and not options["access_key"]:
+        options["anonymous"] = True
+    endpoint = setting("endpoint")
+    if endpoint and endpoint.rstrip("/").rpartition("/")[2] != _AMAZON:
+        scheme, _, host = endpoint.rstrip("/").rpartition("://")
+        secure = (setting("connection.ssl.enabled") or "true").lower() != "false"
+        options["scheme"] = scheme or ("https" if secure else "http")
+        options["endpoint_override"] = host
+        # Arrow's own way with an end point that is given is path.style.access
+        options["force_virtual_addressing"] = setting("path.style.access") == "false"
+    return pa_fs.S3FileSystem(**{name: given for name, given in options.items() if given})
+
+
+def _gs(_: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
+    endpoint = settings.get(_GS_ENDPOINT, "").rstrip("/")
+    scheme, _, host = endpoint.rpartition("://")
+    if not host or host == "storage.googleapis.com":
+        return pa_fs.GcsFileSystem()
+    return pa_fs.GcsFileSystem(scheme=scheme or "https", endpoint_override=host)
+
+
+def _azure(netloc: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
+    host = netloc.rpartition("@")[2]
+    options = {}
+    for option, name in zip(("account_key", "sas_token"), _AZURE_NAMES, strict=True):
+        given = settings.get(f"{name}.{host}", settings.get(name))
+        if given:
+            options[option] = given
+    return pa_fs.AzureFileSystem(account_name=host.partition(".")[0], **options)
+
+
+def _hdfs(netloc: str, _: Mapping[str, str]) -> pa_fs.FileSystem:
+    system, _path = pa_fs.FileSystem.from_uri(f"hdfs://{netloc or 'default'}/")
+    return system
+
+
+_MAKERS: dict[str, Callable[[str, Mapping[str, str]], pa_fs.FileSystem]] = {
+    **dict.fromkeys(S3, _s3),
+    **dict.fromkeys(AZURE, _azure),
+    "gs": _gs,
+    "hdfs": _hdfs,
+}
