@@ -3,10 +3,10 @@
 import os
 
 from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 
 from elsinore.errors import ElsinoreError
 from oracles.matches import TooMany, brute_force
+from support.drawn import CASES
 from support.matches import USERS, engine_rows, oracle_rows, parsed, queries, streams, units_of
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "80"))
@@ -18,16 +18,14 @@ SETTINGS = settings(
 
 
 @SETTINGS
-@given(queries(), streams(), st.data())
-def test_the_engine_gives_the_matches_of_brute_force(text, events, data):
-    workload = parsed(text)
+@given(CASES)
+def test_the_engine_gives_the_matches_of_brute_force(drawn):
+    events, workload = streams(drawn), parsed(queries(drawn))
     try:
         (unit,) = units_of(workload)
     except ElsinoreError:
         assume(False)
-    ordered = data.draw(st.booleans(), label="ordered")
-    cuts = data.draw(st.lists(st.integers(0, len(events)), max_size=3), label="cuts")
-    saves = data.draw(st.booleans(), label="saves")
+    ordered, saves, cuts = drawn.whether(), drawn.whether(), drawn.cuts(len(events), 3)
     try:
         found = brute_force(workload.queries[0], events, ordered=ordered, users=USERS)
         expected = oracle_rows(found)

@@ -1,18 +1,20 @@
 """COLLAPSED: one row for all matches that begin with an event; expanding it gives the matches."""
 
 import os
-from collections import Counter
+import re
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from elsinore.errors import UnsupportedError
+from elsinore.matches.collapsible import postponed
+from elsinore.matches.spec import spec_of
 from elsinore.workload import Workload
 from oracles.matches import Happening, brute_force
-from support.matches import engine_rows, parsed, streams, units_of
+from support.drawn import CASES, Drawn
+from support.matches import USERS, engine_rows, parsed, streams, units_of
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "25"))
 # pattern -> its variables
@@ -26,46 +28,77 @@ PATTERNS = {
     "SEQ(B+ b, C? c, B+ d)": "bcd",
     "(SEQ(A a, B b)){2}": "ab",
     "SEQ(A a, B b) OR SEQ(C c, B+ d)": "abcd",
+    "SEQ(A a, B b) OR SEQ(A a, C c, B+ b)": "abc",
+    "SEQ(A a, NOT C x, B+ b)": "ab",
+    "SEQ(NOT C x, A a, B+ b, NOT A y)": "ab",
+    "SEQ(A a, (SEQ(NOT C x, B b))+)": "ab",
+    "SEQ(A a, B+ b, NOT SEQ(C x, A y))": "ab",
+    "B+ b": "b",
 }
-LOCAL = ("", "b.v < 3", "b.v IS NOT NULL")
+LOCAL = ("", "", "b.v < 3")
+PATHS = ("", "", "b[i].v >= b[i-1].v", "b[i].n > b[i-1].n", "b[i].v <= b[i-1].v + b[i].n")
+# conditions that are not looked at along a path, but where the first event alone is read
+FARTHER = ("b[i].v > b[1].v", "b[i].v > MAX(b[1..i-1].v)", "COUNT(b[]) >= 2", "b[1].v < 3")
+ANCHORED = ("a.v <= b.v", "b.n + a.n > 2")
+
+
+def conditions_of(drawn: Drawn, pattern: str) -> list[str]:
+    """Draw conditions that go with a pattern."""
+    repeated = any(f"{mark} b" in pattern for mark in "+*}") or "))+" in pattern
+    found = [drawn.one(LOCAL)]
+    if repeated and pattern.count(" b") == 1:
+        found.append(drawn.one(PATHS))
+        found.append(drawn.one(("", "", *FARTHER, *(ANCHORED if "A a" in pattern else ()))))
+    return [condition for condition in found if condition]
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    st.sampled_from(sorted(PATTERNS)),
-    st.sampled_from(LOCAL),
-    st.sampled_from(["", "WITHIN 3", "WITHIN 5"]),
-    streams(most=8),
-    st.data(),
-)
-def test_expanding_the_rows_gives_the_matches(
-    pattern: str, condition: str, window: str, events: list[Happening], data: st.DataObject
-) -> None:
+@given(CASES)
+def test_expanding_the_rows_gives_the_matches(drawn: Drawn) -> None:
+    events, pattern = streams(drawn), drawn.one(sorted(PATTERNS))
+    window = drawn.one(["", "WITHIN 5", "WITHIN 3", "WITHIN 6 SLIDE 3", "WITHIN 3 SLIDE 5"])
     for number, event in enumerate(events):
-        dict.update(event.attributes, n=number)
+        dict.update(event.attributes, g=str(number))
+    conditions = conditions_of(drawn, pattern)
     names = PATTERNS[pattern]
-    lists = ", ".join(f"{name}[].n AS {name}ns" for name in names)
+    lists = ", ".join(f"{name}[].g AS {name}list" for name in names)
     counts = ", ".join(f"COUNT({name}[]) AS {name}count" for name in names)
-    body = f"PATTERN {pattern} WHERE [k]{f' AND {condition}' if condition else ''} {window}"
-    cuts = data.draw(st.lists(st.integers(0, len(events)), max_size=2), label="cuts")
-    saves = data.draw(st.booleans(), label="saves")
-    (unit,) = units_of(parsed(f"RETURN {lists}, {counts} {body} COLLAPSED;"))
+    where = " AND ".join(["1 < 2", *(f"({condition})" for condition in conditions)])
+    body = f"PATTERN {pattern} WHERE {where}"
+    saves, cuts = drawn.whether(), drawn.cuts(len(events), 2)
+    (unit,) = units_of(parsed(f"RETURN {lists}, {counts} {body} {window} COLLAPSED;"))
+    (template,) = spec_of(unit).templates
     (rows,) = engine_rows(unit, events, cuts=cuts, saves=saves)
-    matches = brute_force(parsed(f"RETURN {lists} {body};").queries[0], events)
-    expected = {match.steps for match in matches}
-    beginnings = Counter(steps[0] for steps in expected)
-    assert sum(rows.values()) == len(beginnings)
-    expanded: Counter[Any] = Counter()
-    for (_, _, values), times in rows.items():
+    query = parsed(f"RETURN {lists} {body} {window};").queries[0]
+    expected = {(match.window, match.steps) for match in brute_force(query, events)}
+    sets = {}
+    for (_, bounds, values), times in rows.items():
         assert times == 1
-        sets = dict(zip(names, values, strict=False))
-        assert tuple(map(len, sets.values())) == values[len(names) :]
-        mine = [s for s in expected if s[0] == _beginning(sets)]
-        bound = {(event, name) for steps in mine for event, name in steps}
-        # no event is in a set that no match needs, and every way to take events is a match
-        assert bound == {(event, name) for name, found in sets.items() for event in found}
-        expanded.update(_expanded(pattern, sets, events))
-    assert expanded == Counter(expected)
+        row = {name: tuple(map(int, found)) for name, found in zip(names, values, strict=False)}
+        assert tuple(map(len, row.values())) == values[len(names) :]
+        assert sets.setdefault((bounds, _beginning(row)), row) is row
+    bound = defaultdict(set)
+    for bounds, steps in expected:
+        bound[bounds, steps[0]].update(steps)
+    in_sets = {
+        key: {(event, name) for name, found in row.items() for event in found}
+        for key, row in sets.items()
+    }
+    if postponed(template):
+        assert all(bound[key] <= in_sets[key] for key in bound)
+    else:  # no event is in a set that no match needs
+        assert in_sets == bound
+    expanded = [
+        (key[0], way)
+        for key, row in sets.items()
+        for way in _expanded(pattern, where, row, events)
+        if way[0] == key[1]
+    ]
+    assert len(set(expanded)) == len(expanded)
+    if "NOT" in pattern:  # what it forbids are no events of the row
+        assert set(expanded) >= expected
+    else:
+        assert set(expanded) == expected
 
 
 def _beginning(sets: dict[str, Sequence[int]]) -> tuple[int, str]:
@@ -73,20 +106,18 @@ def _beginning(sets: dict[str, Sequence[int]]) -> tuple[int, str]:
 
 
 def _expanded(
-    pattern: str, sets: dict[str, Sequence[int]], events: list[Happening]
+    pattern: str, where: str, sets: dict[str, Sequence[int]], events: list[Happening]
 ) -> list[tuple[tuple[int, str], ...]]:
-    """Return the ways to take events from sets in the pattern's order, the first one among them."""
+    """Return the ways to take events from sets in the pattern's order that satisfy conditions."""
     inside = sorted({event for found in sets.values() for event in found})
-    query = parsed(f"RETURN {next(iter(sets))}[].n PATTERN {pattern};").queries[0]
+    pattern = re.sub(r"NOT (\w+ \w|SEQ\(.*?\)), ", "", pattern)
+    pattern = re.sub(r", NOT (\w+ \w|SEQ\(.*?\))", "", pattern)
+    query = parsed(f"RETURN {next(iter(sets))}[].g PATTERN {pattern} WHERE {where};").queries[0]
     ways = [
         tuple((inside[event], name) for event, name in match.steps)
         for match in brute_force(query, [events[event] for event in inside])
     ]
-    return [
-        way
-        for way in ways
-        if way[0] == _beginning(sets) and all(event in sets[name] for event, name in way)
-    ]
+    return [way for way in ways if all(event in sets[name] for event, name in way)]
 
 
 def test_aggregates_are_over_the_sets() -> None:
@@ -106,14 +137,45 @@ def test_aggregates_are_over_the_sets() -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "sets"),
+    [
+        ("SEQ(A a, B+ b) WHERE b.v > a.v", [[4, 3]]),
+        ("SEQ(A a, B+ b, C c) WHERE b[i].v < b[i-1].v", [[4, 1, 3]]),
+        ("SEQ(A a, B+ b, C c) WHERE b[i].v > b[i-1].v + 2", [[4, 1, 3]]),
+        ("SEQ(A a, B{2} b, C c) WHERE b[i].v < b[i-1].v", [[4, 1, 3]]),
+        ("SEQ(A a, B{2} b, C c) WHERE b[i].v > b[i-1].v + 1", [[1, 3]]),
+        ("SEQ(A a, NOT C x, B b)", [[4, 1, 3]]),
+        ("SEQ(A a, B b, NOT C x)", [[2]]),
+        ("SEQ(A a, B b, NOT C x) WITHIN 3", [[4, 1, 3]]),
+        ("SEQ(NOT A x, B b, C c)", []),
+        ("SEQ(NOT A x, B b, C c) WITHIN 3", [[4], [1], [3]]),
+        ("SEQ(A a, B+ b) WITHIN 3 SLIDE 1", [[4], [4, 1]]),
+        ("SEQ(A a, B+ b) WHERE COUNT(b[]) > 9", [[4, 1, 3, 2]]),  # left to whoever expands it
+    ],
+)
+def test_sets_hold_what_conditions_and_not_leave(query: str, sets: list[list[int]]) -> None:
+    rows = [
+        {"time": time, "type": kind, "v": value}
+        for time, (kind, value) in enumerate(
+            [("A", 2), ("B", 4), ("B", 1), ("B", 3), ("C", 5), ("B", 2)], start=1
+        )
+    ]
+    (found,) = Workload.parse(f"RETURN b[].v AS b PATTERN {query} COLLAPSED;").run(rows).values()
+    assert found["b"].to_pylist() == sets
+
+
+def test_aggregates_of_the_user_are_over_the_sets() -> None:
+    rows = [{"time": n, "type": "AABBB"[n], "v": v} for n, v in enumerate([0, 0, 4, 9, 7])]
+    query = "RETURN SPREAD(b[].v) AS s, MIDDLE(b[].v) AS m PATTERN SEQ(A a, B+ b) COLLAPSED;"
+    (found,) = Workload.parse(query, aggregates=USERS).run(rows).values()
+    assert found.to_pylist() == [{"s": 5.0, "m": 7.0}] * 2
+
+
+@pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("RETURN b[].v PATTERN SEQ(A a, B+ b) WHERE b[i].v > b[i-1].v", "single events only"),
         ("RETURN b[].v PATTERN SEQ(A a, B+ b) STRATEGY CONTIGUOUS", "SKIP TILL ANY MATCH"),
-        ("RETURN b[].v PATTERN SEQ(A a, NOT C c, B+ b)", "NOT between events"),
-        ("RETURN b[].v PATTERN SEQ(A a, B+ b) WITHIN 4 SLIDE 2", "SLIDE"),
         ("RETURN c.v PATTERN SEQ(A a, B+ b, C c)", r"return c\[\].v, c\[1\].v or an aggregate"),
-        ("RETURN a.v PATTERN (A a OR A a)", "in several ways"),
     ],
 )
 def test_what_has_no_collapsed_form_is_refused(query: str, told: str) -> None:

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 
 from elsinore.errors import ElsinoreError, InputError
 from elsinore.matches.evaluation import run_search
@@ -14,6 +13,7 @@ from elsinore.matches.spec import spec_of
 from elsinore.plan.modes import Evaluation
 from elsinore.workload import Workload
 from oracles.matches import TooMany, brute_force
+from support.drawn import CASES
 from support.matches import USERS, engine_rows, oracle_rows, parsed, queries, streams, units_of
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "25"))
@@ -27,17 +27,15 @@ NAMED = [e for e in Evaluation if e not in {Evaluation.AUTO, Evaluation.PATHS}]
 
 @pytest.mark.parametrize("evaluation", NAMED, ids=lambda e: e.value)
 @SETTINGS
-@given(queries(), streams(), st.data())
-def test_an_evaluation_gives_the_matches_of_brute_force(evaluation, text, events, data):
-    workload = parsed(text)
+@given(CASES)
+def test_an_evaluation_gives_the_matches_of_brute_force(evaluation, drawn):
+    events, workload = streams(drawn), parsed(queries(drawn))
     try:
         (unit,) = units_of(workload, evaluation=evaluation)
     except ElsinoreError:
         assume(False)
     assume(spec_of(unit).evaluations[0].evaluation is evaluation)
-    ordered = data.draw(st.booleans(), label="ordered")
-    cuts = data.draw(st.lists(st.integers(0, len(events)), max_size=3), label="cuts")
-    saves = data.draw(st.booleans(), label="saves")
+    ordered, saves, cuts = drawn.whether(), drawn.whether(), drawn.cuts(len(events), 3)
     try:
         found = brute_force(workload.queries[0], events, ordered=ordered, users=USERS)
         expected = oracle_rows(found)
@@ -78,15 +76,11 @@ FILTERED_PATTERNS = (
 
 
 @settings(SETTINGS, max_examples=2 * EXAMPLES)
-@given(
-    st.sampled_from(FILTERED_PATTERNS),
-    st.lists(st.sampled_from(FILTERED), min_size=1, max_size=3, unique=True),
-    st.sampled_from(["", "WITHIN 6", "WITHIN 6 SLIDE 3"]),
-    streams(most=12),
-    st.booleans(),
-)
-def test_early_filters_leave_the_matches_of_brute_force(pattern, conditions, window, events, nulls):
-    if not nulls:
+@given(CASES)
+def test_early_filters_leave_the_matches_of_brute_force(drawn):
+    pattern, conditions = drawn.one(FILTERED_PATTERNS), drawn.some(FILTERED, 3, least=1)
+    window, events = drawn.one(["", "WITHIN 6", "WITHIN 6 SLIDE 3"]), streams(drawn, most=12)
+    if drawn.whether():
         events = [
             replace(e, attributes=e.attributes | {n: e.attributes[n] or 1 for n in ("v", "n")})
             for e in events

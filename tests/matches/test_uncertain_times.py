@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import elsinore as el
@@ -19,6 +18,7 @@ from elsinore.matches.uncertain import possible_times
 from elsinore.plan.modes import HIGH, Uncertainty
 from oracles.matches import Happening, TooMany
 from oracles.worlds import matches_of_worlds
+from support.drawn import CASES, Drawn
 from support.matches import KLEENE, LOCAL, PAIRS, USERS, engine_rows, oracle_rows, parsed, units_of
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "50"))
@@ -38,42 +38,38 @@ PATTERNS = (
 WEIGHTS = ((), (), (0.5, 0.5), (0.25, 0.5, 0.25), (1.0,), (0.0, 0.7, 0.3))
 
 
-@st.composite
-def queries(draw: st.DrawFn) -> str:
+def queries(drawn: Drawn) -> str:
     """Draw a query of uncertain times."""
-    pattern = draw(st.sampled_from(PATTERNS))
+    pattern = drawn.one(PATTERNS)
     conditions = []
     if "B+ b" in pattern:
         pool = LOCAL + KLEENE + (PAIRS if "A a" in pattern else ())
-        conditions = draw(st.lists(st.sampled_from(pool), max_size=2, unique=True))
-    keys = draw(st.sampled_from(["", "", "[k]"]))
+        conditions = drawn.some(pool, 2)
+    keys = drawn.one(["", "", "[k]"])
     where = [keys] * bool(keys) + [f"({c})" for c in conditions]
-    group = draw(st.sampled_from(["", "", "GROUP BY g"]))
-    window = draw(
-        st.sampled_from(["", "WITHIN 4", "WITHIN 2", "WITHIN 4 SLIDE 2", "WITHIN 3 SLIDE 5"])
-    )
-    confidence = draw(st.sampled_from(["", "CONFIDENCE >= 0.3", "CONFIDENCE >= 0.72"]))
+    group = drawn.one(["", "", "GROUP BY g"])
+    window = drawn.one(["", "WITHIN 4", "WITHIN 2", "WITHIN 4 SLIDE 2", "WITHIN 3 SLIDE 5"])
+    confidence = drawn.one(["", "CONFIDENCE >= 0.3", "CONFIDENCE >= 0.72"])
     return (
         f"QUERY q RETURN EVENT_IDS(n) AS ids, CONFIDENCE() AS p PATTERN {pattern} "
         f"{'WHERE ' + ' AND '.join(where) if where else ''} {group} {window} {confidence};"
     )
 
 
-@st.composite
-def streams(draw: st.DrawFn) -> list[Happening]:
+def streams(drawn: Drawn) -> list[Happening]:
     """Draw events, their first and last possible times; `n` tells them apart."""
-    begins = draw(st.lists(st.integers(0, 5), min_size=1, max_size=5))
+    begins = [drawn.number(0, 5) for _ in range(drawn.number(2, 5))]
     return [
         Happening(
             low * SECOND,
-            draw(st.sampled_from(["A", "B", "B", "C"])),
+            drawn.one(["A", "B", "B", "C"]),
             {
-                HIGH: (low + draw(st.integers(0, 2))) * SECOND,
-                "v": draw(st.sampled_from([0.0, 1.0, 2.0, 3.0, None])),
+                HIGH: (low + drawn.number(0, 2)) * SECOND,
+                "v": drawn.one([0.0, 1.0, 2.0, 3.0, None]),
                 "n": number,
-                "s": draw(st.sampled_from(["x", "y"])),
-                "g": draw(st.sampled_from(["p", "p", "o"])),
-                "k": draw(st.sampled_from([1, 1, 1, 2])),
+                "s": drawn.one(["x", "y"]),
+                "g": drawn.one(["p", "p", "o"]),
+                "k": drawn.one([1, 1, 1, 2]),
             },
         )
         for number, low in enumerate(sorted(begins))
@@ -85,8 +81,9 @@ def streams(draw: st.DrawFn) -> list[Happening]:
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-@given(queries(), streams(), st.sampled_from(WEIGHTS), st.data())
-def test_matches_are_as_probable_as_their_worlds(text, events, weights, data):
+@given(CASES)
+def test_matches_are_as_probable_as_their_worlds(drawn):
+    events, text, weights = streams(drawn), queries(drawn), drawn.one(WEIGHTS)
     workload = parsed(text)
     query = workload.queries[0]
     uncertainty = Uncertainty(step=SECOND, weights=weights)
@@ -115,8 +112,7 @@ def test_matches_are_as_probable_as_their_worlds(text, events, weights, data):
         if match.confidence >= least:
             (row,) = oracle_rows([match])
             expected[row].append(match.confidence)
-    cuts = data.draw(st.lists(st.integers(0, len(events)), max_size=2), label="cuts")
-    saves = data.draw(st.booleans(), label="saves")
+    saves, cuts = drawn.whether(), drawn.cuts(len(events), 2)
     (rows,) = engine_rows(unit, events, cuts=cuts, saves=saves, exact=True)
     given_out = defaultdict(list)
     for (group, window, (ids, confidence)), count in rows.items():

@@ -259,12 +259,24 @@ class _Part:
             }
         return self._negatives[negated]
 
-    def _free(self, steps: tuple[Bound, ...], ending: tuple[pt.Pattern, ...]) -> bool:
-        """Return whether no match of a NOT lies where none may."""
+    def _free(
+        self,
+        steps: tuple[Bound, ...],
+        ending: tuple[pt.Pattern, ...],
+        *,
+        extending: bool = False,
+    ) -> bool:
+        """Return whether no match of a NOT lies where none may.
+
+        While a run is `extending`, a NOT at its beginning is not looked at: where it reaches back
+        to depends on the last event of the match.
+        """
         first, last = self.events[steps[0].event].time, self.events[steps[-1].event].time
         relative = self.query.window is not None and self.window is None
         within = self.query.window.within if self.query.window else 0
         for number, step in enumerate(steps):
+            if extending and number == 0:
+                continue
             for negated in step.nots:
                 for begin, end in self._spans(negated):
                     after = number == 0 or self.later(steps[number - 1].event, begin)
@@ -311,7 +323,7 @@ class _Part:
                 if all(
                     self._holds(whole, predicate, longer, complete=False)
                     for predicate in self._mine(whole)
-                ) and self._free(longer, ()):
+                ) and self._free(longer, (), extending=True):
                     return True
         return False
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import strategies as st
 
 from elsinore.language import parse_workload
 from elsinore.matches.operator import MatchOperator
@@ -24,6 +23,7 @@ from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.keys import encode_keys
 from oracles.matches import Happening, Match
+from support.drawn import Drawn
 
 ATTRIBUTES = {
     "v": pa.float64(),
@@ -258,10 +258,9 @@ WITH_C = (
 UNDER_NOT = ("y.v > x.v", "x.v > 1", "y.n = 1")
 
 
-@st.composite
-def queries(draw: st.DrawFn, name: str = "q") -> str:
+def queries(drawn: Drawn, name: str = "q") -> str:
     """Draw the text of a match query."""
-    pattern, variables = draw(st.sampled_from(sorted(PATTERNS.items())))
+    pattern, variables = drawn.one(sorted(PATTERNS.items()))
     repeated = {
         v
         for v in variables
@@ -291,17 +290,15 @@ def queries(draw: st.DrawFn, name: str = "q") -> str:
     if "SEQ(C x, C+ y)" in pattern:
         pool += UNDER_NOT[:2]
     if pool:
-        conditions = draw(st.lists(st.sampled_from(pool), max_size=2, unique=True))
-    keys = draw(st.sampled_from(["", "", "[k]"]))
+        conditions = drawn.some(pool, 2)
+    keys = drawn.one(["", "", "[k]"])
     if keys:
         conditions.append(keys)
-    group = draw(st.sampled_from(["", "", "GROUP BY g"]))
-    window = draw(
-        st.sampled_from(
+    group = drawn.one(["", "", "GROUP BY g"])
+    window = drawn.one(
             ["", "WITHIN 5", "WITHIN 3", "WITHIN 6 SLIDE 3", "WITHIN 4 SLIDE 6", "WITHIN 5 SLIDE 2"]
-        )
-    )
-    strategy = draw(st.sampled_from(["SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH", "CONTIGUOUS"]))
+)
+    strategy = drawn.one(["SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH", "CONTIGUOUS"])
     items = ["g"] if group else []
     items += ["k"] if keys else []
     for variable in variables:
@@ -327,7 +324,7 @@ def queries(draw: st.DrawFn, name: str = "q") -> str:
         else:
             items += [f"{variable}.n AS {variable}n"]
     items = list(dict.fromkeys(items))
-    chosen = draw(st.lists(st.sampled_from(items), min_size=1, unique=True)) if items else items
+    chosen = drawn.some(items, least=1)
     if all(item in {"g", "k"} for item in chosen):
         chosen.append(items[-1])
     where = f"WHERE {' AND '.join(c if c.startswith('[') else f'({c})' for c in conditions)}"
@@ -341,27 +338,23 @@ def _seconds(time: int) -> int:
     return time * 1_000_000
 
 
-@st.composite
-def streams(draw: st.DrawFn, most: int = 9) -> list[Happening]:
+VALUES: dict[str, tuple[Any, ...]] = {
+    "v": (0.0, 1.0, 2.0, 3.0, 1.5, 2.0, 3.0, 2.5, 1.0, None),
+    "n": (1, 2, 3, 1, 2, 3, 1, 2, 3, None),
+    "s": ("x", "y", "w", "x", None),
+    "g": ("p",) * 10 + (None,),
+    "k": (1,) * 14 + (2, None),
+}
+
+
+def streams(drawn: Drawn, most: int = 9) -> list[Happening]:
     """Draw events in the order of time; some are simultaneous, some attributes null."""
-    gaps = draw(st.lists(st.sampled_from([0, 1, 1, 1, 2, 3]), min_size=1, max_size=most))
-    time = draw(st.sampled_from([0, -4, 7]))
+    time = drawn.one([0, -4, 7])
     events = []
-    for gap in gaps:
-        time += gap
-        events.append(
-            Happening(
-                _seconds(time),
-                draw(st.sampled_from(["A", "B", "B", "C", "D"])),
-                {
-                    "v": draw(st.sampled_from([0.0, 1.0, 2.0, 3.0, 1.5, None])),
-                    "n": draw(st.sampled_from([1, 2, 3, None])),
-                    "s": draw(st.sampled_from(["x", "y", "w", None])),
-                    "g": draw(st.sampled_from(["p", "p", None])),
-                    "k": draw(st.sampled_from([1, 1, 1, 2, None])),
-                },
-            )
-        )
+    for _ in range(drawn.number(2 * most // 3, most)):
+        time += drawn.one([0, 1, 1, 1, 2])
+        attributes = {name: drawn.one(values) for name, values in VALUES.items()}
+        events.append(Happening(_seconds(time), drawn.one("AAABBBBBBCCCD"), attributes))
     return events
 
 

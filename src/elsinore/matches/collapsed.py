@@ -1,12 +1,14 @@
 """Matches in collapsed form: one row for all that begin with an event (SASE++, Section 5.2).
 
-Where conditions are about single events, all matches that begin with one event under SKIP TILL ANY
-MATCH are told by the events that each variable may be bound to: the main run of *postponing* keeps
-them all, and the matches are the ways to take events from these sets in the order of the pattern.
+All matches that begin with one event under SKIP TILL ANY MATCH are told by the events that each
+variable may be bound to: the main run of *postponing* keeps them all, and the matches are those of
+the ways to take events from these sets, in the order of the pattern, that satisfy the conditions.
 
-Nothing is enumerated. The events that a state may take are those that it is reached by, from some
-event on, and that a match can be completed after, up to some event: a stretch of all events that
-fit the state. The first and the last are found for all rows at once, state by state.
+Nothing is enumerated. Where conditions are about single events, the events that a state may take
+are those that it is reached by, from some event on, and that a match can be completed after, up to
+some event: a stretch of all events that fit the state. The first and the last are found for all
+rows at once, state by state. With conditions between events, and with NOT, the events on paths are
+looked for row by row (`elsinore.matches.intermediate`).
 """
 
 from __future__ import annotations
@@ -20,19 +22,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.kernels import enter
-from elsinore.matches.arrays import Ints
-from elsinore.matches.keyed import FIRST_ROW, MOMENT, window_ends
+from elsinore.matches import intermediate as im
+from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.collapsible import needs_paths
+from elsinore.matches.keyed import FIRST_ROW, MOMENT, slides, window_ends
 from elsinore.matches.operands import CLASS, NULL_CODE, Layout, Operands
+from elsinore.matches.paths import PathSearch
 from elsinore.matches.program import register_places
-from elsinore.matches.query import Found
+from elsinore.matches.query import Found, failure_of
 from elsinore.matches.registers import Register, RegisterKind
 from elsinore.matches.returns import ColumnKind
-from elsinore.matches.tables import ClassStates, build_tables
+from elsinore.matches.tables import ClassStates, Header, build_tables
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.plan.classes import Classes
 
 ROWS = 1 << 15  # rows given out at a time
+LISTED = 1 << 20  # events in the windows of rows whose sets are listed at a time
 ROW_SECONDS = 2e-6  # what finding an event's window takes in plain Python
+STEP_SECONDS = 2e-5  # what a step of a user's aggregate takes in plain Python
 EVER = np.iinfo(np.int64).max
 LISTS = {ColumnKind.LIST, ColumnKind.EVENTS}
 
@@ -41,15 +48,20 @@ LISTS = {ColumnKind.LIST, ColumnKind.EVENTS}
 class _Sets:
     """The sets of some rows: those of a state are `events[low : high]` of all that fit it."""
 
-    begins: Ints  # the row's first event
-    state: int  # the state it is in
+    rows: Ints  # as in `elsinore.matches.intermediate`
+    state: int  # the state that the first event is in
     events: list[Ints]  # [state]: all events that fit it, and a last one that is none
     until: list[Ints]  # [state]: the same after a first one, -1, that is none
     low: list[Ints]  # [state][row]
     high: list[Ints]
 
     def __len__(self) -> int:
-        return len(self.begins)
+        return len(self.rows)
+
+    @property
+    def begins(self) -> Ints:
+        """Each row's first event."""
+        return self.rows[:, im.BEGINS]
 
 
 class CollapsedSearch:
@@ -62,9 +74,12 @@ class CollapsedSearch:
         self.tables = build_tables(template, layout)
         self.states = ClassStates(template, classes, size)
         self._layout = layout
+        self._paths = PathSearch(template) if needs_paths(template) else None
         variables = [state.variable for state in template.states]
         self._is_simple = len(set(variables)) == len(variables)  # a state for each variable
-        self._lists = any(column.kind in LISTS for column in template.columns)
+        self._lists = self._paths is not None or any(
+            column.kind in LISTS for column in template.columns
+        )
         self._mixes = any(
             column.kind in LISTS and len(column.variables) > 1 for column in template.columns
         )
@@ -87,23 +102,53 @@ class CollapsedSearch:
         See `elsinore.matches.query.QuerySearch`.
         """
         wholes = operands.wholes
-        count = wholes.shape[1]
-        ends = np.empty(count, dtype=np.int64)
-        ready = np.empty(count, dtype=np.uint8)
-        enter(window_ends, ROW_SECONDS * count, keys, wholes, window[0], ends, ready)
-        if not ready.any():
-            return
         fits = self._fits(wholes[CLASS])
+        starts = [edge.target for edge in self.template.edges if edge.source == START]
+        rows = _rows(keys, wholes, window, fits[starts].any(axis=0))
+        if len(rows) == 0:
+            return
+        if self._paths is not None:
+            negatives = self._paths.negatives(self.tables, operands, keys, window)
+            for some in _pieces(rows):
+                yield from self._of_paths(some, fits, operands, negatives, window)
+            return
         reach = _Reach(wholes, keys, fits)
-        for edge in self.template.edges:
-            if edge.source != START:
-                continue
-            begins = np.flatnonzero(fits[edge.target] & (ready == 1))
-            for start in range(0, len(begins), ROWS):
-                some = begins[start : start + ROWS]
-                sets = self._sets(reach, edge.target, some, ends[some])
+        for state in starts:
+            mine = rows[fits[state][rows[:, im.BEGINS]]]
+            for some in _pieces(mine) if self._lists else _cut(mine):
+                sets = self._sets(reach, state, some)
                 if len(sets):
                     yield self._given(sets, operands)
+
+    def _of_paths(
+        self,
+        rows: Ints,
+        fits: NDArray[np.bool_],
+        operands: Operands,
+        negatives: Ints,
+        window: tuple[int, int, int],
+    ) -> Iterator[Found]:
+        """Yield rows whose sets are what is on paths, one for each variable they begin with."""
+        assert self._paths is not None
+        begins: dict[str, list[int]] = {}
+        for edge in self.template.edges:
+            if edge.source == START:
+                name = self.template.states[edge.target].variable
+                begins.setdefault(name, []).append(edge.target)
+        for states in begins.values():
+            mine = rows[fits[states[0]][rows[:, im.BEGINS]]]
+            found = [
+                self._paths.listed(self.tables, operands, negatives, mine, state, window)
+                for state in states
+            ]
+            listed = tuple(
+                np.concatenate([getattr(part, name) for part in found])
+                for name in ("rows", "events", "states")
+            )
+            kept, listed_rows = np.unique(listed[0], return_inverse=True)
+            if len(kept):
+                listed = self._each_once(listed_rows, listed[1], listed[2])
+                yield self._found(mine[kept], listed, operands)
 
     def _fits(self, classes: Ints) -> NDArray[np.bool_]:
         """Return which events fit which states: [state, event]."""
@@ -114,8 +159,9 @@ class CollapsedSearch:
             taken[number, lists[at + 1 : at + 1 + lists[at]]] = at > 0
         return np.ascontiguousarray(taken[classes].T)  # class -1 is the last row: none
 
-    def _sets(self, reach: _Reach, state: int, begins: Ints, ends: Ints) -> _Sets:
+    def _sets(self, reach: _Reach, state: int, rows: Ints) -> _Sets:
         """Return the sets of all matches that begin with events in `state`; without any: no row."""
+        begins, ends = rows[:, im.BEGINS], rows[:, im.ENDS]
         moves = [(e.source, e.target) for e in self.template.edges if e.source != START]
         states = len(self.template.states)
         passes = 1 if all(source <= target for source, target in moves) else states
@@ -137,42 +183,63 @@ class CollapsedSearch:
         low = [reach.place(s, row[kept]) for s, row in enumerate(first)]
         high = [reach.place(s, row[kept] + 1) for s, row in enumerate(last)]
         high = [np.maximum(one, other) for one, other in zip(low, high, strict=True)]
-        return _Sets(begins[kept], state, reach.events, reach.until, low, high)
+        return _Sets(rows[kept], state, reach.events, reach.until, low, high)
 
     # --- what is returned -----------------------------------------------------------------------
 
     def _given(self, sets: _Sets, operands: Operands) -> Found:
-        registers = self.template.registers
-        held = sum(register.kind.holds_event for register in registers)
-        events = np.full((len(sets), held), -1, dtype=np.int64)
-        numbers = np.zeros((len(sets), len(registers) - held))
+        """Return rows whose sets are stretches; events are listed only where they are asked for."""
         direct = {RegisterKind.FIRST, RegisterKind.LATEST} | (
             {RegisterKind.COUNT} if self._is_simple else set()
         )
-        listed: tuple[Ints, Ints, Ints] | None = None
+        registers = self.template.registers
         if self._lists or any(register.kind not in direct for register in registers):
-            listed = self._listed(sets)
+            return self._found(sets.rows, self._listed(sets), operands, sets)
+        return self._found(sets.rows, None, operands, sets)
+
+    def _found(
+        self,
+        rows: Ints,
+        listed: tuple[Ints, Ints, Ints] | None,
+        operands: Operands,
+        sets: _Sets | None = None,
+    ) -> Found:
+        """Return rows with their registers, and what is in their sets as paths."""
+        count = len(rows)
+        header = self.tables.integers
+        events = np.full((count, int(header[Header.EVENTS])), -1, dtype=np.int64)
+        numbers: Doubles = np.zeros((count, int(header[Header.NUMBERS])))
+        registers = self.template.registers
         for register, place in zip(registers, register_places(registers), strict=True):
             states = self._states_of(register.variables)
-            if register.kind is RegisterKind.FIRST:
-                events[:, place] = _first(sets, states)
-            elif register.kind is RegisterKind.LATEST:
-                events[:, place] = _latest(sets, states)
-            elif register.kind in direct:
-                counts = [sets.high[s] - sets.low[s] + int(s == sets.state) for s in states]
-                numbers[:, place] = sum(counts)
-            elif listed is not None:
-                column = self._register(register, states, listed, len(sets), operands)
-                (events if register.kind.holds_event else numbers)[:, place] = column
-        every = range(len(self.template.states))
-        starts = np.zeros(len(sets) + 1, dtype=np.int64)
+            column = None if sets is None else self._direct(register.kind, sets, states)
+            if column is None:
+                assert listed is not None
+                column = self._register(register, place, states, listed, count, operands)
+            (events if register.kind.holds_event else numbers)[:, place] = column
+        starts = np.zeros(count + 1, dtype=np.int64)
         paths = np.zeros((0, 2), dtype=np.int32)
+        if sets is not None:
+            last = _latest(sets, range(len(self.template.states)))
         if listed is not None:
-            rows, taken, in_state = listed
-            starts[1:] = np.cumsum(np.bincount(rows, minlength=len(sets)))
+            of, taken, in_state = listed
+            starts[1:] = np.cumsum(np.bincount(of, minlength=count))
             paths = np.stack([taken, in_state], axis=1).astype(np.int32)
-        window = np.zeros(len(sets), dtype=np.int64)
-        return Found(sets.begins, _latest(sets, every), window, events, numbers, starts, paths)
+            if sets is None:
+                last = np.maximum.reduceat(taken, starts[:-1])
+        return Found(
+            rows[:, im.BEGINS], last, rows[:, im.WINDOW], events, numbers, starts, paths
+        )
+
+    def _direct(self, kind: RegisterKind, sets: _Sets, states: list[int]) -> Any:
+        """Return an aggregate that needs no list of events, None for others."""
+        if kind is RegisterKind.FIRST:
+            return _first(sets, states)
+        if kind is RegisterKind.LATEST:
+            return _latest(sets, states)
+        if kind is RegisterKind.COUNT and self._is_simple:
+            return sum(sets.high[s] - sets.low[s] + int(s == sets.state) for s in states)
+        return None
 
     def _states_of(self, variables: tuple[str, ...]) -> list[int]:
         return [n for n, s in enumerate(self.template.states) if s.variable in variables]
@@ -193,19 +260,24 @@ class CollapsedSearch:
             events[places] = sets.events[state][np.repeat(sets.low[state], length) + inside]
             states[places] = state
             starts = starts + length
+        return self._each_once(rows, events, states)
+
+    def _each_once(self, rows: Ints, events: Ints, states: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return what is listed by row and time, each event once for a variable."""
         if self._is_simple and not self._mixes:
             return rows, events, states
         names = list(dict.fromkeys(state.variable for state in self.template.states))
         variable = np.array([names.index(s.variable) for s in self.template.states])[states]
         order = np.lexsort((variable, events, rows))
         rows, events, states, variable = (a[order] for a in (rows, events, states, variable))
-        again = np.zeros(total, dtype=np.bool_)
+        again = np.zeros(len(rows), dtype=np.bool_)
         again[1:] = (np.diff(rows) == 0) & (np.diff(events) == 0) & (np.diff(variable) == 0)
         return rows[~again], events[~again], states[~again]
 
     def _register(
         self,
         register: Register,
+        place: int,
         states: list[int],
         listed: tuple[Ints, Ints, Ints],
         count: int,
@@ -217,6 +289,13 @@ class CollapsedSearch:
         rows, events = rows[mine], events[mine]
         if register.kind is RegisterKind.COUNT:
             return np.bincount(rows, minlength=count)
+        if register.kind in {RegisterKind.FIRST, RegisterKind.LATEST}:
+            is_first = register.kind is RegisterKind.FIRST
+            found = np.full(count, EVER if is_first else -1)
+            (np.minimum if is_first else np.maximum).at(found, rows, events)
+            return np.where(found == EVER, -1, found)
+        if register.aggregate is not None:
+            return self._stepped(register, place, states, rows, events, count, operands)
         name = register.attribute or ""
         if register.kind is RegisterKind.SUM:
             values: Any = operands.doubles[self._layout.double(name)][events]
@@ -238,6 +317,80 @@ class CollapsedSearch:
         found = np.full(count, -1, dtype=np.int64)
         found[held] = events[order][at]
         return found
+
+
+    def _stepped(
+        self,
+        register: Register,
+        place: int,
+        states: list[int],
+        rows: Ints,
+        events: Ints,
+        count: int,
+        operands: Operands,
+    ) -> Doubles:
+        """Return a user's aggregate of each row's set, its events in the order of time."""
+        order = np.lexsort((events, rows))
+        header = self.tables.integers
+        updates = header[header[Header.UPDATE_AT] + states[0]]
+        listed = header[updates + 1 : updates + 1 + header[updates]].reshape(-1, 4)
+        (step,) = listed[(listed[:, 0] == register.kind) & (listed[:, 1] == place), 2]
+        given = header[header[Header.INIT_AT] + 1 :][: header[header[Header.INIT_AT]]]
+        values = {int(n): self.tables.constants[at] for n, at in given.reshape(-1, 2)}
+        initial = np.array([values.get(place + n, 0.0) for n in range(register.width)])
+        found = np.full(count, np.nan)
+        work = np.zeros((1, register.width))
+        enter(
+            im.step_sets, STEP_SECONDS * len(rows), header, int(step), initial, rows[order],
+            events[order], operands.doubles, work, found,
+        )  # fmt: skip
+        if header[Header.FAILED] > 0:
+            raise failure_of(self.template, self.tables)
+        return found
+
+
+def _rows(
+    keys: Ints, wholes: Ints, window: tuple[int, int, int], fits: NDArray[np.bool_]
+) -> Ints:
+    """Return the rows whose windows have passed by now, in order of their first events.
+
+    Columns are those of `elsinore.matches.intermediate`.
+    """
+    count = wholes.shape[1]
+    within, slide, origin = window
+    if slide > 0:
+        mask = fits.astype(np.uint8)
+        none = np.empty((0, 3), dtype=np.int64)
+        seconds = ROW_SECONDS * count * (1 + within // slide)
+        total = enter(slides, seconds, keys, wholes, within, slide, origin, mask, none)
+        found = np.empty((total, 3), dtype=np.int64)
+        enter(slides, seconds, keys, wholes, within, slide, origin, mask, found)
+    else:
+        ends = np.empty(count, dtype=np.int64)
+        ready = np.empty(count, dtype=np.uint8)
+        enter(window_ends, ROW_SECONDS * count, keys, wholes, within, ends, ready)
+        begins = np.flatnonzero(fits & (ready == 1))
+        found = np.stack([begins, np.zeros(len(begins), dtype=np.int64), ends[begins]], axis=1)
+    key = np.searchsorted(keys[:, FIRST_ROW], found[:, im.BEGINS], side="right") - 1
+    return np.concatenate([found, keys[key, FIRST_ROW][:, None]], axis=1)
+
+
+def _cut(rows: Ints) -> Iterator[Ints]:
+    """Yield rows in pieces of a bounded number."""
+    for start in range(0, len(rows), ROWS):
+        yield rows[start : start + ROWS]
+
+
+def _pieces(rows: Ints) -> Iterator[Ints]:
+    """Yield rows in pieces whose windows have a bounded number of events, of one row at least."""
+    sizes = np.cumsum(rows[:, im.ENDS] - rows[:, im.BEGINS] + 1)
+    start = 0
+    while start < len(rows):
+        before = sizes[start - 1] if start else 0
+        end = int(np.searchsorted(sizes, before + LISTED, side="right"))
+        end = min(max(end, start + 1), start + ROWS)
+        yield rows[start:end]
+        start = end
 
 
 class _Reach:

@@ -7,6 +7,7 @@ from typing import Any
 
 from elsinore.language import render
 from elsinore.matches.consistency import consistency
+from elsinore.matches.collapsible import postponed
 from elsinore.matches.registers import COMPUTED, Register
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.template import MatchTemplate
@@ -82,6 +83,8 @@ def _when(template: MatchTemplate, predicate: Any) -> str:
     numbers = {n for n, c in enumerate(template.conditions) if c.source == predicate}
     if not numbers:
         return "looked at for the pattern under NOT"
+    if template.query.collapsed and numbers & postponed(template):
+        return "left to whoever expands a row"
     if numbers & set(template.final) or any(numbers & set(e.late) for e in template.edges):
         return "looked at when the match is complete"
     if all(template.conditions[n].reads_neighbours_only for n in numbers):

@@ -119,3 +119,31 @@ def window_ends(keys: Ints, integers: Ints, within: int, ends: Ints, ready: Byte
                 last += 1
             ends[event] = last
             ready[event] = 1 if keys[key, PASSED] <= until < keys[key, REACHED] else 0
+
+
+@kernel(borrows=True)
+def slides(
+    keys: Ints, integers: Ints, within: int, slide: int, origin: int, fits: Bytes, rows: Ints
+) -> int:
+    """Fill `rows` with event, window and the window's last event, where `fits` [event] is 1.
+
+    Windows are those that hold the event, have passed by now and had not before. Returns how many
+    there are, also where `rows` has no room for them.
+    """
+    count = 0
+    for key in range(len(keys)):
+        for event in range(keys[key, FIRST_ROW], keys[key, END_ROW]):
+            if fits[event] == 0:
+                continue
+            number = (integers[TIME, event] - origin - within) // slide + 1
+            while origin + number * slide <= integers[TIME, event]:
+                over = origin + number * slide + within
+                if over > keys[key, REACHED]:
+                    break
+                if over > keys[key, PASSED]:
+                    if count < len(rows):
+                        rows[count, 0], rows[count, 1] = event, number
+                        rows[count, 2] = first_at(integers, event, keys[key, END_ROW], over) - 1
+                    count += 1
+                number += 1
+    return count

@@ -81,6 +81,21 @@ class AggregateFailure(Exception):  # noqa: N818 - it is data for an error
         self.told = told
 
 
+def failure_of(template: MatchTemplate, tables: Tables) -> AggregateFailure:
+    """Return what a user's aggregate failed at; it is at work again after this."""
+    row = int(tables.integers[Header.FAILED]) - 1
+    tables.integers[Header.FAILED] = 0
+    for stepper, register in zip(
+        tables.steppers,
+        (r for r in template.registers if r.aggregate is not None),
+        strict=True,
+    ):
+        if stepper.failure is not None:
+            failure, stepper.failure = stepper.failure, None
+            return AggregateFailure(stepper.aggregate.name, register.variables, row, failure)
+    raise AssertionError("an aggregate failed, and none says so")
+
+
 class QuerySearch:
     """The search of one query."""
 
@@ -149,7 +164,7 @@ class QuerySearch:
             elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
                 progress[se.BUDGET] = se.STEP_LIMIT
             elif status == se.BROKEN:
-                raise self._failure()
+                raise failure_of(self.template, self.tables)
             else:
                 raise self._refusal(int(progress[se.COUNTED]), too_long=status == se.TOO_LONG)
 
@@ -189,20 +204,6 @@ class QuerySearch:
         for number in range(len(found)):
             piece = paths[found.starts[number] : found.starts[number + 1]]
             yield int(found.window[number]), piece.tobytes()
-
-    def _failure(self) -> AggregateFailure:
-        """Return what a user's aggregate failed at; it is at work again after this."""
-        row = int(self.tables.integers[Header.FAILED]) - 1
-        self.tables.integers[Header.FAILED] = 0
-        for stepper, register in zip(
-            self.tables.steppers,
-            (r for r in self.template.registers if r.aggregate is not None),
-            strict=True,
-        ):
-            if stepper.failure is not None:
-                failure, stepper.failure = stepper.failure, None
-                return AggregateFailure(stepper.aggregate.name, register.variables, row, failure)
-        raise AssertionError("an aggregate failed, and none says so")
 
     def _refusal(self, count: int, *, too_long: bool) -> InputError:
         name = self.template.query.name

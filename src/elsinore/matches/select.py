@@ -58,7 +58,7 @@ def select(
         kind, register = tables[place], tables[place + 1]
         column, is_whole = tables[place + 2], tables[place + 3]
         if kind == USER:
-            _step(tables, column, register, row, step, doubles, numbers)
+            step_aggregate(tables, column, register, row, step, doubles, numbers)
         else:
             take_in(kind, register, column, is_whole, row, step, doubles, integers, held, numbers)
 
@@ -100,7 +100,7 @@ def take_in(
 
 
 @kernel(borrows=True)
-def _step(
+def step_aggregate(
     tables: Ints,
     listed: int,
     register: int,

@@ -25,7 +25,7 @@ from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.guards import NO_WAY, GuardedPositions, Ways, either, guarded_positions
 from elsinore.plan.modes import HIGH, Uncertainty
-from elsinore.plan.predicates import contradictions, local_predicates, place_of
+from elsinore.plan.predicates import contradictions, local_predicates
 
 START = -1  # the source of an edge that begins a match
 
@@ -206,29 +206,14 @@ def _refuse_uncollapsible(template: MatchTemplate, uncertain: Uncertainty | None
     """Refuse COLLAPSED where sets of events would not tell what the matches are."""
     query = template.query
 
-    def refuse(message: str, place: str = "COLLAPSED", span: Span | None = None) -> None:
-        where = span or query.places.get(place, query.span)
+    def refuse(message: str, span: Span | None = None) -> None:
+        where = span or query.places.get("COLLAPSED", query.span)
         raise UnsupportedError(f"COLLAPSED: {message}", span=where, query=query.name)
 
     if uncertain is not None or is_uncertain(query):
         refuse("where times are uncertain, each match has a confidence of its own.")
     if query.strategy is not Strategy.ANY:
         refuse("it is for SKIP TILL ANY MATCH; other strategies have few matches.")
-    if template.conditions:
-        source = template.conditions[0].source
-        refuse(
-            "every event in a set fits with every other: conditions may be on single events only.",
-            span=place_of(source),
-        )
-    if template.negatives:
-        refuse("NOT between events is not supported with it.")
-    if query.window is not None and query.window.slide is not None:
-        refuse("SLIDE is not supported with it: windows begin with the first event.")
-    if any(register.aggregate is not None for register in template.registers):
-        refuse("aggregates that the user defines are not supported with it.")
-    begins = [template.states[e.target].variable for e in template.edges if e.source == START]
-    if template.duplicates or len(set(begins)) < len(begins):
-        refuse("the pattern binds the same events to the same variables in several ways.")
     later = {template.states[e.target].variable for e in template.edges if e.source != START}
     for item in query.returns:
         for leaf in ex.attributes(item.expression):
