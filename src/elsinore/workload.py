@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
+from inspect import signature
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from elsinore.errors import (
     ElsinoreError,
+    InputError,
     InvalidWorkloadError,
     QueryError,
     QuerySemanticError,
@@ -258,53 +260,90 @@ class Workload:
         Raises QueryError where a query does not fit the columns, InputError for columns that are
         not there and events that cannot be used.
         """
+        results: Results[Any] = self._run(locals(), in_pieces=False)
+        return results
+
+    def batches(self, data: Any, **options: Any) -> Generator[tuple[str, Any], None, Results[Any]]:
+        """Run the queries in this process; yield (query, rows) as rows are found, in pieces.
+
+        The rows of match queries come as they are found, some ten thousand at a time, so that there
+        may be more of them than memory holds; those of DISTINCT and of trend queries, which are
+        known at the end, come at the end. `options` are those of `run`. The generator's value, for
+        who asks, is what `run` returns, without the rows that were given out before.
+
+        >>> rising = Workload.parse("QUERY q RETURN b[].v PATTERN B{2} b WHERE b[i].v > b[i-1].v;")
+        >>> events = [{"time": n, "type": "B", "v": n} for n in range(3)]
+        >>> for name, rows in rising.batches(events):
+        ...     print(name, rows["b[].v"].to_pylist())
+        q [[0, 1], [0, 2], [1, 2]]
+        """
+        if is_spark_frame(_bare(data)) or options.get("spark") is not None:
+            raise InputError(
+                "batches() is for events in this process. Of a Spark DataFrame, run() gives data "
+                "frames, which Spark writes piece by piece."
+            )
+        given = signature(self.run).bind(data, **options)
+        given.apply_defaults()
+        running = self._run(given.arguments, in_pieces=True)
+        with self._pointing():
+            results: Results[Any] = yield from running
+        for name, table in results.tables.items():
+            if table.num_rows:
+                yield name, table
+        return results
+
+    def _run(self, called: Mapping[str, Any], *, in_pieces: bool) -> Any:
+        """Do what `run` was called with; in pieces, return the generator of them."""
         from elsinore.runtime.options import RunOptions  # noqa: PLC0415 - engines load on first use
         from elsinore.runtime.uncertain import uncertain_times  # noqa: PLC0415
 
+        given = SimpleNamespace(**called)
         uncertain = uncertain_times(
-            interval=time_interval,
-            granularity=time_granularity,
-            step=time_step,
-            distribution=time_distribution,
+            interval=given.time_interval,
+            granularity=given.time_granularity,
+            step=given.time_step,
+            distribution=given.time_distribution,
         )
         options = RunOptions(
-            time=time if time_interval is None else time_interval[0],
+            time=given.time if given.time_interval is None else given.time_interval[0],
             uncertain=uncertain,
-            type=type,
-            time_unit=time_unit,
-            order_by=_names_of(order_by),
-            allow_rejects=rejects,
-            ordered=ordered,
-            sharing=_member(Sharing, sharing, "sharing"),
-            record=record,
-            scan=_member(Scan, scan, "scan"),
-            threads=threads,
-            combine=_member(Combine, combine, "combine"),
+            type=given.type,
+            time_unit=given.time_unit,
+            order_by=_names_of(given.order_by),
+            allow_rejects=given.rejects,
+            ordered=given.ordered,
+            sharing=_member(Sharing, given.sharing, "sharing"),
+            record=given.record,
+            scan=_member(Scan, given.scan, "scan"),
+            threads=given.threads,
+            combine=_member(Combine, given.combine, "combine"),
         )
-        data = _bare(data)
-        if spark is not None and isinstance(data, str | Path):
-            data = spark.read.parquet(str(data))
+        data = _bare(given.data)
+        if given.spark is not None and isinstance(data, str | Path):
+            data = given.spark.read.parquet(str(data))
         if uncertain is None:
             self._refuse_uncertain()
         # what cannot run is refused before anything is looked at
-        self.planned(granularity, evaluation=evaluation)
+        self.planned(given.granularity, evaluation=given.evaluation)
         if is_spark_frame(data):
             from elsinore.spark import driver as spark_driver  # noqa: PLC0415 - an extra
 
             options = self.timed(options, *spark_driver.look_at_time(data, options))
             known = options.uncertainty
-            ready = self.planned(granularity, options.clock, data.columns, known, evaluation)
+            columns = data.columns
+            ready = self.planned(given.granularity, options.clock, columns, known, given.evaluation)
             with self._pointing():
                 return spark_driver.run(ready, data, options)
-        from elsinore.local import look_at_time, run  # noqa: PLC0415 - loads Numba
+        from elsinore.local import look_at_time, pieces, run  # noqa: PLC0415 - loads Numba
         from elsinore.runtime.inputs import as_table  # noqa: PLC0415
 
         table = as_table(data)
         options = self.timed(options, *look_at_time(table, options))
         known = options.uncertainty
-        ready = self.planned(granularity, options.clock, table.column_names, known, evaluation)
+        columns = table.column_names
+        ready = self.planned(given.granularity, options.clock, columns, known, given.evaluation)
         with self._pointing():
-            return run(ready, table, options)
+            return pieces(ready, table, options) if in_pieces else run(ready, table, options)
 
     def _refuse_uncertain(self) -> None:
         """Refuse queries that ask how probable matches are, of events with exact times."""

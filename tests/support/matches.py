@@ -296,8 +296,8 @@ def queries(drawn: Drawn, name: str = "q") -> str:
         conditions.append(keys)
     group = drawn.one(["", "", "GROUP BY g"])
     window = drawn.one(
-            ["", "WITHIN 5", "WITHIN 3", "WITHIN 6 SLIDE 3", "WITHIN 4 SLIDE 6", "WITHIN 5 SLIDE 2"]
-)
+        ["", "WITHIN 5", "WITHIN 3", "WITHIN 6 SLIDE 3", "WITHIN 4 SLIDE 6", "WITHIN 5 SLIDE 2"]
+    )
     strategy = drawn.one(["SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH", "CONTIGUOUS"])
     items = ["g"] if group else []
     items += ["k"] if keys else []

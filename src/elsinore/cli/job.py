@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,25 +52,32 @@ class Job:
 
     def run(self, data: Any) -> Results[Any]:
         """Run the workload over events in this process, or over a Spark data frame of them."""
-        return self.workload.run(
-            data,
-            time=self.time,
-            type=self.type,
-            time_unit=self.time_unit,
-            time_interval=self.time_interval,
-            time_granularity=self.time_granularity,
-            time_step=self.time_step,
-            time_distribution=self.time_distribution,
-            order_by=self.order_by,
-            rejects=self.rejects is not None,
-            sharing=self.sharing,
-            granularity=self.granularity,
-            evaluation=self.evaluation,
-            record=self.record,
-            scan=self.scan,
-            threads=self.threads,
-            combine=self.combine,
-        )
+        return self.workload.run(data, **self._options)
+
+    def batches(self, data: Any) -> Generator[tuple[str, Any], None, Results[Any]]:
+        """Run the workload over events in this process; yield each query's rows in pieces."""
+        return self.workload.batches(data, **self._options)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {
+            "time": self.time,
+            "type": self.type,
+            "time_unit": self.time_unit,
+            "time_interval": self.time_interval,
+            "time_granularity": self.time_granularity,
+            "time_step": self.time_step,
+            "time_distribution": self.time_distribution,
+            "order_by": self.order_by,
+            "rejects": self.rejects is not None,
+            "sharing": self.sharing,
+            "granularity": self.granularity,
+            "evaluation": self.evaluation,
+            "record": self.record,
+            "scan": self.scan,
+            "threads": self.threads,
+            "combine": self.combine,
+        }
 
     @property
     def uncertain(self) -> UncertainTimes | None:

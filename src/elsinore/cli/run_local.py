@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator
+from contextlib import ExitStack
 from time import perf_counter
+from typing import TypeVar
 
 import pyarrow as pa
 import typer
@@ -19,7 +22,9 @@ from elsinore.cli.events import check_columns, explained
 from elsinore.cli.job import Job
 from elsinore.cli.statistics import print_statistics
 from elsinore.runtime.files import read_source
-from elsinore.runtime.outputs import write_part, write_table, write_to
+from elsinore.runtime.outputs import Rows, write_part, write_table, write_to, writing_rows
+
+T = TypeVar("T")
 
 
 def run_local(job: Job) -> None:
@@ -32,8 +37,9 @@ def run_local(job: Job) -> None:
         bar.done()
         bar.begin("Running the queries")
         begun = perf_counter()
-        with explained(job, table):
-            results = job.run(table)
+        rows = Found(job)
+        with explained(job, table), rows:
+            results = rows.take(job.batches(table))
         seconds = perf_counter() - begun
         bar.done()
     for warning in results.warnings:
@@ -44,9 +50,61 @@ def run_local(job: Job) -> None:
         if rejected.num_rows:
             say(f"{events_text(rejected.num_rows)} cannot be used; written to {job.rejects}")
     for name, found in results.tables.items():
-        hand_out(job, name, found)
+        rows.tell(name, found)
     if job.stats:
         print_statistics(results.statistics, seconds)
+
+
+class Found(ExitStack):
+    """The rows of a run as they are found: written at once, or as many held as are shown.
+
+    What the standard output gets of several queries is held, as each query's rows stand together.
+    """
+
+    def __init__(self, job: Job) -> None:
+        super().__init__()
+        self._job = job
+        self._writers: dict[str, Rows] = {}
+        self._held: dict[str, list[pa.Table]] = {}
+        self._counts: dict[str, int] = {}
+
+    def take(self, pieces: Generator[tuple[str, pa.Table], None, T]) -> T:
+        """Take all pieces; return what the generator returns."""
+        while True:
+            try:
+                name, piece = next(pieces)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            before = self._counts.get(name, 0)
+            self._counts[name] = before + piece.num_rows
+            if self._job.out is not None:
+                self._writer(name).add(piece)
+            elif self._job.form is not None or before < self._job.limit:
+                shown = None if self._job.form is not None else self._job.limit - before
+                self._held.setdefault(name, []).append(piece.slice(0, shown))
+
+    def tell(self, name: str, empty: pa.Table) -> None:
+        """Say what became of a query's rows; `empty` is its table where there is none."""
+        job, total = self._job, self._counts.get(name, 0)
+        if job.out is not None and name in self._writers:
+            typer.echo(f"{name}: {total:,} rows written to {job.place(name)}")
+        elif job.out is None and job.form is None:
+            held = self._held.get(name)
+            print_result(name, pa.concat_tables(held) if held else empty, total)
+        else:
+            held = self._held.get(name)
+            hand_out(job, name, pa.concat_tables(held) if held else empty)
+
+    def _writer(self, name: str) -> Rows:
+        if name not in self._writers:
+            job = self._job
+            self._writers[name] = self.enter_context(
+                writing_rows(
+                    job.place(name), job.out_format, overwrite=job.overwrite, parts=job.parts
+                )
+            )
+        return self._writers[name]
 
 
 def hand_out(job: Job, name: str, found: pa.Table) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -49,6 +49,8 @@ from elsinore.runtime.uncertain import bounds
 from elsinore.runtime.units import batch_of, keys_of, plain
 from elsinore.runtime.warnings import absent_types, overflow, overflown_columns, types_seen
 
+Pieces = Generator[tuple[str, pa.Table], None, Results[pa.Table]]
+
 STATE_LIMIT = 2**28  # bytes of state beyond which keys are taken one after another
 
 
@@ -73,6 +75,25 @@ def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
     Raises QueryError where a query does not fit the columns and InputError where events cannot be
     used (unless `options.allow_rejects`).
     """
+    running = _running(plan, data, options, in_pieces=False)
+    try:
+        next(running)
+    except StopIteration as end:
+        results: Results[pa.Table] = end.value
+        return results
+    raise AssertionError("rows were given out in pieces, and nobody asked for that")
+
+
+def pieces(plan: Plan, data: object, options: RunOptions) -> Pieces:
+    """Run a plan; yield each query's rows in pieces as they are found, with the query's name.
+
+    So come the rows of queries that give out rows one by one, in no order of their own; of all
+    other queries the generator's value, what `run` returns, has the tables.
+    """
+    return _running(plan, data, options, in_pieces=True)
+
+
+def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) -> Pieces:
     table = as_table(data)
     bind(plan.workload, schema_of(table.schema))
     plan = fitted(
@@ -86,7 +107,9 @@ def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
         keys = keys_of(plan.units[together[0]], stream.column, len(stream.times))
         for number in together:
             unit = plan.units[number]
-            results, statistics[number] = _run_unit(unit, stream, keys, types, options)
+            results, statistics[number] = yield from _run_unit(
+                unit, stream, keys, types, options, in_pieces=in_pieces
+            )
             tables |= dict(zip(unit.queries, results, strict=True))
     overflown = {
         query.name: overflown_columns(query, tables[number])
@@ -179,8 +202,13 @@ def _run_unit(
     keys: Keys,
     places: tuple[NDArray[np.int32], Sequence[str]],
     options: RunOptions,
-) -> tuple[list[pa.Table], OperatorStatistics]:
-    """Return the results of a unit's queries, and what its operator counted."""
+    *,
+    in_pieces: bool,
+) -> Generator[tuple[str, pa.Table], None, tuple[list[pa.Table], OperatorStatistics]]:
+    """Return the results of a unit's queries, and what its operator counted.
+
+    With `in_pieces` rows that stand for themselves are yielded, and left out of the results.
+    """
     kind = kind_for(unit)
     batch = batch_of(unit, keys, stream.times, *places, stream.column)
     ordered = stream.ordered or not enter(
@@ -209,8 +237,24 @@ def _run_unit(
         given_out, counted = run_in_threads(batch, lambda: kind.operator(unit, asked), threads)
         return results(given_out), counted
     operator = kind.operator(unit, asked)
-    tables = results(itertools.chain(operator.process(batch), operator.close()))
-    return tables, operator.statistics
+    outputs: Iterable[pa.RecordBatch] = itertools.chain(operator.process(batch), operator.close())
+    if in_pieces and not kind.adds_up(unit):
+        forms = [
+            kind.result(unit, place, [values.type for values in groups], types)
+            for place in range(len(unit.queries))
+        ]
+        held = []
+        for output in outputs:
+            places = output.column("query").to_numpy()
+            form = forms[places[0]] if len(places) and np.all(places == places[0]) else None
+            if form is None or form.order or form.distinct:
+                held.append(output)
+                continue
+            rows = pa.Table.from_batches([output])
+            found = kind.finish(unit, int(places[0]), rows, groups, types)
+            yield unit.names[places[0]], _presented(found, form, stream.kind)
+        outputs = held
+    return results(outputs), operator.statistics
 
 
 def _presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:

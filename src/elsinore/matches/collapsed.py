@@ -104,7 +104,7 @@ class CollapsedSearch:
         wholes = operands.wholes
         fits = self._fits(wholes[CLASS])
         starts = [edge.target for edge in self.template.edges if edge.source == START]
-        rows = _rows(keys, wholes, window, fits[starts].any(axis=0))
+        rows = _rows(keys, wholes, window, np.any(fits[starts], axis=0))
         if len(rows) == 0:
             return
         if self._paths is not None:
@@ -227,9 +227,7 @@ class CollapsedSearch:
             paths = np.stack([taken, in_state], axis=1).astype(np.int32)
             if sets is None:
                 last = np.maximum.reduceat(taken, starts[:-1])
-        return Found(
-            rows[:, im.BEGINS], last, rows[:, im.WINDOW], events, numbers, starts, paths
-        )
+        return Found(rows[:, im.BEGINS], last, rows[:, im.WINDOW], events, numbers, starts, paths)
 
     def _direct(self, kind: RegisterKind, sets: _Sets, states: list[int]) -> Any:
         """Return an aggregate that needs no list of events, None for others."""
@@ -318,7 +316,6 @@ class CollapsedSearch:
         found[held] = events[order][at]
         return found
 
-
     def _stepped(
         self,
         register: Register,
@@ -349,9 +346,7 @@ class CollapsedSearch:
         return found
 
 
-def _rows(
-    keys: Ints, wholes: Ints, window: tuple[int, int, int], fits: NDArray[np.bool_]
-) -> Ints:
+def _rows(keys: Ints, wholes: Ints, window: tuple[int, int, int], fits: Any) -> Ints:
     """Return the rows whose windows have passed by now, in order of their first events.
 
     Columns are those of `elsinore.matches.intermediate`.

@@ -1,9 +1,9 @@
-"""Queries in collapsed form: which conditions rule events out of a row's sets, which are left over.
+"""Queries in collapsed form: which conditions rule events out of sets, and which are left.
 
-All matches of a row begin with one event. Conditions on neighbours, NOT, and conditions that read no
-earlier event than the first say which events are on a path to a match; any other condition depends
-on the events that a match selects, and is *postponed* (SASE++, Section 5.1): it is left to whoever
-expands the row.
+All matches of a row begin with one event. Conditions on neighbours, NOT, and conditions that read
+no other event before than the first say which events are on a path to a match; any other condition
+depends on the events that a match selects, and is *postponed* (SASE++, Section 5.1): it is left to
+whoever expands the row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def needs_paths(template: MatchTemplate) -> bool:
     variables = {template.states[state].variable for state in begins}
     if template.duplicates or len(variables) < len(begins):
         return True
-    if any(part.ways != FREE for part in (*template.edges, *template.ends)):
+    ways = [edge.ways for edge in template.edges] + [end.ways for end in template.ends]
+    if any(way != FREE for way in ways):
         return True
     looked_at = [known_conditions(template, state) for state in begins]
     return any(
@@ -46,7 +47,7 @@ def postponed(template: MatchTemplate) -> frozenset[int]:
 
 
 def known_conditions(template: MatchTemplate, begin: int) -> NDArray[np.uint8]:
-    """Return 1 for conditions that read, of earlier events, the first alone: known in state `begin`.
+    """Return 1 for conditions that read the first event alone of those before, in state `begin`.
 
     Those that read neighbours alone are looked at anyway, and are 0.
     """

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from elsinore.language import render
-from elsinore.matches.consistency import consistency
 from elsinore.matches.collapsible import postponed
+from elsinore.matches.consistency import consistency
 from elsinore.matches.registers import COMPUTED, Register
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.template import MatchTemplate

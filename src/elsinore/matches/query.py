@@ -164,7 +164,7 @@ class QuerySearch:
             elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
                 progress[se.BUDGET] = se.STEP_LIMIT
             elif status == se.BROKEN:
-                raise failure_of(self.template, self.tables)
+                raise self._failure()
             else:
                 raise self._refusal(int(progress[se.COUNTED]), too_long=status == se.TOO_LONG)
 
@@ -204,6 +204,9 @@ class QuerySearch:
         for number in range(len(found)):
             piece = paths[found.starts[number] : found.starts[number + 1]]
             yield int(found.window[number]), piece.tobytes()
+
+    def _failure(self) -> AggregateFailure:
+        return failure_of(self.template, self.tables)
 
     def _refusal(self, count: int, *, too_long: bool) -> InputError:
         name = self.template.query.name

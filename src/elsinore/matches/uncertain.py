@@ -15,7 +15,7 @@ from elsinore.matches import worlds as wo
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.operands import TIME, Layout, Operands
 from elsinore.matches.program import register_places
-from elsinore.matches.query import PLAIN_STEPS, Found, QuerySearch, failure_of, patience
+from elsinore.matches.query import PLAIN_STEPS, Found, QuerySearch, patience
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
@@ -86,7 +86,7 @@ class UncertainSearch(QuerySearch):
             elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
                 progress[se.BUDGET] = se.STEP_LIMIT
             elif status == se.BROKEN:
-                raise failure_of(self.template, self.tables)
+                raise self._failure()
             else:
                 raise self._too_many()
 

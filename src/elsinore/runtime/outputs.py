@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
@@ -57,6 +58,68 @@ def write_to(table: pa.Table, file: BinaryIO, file_format: OutputFormat) -> None
     WRITERS[file_format](table, file)
 
 
+class Rows:
+    """A table that is written piece by piece to an open file, in the form of `write_table`.
+
+    Pieces are put together until they are worth writing; `close` writes the rest.
+    """
+
+    def __init__(self, file: BinaryIO, file_format: OutputFormat) -> None:
+        self.count = 0
+        self._file = file
+        self._format = file_format
+        self._pending: list[pa.Table] = []
+        self._held = 0  # rows that are pending
+        self._parquet: pq.ParquetWriter | None = None
+
+    def add(self, piece: pa.Table) -> None:
+        """Write a piece, or hold it for a while."""
+        self._pending.append(piece)
+        self._held += piece.num_rows
+        if self._held >= ROWS_AT_A_TIME * 4:
+            self._write()
+
+    def close(self) -> None:
+        """Write what is left. A file without any piece stays empty."""
+        self._write()
+        if self._parquet is not None:
+            self._parquet.close()
+
+    def _write(self) -> None:
+        if not self._pending:
+            return
+        table = pa.concat_tables(self._pending)
+        self._pending, self._held = [], 0
+        if self._format == "parquet":
+            if self._parquet is None:
+                self._parquet = pq.ParquetWriter(self._file, table.schema)
+            self._parquet.write_table(table)
+        elif self._format == "csv":
+            _write_csv(table, self._file, header=self.count == 0)
+        else:
+            _write_json(table, self._file)
+        self.count += table.num_rows
+
+
+@contextmanager
+def writing_rows(
+    path: Path, file_format: OutputFormat, *, overwrite: bool = False, parts: bool = False
+) -> Iterator[Rows]:
+    """Lend a table to be written to `path` piece by piece; it appears there when the block ends.
+
+    With `parts` it is a folder with one file in it.
+    """
+    with draft(path, overwrite=overwrite) as place:
+        file = place
+        if parts:
+            place.mkdir()
+            file = place / part_name(0, file_format)
+        with file.open("wb") as opened:
+            rows = Rows(opened, file_format)
+            yield rows
+            rows.close()
+
+
 def write_part(
     table: pa.Table, path: Path, file_format: OutputFormat, *, overwrite: bool = False
 ) -> None:
@@ -87,9 +150,10 @@ def output_format(path: Path) -> OutputFormat | None:
     return found
 
 
-def _write_csv(table: pa.Table, file: BinaryIO) -> None:
+def _write_csv(table: pa.Table, file: BinaryIO, *, header: bool = True) -> None:
     columns = [_csv_column(column) for column in table.columns]
-    pa_csv.write_csv(pa.table(columns, names=table.column_names), file)
+    how = pa_csv.WriteOptions(include_header=header)
+    pa_csv.write_csv(pa.table(columns, names=table.column_names), file, how)
 
 
 def _csv_column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
