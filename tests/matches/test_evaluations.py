@@ -1,11 +1,14 @@
 """However a query is evaluated, its matches are those of brute force."""
 
+import json
 import os
 from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
+from typer.testing import CliRunner
 
+from elsinore.cli.app import app
 from elsinore.errors import ElsinoreError, InputError
 from elsinore.matches.evaluation import run_search
 from elsinore.matches.evaluation.statistics import QueryStatistics
@@ -80,6 +83,7 @@ FILTERED_PATTERNS = (
 def test_early_filters_leave_the_matches_of_brute_force(drawn):
     pattern, conditions = drawn.one(FILTERED_PATTERNS), drawn.some(FILTERED, 3, least=1)
     window, events = drawn.one(["", "WITHIN 6", "WITHIN 6 SLIDE 3"]), streams(drawn, most=12)
+    evaluation = drawn.one([Evaluation.ON_THE_FLY, Evaluation.ON_THE_FLY, Evaluation.AUTO])
     if drawn.whether():
         events = [
             replace(e, attributes=e.attributes | {n: e.attributes[n] or 1 for n in ("v", "n")})
@@ -91,7 +95,7 @@ def test_early_filters_leave_the_matches_of_brute_force(drawn):
     )
     workload = parsed(text)
     try:
-        (unit,) = units_of(workload, evaluation=Evaluation.ON_THE_FLY)
+        (unit,) = units_of(workload, evaluation=evaluation)
     except ElsinoreError:
         assume(False)
     try:
@@ -169,6 +173,47 @@ def test_an_aggregate_of_the_user_filters_if_it_is_declared_monotone(monotone, c
     low = stream_of(1, 2, 3, 4, 5, end=0)
     found = counted("LARGEST(b[].v) > 7", "on-the-fly", low, aggregates={"largest": Largest})
     assert found.candidates == candidates
+
+
+FILTERING = "c.v < MAX(b[].v)"
+
+
+@pytest.mark.parametrize(
+    ("end", "chosen"), [(9, Evaluation.ON_THE_FLY), (0, Evaluation.PATHS)], ids=["high", "low"]
+)
+def test_the_evaluation_expected_to_be_cheaper_is_chosen(end, chosen):
+    found = counted(FILTERING, "auto", stream_of(1, 2, 3, 4, 5, end=end))
+    assert found.evaluation is chosen
+    # 7 events; 1 + 31 partial matches before the C, and 31 with it
+    assert found.estimates == {"paths": 7 + 63, "on-the-fly": 7 if end == 9 else 7 + 63}
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ("b.v > 1", "no condition is between events"),
+        ("b[i].v > b[i-1].v", "conditions on neighbours rule out"),
+        ("b[i].v > AVG(b[1..i-1].v)", "no condition rules events out before"),
+        ("b[i].v > MAX(b[1..i-1].v)", "no condition rules events out before"),
+    ],
+)
+def test_where_early_filters_cannot_help_paths_are_chosen_before_any_event(condition, why):
+    workload = Workload.parse(f"RETURN b[].v AS b PATTERN SEQ(A a, B+ b, C c) WHERE {condition};")
+    (how,) = spec_of(workload.plan.units[0]).evaluations
+    assert how.evaluation is Evaluation.PATHS
+    assert how.why.startswith(why)
+    assert f"evaluated by paths: {why}" in workload.explain()
+
+
+def test_explain_weighs_evaluations_by_the_first_events(tmp_path):
+    events = tmp_path / "e.jsonl"
+    rows = stream_of(1, 2, 3, 4, 5, end=9)
+    events.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    query = f"QUERY q RETURN b[].v AS b PATTERN SEQ(A a, B+ b, C c) WHERE {FILTERING}"
+    done = CliRunner().invoke(app, ["explain", "-q", query, "--events", str(events)])
+    assert f"paths, or on-the-fly where {FILTERING} is expected to rule out enough" in done.stdout
+    told = "q: on-the-fly; steps of a beginning, expected: 70 by paths, 7 by on-the-fly"
+    assert told in done.stdout
 
 
 @pytest.mark.parametrize(

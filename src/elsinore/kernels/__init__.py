@@ -13,7 +13,7 @@ from elsinore.kernels.decorator import COMPILE_VARIABLE, is_kernel, kernel
 from elsinore.kernels.layout import Field, Layout
 from elsinore.kernels.slots import NONE_FREE, count_free, give_back, take
 from elsinore.kernels.store import Store
-from elsinore.kernels.tiers import compiling, enter, is_compiled
+from elsinore.kernels.tiers import compiling, enter, is_compiled, is_compiling
 from elsinore.kernels.uncompiled import uncompiled
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "folder_path",
     "give_back",
     "is_compiled",
+    "is_compiling",
     "is_kernel",
     "kernel",
     "take",

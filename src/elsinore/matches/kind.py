@@ -18,7 +18,7 @@ from elsinore.matches.returns import group_column, is_windowed
 from elsinore.matches.spec import plan_matches, spec_of
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Query
-from elsinore.operators import Kind, Operator, OperatorOptions, Rehearsal, ResultForm
+from elsinore.operators import Kind, Operator, OperatorOptions, Rehearsal, ResultForm, Sample
 from elsinore.plan import PlanOptions, Unit
 
 
@@ -136,6 +136,31 @@ class Matches(Kind):
                 for template, how in zip(spec.templates, spec.evaluations, strict=True)
             ]
         }
+
+    def summary(self, units: Sequence[Unit], sample: Sample | None) -> dict[str, Any]:
+        """Return how each query was evaluated in a run over a sample, and what it was weighed."""
+        if sample is None:
+            return {}
+        return {
+            "evaluations": {
+                query.name: {"evaluation": query.evaluation.value, "steps": query.estimates}
+                for statistics in sample.statistics
+                if isinstance(statistics, MatchStatistics)
+                for query in statistics.queries
+            }
+        }
+
+    def summary_lines(self, units: Sequence[Unit], sample: Sample | None) -> Sequence[str]:
+        """Return the same in words, of queries where evaluations were weighed."""
+        found = self.summary(units, sample).get("evaluations", {})
+        weighed = {name: told for name, told in found.items() if told["steps"]}
+        if not weighed or sample is None:
+            return ()
+        lines = ["", f"Evaluations, by the first {sample.events:,} of {sample.total:,} events:"]
+        for name, told in weighed.items():
+            steps = ", ".join(f"{price:,.0f} by {how}" for how, price in told["steps"].items())
+            lines.append(f"  {name}: {told['evaluation']}; steps of a beginning, expected: {steps}")
+        return lines
 
     def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
         """Return the same in words."""

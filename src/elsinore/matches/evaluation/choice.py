@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from elsinore.matches.collapsed import CollapsedSearch
+from elsinore.matches.evaluation.auto_search import AutoSearch
 from elsinore.matches.evaluation.possible import BY_RUNS, POSTPONED
 from elsinore.matches.evaluation.postponed_search import PostponedSearch
 from elsinore.matches.evaluation.run_search import RunSearch
@@ -12,6 +13,7 @@ from elsinore.matches.query import QuerySearch
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.uncertain import UncertainSearch
 from elsinore.plan.classes import Classes
+from elsinore.plan.modes import Evaluation
 
 Search = QuerySearch | UncertainSearch | CollapsedSearch
 
@@ -32,4 +34,6 @@ def search_of(
         return RunSearch(template, classes, layout, size, statistics)
     if statistics.evaluation in POSTPONED:
         return PostponedSearch(template, classes, layout, size, statistics)
+    if statistics.evaluation is Evaluation.AUTO:
+        return AutoSearch(template, classes, layout, size, statistics)
     return QuerySearch(template, classes, layout, size)

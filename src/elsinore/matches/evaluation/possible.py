@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from elsinore.language import render
+from elsinore.matches.evaluation.filters import STAYS_FALSE, early_filters
 from elsinore.matches.returns import ColumnKind
-from elsinore.matches.template import MatchTemplate
+from elsinore.matches.template import START, MatchTemplate
 from elsinore.model.kinds import Strategy
+from elsinore.plan.explain.words import listed
 from elsinore.plan.modes import Evaluation
 
 BY_RUNS = {Evaluation.RUNS, Evaluation.ZSTREAM}
@@ -25,11 +28,41 @@ class Evaluated:
 def evaluated(template: MatchTemplate, asked: Evaluation) -> Evaluated:
     """Return how a query is evaluated: as asked, or, where that cannot be, by default."""
     if asked is Evaluation.AUTO:
-        return Evaluated(Evaluation.PATHS, "the default")
+        return _by_cost(template)
     reason = why_not(template, asked)
     if reason is not None:
         return Evaluated(Evaluation.PATHS, f"not {asked.value}: {reason}")
     return Evaluated(asked, "as asked")
+
+
+def _by_cost(template: MatchTemplate) -> Evaluated:
+    """Return how a query is evaluated that may be evaluated in any way.
+
+    AUTO where that depends on the events. By paths, what cannot be completed is not begun, as far
+    as types and conditions on neighbours tell; a main run's early filters look at others.
+    """
+    reason = why_not(template, Evaluation.ON_THE_FLY)
+    if reason is not None:
+        return Evaluated(Evaluation.PATHS, f"postponing is not possible: {reason}")
+    if not template.conditions:
+        return Evaluated(Evaluation.PATHS, "no condition is between events")
+    near = [condition.reads_neighbours_only for condition in template.conditions]
+    if any(near[c] for edge in template.edges if edge.source != START for c in edge.checks):
+        why = "conditions on neighbours rule out what cannot be completed before it is begun"
+        return Evaluated(Evaluation.PATHS, why)
+    filters = early_filters(template)
+    early = {n for row in filters for n, flags in enumerate(row) if flags & STAYS_FALSE}
+    if not early:
+        return Evaluated(
+            Evaluation.PATHS,
+            "no condition rules events out before it is known what a match selects",
+        )
+    if any(r.aggregate is not None and r.aggregate.initial is None for r in template.registers):
+        return Evaluated(Evaluation.PATHS, "the state of an aggregate of your own is an object")
+    told = listed([render(template.conditions[n].source) for n in sorted(early)])
+    return Evaluated(
+        Evaluation.AUTO, f"paths, or on-the-fly where {told} is expected to rule out enough"
+    )
 
 
 def why_not(template: MatchTemplate, evaluation: Evaluation) -> str | None:

@@ -45,9 +45,9 @@ class PostponedSearch(MarkedSearch):
         if statistics.evaluation is Evaluation.POSTPONING:
             flags[:] = 0
         self._flags: Bytes = flags.reshape(len(flags), -1)
-        self._members = np.zeros((0, EVENT_COLUMNS), dtype=np.int64)
-        self._labels: Bytes = np.zeros((0, len(template.edges)), dtype=np.uint8)
-        self._whole_stack = np.zeros(SINCE + len(template.states), dtype=np.int64)
+        self.members = np.zeros((0, EVENT_COLUMNS), dtype=np.int64)
+        self.labels: Bytes = np.zeros((0, len(template.edges)), dtype=np.uint8)
+        self.whole_stack = np.zeros(SINCE + len(template.states), dtype=np.int64)
 
     def matches(
         self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
@@ -57,12 +57,8 @@ class PostponedSearch(MarkedSearch):
         longest = int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).max(initial=0))
         room = self._room
         room.for_rows(self.tables, longest)
-        if len(self._members) < longest:
-            self._members = np.zeros((longest, EVENT_COLUMNS), dtype=np.int64)
-            self._labels = np.zeros((longest, len(self.template.edges)), dtype=np.uint8)
-        flags = self._flags_for(operands)
+        flags = self.ready(operands, longest)
         progress = self.begun(window, limit)
-        progress[co.MEMBERS], progress[co.EDGES] = -1, len(self.template.edges)
         progress[co.EARLY] = flags.any()
         progress[se.GUARD] = ANY_NUMBER if limit < ANY_NUMBER else GUARD
         progress[se.BUDGET] = se.STEP_LIMIT if is_compiled(scan_main_runs) else PLAIN_STEPS
@@ -73,8 +69,8 @@ class PostponedSearch(MarkedSearch):
             enter(
                 scan_main_runs, seconds, self.tables.integers, self.tables.constants,
                 operands.doubles, operands.wholes, negatives, keys, room.events, progress,
-                self._members, self._labels, flags, room.path, room.held, room.numbers, room.stack,
-                self._whole_stack, room.found, room.counted, room.paths,
+                self.members, self.labels, flags, room.path, room.held, room.numbers, room.stack,
+                self.whole_stack, room.found, room.counted, room.paths,
             )  # fmt: skip
             seconds = math.inf  # what takes so long is compiled
             status, count = int(progress[se.STATUS]), int(progress[se.FOUND])
@@ -98,6 +94,19 @@ class PostponedSearch(MarkedSearch):
                 raise self._failure()
             else:
                 raise self._refusal(int(progress[se.COUNTED]), too_long=status == se.TOO_LONG)
+
+    def begun(self, window: tuple[int, int, int], limit: int) -> Ints:
+        """Return `progress` before the first key."""
+        progress = super().begun(window, limit)
+        progress[co.MEMBERS], progress[co.EDGES] = -1, len(self.template.edges)
+        return progress
+
+    def ready(self, operands: Operands, longest: int) -> Bytes:
+        """Make room for keys of so many events; return the flags for a batch."""
+        if len(self.members) < longest:
+            self.members = np.zeros((longest, EVENT_COLUMNS), dtype=np.int64)
+            self.labels = np.zeros((longest, len(self.template.edges)), dtype=np.uint8)
+        return self._flags_for(operands)
 
     def _flags_for(self, operands: Operands) -> Bytes:
         """Return the flags for a batch: what is true of all may be unknown of some, for nulls."""

@@ -16,7 +16,8 @@ class QueryStatistics:
 
     `runs` are those that began or were cloned, `peak` those open at once at most; `stored` events
     that were buffered, each once for a state; `predicates` that were looked at between events;
-    `candidates` partial matches that were complete, and looked at as a whole.
+    `candidates` partial matches that were complete, and looked at as a whole. `estimates` are what
+    a beginning was expected to cost by each evaluation, where that was weighed.
     """
 
     name: str
@@ -26,7 +27,7 @@ class QueryStatistics:
     stored: int = 0
     predicates: int = 0
     candidates: int = 0
-    estimates: dict[str, float] = field(default_factory=dict)  # steps expected, by evaluation
+    estimates: dict[str, float] = field(default_factory=dict)  # see `expected`
 
     def added(self, other: QueryStatistics) -> QueryStatistics:
         """Return the work of two operators."""
@@ -40,6 +41,14 @@ class QueryStatistics:
             estimates=self.estimates or other.estimates,
         )
 
+    def take(self, other: QueryStatistics) -> None:
+        """Take over what another counted, and set that to nothing."""
+        self.runs, other.runs = self.runs + other.runs, 0
+        self.peak = max(self.peak, other.peak)
+        self.stored, other.stored = self.stored + other.stored, 0
+        self.predicates, other.predicates = self.predicates + other.predicates, 0
+        self.candidates, other.candidates = self.candidates + other.candidates, 0
+
     def rows(self) -> list[tuple[str, str]]:
         """Return what there is to say."""
         found = [("evaluation", self.evaluation.value)]
@@ -50,6 +59,8 @@ class QueryStatistics:
             "predicates looked at": self.predicates,
             "candidates": self.candidates,
         }
+        for name, price in self.estimates.items():
+            found.append((f"expected of a beginning by {name}", f"{price:,.0f} steps"))
         return found + [(name, f"{number:,}") for name, number in counted.items() if number]
 
 
