@@ -5,8 +5,6 @@ Events are those of `elsinore generate ads`, with an event `tick` at the end of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import elsinore.quantitative as qre
 
 VIEW, PURCHASE, TICK = (qre.event(name) for name in ("view", "purchase", "tick"))
@@ -35,11 +33,5 @@ def most_successful_ads() -> qre.Query:
     counted = qre.iterate(purchases, qre.counts())
     since = qre.match(qre.seq((~PURCHASE).star(), TICK))
     return qre.map_collect(
-        TICK, "campaign", qre.apply(qre.split(counted, since, qre.left), most_frequent)
+        TICK, "campaign", qre.apply(qre.split(counted, since, qre.left), qre.most_common)
     )
-
-
-def most_frequent(counts: Mapping[int, int]) -> tuple[int, int] | None:
-    """Return the key that was counted most often, and how often."""
-    best = min(counts, key=lambda ad: (-counts[ad], ad), default=None)
-    return None if best is None else (best, counts[best])

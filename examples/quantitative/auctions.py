@@ -7,7 +7,6 @@ price), Bid (with the increment by which it raises the price) and Close. N4 and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,30 +113,5 @@ def most_bids(ticks: int = DAY) -> qre.Query:
     )
     counted = qre.iterate(bid, qre.counts())
     others = qre.match(qre.seq((~(BID | TICK)).star(), TICK))
-    day = qre.sliding(qre.split(counted, others, qre.left), ticks, {}, plus, inverse=minus)
-    return qre.apply(day, most_frequent)
-
-
-def plus(total: Mapping[int, int], counts: Mapping[int, int]) -> dict[int, int]:
-    """Return the sums of two maps of counts."""
-    found = dict(total)
-    for key, count in counts.items():
-        found[key] = found.get(key, 0) + count
-    return found
-
-
-def minus(total: Mapping[int, int], counts: Mapping[int, int]) -> dict[int, int]:
-    """Return the differences of two maps of counts, without those that are 0."""
-    found = dict(total)
-    for key, count in counts.items():
-        if found[key] == count:
-            del found[key]
-        else:
-            found[key] -= count
-    return found
-
-
-def most_frequent(counts: Mapping[int, int]) -> tuple[int, int] | None:
-    """Return the key that was counted most often, and how often; None where there is none."""
-    best = min(counts, key=lambda key: (-counts[key], key), default=None)
-    return None if best is None else (best, counts[best])
+    day = qre.sliding(qre.split(counted, others, qre.left), ticks, qre.merged_counts())
+    return qre.apply(day, qre.most_common)

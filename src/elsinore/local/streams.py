@@ -90,7 +90,7 @@ def take_rows(
     values: pa.Array = pa.nulls(0)
     places: Any = np.zeros(0, np.int64)
     asked = rows >= MANY if compiled is None else compiled
-    if asked and rows > 1 and len(stream.stages) == 1:
+    if asked and rows > 1:
         runs = _runs_for(stream, table)
         first = table.slice(0, rows - 1)
         found = runs.run_alone(stream, first, bits(runs.bits, first))
@@ -124,7 +124,7 @@ def _runs_for(stream: Stream, table: pa.Table) -> Runs:
     """Return what runs tables of such columns; compiled once."""
     if table.schema not in stream.tables:
         types = dict(zip(table.schema.names, table.schema.types, strict=True))
-        stream.tables[table.schema] = Runs(stream.query, types, compiled=True)
+        stream.tables[table.schema] = Runs(stream.query, types, compiled=True, tell=bits)
     found: Runs = stream.tables[table.schema]
     return found
 

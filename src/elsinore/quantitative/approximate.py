@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from elsinore.errors import QuerySemanticError
-from elsinore.quantitative.folds import Fold
+from elsinore.quantitative.folds import Counting, Fold
 from elsinore.quantitative.query import Combine, Query, Window
 from elsinore.quantitative.versions import Counts
 from elsinore.quantitative.windows import State, check_size
@@ -39,9 +39,6 @@ def approx_quantile(fraction: float, eps: float) -> Fold:
         raise QuerySemanticError(f"A quantile lies between 0 and 1, not at {fraction}.")
     base = math.log1p(eps)
 
-    def step(counted: Counts, value: float) -> Counts:
-        return counted.add(_cell(value, base, eps))
-
     def finish(counted: Counts) -> float | None:
         left = int(fraction * (sum(counted.values()) - 1)) if counted else 0
         for sign, place in sorted(counted):
@@ -50,7 +47,9 @@ def approx_quantile(fraction: float, eps: float) -> Fold:
                 return float(sign * _power(place if sign > 0 else -place, eps)) if sign else 0.0
         return None
 
-    return Fold(name=f"approx_quantile({fraction}, {eps})", init=Counts(), step=step, finish=finish)
+    name = f"approx_quantile({fraction}, {eps})"
+    step = Counting("approx_quantile", lambda value: _cell(value, base, eps))
+    return Fold(name=name, init=Counts(), step=step, finish=finish)
 
 
 def approx_median(eps: float) -> Fold:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from elsinore.errors import ElsinoreError, did_you_mean
-from elsinore.quantitative.lowered import why_not
+from elsinore.quantitative.lowered import reasons
 from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.query import (
     Atom,
@@ -103,13 +103,14 @@ def _text(query: Runnable) -> str:
         if len(stages) > 1:
             lines.append(f"{'>> ' if place else ''}stage {place + 1}")
         add(tree(stage), "", "")
-    for place, stage in enumerate(stages):
-        reason = why_not(stage)
+    told = reasons(stages)
+    whole = all(reason is None for reason in told)
+    for place, reason in enumerate(told):
         who = f"stage {place + 1}" if len(stages) > 1 else "the machine"
         how = (
             "is compiled where attributes are numbers"
-            if reason is None
-            else f"runs in Python: {reason}"
+            if whole
+            else f"runs in Python: {reason or 'a later stage does'}"
         )
         lines.append(f"{who} {how}")
     lines += [f"warning: {text}" for text in query.warnings]

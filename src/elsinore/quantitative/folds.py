@@ -7,6 +7,7 @@ again: with either, a sliding window costs the same however long it is.
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,44 @@ class Fold:
 
     def __str__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """The step of a fold that counts values, or what `cell` makes of them."""
+
+    name: str
+    cell: Callable[[Any], Any] | None = None
+
+    @property
+    def __name__(self) -> str:
+        """What the step is called."""
+        return self.name
+
+    def __call__(self, counted: Counts, value: Any) -> Counts:
+        """Return the counts with one more."""
+        return counted.add(value if self.cell is None else self.cell(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """The step of a fold that adds mappings of counts, or takes them away again."""
+
+    sign: int
+
+    @property
+    def __name__(self) -> str:
+        """What the step is called."""
+        return "merged_counts"
+
+    def __call__(self, total: Mapping[Any, int], counts: Mapping[Any, int]) -> Counts:
+        """Return the sums, without those that are 0."""
+        found = dict(total)
+        for key, number in counts.items():
+            found[key] = found.get(key, 0) + self.sign * number
+            if not found[key]:
+                del found[key]
+        return Counts(found)
 
 
 def count() -> Fold:
@@ -201,7 +240,32 @@ def top(k: int, key: Callable[[Any], Any] | None = None) -> Fold:
 
 def counts() -> Fold:
     """Return how often each value occurred, as a mapping from values to numbers."""
-    return Fold(name="counts", init=EMPTY_COUNTS, step=lambda counted, value: counted.add(value))
+    return Fold(name="counts", init=EMPTY_COUNTS, step=Counting("counts"))
+
+
+def merged_counts() -> Fold:
+    """Return the sum of mappings of counts; in a sliding window the oldest is taken away again.
+
+    >>> from elsinore.quantitative import atom, sliding
+    >>> stream = sliding(atom(), 2, merged_counts()).start()
+    >>> stream.extend([Counts({"a": 2}), Counts({"a": 1, "b": 1}), Counts({"b": 1})])[1]
+    [Counts({'a': 2}), Counts({'a': 3, 'b': 1}), Counts({'a': 1, 'b': 2})]
+    """
+    return Fold(name="merged_counts", init=EMPTY_COUNTS, step=Merging(1), inverse=Merging(-1))
+
+
+def most_common(counted: Mapping[Any, int]) -> tuple[Any, int] | None:
+    """Return the value that was counted most often, the least of several, and how often.
+
+    None where there is none. Where a query applies it to `counts`, it is compiled with them.
+
+    >>> most_common({"b": 2, "a": 2, "c": 1}), most_common({})
+    (('a', 2), None)
+    """
+    if not counted:
+        return None
+    most = builtins.max(counted.values())
+    return builtins.min(value for value, number in counted.items() if number == most), most
 
 
 def quantile(fraction: float) -> Fold:

@@ -7,7 +7,7 @@ told by whoever brings them: an integer of bits for each row (`Bits`).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -16,20 +16,29 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from elsinore.quantitative.lowered import CannotCompile, Lowered, fits, kept_machine
+from elsinore.quantitative.lowered import (
+    CannotCompile,
+    Memory,
+    as_item_type,
+    fits,
+    has_names,
+    kept_machine,
+)
 from elsinore.quantitative.machine.emit import fresh
 from elsinore.quantitative.machine.idle import idle_bits
 from elsinore.quantitative.machine.program import Bits
 from elsinore.quantitative.machine.reads import attributes_read_of
 from elsinore.quantitative.pipeline import stages_of
-from elsinore.quantitative.query import Query
+from elsinore.quantitative.regex import VALUE
 from elsinore.quantitative.runnable import Runnable
 from elsinore.quantitative.stream import OperationError, Stream, record_type
 from elsinore.quantitative.values import as_array
 
 CHUNK = 1 << 16  # rows made records at a time
-LARGE = 1 << 20  # rows given to a compiled machine at a time
+MOST_MOVED = 10_000  # streams that go over to another machine when nulls come
 MOST_KEPT = 0.8  # of the rows, beyond which those that change nothing are not left out
+
+Tell = Callable[[Bits, pa.Table], Any]  # the bits of a table's rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,29 +94,33 @@ def show_whole(error: OperationError, table: pa.Table, row: int) -> None:
 class Runs:
     """A query's streams, told by codes, and the machines that run them.
 
-    The compiled machine runs where there is one for the columns (`schema`), the interpreter's for
-    pipelines, where a function may read a null, and from where compiled code raised: it says what
-    is wrong, or computes what compiled code cannot. The values are the same.
+    Compiled machines run where there are some for the columns (`schema`), one for each query of a
+    pipeline; the interpreter's where a function may read a null that compiled code has no place
+    for, and from where compiled code raised: it says what is wrong, or computes what compiled code
+    cannot. The values are the same. `tell` returns the bits of a pipeline's later predicates.
     """
 
     def __init__(
-        self, query: Runnable, schema: Mapping[str, pa.DataType], *, compiled: bool
+        self,
+        query: Runnable,
+        schema: Mapping[str, pa.DataType],
+        *,
+        compiled: bool,
+        tell: Tell | None = None,
     ) -> None:
         self._first = Stream.of(query)
         self._plain: dict[int, Stream] = {}  # those that the interpreter runs
-        self._machine: Lowered | None = None
-        self._records: Any = None  # of the compiled machine, by code
-        self._taken: Any = np.zeros(0, np.int64)  # rows that it has taken, by code
-        stages = stages_of(query)
-        self._reads = attributes_read_of(fresh(stages[0]))
+        self._memories: list[Memory] = []  # of the compiled machines, one for each stage
+        self._stages, self._schema, self._tell = stages_of(query), schema, tell
+        self._reads = attributes_read_of(fresh(self._stages[0]))
+        self._refused: set[frozenset[str]] = set()  # columns with nulls that are not compiled
         self.idle: Any = None  # by bits, whether such rows change nothing; None: not known
-        if len(stages) == 1:
+        if len(self._stages) == 1:
             program = self._first.stages[0].machine.program
             self.idle = idle_bits(program, len(self.bits.told))
-        if compiled and isinstance(query, Query):
+        if compiled:
             with suppress(CannotCompile):
-                self._machine = kept_machine(query, schema)
-                self._records = self._fresh(0)
+                self._memories = self._compiled(frozenset())
 
     @property
     def bits(self) -> Bits:
@@ -117,7 +130,12 @@ class Runs:
     @property
     def is_compiled(self) -> bool:
         """Whether there is a compiled machine."""
-        return self._machine is not None
+        return bool(self._memories)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the states take that compiled machines hold."""
+        return sum(memory.nbytes for memory in self._memories)
 
     def run(self, table: pa.Table, told: Any, codes: Any, count: int) -> Found:
         """Take rows, row i of the stream `codes[i]` of `count`; return where there are values.
@@ -126,16 +144,15 @@ class Runs:
         """
         if table.num_rows == 0:
             return Found(np.zeros(0, np.int64), None)
-        machine = self._machine
-        arrays = None if machine is None else _arrays(machine, table, told)
-        if machine is None or arrays is None:
+        arrays = self._arrays(table, told) if self._memories else None
+        if arrays is None:
             places, values = self._interpreted(table, told, codes, 0)
             self._take_in()
             return Found(places, as_array(values) if values else None)
         self._grow(count)
         if self._plain:  # streams that compiled code cannot hold go on apart
-            return self._mixed(machine, table, told, codes, arrays)
-        return self._lowered(machine, table, told, codes, arrays)
+            return self._mixed(table, told, codes, arrays)
+        return self._lowered(table, told, codes, arrays)
 
     def run_alone(self, stream: Stream, table: pa.Table, told: Any) -> Found:
         """Give rows to a stream of the same query that is held elsewhere.
@@ -155,9 +172,8 @@ class Runs:
 
     def keep_only(self, code: int) -> None:
         """Let go of all streams but one, which gets the code 0."""
-        if self._machine is not None:
-            self._records = self._records[code : code + 1].copy()
-            self._taken = self._taken[code : code + 1].copy()
+        for memory in self._memories:
+            memory.keep_only(code)
         self._plain = {0: self._plain[code]} if code in self._plain else {}
 
     def stream(self, code: int) -> Stream:
@@ -165,9 +181,11 @@ class Runs:
         if code in self._plain:
             return self._plain[code]
         found = self._first.again()
-        if self._machine is not None and code < len(self._records):
-            found.stages[0].state = self._machine.state(self._records[code])
-            found.stages[0].position = int(self._taken[code])
+        for stage, memory in zip(found.stages, self._memories, strict=False):
+            if code < memory.count:
+                state = memory.state(code)
+                stage.state = stage.state if state is None else state
+                stage.position = int(memory.taken[code])
         return found
 
     def put(self, code: int, stream: Stream) -> None:
@@ -175,79 +193,134 @@ class Runs:
         self._plain[code] = stream
         self._take_in()
 
-    def _fresh(self, count: int) -> Any:
-        assert self._machine is not None
-        return self._machine.states(self._first.stages[0].state, count)
+    # --- compiled machines ----------------------------------------------------------------------
+
+    def _compiled(self, nullable: frozenset[str]) -> list[Memory]:
+        """Return memories for machines of which these columns may be null."""
+        found: list[Memory] = []
+        for query, stage in zip(self._stages, self._first.stages, strict=True):
+            if not found:
+                machine = kept_machine(query, self._schema, nullable)
+            else:
+                value = found[-1].machine.value
+                if stage.machine.bits.told and not (self._tell and has_names(value)):
+                    raise CannotCompile("conditions of such values are told in Python")
+                machine = kept_machine(query, None, value=as_item_type(value))
+            found.append(Memory(machine, stage.machine.program))
+        return found
 
     def _grow(self, count: int) -> None:
         """Make room for streams with codes below `count`."""
-        had = len(self._records)
-        if had < count:
-            more = max(count, 2 * had) - had
-            self._records = np.concatenate([self._records, self._fresh(more)])
-            self._taken = np.concatenate([self._taken, np.zeros(more, np.int64)])
+        for memory in self._memories:
+            memory.grow(count)
 
     def _take_in(self) -> None:
-        """Hand the interpreter's streams to the compiled machine, where it can hold them."""
-        if self._machine is None:
+        """Hand the interpreter's streams to the compiled machines, where these can hold them."""
+        if not self._memories:
             return
         for code, stream in list(self._plain.items()):
             self._grow(code + 1)
             with suppress(OverflowError):
-                self._machine.put(self._records, code, stream.stages[0].state)
-                self._taken[code] = stream.position
+                for memory, stage in zip(self._memories, stream.stages, strict=True):
+                    memory.put(code, stage.state)
+                    memory.taken[code] = stage.position
                 del self._plain[code]
 
-    def _lowered(
-        self, machine: Lowered, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]
-    ) -> Found:
-        rows, of_rows = None, codes
+    def _arrays(self, table: pa.Table, told: Any) -> list[Any] | None:
+        """Return the columns that the first machine reads; None where it must not read them."""
+        machine = self._memories[0].machine
+        columns = {name: whole(table[name]) for name in machine.columns}
+        if not all(map(_is_small, columns.values())):
+            return None
+        nulls = frozenset(
+            name
+            for name, column in columns.items()
+            if name not in machine.nullable
+            and column.null_count
+            and machine.meets_null(name, told[column.is_null().to_numpy(zero_copy_only=False)])
+        )
+        if nulls:
+            if not self._allow(machine.nullable | nulls):
+                return None
+            machine = self._memories[0].machine
+        return [array for name in machine.columns for array in machine.column(name, columns[name])]
+
+    def _allow(self, nullable: frozenset[str]) -> bool:
+        """Go on with machines of which these columns may be null; return whether there are such."""
+        if nullable in self._refused or self._memories[0].count > MOST_MOVED:
+            return False
+        try:
+            memories = self._compiled(nullable)
+        except CannotCompile:
+            self._refused.add(nullable)
+            return False
+        streams = {code: self.stream(code) for code in range(self._memories[0].count)}
+        self._memories = memories
+        self._plain |= streams
+        self._take_in()
+        return True
+
+    def _lowered(self, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]) -> Found:
+        rows, of_rows, bits = None, codes, told
         if self.idle is not None:  # what changes nothing is left out
             rows = np.flatnonzero(~self.idle[told])
             if len(rows) > MOST_KEPT * len(told):
                 rows = None
             else:
-                told_of, of_rows, arrays = told[rows], codes[rows], [a[rows] for a in arrays]
-        bits = told if rows is None else told_of
+                bits, of_rows, arrays = told[rows], codes[rows], [a[rows] for a in arrays]
+        if len(self._memories) > 1:
+            return self._piped(table, told, codes, arrays)
+        (memory,) = self._memories
         bits, of_rows, *arrays = map(as_writable, (bits, of_rows, *arrays))
-        places: list[Any] = [np.zeros(0, np.int64)]
-        parts: list[pa.Array] = [machine.values(machine.no_values())]
-        for start in range(0, len(bits), LARGE):
-            stop = min(start + LARGE, len(bits))
-            outputs = np.empty(stop - start, machine.output_type)
-            after = np.empty(stop - start, np.int64)
-            progress = np.array([start, 0])
-            raised = False
-            try:
-                machine.run(
-                    self._records, bits, of_rows, outputs, after, progress, start, stop, *arrays
-                )
-            except Exception:
-                raised = True
-            number = int(progress[1])
-            places.append(after[:number] if rows is None else rows[after[:number]])
-            parts.append(machine.values(outputs[:number]))
-            if raised:
-                at = int(progress[0]) if rows is None else int(rows[progress[0]])
-                self._taken += np.bincount(codes[:at], minlength=len(self._taken))
-                more, values = self._interpreted(table, told, codes, at)
-                self._take_in()
-                places.append(more)
-                parts = joined(parts, values)
-                break
-        else:
-            self._taken += np.bincount(codes, minlength=len(self._taken))
-        return Found(np.concatenate(places), pa.concat_arrays(parts))
+        places, _, values, stopped = memory.run(bits, of_rows, arrays)
+        places = places if rows is None else rows[places]
+        if stopped is None:
+            memory.taken += np.bincount(codes, minlength=memory.count)
+            return Found(places, pa.concat_arrays(values))
+        at = stopped if rows is None else int(rows[stopped])
+        memory.taken += np.bincount(codes[:at], minlength=memory.count)
+        more, found = self._interpreted(table, told, codes, at)
+        self._take_in()
+        return Found(np.concatenate([places, more]), pa.concat_arrays(joined(values, found)))
 
-    def _mixed(
-        self, machine: Lowered, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]
-    ) -> Found:
+    def _piped(self, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]) -> Found:
+        """Run all stages, one after another; where one raises, the interpreter does all again."""
+        before = [memory.copy() for memory in self._memories]
+        rows, bits, of_rows = np.arange(len(told)), told, codes
+        values: list[pa.Array] = []
+        for stage, memory in zip(self._first.stages, self._memories, strict=True):
+            if values:
+                bits = self._told(stage.machine.bits, pa.concat_arrays(values))
+                of_rows = codes[rows]
+            bits, of_rows, *arrays = map(as_writable, (bits, of_rows, *arrays))
+            places, words, values, stopped = memory.run(bits, of_rows, arrays)
+            if stopped is not None:
+                for each, state in zip(self._memories, before, strict=True):
+                    each.go_back(state)
+                found, more = self._interpreted(table, told, codes, 0)
+                self._take_in()
+                return Found(found, as_array(more) if more else None)
+            memory.taken += np.bincount(of_rows, minlength=memory.count)
+            rows, arrays = rows[places], [np.concatenate(words).reshape(-1)]
+        return Found(rows, pa.concat_arrays(values))
+
+    def _told(self, bits: Bits, values: pa.Array) -> Any:
+        """Return the bits of values that are a later stage's items."""
+        if not bits.told:
+            return np.zeros(len(values), np.int64)
+        assert self._tell is not None
+        if pa.types.is_struct(values.type):
+            names = [values.type.field(n).name for n in range(values.type.num_fields)]
+            return self._tell(bits, pa.table(dict(zip(names, values.flatten(), strict=True))))
+        return self._tell(bits, pa.table({VALUE: values}))
+
+    def _mixed(self, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]) -> Found:
         plain = np.isin(codes, np.fromiter(self._plain, np.int64))
         rest = np.flatnonzero(~plain)
         before = self._plain
         self._plain = {}
         few = table.take(pa.array(rest))
-        fast = self._lowered(machine, few, told[rest], codes[rest], [a[rest] for a in arrays])
+        fast = self._lowered(few, told[rest], codes[rest], [a[rest] for a in arrays])
         self._plain |= before
         rows = np.flatnonzero(plain)
         places, values = self._interpreted(table.take(pa.array(rows)), told[rows], codes[rows], 0)
@@ -258,6 +331,8 @@ class Runs:
         if not every:
             return Found(found, None)
         return Found(found[order], pa.concat_arrays(every).take(pa.array(order)))
+
+    # --- the interpreter ------------------------------------------------------------------------
 
     def _take(self, stream: Stream, table: pa.Table, told: Any) -> tuple[list[int], list[Any]]:
         return take(stream, table, told, self.idle, self._reads)
@@ -332,17 +407,6 @@ def as_writable(array: Any) -> Any:
     return array if array.flags.writeable else np.asarray(_Unlocked(array))
 
 
-def _arrays(machine: Lowered, table: pa.Table, told: Any) -> list[Any] | None:
-    """Return the columns that a compiled machine reads; None where it must not read them."""
-    columns = [whole(table[name]) for name in machine.columns]
-    for name, column in zip(machine.columns, columns, strict=True):
-        if column.null_count and _meets_null(machine, name, column, told):
-            return None
-        if not _is_small(column):
-            return None
-    return [machine.column(column) for column in columns]
-
-
 def joined(parts: Sequence[pa.Array], values: list[Any]) -> list[pa.Array]:
     """Return columns of a machine's values, and more values of the interpreter's."""
     if not values:
@@ -361,15 +425,6 @@ def _is_small(column: pa.Array) -> bool:
         return True
     least, most = pc.min_max(column).values()
     return least.as_py() is None or fits((least.as_py(), most.as_py()))
-
-
-def _meets_null(machine: Lowered, name: str, column: pa.Array, told: Any) -> bool:
-    """Return whether a function may read a null: then the interpreter's None is what it reads."""
-    mask = machine.readers(name)
-    if mask is None:
-        return True
-    absent = column.is_null().to_numpy(zero_copy_only=False)
-    return bool(np.any(told[absent] & mask))
 
 
 def codes_of(table: pa.Table, by: Sequence[str]) -> tuple[Any, int]:

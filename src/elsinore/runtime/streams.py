@@ -31,7 +31,8 @@ class KeyRuns:
         self, query: Runnable, by: Sequence[str], schema: pa.Schema, *, compiled: bool
     ) -> None:
         types = dict(zip(schema.names, schema.types, strict=True))
-        self._runs, self._by = Runs(query, types, compiled=compiled), tuple(by)
+        self._runs = Runs(query, types, compiled=compiled, tell=bits)
+        self._by = tuple(by)
         self._last: tuple[Any, ...] | None = None
 
     def process(self, table: pa.Table) -> tuple[Any, pa.Array | None]:
@@ -135,7 +136,7 @@ def run_rows(
 ) -> tuple[Any, pa.Array]:
     """Run a query over rows, row i of the stream `codes[i]`; return where there are values."""
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
-    runs = Runs(query, types, compiled=compiled)
+    runs = Runs(query, types, compiled=compiled, tell=bits)
     found = runs.run(table, bits(runs.bits, table), codes, count)
     return found.places, as_array([]) if found.values is None else found.values
 

@@ -74,6 +74,15 @@ def checked(function: Any) -> Any:
     return compiled(function, {"pipeline_class": CheckingCompiler})
 
 
+def key_kernel(attribute: str) -> Any:
+    """Return the function of an item's attribute as a kernel."""
+    if not can_be_field(attribute):
+        raise CannotCompile(f"the attribute {attribute!r} cannot be that of a record")
+    names: dict[str, Any] = {"__name__": HOME}
+    exec(compile(f"def key(item):\n    return item.{attribute}\n", FILE, "exec"), names)
+    return checked(names["key"])
+
+
 def returned(function: Any, arguments: tuple[Any, ...], name: str) -> Any:
     """Return the type of a kernel's value for types of arguments.
 
@@ -191,8 +200,9 @@ def _check_constants(code: CodeType, name: str) -> None:
 
 
 def _wrapped(function: Any) -> Any:
-    """Return a built-in function, which takes one or two values, as a kernel."""
-    source = f"def {function.__name__}_of(*values):\n    return {function.__name__}(*values)\n"
+    """Return a built-in function, which takes one value or, to choose from, two, as a kernel."""
+    values = "one, other" if function in {min, max} else "one"
+    source = f"def of({values}):\n    return {function.__name__}({values})\n"
     names: dict[str, Any] = {"__name__": HOME, function.__name__: REPLACED.get(function, function)}
     exec(compile(source, FILE, "exec"), names)
-    return checked(names[f"{function.__name__}_of"])
+    return checked(names["of"])

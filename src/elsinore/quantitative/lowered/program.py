@@ -11,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 from numba import types
 from numba.core.errors import NumbaError
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from elsinore.kernels import kernel
+from elsinore.quantitative.folds import Counting
+from elsinore.quantitative.lowered.columns import as_arrow, out_size
+from elsinore.quantitative.lowered.emit import FRESH, KERNELS, Compiled, Context, constants
 from elsinore.quantitative.lowered.functions import (
     FILE,
     HOME,
@@ -25,24 +27,13 @@ from elsinore.quantitative.lowered.functions import (
     captured,
     jitted,
 )
-from elsinore.quantitative.lowered.layout import (
-    Fields,
-    as_arrow,
-    constant,
-    fields,
-    getter,
-    put,
-    read,
-    type_of,
-    write,
-)
 from elsinore.quantitative.lowered.records import can_be_field, record_class
-from elsinore.quantitative.lowered.types import Types
-from elsinore.quantitative.machine.emit import INDENT, Emitter, fresh
-from elsinore.quantitative.machine.program import Bits, bits_of, emitted
-from elsinore.quantitative.query import Atom, Constant, Iterate, MapCollect, Query, Window
+from elsinore.quantitative.lowered.words import HELPERS, Dynamic, read, size
+from elsinore.quantitative.machine.emit import INDENT, fresh
+from elsinore.quantitative.machine.program import Bits, bits_of
+from elsinore.quantitative.query import Atom, MapCollect, Query, Window
 
-Records = NDArray[Any]
+Words = NDArray[np.int64]
 MOST_PREDICATES = 62  # bits of the integer that tells of an item's predicates
 KINDS = {
     **dict.fromkeys(["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"], types.int64),
@@ -50,122 +41,110 @@ KINDS = {
     "bool": types.boolean,
 }
 ARRAYS = {types.int64: np.int64, types.float64: np.float64, types.boolean: np.bool_}
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def some(_: Any, value: Any) -> Any:
-    """Return an optional value that is there."""
-    if not isinstance(value, types.Optional):
-        return value(value), lambda context, builder, signature, given: given[0]
-
-    def code(context: Any, builder: Any, _: Any, given: Any) -> Any:
-        return context.cast(builder, given[0], value, value.type)
-
-    return value.type(value), code
+READERS = ("op", "step", "key")  # what a node calls its functions, those of windows aside
+ARGUMENTS = "S, H, J, T, O, X, P, progress, bits, codes, begin, stop"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lowered:
-    """A compiled machine. States are records, one for each stream that it runs.
+    """A compiled machine, for items with some attributes, or for values of another machine.
 
-    `columns` are the attributes that the query's functions read. `run` takes items `begin` to
-    `stop`, item i of the stream `codes[i]`, writes after which of them there are values and which,
-    and how far it came, also where it raises: into `progress`, items and values.
+    `columns` are the attributes that the query's functions read, `nullable` those of them that may
+    be null. `run` takes items `begin` to `stop`, item i of the stream `codes[i]`, and writes after
+    which of them there are values and which, and how far it came, also where it raises.
     """
 
     query: Query
     bits: Bits
     source: str
     columns: tuple[str, ...]
-    variables: tuple[tuple[str, Any], ...]
-    flags: frozenset[str]
-    state_type: np.dtype[Any]
-    value_type: Any
-    output_type: np.dtype[Any]
-    classes: Mapping[Any, type]
+    nullable: frozenset[str]
+    kinds: tuple[Any, ...]
+    machine: Compiled
+    shapes: Words
     run: Callable[..., int]
-    unread: frozenset[int]  # atoms of the items whose value nobody reads
+    classes: Mapping[Any, type]
 
-    def states(self, state: tuple[Any, ...], count: int) -> Records:
-        """Return records of `count` streams, all in a state of the interpreter's machine."""
-        found = np.zeros(count, self.state_type)
-        if count:
-            self.put(found, 0, state)
-            found[:] = found[0]
-        return found
+    @property
+    def value(self) -> Any:
+        """The type of the query's values."""
+        return self.machine.value
 
-    def put(self, states: Records, place: int, state: tuple[Any, ...]) -> None:
-        """Write a state of the interpreter's machine to a record."""
-        active = {
-            name: bool(value)
-            for (name, _), value in zip(self.variables, state, strict=True)
-            if name in self.flags
-        }
-        for (name, kind), value in zip(self.variables, state, strict=True):
-            if name in self.flags or active[name.partition("_")[0]]:
-                put(states[place], name, kind, value)
+    @property
+    def has_objects(self) -> bool:
+        """Whether there is more in the heap than nothing."""
+        return len(self.machine.context.shapes.rows) > 1
 
-    def state(self, record: Any) -> tuple[Any, ...]:
-        """Return a record as a state of the interpreter's machine."""
-        found: list[Any] = []
-        for name, kind in self.variables:
-            waiting = bool(record[name.partition("_")[0]])
-            if name in self.flags:
-                found.append(waiting)
-            else:
-                found.append(getter(name, kind, self.classes)(record) if waiting else None)
-        return tuple(found)
+    @property
+    def words(self) -> int:
+        """How many words a result has."""
+        return out_size(self.value)
 
-    def readers(self, name: str) -> int | None:
-        """Return the bits of the predicates of which an item is kept, or an attribute read.
+    def meets_null(self, name: str, told: Any) -> bool:
+        """Return whether a function may read an attribute of one of some items, by their bits."""
+        place = {leaf.condition: 1 << n for n, leaf in enumerate(self.bits.told)}
+        for node, keeps in _nodes_kept(self.machine):
+            if isinstance(node, Atom):
+                reads = keeps if node.op is None else name in attributes_read([node.op])
+                condition = node.predicate.condition
+                if reads and (condition not in place or np.any(told & place[condition])):
+                    return True
+            elif isinstance(node, MapCollect):
+                condition = node.sync.condition
+                if name in attributes_read([node.key]) or name == _attribute(node.key):
+                    at_all = ~told & place.get(condition, -1)
+                    if condition not in place or np.any(at_all):
+                        return True
+        tests = attributes_read(test for leaf in self.bits.asked for _, test in leaf.tests)
+        return name in tests
 
-        None where such an item need satisfy no predicate that has a bit.
-        """
-        told = {leaf.condition: 1 << place for place, leaf in enumerate(self.bits.told)}
-        mask = 0
-        for node in _nodes(self.query):
-            if not isinstance(node, Atom) or id(node) in self.unread:
-                continue
-            if node.op is None or name in attributes_read([node.op]):
-                if node.predicate.condition not in told:
-                    return None
-                mask |= told[node.predicate.condition]
-        return mask
-
-    @staticmethod
-    def column(column: pa.Array) -> Any:
-        """Return a column as the kernel reads it; nulls, which it must not read, as zeros."""
+    def column(self, name: str, column: pa.Array) -> list[Any]:
+        """Return a column as the kernel reads it: with what is null where it may be, else as 0."""
         kind = ARRAYS[KINDS[str(column.type)]]
         filled = column.fill_null(column.type.to_pandas_dtype()(0)) if column.null_count else column
-        return np.ascontiguousarray(filled.to_numpy(zero_copy_only=False), dtype=kind)
+        found: list[Any] = [np.ascontiguousarray(filled.to_numpy(zero_copy_only=False), dtype=kind)]
+        if name in self.nullable:
+            found.append(column.is_valid().to_numpy(zero_copy_only=False))
+        return found
 
-    def values(self, outputs: Records) -> pa.Array:
-        """Return the values of outputs as an Arrow array."""
-        return as_arrow(outputs, "out", self.value_type)
+    def values(self, outputs: Words, entries: Words | None = None) -> pa.Array:
+        """Return the values of outputs, a row of words each, as an Arrow array."""
+        return as_arrow(outputs, self.value, np.zeros(0, np.int64) if entries is None else entries)
 
-    def no_values(self) -> Records:
+    def no_values(self) -> Words:
         """Return outputs of no values."""
-        return np.zeros(0, self.output_type)
-
-    def python_values(self, outputs: Records) -> list[Any]:
-        """Return the values of outputs as Python's."""
-        get = getter("out", self.value_type, self.classes)
-        return [get(record) for record in outputs]
+        return np.zeros((0, self.words), np.int64)
 
 
 def why_not(query: Query, schema: Mapping[str, pa.DataType] | None = None) -> str | None:
     """Return why a query is not compiled for attributes of these types, None where it is.
 
-    Without a schema every attribute counts as a double.
+    Without a schema every attribute counts as a double, and keys as whole numbers.
     """
+    return reasons((query,), schema)[0]
+
+
+def reasons(
+    stages: Sequence[Query], schema: Mapping[str, pa.DataType] | None = None
+) -> list[str | None]:
+    """Return, for each query of a pipeline, why it is not compiled, None where it is."""
     if schema is None:
-        used = attributes_read(value for node in _nodes(query) for value in _functions(node))
-        schema = dict.fromkeys(sorted(used), pa.float64())
-    try:
-        _typed(query, schema)
-    except CannotCompile as reason:
-        return str(reason)
-    return None
+        nodes = _nodes(stages[0])
+        used = attributes_read(value for node in nodes for value in _functions(node))
+        keys = {_attribute(node.key) for node in nodes if isinstance(node, MapCollect)} - {None}
+        schema = dict.fromkeys(sorted(used), pa.float64()) | dict.fromkeys(keys, pa.int64())
+    found: list[str | None] = []
+    value: Any = None
+    for stage in stages:
+        try:
+            machine = _machine(stage, None if found else schema, frozenset(), value)[3]
+            value = as_item_type(machine.value) if stage is not stages[-1] else None
+            found.append(None)
+        except CannotCompile as reason:
+            return [*found, str(reason)] + [f"stage {len(found) + 1} does"] * (
+                len(stages) - len(found) - 1
+            )
+    return found
 
 
 def value_of(query: Query, schema: Mapping[str, pa.DataType]) -> pa.DataType:
@@ -173,204 +152,268 @@ def value_of(query: Query, schema: Mapping[str, pa.DataType]) -> pa.DataType:
 
     Raises CannotCompile where it is not compiled.
     """
-    query, _, _, _, _, typing = _typed(query, schema)
-    kind = typing.value(query)
-    none = np.zeros(0, np.dtype([*fields("out", kind), ("nothing", "u1")]))
-    return as_arrow(none, "out", kind).type
+    machine = _machine(query, schema, frozenset())[3]
+    none = np.zeros((0, out_size(machine.value)), np.int64)
+    return as_arrow(none, machine.value, none).type
 
 
-def lowered(query: Query, schema: Mapping[str, pa.DataType]) -> Lowered:
-    """Compile a query for items with attributes of these types.
+def lowered(
+    query: Query,
+    schema: Mapping[str, pa.DataType] | None,
+    nullable: frozenset[str] = frozenset(),
+    value: Any = None,
+) -> Lowered:
+    """Compile a query for items with attributes of these types, or that are values of a type.
 
     Raises CannotCompile with the reason where it, or the types, cannot be.
     """
-    query, bits, emitter, columns, kinds, typing = _typed(query, schema)
-    source = emitter.source
-    value_type = typing.value(query)
-    names: dict[str, Any] = {"__name__": HOME, "Item": typing.item_class, "some": some}
-    text = _source(emitter, typing, bits, columns, names, query)
+    query, bits, columns, machine, kinds = _machine(query, schema, nullable, value)
+    context = machine.context
+    text = _source(machine, bits, columns, nullable if value is None else None)
+    names = context.names
     exec(compile(text, FILE, "exec"), names)
-    body = names["run"]
-    variables = tuple(
-        (name, types.boolean if name in source.flags else typing.variables[name])
-        for name in source.variables
-    )
-    layout: Fields = [pair for name, kind in variables for pair in fields(name, kind)]
     found = Lowered(
         query=query,
         bits=bits,
         source=text,
         columns=columns,
-        variables=variables,
-        flags=frozenset(source.flags),
-        state_type=np.dtype([*layout, ("nothing", "u1")]),
-        value_type=value_type,
-        output_type=np.dtype([*fields("out", value_type), ("nothing", "u1")]),
+        nullable=nullable & set(columns),
+        kinds=tuple(kinds),
+        machine=machine,
+        shapes=context.shapes.array(),
+        run=kernel(borrows=True)(names["run"]),
         classes={as_named_tuple(kind): kind for kind in _dataclasses(query)},
-        run=kernel(body),
-        unread=frozenset(
-            id(node)
-            for node in emitter.nodes
-            if isinstance(node, Atom) and node.op is None and not emitter.value_is_read(node)
-        ),
     )
-    _compile(found, kinds if columns else [])
+    _compile(found, value)
     return found
 
 
 _KEPT: dict[Any, tuple[Lowered, list[Any]]] = {}
-MOST_KEPT = 32  # machines
+MOST_KEPT = 64  # machines
 
 
-def kept_machine(query: Query, schema: Mapping[str, pa.DataType]) -> Lowered:
+def kept_machine(
+    query: Query,
+    schema: Mapping[str, pa.DataType] | None,
+    nullable: frozenset[str] = frozenset(),
+    value: Any = None,
+) -> Lowered:
     """Return what `lowered` does; once made, it is kept for the query's next run.
 
     What functions take from around them must be the same objects as then.
     """
-    around = captured(value for node in _nodes(query) for value in _functions(node))
-    columns = tuple((name, str(kind)) for name, kind in schema.items())
-    key = (id(query), columns, tuple(map(id, around)))
+    key, around = _key(query, schema, nullable, value)
     if key not in _KEPT:
         while len(_KEPT) >= MOST_KEPT:
             del _KEPT[next(iter(_KEPT))]
-        _KEPT[key] = lowered(query, schema), [query, *around]  # these keep their identities
+        machine = lowered(query, schema, nullable, value)
+        _KEPT[key] = machine, [query, *around]  # these keep their identities
     return _KEPT[key][0]
 
 
-def _typed(
-    query: Query, schema: Mapping[str, pa.DataType]
-) -> tuple[Query, Bits, Emitter, tuple[str, ...], list[Any], Types]:
+def as_item_type(value: Any) -> Any:
+    """Return the type of values as that of another machine's items; CannotCompile for mappings."""
+    if isinstance(value, Dynamic) or (
+        isinstance(value, types.BaseTuple) and any(isinstance(v, Dynamic) for v in value.types)
+    ):
+        raise CannotCompile(f"a {value} is no item of compiled code")
+    return value
+
+
+def has_names(value: Any) -> bool:
+    """Return whether conditions can be asked of values as items: plain ones, or with attributes."""
+    return value in ARRAYS or isinstance(value, types.BaseNamedTuple)
+
+
+def is_kept(query: Query, schema: Mapping[str, pa.DataType]) -> bool:
+    """Return whether a query's machine for items with such attributes has been compiled."""
+    return _key(query, schema, frozenset(), None)[0] in _KEPT
+
+
+def _key(query: Query, schema: Any, nullable: Any, value: Any) -> tuple[Any, list[Any]]:
+    around = captured(function for node in _nodes(query) for function in _functions(node))
+    columns = tuple((name, str(kind)) for name, kind in (schema or {}).items())
+    return (id(query), columns, nullable, value, tuple(map(id, around))), around
+
+
+def _machine(
+    query: Query,
+    schema: Mapping[str, pa.DataType] | None,
+    nullable: frozenset[str],
+    value: Any = None,
+) -> tuple[Query, Bits, tuple[str, ...], Compiled, list[Any]]:
     """Work out the types of all values; CannotCompile where a function stands in the way."""
-    _refuse(query)
     bits = bits_of(query)
     if len(bits.told) > MOST_PREDICATES:
         raise CannotCompile(f"{len(bits.told)} predicates do not fit an integer's bits")
     query = fresh(query)
-    emitter, _ = emitted(query, bits)
-    used = attributes_read(
-        value for node in emitter.nodes for value in _functions(node)
-    ) | attributes_read(test for leaf in bits.asked for _, test in leaf.tests)
+    nodes = _nodes(query)
+    used = attributes_read(value for node in nodes for value in _functions(node))
+    used |= attributes_read(test for leaf in bits.asked for _, test in leaf.tests)
+    used |= {_attribute(node.key) for node in nodes if isinstance(node, MapCollect)} - {None}  # type: ignore[arg-type]
     columns = tuple(
         name
-        for name, kind in schema.items()
+        for name, kind in (schema or {}).items()
         if name in used and str(kind) in KINDS and can_be_field(name)
     )
-    item = record_class("Item", columns or ("nothing",))
-    kinds = [KINDS[str(schema[name])] for name in columns] or [types.int64]
-    typing = Types(emitter, types.NamedTuple(kinds, item))
-    if _holds(typing.value(query), item):
+    kinds: list[Any] = [KINDS[str((schema or {})[name])] for name in columns]
+    given = [types.Optional(k) if n in nullable else k for n, k in zip(columns, kinds, strict=True)]
+    if value is None:
+        item = types.NamedTuple(
+            given or [types.int64], record_class("Item", columns or ("nothing",))
+        )
+    else:
+        item = value
+    machine = Compiled(query, Context(bits.masks, item), "S", None)
+    if value is None and _holds(machine.value, item):
         raise CannotCompile("the values hold whole items, which keep attributes of all types")
-    typing.place(query, ())
-    return query, bits, emitter, columns, kinds, typing
+    return query, bits, columns, machine, kinds
 
 
-def _compile(found: Lowered, kinds: Sequence[Any]) -> None:
+def _compile(found: Lowered, value: Any) -> None:
     """Compile the kernel, so that what cannot be is known before any item is taken."""
+    columns: list[Any] = []
+    for name, kind in zip(found.columns, found.kinds, strict=True):
+        columns.append(np.zeros(0, ARRAYS[kind]))
+        if name in found.nullable:
+            columns.append(np.zeros(0, np.bool_))
+    if value is not None:
+        columns = [np.zeros(0, np.int64)]
+    words = [np.zeros(n, np.int64) for n in (found.machine.record.words, 64, 64)]
+    words[1][0] = 40
     try:
         found.run(
-            np.zeros(1, found.state_type),
-            np.zeros(0, np.int64),
+            *words,
+            found.shapes,
+            *(np.zeros(n, np.int64) for n in (0, 2, 0, 8, 0)),
             np.zeros(0, np.int32),
-            np.zeros(0, found.output_type),
-            np.zeros(0, np.int64),
-            np.zeros(2, np.int64),
             0,
             0,
-            *(np.zeros(0, ARRAYS[kind]) for kind in kinds),
+            *columns,
         )
     except (NumbaError, TypeError, NotImplementedError) as error:
         raise CannotCompile(f"the machine: {' '.join(str(error).split())[:REASON]}") from error
 
 
 def _source(
-    emitter: Emitter,
-    typing: Types,
+    machine: Compiled,
     bits: Bits,
     columns: Sequence[str],
-    names: dict[str, Any],
-    query: Query,
+    nullable: frozenset[str] | None,
 ) -> str:
-    """Return the source of the kernel, and put what it refers to into `names`."""
-    source = emitter.source
-    emitter.item(2)
-    body, source.lines[:] = list(source.lines), []
-    lines = [
-        "def run(S, bits, codes, O, P, progress, begin, stop"
-        + "".join(f", c{n}" for n in range(len(columns)))
-        + "):",
-        f"{INDENT}n = 0",
-    ]
-    constants = {
-        f"k{emitter.number(node)}": (
-            (node.init, typing.value(node))
-            if isinstance(node, Iterate)
-            else (node.value, type_of(node.value))
-        )
-        for node in emitter.nodes
-        if isinstance(node, Iterate | Constant)
-    }
-    for name, value in source.names.items():
-        if name in constants:
-            lines.append(f"{INDENT}{name} = {constant(*constants[name], names)}")
-        else:
-            names[name] = typing.kernel(value)
+    """Return the source of the kernel, and put what it refers to into the context's names.
+
+    nullable: the columns that may be null; None where items are values of another machine.
+    """
+    context = machine.context
+    names = context.names
+    names |= {"__name__": HOME, **HELPERS, **KERNELS}
+    item, arguments = _item(context, columns, nullable)
+    source, words = machine.source, machine.record.words
+    lines = source.lines
+    machine.begin(3)
+    start, lines[:] = list(lines), []
+    machine.item(2)
+    body, lines[:] = list(lines), []
     for place, leaf in enumerate(bits.asked):
         if len(leaf.tests) != 1 or leaf.condition.name != leaf.tests[0][0]:  # type: ignore[union-attr]
             raise CannotCompile(f"the predicate {leaf.name} joins plain Python with conditions")
-        names[f"p{place}"] = jitted(leaf.tests[0][1], typing.kernels)
+        names[f"p{place}"] = jitted(leaf.tests[0][1], context.kernels)
+    for part in _machines(machine):
+        for name, value in part.source.names.items():
+            if callable(value):
+                names[name] = machine.types.kernel(value)
     lines += [
+        f"def run({ARGUMENTS}{arguments}):",
+        f"{INDENT}n = 0",
+        f"{INDENT}spare = S.size - {words}",
+        *(f"{INDENT}{text}" for text in constants(context)),
         f"{INDENT}for i in range(begin, stop):",
-        f"{INDENT * 2}r = S[codes[i]]",
-        f"{INDENT * 2}b = bits[i]",
-        f"{INDENT * 2}x = Item({', '.join(f'c{n}[i]' for n in range(len(columns))) or '0'})",
-    ]
-    for name in source.variables:
-        kind = types.boolean if name in source.flags else typing.variables[name]
-        lines.append(f"{INDENT * 2}{name} = {read('r', name, kind, names)}")
-    lines += [f"{INDENT * 2}has = False", *body]
-    for name in source.variables:
-        kind = types.boolean if name in source.flags else typing.variables[name]
-        lines += [INDENT * 2 + text for text in write("r", name, kind, name)]
-    lines += [f"{INDENT * 2}if has:", f"{INDENT * 3}P[n] = i", f"{INDENT * 3}o = O[n]"]
-    lines += [INDENT * 3 + text for text in write("o", "out", typing.value(query), "out")]
-    lines += [
-        f"{INDENT * 3}n += 1",
-        f"{INDENT * 2}progress[0] = i + 1",
+        f"{INDENT * 2}r = codes[i] * {words}",
+        f"{INDENT * 2}progress[0] = i",
         f"{INDENT * 2}progress[1] = n",
+    ]
+    if context.shapes.rows[1:]:  # there may be objects
+        lines += [
+            f"{INDENT * 2}progress[3] = H[0]",
+            f"{INDENT * 2}progress[4] = X[0]",
+            f"{INDENT * 2}J[0] = 2",
+            f"{INDENT * 2}s = progress[2] + i",
+        ]
+    lines += [f"{INDENT * 2}S[spare + {word}] = S[r + {word}]" for word in range(words)]
+    lines += [
+        f"{INDENT * 2}if S[r] == {FRESH}:",
+        *start,
+        f"{INDENT * 2}b = bits[i]",
+        f"{INDENT * 2}x = {item}",
+        f"{INDENT * 2}o = n * {out_size(machine.value)}",
+        f"{INDENT * 2}has = False",
+        *body,
+        f"{INDENT * 2}if has:",
+        f"{INDENT * 3}P[n] = i",
+        f"{INDENT * 3}n += 1",
+        f"{INDENT}progress[0] = stop",
+        f"{INDENT}progress[1] = n",
         f"{INDENT}return n",
         "",
     ]
     return "\n".join(lines)
 
 
-def _refuse(query: Query) -> None:
-    """Raise CannotCompile for what has no compiled form."""
-    match query:
-        case MapCollect():
-            raise CannotCompile("map_collect runs in Python; `by` is compiled")
-        case Window():
-            raise CannotCompile("sliding windows run in Python")
-    for part in query.parts:
-        _refuse(part)
+def _item(
+    context: Context, columns: Sequence[str], nullable: frozenset[str] | None
+) -> tuple[str, str]:
+    """Return the expression of an item, and the arguments that it is made of."""
+    if nullable is None:
+        return read("V", f"i * {size(context.item)}", 0, context.item, context.names), ", V"
+    context.names["Item"] = context.item.instance_class
+    fields, arguments = [], ""
+    for n, name in enumerate(columns):
+        arguments += f", c{n}"
+        if name in nullable:
+            arguments += f", v{n}"
+            fields.append(f"(c{n}[i] if v{n}[i] else None)")
+        else:
+            fields.append(f"c{n}[i]")
+    return f"Item({', '.join(fields) or '0'})", arguments
+
+
+def _machines(machine: Compiled) -> list[Compiled]:
+    return [machine, *(part for inner in machine.inner.values() for part in _machines(inner))]
 
 
 def _nodes(query: Query) -> list[Query]:
     return [query, *(node for part in query.parts for node in _nodes(part))]
 
 
-def _functions(node: Query) -> list[Any]:
+def _nodes_kept(machine: Compiled) -> list[tuple[Query, bool]]:
+    """Return the nodes of a machine, those of keys too, and whether anyone reads their values."""
     return [
-        value
-        for name in ("op", "step")
-        if (value := getattr(node, name, None)) is not None and callable(value)
+        (node, not isinstance(node, Atom) or machine_of.value_is_read(node))
+        for machine_of in _machines(machine)
+        for node in machine_of.nodes
     ]
 
 
+def _functions(node: Query) -> list[Any]:
+    found = [value for name in READERS if callable(value := getattr(node, name, None))]
+    if isinstance(node, Window):
+        fold = node.window.fold
+        found += [f for f in (fold.step, fold.finish, fold.combine, fold.inverse) if f is not None]
+    return [f.cell if isinstance(f, Counting) and f.cell is not None else f for f in found]
+
+
+def _attribute(key: Any) -> str | None:
+    return getattr(key, "attribute", None)
+
+
 def _holds(kind: Any, item: Any) -> bool:
+    if isinstance(kind, Dynamic):
+        return any(_holds(part, item) for part in (getattr(kind, "value", None),) if part)
     if isinstance(kind, types.Optional):
         return _holds(kind.type, item)
     if isinstance(kind, types.BaseTuple):
-        whole = isinstance(kind, types.BaseNamedTuple) and kind.instance_class is item
+        whole = isinstance(kind, types.BaseNamedTuple) and kind == item
         return whole or any(_holds(part, item) for part in kind.types)
     return False
 
@@ -378,16 +421,16 @@ def _holds(kind: Any, item: Any) -> bool:
 def _dataclasses(query: Query) -> set[type]:
     """Return the dataclasses that a query's constants and functions name."""
     found: set[type] = set()
-    for function in _functions(query):
-        scope = getattr(function, "__globals__", {})
-        code = getattr(function, "__code__", None)
-        for name in code.co_names if code is not None else ():
-            value = scope.get(name)
-            if isinstance(value, type) and dataclasses.is_dataclass(value):
-                found.add(value)
-    init = getattr(query, "init", None)
-    if dataclasses.is_dataclass(init):
-        found.add(type(init))
-    for part in query.parts:
-        found |= _dataclasses(part)
+    for node in _nodes(query):
+        for function in _functions(node):
+            scope = getattr(function, "__globals__", {})
+            code = getattr(function, "__code__", None)
+            for name in code.co_names if code is not None else ():
+                value = scope.get(name)
+                if isinstance(value, type) and dataclasses.is_dataclass(value):
+                    found.add(value)
+        init = node.window.fold.init if isinstance(node, Window) and hasattr(
+            node.window, "fold") else getattr(node, "init", None)  # fmt: skip
+        if dataclasses.is_dataclass(init) and not isinstance(init, type):
+            found.add(type(init))
     return found

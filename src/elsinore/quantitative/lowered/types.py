@@ -6,21 +6,37 @@ from typing import Any
 
 from numba import types
 
-from elsinore.quantitative.combinators import left, right, unit
-from elsinore.quantitative.lowered.functions import CannotCompile, jitted, returned
-from elsinore.quantitative.lowered.layout import normal, type_of, unified
-from elsinore.quantitative.machine.emit import Emitter, is_unit, reads
+from elsinore.quantitative.approximate import ExponentialHistogram
+from elsinore.quantitative.combinators import Key, left, right, unit
+from elsinore.quantitative.folds import Counting, Merging, most_common
+from elsinore.quantitative.lowered.functions import CannotCompile, jitted, key_kernel, returned
+from elsinore.quantitative.lowered.words import (
+    SCALARS,
+    Collected,
+    Dynamic,
+    Marks,
+    Numbers,
+    Panes,
+    Threads,
+    normal,
+    type_of,
+    unified,
+)
+from elsinore.quantitative.machine.emit import is_unit, reads
 from elsinore.quantitative.query import (
     Atom,
     Combine,
     Constant,
     Either,
     Iterate,
+    MapCollect,
     Query,
     Split,
     Window,
 )
 from elsinore.quantitative.regex import name_of
+from elsinore.quantitative.versions import Counts
+from elsinore.quantitative.windows import Sliding
 
 ROUNDS = 5  # in which the type of an accumulator must settle
 
@@ -28,13 +44,14 @@ ROUNDS = 5  # in which the type of an accumulator must settle
 class Types:
     """The types of nodes' values and of the variables at atoms, for items of a type."""
 
-    def __init__(self, emitter: Emitter, item: Any) -> None:
+    def __init__(self, emitter: Any, item: Any, kernels: dict[int, Any]) -> None:
         self._emitter = emitter
         self._item = item
-        self.item_class = item.instance_class
         self._values: dict[int, Any] = {}
-        self.kernels: dict[int, Any] = {}
+        self._windows: dict[int, Any] = {}
+        self.kernels = kernels
         self.variables: dict[str, Any] = {}
+        self.stacks: dict[int, tuple[Any, ...]] = {}  # types of what lies below a node's value
 
     def value(self, node: Query) -> Any:
         """Return the type of a node's value; CannotCompile where a function stands in the way."""
@@ -44,10 +61,13 @@ class Types:
 
     def kernel(self, function: Any) -> Any:
         """Return a user's function compiled."""
+        if isinstance(function, Key):
+            return key_kernel(function.attribute)
         return jitted(function, self.kernels)
 
     def place(self, node: Query, stack: tuple[Any, ...]) -> None:
         """Work out the types of the variables at the atoms below a node."""
+        self.stacks[id(node)] = stack
         match node:
             case Atom():
                 number = self._emitter.number(node)
@@ -60,6 +80,11 @@ class Types:
                         stack = (*stack, self.value(piece))
             case Iterate(body, _, step):
                 self.place(body, stack if step is unit else (*stack, self.value(node)))
+            case Window(body):
+                self.place(body, (*stack, self.window(node)))
+            case MapCollect():
+                rate = self._emitter.rate_of(node)
+                self.place(rate, (*stack, Threads(self._emitter.number(node))))
             case _:
                 for piece in node.parts:
                     self.place(piece, stack)
@@ -87,13 +112,76 @@ class Types:
                     found = unified(found, kind)
                 return found
             case Iterate(body, init, step):
-                return self._folded(type_of(init), step, self.value(body))
-            case Window():
-                raise CannotCompile("sliding windows are not compiled yet")
+                return self._folded(self._start_of(init, step, self.value(body)), step, body)
+            case Window(_, window):
+                kind = self.window(node)
+                if isinstance(kind, Marks):
+                    return types.int64
+                finish = window.fold.finish
+                return kind.accumulator if finish is None else self._of(finish, (kind.accumulator,))
+            case MapCollect(_, _, body):
+                return Collected(self.key(node), self._emitter.inner[id(node)].types.value(body))
             case _:
-                raise CannotCompile(f"{type(node).__name__} is not compiled yet")
+                raise CannotCompile(f"{type(node).__name__} is not compiled")
 
-    def _folded(self, total: Any, step: Any, value: Any) -> Any:
+    def key(self, node: MapCollect) -> Any:
+        """Return the type of a `map_collect`'s keys."""
+        kind = self._of(node.key, (self._item,))
+        parts = kind.types if isinstance(kind, types.BaseTuple) else (kind,)
+        if not parts or not all(part in SCALARS for part in parts):
+            raise CannotCompile(f"{name_of(node.key)} gives keys of type {kind}")
+        return kind
+
+    def window(self, node: Window) -> Any:
+        """Return the type of a window's state."""
+        if id(node) not in self._windows:
+            self._windows[id(node)] = self._window(node)
+        return self._windows[id(node)]
+
+    def _window(self, node: Window) -> Any:
+        window, value = node.window, self.value(node.body)
+        if isinstance(window, ExponentialHistogram):
+            if value not in {types.int64, types.boolean}:
+                raise CannotCompile(f"marks of type {value}")
+            return Marks(window.size, window.eps)
+        if not isinstance(window, Sliding):
+            raise CannotCompile(f"windows of {window.fold.name} run in Python")
+        fold = window.fold
+        total = self._folded(self._start_of(fold.init, fold.step, value), fold.step, node.body)
+        how = "stacks" if window.is_stacks else "ring"
+        for _ in range(ROUNDS):
+            before = total
+            if fold.inverse is not None:
+                total = unified(total, self._of(fold.inverse, (total, value)))
+            elif fold.combine is not None:
+                total = unified(total, self._of(fold.combine, (total, total)))
+            if total == before:
+                break
+            total = self._folded(total, fold.step, node.body)
+        else:
+            raise CannotCompile(f"{fold.name} gives an accumulator of another type each time")
+        if how == "stacks" and (isinstance(total, Dynamic) or isinstance(value, Dynamic)):
+            raise CannotCompile(f"{fold.name} joins mappings")
+        return Panes(self._emitter.number(node), how, total, value, window.size)
+
+    def _start_of(self, init: Any, step: Any, value: Any) -> Any:
+        """Return the type of an accumulator that a fold begins with."""
+        empty = isinstance(init, Counts) and not init
+        if empty and isinstance(step, Counting):
+            kind = value if step.cell is None else self._of(step.cell, (value,))
+            parts = kind.types if isinstance(kind, types.BaseTuple) else (kind,)
+            whole = kind == self._item and isinstance(kind, types.BaseTuple)
+            if whole or not parts or not all(part in SCALARS for part in parts):
+                raise CannotCompile(f"{name_of(step)} counts values of type {kind}")
+            return Numbers(kind)
+        if empty and isinstance(step, Merging) and isinstance(value, Numbers):
+            return value
+        if isinstance(init, Counts):
+            raise CannotCompile(f"mappings of counts, by {name_of(step)}")
+        return type_of(init)
+
+    def _folded(self, total: Any, step: Any, body: Query) -> Any:
+        value = self.value(body)
         for _ in range(ROUNDS):
             after = unified(total, self._of(step, (total, value)))
             if after == total:
@@ -106,6 +194,17 @@ class Types:
             return arguments[-1]
         if function is left:
             return arguments[0]
+        if isinstance(function, Counting | Merging):
+            if not isinstance(arguments[0], Numbers):
+                raise CannotCompile(f"{name_of(function)} of a {arguments[0]}")
+            return arguments[0]
+        if function is most_common:
+            if not isinstance(arguments[0], Numbers) or arguments[0].key not in SCALARS:
+                raise CannotCompile(f"most_common of a {arguments[0]}")
+            return types.Optional(types.Tuple([arguments[0].key, types.int64]))
+        for place, kind in enumerate(arguments):
+            if isinstance(kind, Dynamic) and reads(function, place):
+                raise CannotCompile(f"{name_of(function)} takes a {kind}")
         given = tuple(
             kind if reads(function, place) else types.none for place, kind in enumerate(arguments)
         )

@@ -12,8 +12,8 @@ thread that ends starts others only at atoms that have been gone through already
 are changed in place. A node that threads may end at in several ways, or that is started anew when
 they do, notes the value, and goes on after its own atoms ("join").
 
-The same walk over the query writes Python for the interpreter and for Numba; a `Dialect` says how
-the two differ.
+The same walk over the query writes Python for the interpreter and for the compiler; for the latter
+`lowered.emit` overrides the steps at the end of this class.
 """
 
 from __future__ import annotations
@@ -73,8 +73,11 @@ class Emitter:
         masks: dict[Any, str],
         counts: dict[int, int],
         rates: dict[int, Query],
+        source: Source | None = None,
+        first: int = 0,
     ) -> None:
-        self.source = Source()
+        self.source = Source() if source is None else source
+        self._first = first  # the number of the first node
         self._query = query
         self._masks = masks  # condition -> how the code asks whether it holds of the item
         self._counts = counts  # node -> in how many places threads end at it
@@ -83,7 +86,8 @@ class Emitter:
         self._numbers: dict[int, int] = {}
         self._rates = rates  # of each `map_collect`, the query that says when it collects
         self.nodes: list[Query] = []
-        self._done: set[int] = set()
+        self._done: set[int] = set()  # nodes whose atoms have been gone through with an item
+        self._open: set[int] = set()  # joins that have not gone on yet
         self._collecting: dict[int, list[str]] = {}
         self._level = 0
         self._fresh = 0
@@ -101,10 +105,12 @@ class Emitter:
         """Write what happens with an item `x`, of whose predicates `b` tells."""
         self._level = level
         self._done = set()
-        for atom, slot, node in self.thread_slots():
-            self._line(f"if {atom}: {slot}.feed(x, b, s)")
-            self._label(node, name_of(node.key))
+        self._feed()
         self._item(self._query)
+
+    def rate_of(self, node: MapCollect) -> Query:
+        """Return the query that says when a `map_collect` collects."""
+        return self._rates[id(node)]
 
     def number(self, node: Query) -> int:
         """Return the number that a node's variables are named by."""
@@ -117,7 +123,7 @@ class Emitter:
             raise TypeError("a node stands in one place; see `fresh`")
         self.nodes.append(node)
         self._places[id(node)] = _Place(parent, part, depth)
-        number = self._numbers[id(node)] = len(self._numbers)
+        number = self._numbers[id(node)] = self._first + len(self._numbers)
         match node:
             case Atom():
                 self.source.flags.append(f"a{number}")
@@ -180,10 +186,7 @@ class Emitter:
         number = self._numbers[id(node)]
         match node:
             case Atom():
-                self._line(f"a{number} = True")
-                for slot, value in enumerate(stack):
-                    if value != f"a{number}_{slot}":
-                        self._line(f"a{number}_{slot} = {value}")
+                self._wait(number, stack)
             case Constant(value):
                 self._end(node, self._name(f"k{number}", value), stack)
             case Split(parts, _):
@@ -197,13 +200,10 @@ class Emitter:
                     self._start(piece, stack)
             case Combine(parts, _):
                 self._start_abreast(node, parts, stack)
-            case Window(body, window):
-                empty = self._name(f"k{number}", window.empty)
-                self._start(body, [*stack, empty])
+            case Window(body):
+                self._start(body, [*stack, self._empty(node)])
             case MapCollect():
-                keys = self._temporary()
-                self._line(f"{keys} = keys{number}()")
-                self._start(self._rates[id(node)], [*stack, keys])
+                self._start(self._rates[id(node)], [*stack, self._keys(node)])
             case _:
                 raise TypeError(f"not a query: {node!r}")
 
@@ -245,7 +245,7 @@ class Emitter:
         parent = place.parent
         match parent:
             case None:
-                self._line(f"has = True; out = {value}")
+                self._result(value)
             case Split(parts, op):
                 if place.part < len(parts) - 1:
                     kept = self.is_kept(op, place.part, node)
@@ -278,21 +278,14 @@ class Emitter:
                     total = moved
                 self._start(body, [*stack[:-1], total])
                 self._end(parent, total, stack[:-1])
-            case Window(body, window):
-                number = self._numbers[id(parent)]
-                state = self._call(parent, "push", window.push, [stack[-1], value])
-                self.source.names[f"f{number}value"] = window.value
-                found = self._temporary()
-                self._line(f"{found} = f{number}value({state})")
-                self._label(parent, window.fold.name)
+            case Window(body):
+                state, found = self._push(parent, stack[-1], value)
                 self._start(body, [*stack[:-1], state])
                 self._end(parent, found, stack[:-1])
             case Combine(parts, op):
                 self._end_abreast(parent, place.part, value, stack)
             case MapCollect():
-                found = self._temporary()
-                self._line(f"{found} = {stack[-1]}.collect()")
-                self._end(parent, found, stack[:-1])
+                self._end(parent, self._collect(parent, stack[-1]), stack[:-1])
             case _:
                 self._end(parent, value, stack)
 
@@ -315,6 +308,7 @@ class Emitter:
         number = self._numbers[id(node)]
         if self._joins(node):
             self._line(f"j{number} = False")
+            self._open.add(id(node))
         match node:
             case Atom(predicate, op):
                 self._line(f"if a{number}:")
@@ -323,14 +317,14 @@ class Emitter:
                 if predicate.condition != ALWAYS:
                     self._line(f"if {self._masks[predicate.condition]}:")
                     self._level += 1
+                stack = self._waited(number, self._places[id(node)].depth)
                 if op is None:
                     value = "x"
                 elif op is unit:
                     value = "None"
                 else:
                     value = self._call(node, "op", op, ["x"])
-                depth = self._places[id(node)].depth
-                self._end(node, value, [f"a{number}_{slot}" for slot in range(depth)])
+                self._end(node, value, stack)
                 self._level -= 2 if predicate.condition != ALWAYS else 1
             case Split(parts, _):
                 for piece in reversed(parts):
@@ -357,6 +351,7 @@ class Emitter:
         self._done.add(id(node))
         if not self._joins(node):
             return
+        self._open.discard(id(node))
         self._line(f"if j{number}:")
         self._level += 1
         value = "None" if is_unit(node) else f"j{number}_v"
@@ -364,7 +359,55 @@ class Emitter:
         self._go_on(node, value, [f"j{number}_{slot}" for slot in range(depth)])
         self._level -= 1
 
-    # --- lines ----------------------------------------------------------------------------------
+    # --- how it is written ----------------------------------------------------------------------
+
+    def _wait(self, number: int, stack: list[str]) -> None:
+        """Write that a thread waits at an atom, with values."""
+        self._line(f"a{number} = True")
+        for slot, value in enumerate(stack):
+            if value != f"a{number}_{slot}":
+                self._line(f"a{number}_{slot} = {value}")
+
+    def _waited(self, number: int, depth: int) -> list[str]:
+        """Return the variables with the values of the thread that waited at an atom."""
+        return [f"a{number}_{slot}" for slot in range(depth)]
+
+    def _result(self, value: str) -> None:
+        """Write that the query has a value."""
+        self._line(f"has = True; out = {value}")
+
+    def _empty(self, node: Window) -> str:
+        """Return the state of a window that has no values."""
+        return self._name(f"k{self._numbers[id(node)]}", node.window.empty)
+
+    def _push(self, node: Window, state: str, value: str) -> tuple[str, str]:
+        """Write that a window gets a value; return its state then, and what it tells."""
+        number, window = self._numbers[id(node)], node.window
+        after = self._call(node, "push", window.push, [state, value])
+        self.source.names[f"f{number}value"] = window.value
+        found = self._temporary()
+        self._line(f"{found} = f{number}value({after})")
+        self._label(node, window.fold.name)
+        return after, found
+
+    def _keys(self, node: MapCollect) -> str:
+        """Write new threads of keys; return the variable that holds them."""
+        keys = self._temporary()
+        self._line(f"{keys} = keys{self._numbers[id(node)]}()")
+        return keys
+
+    def _feed(self) -> None:
+        """Write that the item goes to the threads of keys."""
+        for atom, slot, node in self.thread_slots():
+            self._line(f"if {atom}: {slot}.feed(x, b, s)")
+            self._label(node, name_of(node.key))
+
+    def _collect(self, node: MapCollect, keys: str) -> str:
+        """Write that the keys' values are collected; return the variable that holds the map."""
+        del node
+        found = self._temporary()
+        self._line(f"{found} = {keys}.collect()")
+        return found
 
     def _line(self, text: str) -> None:
         self.source.lines.append(INDENT * self._level + text)
@@ -374,7 +417,7 @@ class Emitter:
 
     def _temporary(self) -> str:
         self._fresh += 1
-        return f"t{self._fresh}"
+        return f"t{self._first}_{self._fresh}" if self._first else f"t{self._fresh}"
 
     def _name(self, name: str, value: Any) -> str:
         if value is None or value is True or value is False:

@@ -1,0 +1,184 @@
+"""The memory of a compiled machine: the streams' records and the heap, and how a batch is run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from elsinore.quantitative.lowered import heap
+from elsinore.quantitative.lowered.emit import FRESH
+from elsinore.quantitative.lowered.program import Lowered, Words
+from elsinore.quantitative.lowered.states import Heaped, States
+from elsinore.quantitative.machine.keys import Program
+
+LARGE = 1 << 20  # rows given to a machine at a time
+STOPPED, TAKEN, SERIAL, FREE, RESULTS = range(5)  # what a machine tells of its progress
+
+
+class Memory:
+    """The states of a query's streams, told by codes 0, 1, ..., and the machine that runs them.
+
+    `program` is the interpreter's machine of the same query, whose states it takes and gives.
+    """
+
+    def __init__(self, machine: Lowered, program: Program) -> None:
+        self.machine, self._program = machine, program
+        self._words = machine.machine.record.words
+        self._records = self._fresh(1)  # the last one is where the machine keeps one it changes
+        self._heap: Words = np.zeros(1 << 12, np.int64)
+        self._heap[heap.FREE] = heap.BEGIN
+        self._journal: Words = np.zeros(1 << 10, np.int64)
+        self._entries: Words = np.zeros(1 << 10, np.int64)
+        self._serial = 0
+        self.taken: Words = np.zeros(0, np.int64)  # items, by code
+
+    @property
+    def count(self) -> int:
+        """How many streams there are."""
+        return len(self.taken)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the states take."""
+        return self._records.nbytes + int(self._heap[heap.FREE]) * 8
+
+    def grow(self, count: int) -> None:
+        """Make room for streams with codes below `count`."""
+        had = self.count
+        if had < count:
+            more = max(count, 2 * had) - had
+            kept = self._records[: had * self._words]
+            self._records = np.concatenate([kept, self._fresh(more + 1)])
+            self.taken = np.concatenate([self.taken, np.zeros(more, np.int64)])
+
+    def keep_only(self, code: int) -> None:
+        """Let go of all streams but one, which gets the code 0."""
+        begin = code * self._words
+        kept = self._records[begin : begin + self._words]
+        self._records = np.concatenate([kept, self._fresh(1)])
+        self.taken = self.taken[code : code + 1].copy()
+
+    def state(self, code: int) -> tuple[Any, ...] | None:
+        """Return a stream's state as the interpreter has it; None before its first item."""
+        if self._records[code * self._words] == FRESH:
+            return None
+        return self._states().state(self._records, code * self._words)
+
+    def put(self, code: int, state: tuple[Any, ...]) -> None:
+        """Take a state of the interpreter's. Raises OverflowError where it cannot be held."""
+        states = self._states()
+        words = states.words(state)
+        self._heap = states.heaped.heap
+        begin = code * self._words
+        self._records[begin : begin + self._words] = words
+
+    def copy(self) -> tuple[Any, ...]:
+        """Return the states, to go back to."""
+        used = int(self._heap[heap.FREE])
+        return self._records.copy(), self._heap[:used].copy(), self.taken.copy()
+
+    def go_back(self, copy: tuple[Any, ...]) -> None:
+        """Let the states be what they were when they were copied."""
+        self._records, used, self.taken = copy
+        self._heap[: len(used)] = used
+
+    def run(
+        self, bits: Any, codes: Any, arrays: Sequence[Any]
+    ) -> tuple[Any, list[Words], list[pa.Array], int | None]:
+        """Take items of streams that there are; `taken` is the caller's to change.
+
+        Returns after which of them there are values, the values as words and as Arrow arrays, and
+        the item at which the machine raised, if it did: the states are those before it.
+        """
+        machine, progress = self.machine, np.zeros(8, np.int64)
+        progress[SERIAL] = self._serial
+        self._serial += len(bits)
+        places: list[Any] = [np.zeros(0, np.int64)]
+        words: list[Words] = [machine.no_values()]
+        values: list[pa.Array] = [machine.values(machine.no_values())]
+        begin, stopped = 0, None
+        while begin < len(bits) and stopped is None:
+            stop = min(begin + LARGE, len(bits))
+            outputs = np.empty((stop - begin) * machine.words, np.int64)
+            after = np.empty(stop - begin, np.int64)
+            self._entries[0] = 2
+            stopped = self._run(outputs, after, progress, bits, codes, begin, stop, arrays)
+            number = int(progress[TAKEN])
+            rows = outputs[: number * machine.words].reshape(number, machine.words)
+            places.append(after[:number])
+            words.append(rows)
+            values.append(machine.values(rows, self._entries))
+            begin = int(progress[STOPPED])
+            if stopped == begin and self._made_room():
+                stopped = None
+        return np.concatenate(places), words, values, stopped
+
+    def _run(
+        self,
+        outputs: Words,
+        after: Words,
+        progress: Words,
+        bits: Any,
+        codes: Any,
+        begin: int,
+        stop: int,
+        arrays: Sequence[Any],
+    ) -> int | None:
+        memory = self._records, self._heap, self._journal, self.machine.shapes, outputs
+        progress[STOPPED], progress[TAKEN] = begin, 0
+        try:
+            self.machine.run(
+                *memory, self._entries, after, progress, bits, codes, begin, stop, *arrays
+            )
+        except Exception:
+            at = int(progress[STOPPED])
+            record = int(codes[at]) * self._words
+            self._records[record : record + self._words] = self._records[-self._words :]
+            if self.machine.has_objects:
+                heap.undo(self._heap, self._journal)
+                self._heap[heap.FREE] = progress[FREE]
+                self._entries[0] = progress[RESULTS]
+            return at
+        return None
+
+    def _made_room(self) -> bool:
+        """Make room where that is why the machine stopped; return whether it was."""
+        needed = int(self._heap[heap.NEED])
+        if needed:
+            self._make_room(needed)
+        elif self._journal[1]:
+            self._journal = _longer(self._journal, int(self._journal[1]))
+        elif self._entries[1]:
+            self._entries = _longer(self._entries, int(self._entries[1]))
+        else:
+            return False
+        self._journal[1] = self._entries[1] = 0
+        return True
+
+    def _make_room(self, needed: int) -> None:
+        """Leave behind what no stream refers to; take a larger heap where that is little."""
+        shapes, old = self.machine.shapes, self._heap
+        fresh: Words = np.empty(len(old), np.int64)
+        heap.compact(self._records, self.count, self._words, shapes, old, fresh)
+        used = int(fresh[heap.FREE])
+        if 2 * (used + needed) > len(fresh):
+            larger: Words = np.empty(3 * (used + needed), np.int64)
+            larger[:used] = fresh[:used]
+            fresh = larger
+        self._heap = fresh
+
+    def _fresh(self, count: int) -> Words:
+        found: Words = np.zeros((count, self._words), np.int64)
+        found[:, 0] = FRESH
+        return found.reshape(-1)
+
+    def _states(self) -> States:
+        heaped = Heaped(self._heap, self.machine.shapes, self.machine.classes)
+        return States(self.machine.machine, self._program, heaped)
+
+
+def _longer(words: Words, needed: int) -> Words:
+    return np.concatenate([words, np.zeros(len(words) + needed, np.int64)])

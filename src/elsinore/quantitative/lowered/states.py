@@ -1,0 +1,309 @@
+"""States of compiled machines as the interpreter's, and the other way round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from elsinore.quantitative.approximate import ExponentialHistogram
+from elsinore.quantitative.lowered import heap as h
+from elsinore.quantitative.lowered.emit import Compiled
+from elsinore.quantitative.lowered.words import (
+    Marks,
+    Numbers,
+    Panes,
+    Threads,
+    load,
+    size,
+    words_of,
+)
+from elsinore.quantitative.machine.keys import KeyThreads, Program
+from elsinore.quantitative.query import Window
+from elsinore.quantitative.versions import Counts
+
+
+@dataclass(slots=True)
+class Heaped:
+    """A heap that Python reads, and writes objects to; it is another one once it has grown."""
+
+    heap: Any
+    shapes: Any
+    classes: Mapping[Any, type]
+
+    def allocate(self, kind: int, words: int) -> int:
+        """Return the place of a new object, all 0."""
+        free = int(self.heap[h.FREE])
+        if free + words > len(self.heap):
+            self.heap = np.concatenate([self.heap, np.zeros(free + words, np.int64)])
+        return int(h.allocate(self.heap, kind, words))
+
+    def entries(self, table: int, stride: int) -> range:
+        """Return the places of a table's entries."""
+        start = table + h.ENTRIES + int(self.heap[table + h.CAPACITY])
+        return range(start, start + int(self.heap[table + h.COUNT]) * stride, stride)
+
+    def new_table(self, kind: int, count: int, stride: int) -> int:
+        """Return the place of a new table with room for so many entries."""
+        capacity = h.LEAST
+        while capacity // 2 <= count:
+            capacity *= 2
+        table = self.allocate(kind, h.ENTRIES + capacity + capacity // 2 * stride)
+        self.heap[table + h.CAPACITY] = capacity
+        return table
+
+    def add_entry(self, table: int, stride: int, key: list[int]) -> int:
+        """Add an entry to a table with room; return its place."""
+        journal = np.zeros(64, np.int64)
+        journal[0] = 2
+        self.heap[h.SCRATCH : h.SCRATCH + len(key)] = key
+        return int(h.add_entry(self.heap, journal, table, stride, len(key)))
+
+
+class States:
+    """Reads and writes the states of a machine, whose interpreter's machine is `program`."""
+
+    def __init__(self, machine: Compiled, program: Program, heaped: Heaped) -> None:
+        self._machine, self._program, self.heaped = machine, program, heaped
+        self._threads = {
+            machine.number(node): (node, inner, program.keyed[n], program.keys[n])
+            for n, (node, inner) in enumerate(_inner(machine))
+        }
+        self._windows = {
+            machine.types.window(node): node.window
+            for node in machine.nodes
+            if isinstance(node, Window)
+        }
+        self._known: dict[int, KeyThreads] = {}
+        self._placed: dict[int, int] = {}
+
+    # --- to the interpreter ---------------------------------------------------------------------
+
+    def state(self, memory: Any, at: int) -> tuple[Any, ...]:
+        """Return the state that the words at a place are, none of which is fresh."""
+        record = self._machine.record
+        found: list[Any] = []
+        for name in self._machine.source.variables:
+            word, bit = record.flags[name.partition("_")[0]]
+            waiting = bool(memory[at + word] & bit)
+            if name in record.flags:
+                found.append(waiting)
+            elif waiting:
+                offset, kind = record.values[name]
+                found.append(self._load(memory, at + offset, kind))
+            else:
+                found.append(None)
+        return tuple(found)
+
+    def _load(self, memory: Any, at: int, kind: Any) -> Any:
+        return load(memory, at, kind, self.heaped.classes, self._grown)
+
+    def _grown(self, kind: Any, at: int) -> Any:
+        match kind:
+            case Threads(number):
+                return self._keys(number, at)
+            case Numbers(key):
+                return self._counts(key, at)
+            case Panes():
+                return self._panes(kind, at)
+            case Marks():
+                return self._marks(kind, at)
+            case _:
+                raise TypeError(f"no value that is kept: {kind}")
+
+    def _keys(self, number: int, at: int) -> KeyThreads:
+        if at in self._known:
+            return self._known[at]
+        node, inner, program, make = self._threads[number]
+        heap = self.heaped.heap
+        states = States(inner, program, self.heaped)
+        _, _, words, stride = self._machine.kinds_of_keys(node)
+        kind = self._machine.types.key(node)
+        found: dict[Any, Any] = {}
+        for entry in self.heaped.entries(int(heap[at + h.TABLE]), stride):
+            key = load(heap, entry, kind, self.heaped.classes, self._grown)
+            found[key] = states.alive(heap, entry + words)
+        self._known[at] = threads = make()
+        threads.restore(states.alive(heap, at + h.IDLE), found)
+        return threads
+
+    def alive(self, memory: Any, at: int) -> tuple[Any, ...] | None:
+        """Return a state, None where nothing can follow; what it holds is its own."""
+        self._known = {}
+        flags = self._machine.record.flag_words
+        return self.state(memory, at) if any(memory[at : at + flags]) else None
+
+    def _counts(self, key: Any, at: int) -> Counts:
+        if at == 0:
+            return Counts()
+        words, heap = size(key), self.heaped.heap
+        found = {}
+        for entry in self.heaped.entries(at, words + 1):
+            if heap[entry + words]:
+                one = load(heap, entry, key, self.heaped.classes, self._grown)
+                found[one] = int(heap[entry + words])
+        return Counts(found)
+
+    def _panes(self, kind: Panes, at: int) -> tuple[Any, ...]:
+        window, heap = self._windows[kind], self.heaped.heap
+        if at == 0:
+            return window.empty
+        whole, one = size(kind.accumulator), size(kind.value)
+        capacity = int(heap[at + h.CAPACITY])
+        if kind.how == "ring":
+            first, filled = int(heap[at + h.FIRST]), int(heap[at + h.FILLED])
+            begin = at + h.RING + whole
+            slots = [begin + (first + n) % capacity * one for n in range(filled)]
+            values = [self._load(heap, slot, kind.value) for slot in slots]
+            return values, 0, filled, self._load(heap, at + h.RING, kind.accumulator)
+        begin = at + h.STACKS + whole
+        done, older, newer = (int(heap[at + word]) for word in (h.DONE, h.OLDER, h.NEWER))
+        joined = self._load(heap, at + h.STACKS, kind.accumulator) if newer else None
+        places = range(begin + done * whole, begin + older * whole, whole)
+        totals = [self._load(heap, place, kind.accumulator) for place in places]
+        begin += capacity * whole
+        values = [self._load(heap, begin + n * one, kind.value) for n in range(newer)]
+        return totals, 0, values, newer, joined
+
+    def _marks(self, kind: Marks, at: int) -> tuple[Any, ...]:
+        window, heap = self._windows[kind], self.heaped.heap
+        if at == 0:
+            return window.empty
+        levels, each = _levels(window)
+        buckets: list[tuple[int, int]] = []
+        for level in range(levels):
+            first, count = heap[at + h.BUCKETS + 2 * level : at + h.BUCKETS + 2 * level + 2]
+            ring = at + h.BUCKETS + 2 * levels + level * each
+            slots = [ring + (int(first) + n) % each for n in reversed(range(int(count)))]
+            buckets += [(int(heap[slot]), 1 << level) for slot in slots]
+        return int(heap[at + h.NUMBER]), int(heap[at + h.TOTAL]), tuple(buckets)
+
+    # --- from the interpreter -------------------------------------------------------------------
+
+    def words(self, state: tuple[Any, ...]) -> list[int]:
+        """Return the words of a state. Raises OverflowError for what compiled code cannot hold."""
+        record = self._machine.record
+        found = [0] * record.words
+        values = dict(zip(self._machine.source.variables, state, strict=True))
+        for name, (word, bit) in record.flags.items():
+            found[word] |= bit if values[name] else 0
+        for name, (offset, kind) in record.values.items():
+            if values[name.partition("_")[0]]:
+                found[offset : offset + size(kind)] = words_of(values[name], kind, self._place)
+        return found
+
+    def _place(self, kind: Any, value: Any) -> int:
+        match kind:
+            case Threads(number):
+                return self._place_keys(number, value)
+            case Numbers(key):
+                return self._place_counts(kind, key, value)
+            case Panes():
+                return self._place_panes(kind, value)
+            case Marks():
+                return self._place_marks(kind, value)
+            case _:
+                raise TypeError(f"no value that is kept: {kind}")
+
+    def _place_keys(self, number: int, threads: KeyThreads) -> int:
+        if id(threads) in self._placed:
+            return self._placed[id(threads)]
+        node, inner, program, _ = self._threads[number]
+        kind, of_table, words, stride = self._machine.kinds_of_keys(node)
+        key = self._machine.types.key(node)
+        idle, states = threads.states()
+        heaped = self.heaped
+        own = States(inner, program, heaped)
+        table = heaped.new_table(of_table, len(states), stride)
+        for value, state in states.items():
+            placed = own.words_alive(state)
+            entry = heaped.add_entry(table, stride, words_of(value, key, self._place))
+            heaped.heap[entry + words : entry + words + len(placed)] = placed
+            heaped.heap[entry + words + inner.told] = -1
+        placed = own.words_alive(idle)
+        at = heaped.allocate(kind, h.IDLE + inner.total)
+        heaped.heap[at + h.SERIAL] = -1
+        heaped.heap[at + h.TABLE] = table
+        heaped.heap[at + h.IDLE : at + h.IDLE + len(placed)] = placed
+        self._placed[id(threads)] = at
+        return at
+
+    def words_alive(self, state: tuple[Any, ...] | None) -> list[int]:
+        """Return the words of a state, 0 where nothing can follow."""
+        self._placed = {}
+        return [0] * self._machine.record.words if state is None else self.words(state)
+
+    def _place_counts(self, kind: Any, key: Any, counts: Any) -> int:
+        if not counts:
+            return 0
+        words, heaped = size(key), self.heaped
+        table = heaped.new_table(self._machine.kind_of(kind), len(counts), words + 1)
+        for value, number in counts.items():
+            entry = heaped.add_entry(table, words + 1, words_of(value, key, self._place))
+            heaped.heap[entry + words] = number
+        return table
+
+    def _place_panes(self, kind: Panes, state: tuple[Any, ...]) -> int:
+        whole, one, heaped = size(kind.accumulator), size(kind.value), self.heaped
+        number = self._machine.kind_of(kind)
+        if kind.how == "ring":
+            values, first, beyond, total = state
+            kept = [words_of(v, kind.value, self._place) for v in values[first:beyond]]
+            if not kept:
+                return 0
+            joined = words_of(total, kind.accumulator, self._place)
+            capacity = min(kind.size, max(h.LEAST, len(kept)))
+            at = heaped.allocate(number, h.RING + whole + capacity * one)
+            heaped.heap[at + h.CAPACITY], heaped.heap[at + h.FILLED] = capacity, len(kept)
+            heaped.heap[at + h.RING : at + h.RING + whole] = joined
+            begin = at + h.RING + whole
+            for n, part in enumerate(kept):
+                heaped.heap[begin + n * one : begin + (n + 1) * one] = part
+            return at
+        older, first, newer, count, joined = state
+        totals = [words_of(v, kind.accumulator, self._place) for v in older[first:]]
+        kept = [words_of(v, kind.value, self._place) for v in newer[:count]]
+        if not totals and not kept:
+            return 0
+        capacity = min(kind.size, max(h.LEAST, len(totals), len(kept)))
+        at = heaped.allocate(number, h.STACKS + whole + capacity * (whole + one))
+        heaped.heap[at + h.CAPACITY] = capacity
+        heaped.heap[at + h.OLDER], heaped.heap[at + h.NEWER] = len(totals), len(kept)
+        if kept:
+            words = words_of(joined, kind.accumulator, self._place)
+            heaped.heap[at + h.STACKS : at + h.STACKS + whole] = words
+        begin = at + h.STACKS + whole
+        for n, part in enumerate(totals):
+            heaped.heap[begin + n * whole : begin + (n + 1) * whole] = part
+        begin += capacity * whole
+        for n, part in enumerate(kept):
+            heaped.heap[begin + n * one : begin + (n + 1) * one] = part
+        return at
+
+    def _place_marks(self, kind: Marks, state: tuple[Any, ...]) -> int:
+        number, total, buckets = state
+        if number == 0:
+            return 0
+        levels, each = _levels(self._windows[kind])
+        heaped = self.heaped
+        at = heaped.allocate(self._machine.kind_of(kind), h.BUCKETS + levels * (each + 2))
+        heaped.heap[at + h.NUMBER], heaped.heap[at + h.TOTAL] = number, total
+        for place, width in reversed(buckets):
+            level = width.bit_length() - 1
+            count = at + h.BUCKETS + 2 * level + 1
+            ring = at + h.BUCKETS + 2 * levels + level * each
+            heaped.heap[ring + int(heaped.heap[count])] = place
+            heaped.heap[count] += 1
+        return at
+
+
+def _levels(window: Any) -> tuple[int, int]:
+    """Return how many levels a histogram of marks has, and for how many buckets of a size."""
+    assert isinstance(window, ExponentialHistogram)
+    return window.size.bit_length() + 2, max(window.most(1), window.most(2)) + 1
+
+
+def _inner(machine: Compiled) -> list[tuple[Any, Compiled]]:
+    return [(node, machine.inner[id(node)]) for node in machine.nodes if id(node) in machine.inner]

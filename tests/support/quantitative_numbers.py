@@ -1,0 +1,237 @@
+"""Drawn queries whose functions can be compiled: over numbers, mappings of counts, and keys.
+
+The functions are few, so that each is compiled once; what is drawn is how they are put together. A
+machine that is not compiled runs the same source over the same memory as plain Python, in a heap so
+small that room is made again and again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+import elsinore.quantitative as qre
+from elsinore.errors import QuerySemanticError
+from elsinore.kernels import uncompiled
+from elsinore.quantitative.lowered import Lowered, Memory
+from elsinore.quantitative.query import Query
+from elsinore.quantitative.regex import Predicate
+
+A, B, S = (qre.event(name) for name in "abs")
+KINDS = "abs"
+PREDICATES: tuple[Predicate, ...] = (
+    *(A, B, S, A | B, ~A, ~S, qre.any),
+    *(qre.predicate(A.v > 1), qre.predicate(A.v <= 1), qre.predicate(qre.item.n > 1, "high")),
+)
+HELPERS = {
+    "some": lambda value: value,
+    "word_of": lambda value: int(np.float64(value).view(np.int64)),
+    "key_of": lambda value: int(np.float64(value).view(np.int64)),
+    "double_of": lambda word: float(np.int64(word).view(np.float64)),
+}
+SMALL = 48  # words of a heap
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two numbers, as a record."""
+
+    n: int
+    v: float
+
+
+def one(item: Any) -> int:
+    return 1
+
+
+def n_of(item: Any) -> int:
+    return int(item.n)
+
+
+def v_of(item: Any) -> float:
+    return float(item.v)
+
+
+def added(a: float, b: float) -> float:
+    return a + b
+
+
+def mixed(a: float, b: float) -> float:
+    return 0.75 * a + b
+
+
+def second(a: float, b: float) -> float:
+    return b
+
+
+def halved(a: float) -> float:
+    return 0.5 * a + 0.1
+
+
+def or_less(a: float | None) -> float:
+    return -1.0 if a is None else a
+
+
+def is_great(a: float) -> bool:
+    return a > 1
+
+
+def paired(a: float) -> Pair:
+    return Pair(1, a + 0.25)
+
+
+def of_pair(pair: Pair) -> float:
+    return pair.v + pair.n
+
+
+def taken(a: float, b: float) -> float:
+    return a - b
+
+
+ITEMS = tuple({"type": kind, "n": n, "v": v, "k": n % 2, "w": v}
+              for kind in KINDS for n, v in ((1, 0.7), (2, 1.1), (3, 0.3)))  # fmt: skip
+INVERTIBLE = qre.Fold(name="rolling", init=0.0, step=added, inverse=taken)
+FOLDS = (qre.sum(), qre.count(), qre.mean(), INVERTIBLE, ("anew", mixed), qre.variance())
+
+
+def streams(longest: int = 9) -> st.SearchStrategy[list[Any]]:
+    return st.lists(st.sampled_from(ITEMS), max_size=longest)
+
+
+@st.composite
+def numbers(draw: st.DrawFn, depth: int = 3) -> Query:
+    """Draw queries whose values are numbers; a part that breaks a rule becomes an atom."""
+    kinds = ["atom", "split", "split", "iterate", "fold", "either", "combine", "apply", "window"]
+    kinds += ["window", "marks", "last", "tumbling", "constant", "record"]
+    kind = draw(st.sampled_from(kinds))
+    if depth == 0 or kind == "atom":
+        return qre.atom(draw(st.sampled_from(PREDICATES)), draw(st.sampled_from([one, n_of, v_of])))
+    inner = numbers(depth - 1)
+    try:
+        return _number(draw, kind, inner)
+    except QuerySemanticError:  # a `RateError` is one
+        return qre.atom(draw(st.sampled_from(PREDICATES)), v_of)
+
+
+def _number(draw: st.DrawFn, kind: str, inner: Any) -> Query:
+    size = draw(st.integers(1, 4))
+    match kind:
+        case "split":
+            op = draw(st.sampled_from([added, mixed, qre.left, qre.right]))
+            return qre.split(draw(inner), draw(inner), op)
+        case "iterate":
+            start = draw(st.sampled_from([0, 0.5]))
+            return qre.iterate(draw(inner), start, draw(st.sampled_from([added, mixed, second])))
+        case "fold":
+            fold = draw(st.sampled_from([qre.mean(), qre.max(), qre.last(), qre.variance()]))
+            return qre.apply(qre.iterate(draw(inner), fold), or_less)
+        case "either":
+            return qre.either(draw(inner), draw(inner))
+        case "combine":
+            part = draw(inner)
+            return qre.combine(part, qre.apply(part, halved), added)
+        case "apply":
+            return qre.apply(draw(inner), halved)
+        case "window":
+            fold = draw(st.sampled_from(FOLDS))
+            if isinstance(fold, qre.Fold):
+                return qre.apply(qre.sliding(draw(inner), size, fold), or_less)
+            return qre.sliding(draw(inner), size, 0.25, fold[1])
+        case "marks":
+            if draw(st.booleans()):
+                return qre.count_in_window(draw(inner), size, is_great)
+            return qre.approx_count_in_window(draw(inner), 3 * size, is_great, 0.5)
+        case "last":
+            return qre.iter_last(draw(inner))
+        case "tumbling":
+            return qre.iterate_n(draw(inner), draw(st.integers(0, 2)), 0.0, mixed)
+        case "record":
+            return qre.apply(qre.apply(draw(inner), paired), of_pair)
+        case _:
+            return qre.constant(1.5)
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> Query:
+    """Draw queries of numbers, of mappings, and of keys, in which all functions are compiled."""
+    try:
+        match draw(st.sampled_from(["number", "number", "counts", "keys", "keys", "later keys"])):
+            case "counts":
+                return draw(counts())
+            case "keys":
+                return draw(keyed())
+            case "later keys":
+                begins = qre.match(draw(st.sampled_from([S, A, A.star(), S.star()])))
+                return qre.split(begins, draw(keyed()), qre.right)
+            case _:
+                return draw(numbers())
+    except QuerySemanticError:  # a `RateError` is one
+        return draw(numbers(2))
+
+
+@st.composite
+def counts(draw: st.DrawFn) -> Query:
+    """Draw queries that count values, in windows too."""
+    iterate = draw(st.sampled_from([qre.iterate, qre.iterate1]))
+    counted = iterate(draw(numbers(2)), qre.counts())
+    size, merged = draw(st.integers(1, 3)), qre.merged_counts()
+    match draw(st.sampled_from(["plain", "split", "window", "merged", "either"])):
+        case "split":
+            counted = qre.iter_last(qre.split(counted, qre.match(S), qre.left))
+        case "window":
+            counted = qre.sliding(counted, size, merged)
+        case "merged":
+            counted = qre.iterate1(counted, merged)
+        case "either":
+            counted = qre.iterate(qre.either(draw(numbers(1)), draw(numbers(2))), qre.counts())
+    return qre.apply(counted, qre.most_common) if draw(st.booleans()) else counted
+
+
+@st.composite
+def keyed(draw: st.DrawFn, depth: int = 1) -> Query:
+    """Draw queries by key, of which some have keys within keys."""
+    total = qre.iterate(qre.atom(~S, draw(st.sampled_from([n_of, v_of]))), qre.sum())
+    per_sync = qre.split(total, qre.atom(S, n_of), added)
+    counted = qre.split(qre.iterate(qre.atom(~S, v_of), qre.counts()), qre.atom(S), qre.left)
+    bodies = [
+        per_sync,
+        qre.iter_last(per_sync),
+        qre.iterate1(per_sync, 0.0, mixed),
+        qre.split(per_sync, per_sync, added),
+        qre.apply(qre.sliding(per_sync, 2, qre.mean()), or_less),
+        qre.sliding(per_sync, 2, INVERTIBLE),
+        qre.count_in_window(per_sync, 2, is_great),
+        counted,
+        qre.iter_last(counted),
+        qre.sliding(counted, 2, qre.merged_counts()),
+        qre.apply(qre.iter_last(counted), qre.most_common),
+        qre.split(qre.match(qre.seq((~S).star(), S)), per_sync, qre.right),
+    ]
+    body = (
+        draw(keyed(depth - 1)) if depth and draw(st.booleans()) else draw(st.sampled_from(bodies))
+    )
+    rate = draw(st.sampled_from([S.plus(), S.star(), S.times(2).star(), S]))
+    return qre.map_collect(S, draw(st.sampled_from(["k", "w", n_of])), body, rate)
+
+
+def in_python(memory: Memory) -> Memory:
+    """Let a memory's machine run as plain Python, in little room."""
+    machine: Lowered = memory.machine
+    plain = uncompiled(machine.run)
+    plain.__globals__.update(HELPERS)  # type: ignore[attr-defined]
+    memory.machine = replace(machine, run=plain)
+    memory._heap = memory._heap[:SMALL].copy()
+    memory._journal = memory._journal[:4].copy()
+    memory._entries = memory._entries[:4].copy()
+    return memory
+
+
+def table_of(stream: list[Any]) -> pa.Table:
+    """Return items as a table."""
+    schema = pa.schema([("type", pa.string()), ("n", pa.int64()), ("v", pa.float64()),
+                        ("k", pa.int64()), ("w", pa.float64())])  # fmt: skip
+    return pa.Table.from_pylist(stream, schema)
