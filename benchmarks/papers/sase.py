@@ -157,7 +157,11 @@ def draw(
         lines, labels = axes.get_legend_handles_labels()
         handles |= dict(zip(labels, lines, strict=True))
     picture.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles), fontsize=8
+        handles.values(),
+        handles.keys(),
+        loc="outside lower center",
+        ncols=min(len(handles), 7),
+        fontsize=8,
     )
 
 

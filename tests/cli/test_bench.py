@@ -105,3 +105,18 @@ def test_all_systems_of_figure_5_find_the_same_matches() -> None:
         other = {**found, "SASE+": sase.Spent(found["Elsinore"].value | {"sums": [0]}, 0.1)}
         with pytest.raises(AssertionError, match="other matches"):
             sase_fig5._rows("θ, true", 20, table.num_rows, other)
+
+
+def test_confidences_are_compared_with_worlds_one_by_one() -> None:
+    CliRunner().invoke(app, ["bench"])
+    from benchmarks.papers import sase_fig6
+
+    found = sase_fig6.naive(sase_fig6.uncertain(800), 15)()
+    assert found["matches"] > 5
+
+
+def test_the_case_study_has_six_queries() -> None:
+    CliRunner().invoke(app, ["bench"])
+    from benchmarks.papers import sase_fig7
+
+    assert list(sase_fig7.queries()) == ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"]

@@ -1,6 +1,5 @@
 """Events with uncertain times: matches and confidences are those of all possible worlds."""
 
-import itertools
 import json
 import os
 from collections import defaultdict
@@ -14,7 +13,6 @@ from typer.testing import CliRunner
 import elsinore as el
 from elsinore.cli.app import app
 from elsinore.errors import ElsinoreError
-from elsinore.matches.uncertain import possible_times
 from elsinore.plan.modes import HIGH, Uncertainty
 from oracles.matches import Happening, TooMany
 from oracles.worlds import matches_of_worlds
@@ -86,7 +84,8 @@ def test_matches_are_as_probable_as_their_worlds(drawn):
     events, text, weights = streams(drawn), queries(drawn), drawn.one(WEIGHTS)
     workload = parsed(text)
     query = workload.queries[0]
-    uncertainty = Uncertainty(step=SECOND, weights=weights)
+    by_type = tuple((kind, drawn.one(WEIGHTS[2:])) for kind in drawn.some("ABC", 2))
+    uncertainty = Uncertainty(step=SECOND, weights=weights, by_type=by_type)
     try:
         (unit,) = units_of(workload, uncertainty)
     except ElsinoreError:
@@ -95,11 +94,14 @@ def test_matches_are_as_probable_as_their_worlds(drawn):
         np.array([event.time for event in events]),
         np.array([event.attributes[HIGH] for event in events]),
     )
-    starts, points, odds = possible_times(low, high, uncertainty)
-    times = [
-        list(zip(points[a:b].tolist(), odds[a:b].tolist(), strict=True))
-        for a, b in itertools.pairwise(starts)
-    ]
+    times = []
+    for event, first, last in zip(events, low.tolist(), high.tolist(), strict=True):
+        law = dict(by_type).get(event.type, weights)
+        count = len(law) if law else (last - first) // SECOND + 1
+        count = count if last > first else 1
+        apart = (last - first) // max(count - 1, 1)
+        odds = law if law and count > 1 else [1 / count] * count
+        times.append([(first + n * apart, odds[n]) for n in range(count)])
     plain = parsed(text.replace(", CONFIDENCE() AS p", "").split("CONFIDENCE")[0])
     try:
         found = matches_of_worlds(plain.queries[0], events, times, USERS)
@@ -154,6 +156,22 @@ def test_a_higher_threshold_keeps_the_same_matches_that_are_as_probable() -> Non
         assert kept(f"CONFIDENCE >= {threshold}") == wanted
 
 
+def test_a_distribution_is_given_by_type() -> None:
+    events = [
+        {"lo": 0, "hi": 2, "type": "A", "v": 1},
+        {"lo": 1, "hi": 2, "type": "B", "v": 1},
+        {"lo": 2, "hi": 9, "type": "C", "v": 1},
+    ]
+    text = "RETURN CONFIDENCE() AS p PATTERN SEQ(A a, B b);"
+    given = {"A": [0.5, 0.3, 0.2], "C": [1.0]}
+    (table,) = (
+        el.Workload.parse(text)
+        .run(events, time_interval=("lo", "hi"), time_distribution=given)
+        .values()
+    )
+    assert table["p"].to_pylist() == [pytest.approx(0.5 * 1.0 + 0.3 * 0.5)]
+
+
 def test_granularity_is_given_by_type() -> None:
     events = [
         {"t": 1, "type": "A", "v": 1},
@@ -172,6 +190,7 @@ def test_granularity_is_given_by_type() -> None:
     [
         ({"time_distribution": [0.5, 0.4]}, "add up to 0.9, not to 1"),
         ({"time_distribution": [1.5, -0.5]}, "each from 0 to 1"),
+        ({"time_distribution": {"A": [0.5, 0.4]}}, "add up to 0.9, not to 1"),
         ({"time_step": "often"}, "takes a length of time"),
         ({"time_step": "1 ns"}, "no less than a microsecond"),
         ({"time_step": "1 us", "time_interval": ("lo", "lo + 10")}, "10,000,001 possible times"),

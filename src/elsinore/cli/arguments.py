@@ -176,12 +176,12 @@ TimeStepOption = Annotated[
     ),
 ]
 TimeDistributionOption = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--time-distribution",
-        metavar="P,P,...",
-        help="How probable the possible times are, from the first to the last; equally if not "
-        "said.",
+        metavar="[TYPE=]P,P,...",
+        help="How probable the possible times (of events of a type) are, from the first to the "
+        "last; equally if not said; repeatable.",
     ),
 ]
 OrderByOption = Annotated[
@@ -242,7 +242,7 @@ def uncertain_options(
     interval: str | None,
     granularity: Sequence[str] | None,
     step: str | None,
-    distribution: str | None,
+    distribution: Sequence[str] | None,
 ) -> dict[str, Any]:
     """Return what the options say of uncertain times, as arguments of a job.
 
@@ -264,14 +264,26 @@ def uncertain_options(
         if len(whole) > 1 or (whole and by_type):
             raise ArgumentError("--time-granularity is given once for all types, or type by type.")
         found["time_granularity"] = whole[0] if whole else by_type
-    if distribution is not None:
-        try:
-            found["time_distribution"] = tuple(float(part) for part in distribution.split(","))
-        except ValueError:
-            raise ArgumentError(
-                f"--time-distribution takes numbers with commas between, not '{distribution}'."
-            ) from None
+    if distribution:
+        given = [text.rpartition("=") for text in distribution]
+        everywhere = [weights for kind, equals, weights in given if not equals]
+        if len(everywhere) > 1 or (everywhere and len(given) > 1):
+            raise ArgumentError("--time-distribution is given once for all types, or type by type.")
+        found["time_distribution"] = (
+            _weights(everywhere[0])
+            if everywhere
+            else {kind.strip(): _weights(weights) for kind, _, weights in given}
+        )
     return found
+
+
+def _weights(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ArgumentError(
+            f"--time-distribution takes numbers with commas between, not '{text}'."
+        ) from None
 
 
 def read_workload(

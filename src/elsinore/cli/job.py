@@ -33,7 +33,7 @@ class Job:
     time_interval: tuple[str, str] | None = None
     time_granularity: str | Mapping[str, str] | None = None
     time_step: str | None = None
-    time_distribution: tuple[float, ...] | None = None
+    time_distribution: tuple[float, ...] | Mapping[str, tuple[float, ...]] | None = None
     order_by: tuple[str, ...] = ()
     out: Path | None = None
     form: OutputFormat | None = None

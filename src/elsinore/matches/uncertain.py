@@ -13,7 +13,7 @@ from elsinore.kernels import enter
 from elsinore.matches import search as se
 from elsinore.matches import worlds as wo
 from elsinore.matches.arrays import Doubles, Ints
-from elsinore.matches.operands import TIME, Layout, Operands
+from elsinore.matches.operands import CLASS, TIME, Layout, Operands
 from elsinore.matches.program import register_places
 from elsinore.matches.query import PLAIN_STEPS, Found, QuerySearch, patience
 from elsinore.matches.registers import RegisterKind
@@ -40,13 +40,27 @@ class UncertainSearch(QuerySearch):
         kinds = [register.kind for register in template.registers]
         asked = RegisterKind.CONFIDENCE
         self._register = places[kinds.index(asked)] if asked in kinds else -1
+        self._classes = classes
+        self._kinds = np.zeros(size + 1, dtype=np.int64)  # [class], the last one of no class
+
+    def learn(self, codes: list[int], numbers: list[int]) -> None:
+        """Take in classes that came for the first time."""
+        super().learn(codes, numbers)
+        names = [name for name, _ in self._uncertainty.by_type]
+        if numbers and max(numbers) >= len(self._kinds) - 1:
+            more = np.zeros(max(numbers) + 1, dtype=np.int64)
+            self._kinds = np.concatenate([self._kinds, more])
+        for code, number in zip(codes, numbers, strict=True):
+            kind, _ = self._classes.decode(int(code))
+            self._kinds[number] = names.index(kind) + 1 if kind in names else 0
 
     def matches(
         self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
     ) -> Iterator[Found]:
         """Yield the matches that are probable enough and hold a new event, in pieces."""
         low, high = operands.wholes[TIME], operands.wholes[self._high]
-        starts, points, odds = possible_times(low, high, self._uncertainty)
+        kinds = self._kinds[operands.wholes[CLASS]]
+        starts, points, odds = possible_times(low, high, self._uncertainty, kinds)
         room = self._room
         widest = int(np.diff(starts).max(initial=0))
         mass = np.zeros((len(room.path) + 1, widest), dtype=np.float64)
@@ -116,21 +130,23 @@ class UncertainSearch(QuerySearch):
 
 
 def possible_times(
-    low: Ints, high: Ints, uncertainty: Uncertainty
+    low: Ints, high: Ints, uncertainty: Uncertainty, kinds: Ints | None = None
 ) -> tuple[Ints, Ints, NDArray[np.float64]]:
     """Return where each event's times begin, these times, and how probable each is.
 
-    Raises InputError where they are too many to look at.
+    `kinds` [event] says whose weights those of its times are: 0 for those of all types, n for those
+    of the n-th type that has its own. Raises InputError where times are too many to look at.
 
     >>> starts, points, odds = possible_times(np.array([0]), np.array([6]), Uncertainty(step=2))
     >>> points.tolist(), odds.tolist()
     ([0, 2, 4, 6], [0.25, 0.25, 0.25, 0.25])
     """
-    weights: Doubles = np.array(uncertainty.weights, dtype=np.float64)
-    if len(weights):
-        counts = np.where(high > low, len(weights), 1)
-    else:
-        counts = (high - low) // uncertainty.step + 1
+    laws = [uncertainty.weights, *(weights for _, weights in uncertainty.by_type)]
+    sizes = np.array([len(law) for law in laws])
+    weights: Doubles = np.array([*(weight for law in laws for weight in law), 0.0])
+    kind = np.zeros(len(low), dtype=np.int64) if kinds is None else kinds
+    size = sizes[kind]  # 0: equally probable, a step apart
+    counts = np.where(size > 0, np.where(high > low, size, 1), (high - low) // uncertainty.step + 1)
     if counts.max(initial=0) > MOST_POINTS or counts.sum() > MOST_IN_ALL:
         raise InputError(
             f"An interval has {int(counts.max()):,} possible times, all intervals of a batch "
@@ -138,10 +154,9 @@ def possible_times(
         )
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     number = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)  # of a point in its interval
-    if len(weights):
-        length = np.repeat(high - low, counts)
-        points = np.repeat(low, counts) + number * length // max(len(weights) - 1, 1)
-        odds = np.where(np.repeat(counts, counts) > 1, weights[number], 1.0)
-        return starts, points, odds
-    points = np.repeat(low, counts) + number * uncertainty.step
-    return starts, points, np.repeat(1.0 / counts, counts)
+    count, of = np.repeat(counts, counts), np.repeat(size, counts)
+    apart = number * np.repeat(high - low, counts) // np.maximum(of - 1, 1)
+    points = np.repeat(low, counts) + np.where(of > 0, apart, number * uncertainty.step)
+    first = (np.cumsum(sizes) - sizes)[np.repeat(kind, counts)]
+    weighted = np.where(count > 1, weights[np.where(of > 0, first + number, -1)], 1.0)
+    return starts, points, np.where(of > 0, weighted, 1.0 / count)

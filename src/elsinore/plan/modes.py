@@ -42,11 +42,13 @@ class Uncertainty:
     """What is known of uncertain times: which of an interval are possible, and how probable.
 
     They are `step` ticks apart and equally probable; or, where `weights` are given, as many as
-    these, at equal distances from the first to the last.
+    these, at equal distances from the first to the last. Types in `by_type` have weights of their
+    own.
     """
 
     step: int = 1
     weights: tuple[float, ...] = ()
+    by_type: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
