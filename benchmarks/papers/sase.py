@@ -132,7 +132,8 @@ def draw(
 ) -> None:
     """Draw panels, `across` beside each other, a curve for each system of their rows.
 
-    Rows have `panel`, `system` and each panel's columns; None stands where a budget was passed.
+    Rows have `panel`, `system` and each panel's columns; None stands where a budget was passed, or,
+    with an empty `note`, where a system has no such value.
     """
     down = -(-len(panels) // across)
     places = list(picture.subplots(down, across, squeeze=False).flat)
@@ -148,7 +149,7 @@ def draw(
             axes.set_xscale("log")
         if panel.log_y:
             axes.set_yscale("log")
-        axes.tick_params(labelsize=7)
+        axes.tick_params(which="both", labelsize=7)
         axes.grid(linewidth=0.3)
     for axes in places[len(panels) :]:
         axes.set_axis_off()
@@ -181,8 +182,8 @@ def _curve(
         color=colour,
         label=system,
     )
-    over = [r[panel.x] for r in rows if r[panel.y] is None]
-    axes.plot(
+    over = [r[panel.x] for r in rows if r[panel.y] is None and r.get("note", OVER)]
+    (crosses,) = axes.plot(
         over,
         [0.01] * len(over),
         marker="x",
@@ -191,3 +192,4 @@ def _curve(
         transform=axes.get_xaxis_transform(),
         clip_on=False,
     )
+    crosses.set_in_layout(False)

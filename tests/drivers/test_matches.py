@@ -102,6 +102,24 @@ def test_both_drivers_give_the_same_matches(spark: SparkSession) -> None:
     assert here["few"].num_rows == there["few"].count() == 3
 
 
+def test_both_drivers_evaluate_as_asked_and_count_the_same_work(spark: SparkSession) -> None:
+    workload = el.Workload.parse("""
+        QUERY q RETURN k, b[].n AS b PATTERN SEQ(A a, B+ b, C c) WHERE [k] AND c.v <= MAX(b[].v);
+    """)
+    by_default = in_order(workload.run(events(), time="at")["q"].to_pylist())
+    here = workload.run(events(), time="at", evaluation="on-the-fly")
+    there = workload.run(spark.createDataFrame(events()), time="at", evaluation="on-the-fly")
+    assert by_default == in_order(here["q"].to_pylist())
+    assert by_default == in_order(there["q"].toArrow().to_pylist())
+    (mine,), (theirs,) = here.statistics[0].queries, there.statistics[0].queries
+    assert (mine.evaluation, mine.runs, mine.stored, mine.candidates) == (
+        theirs.evaluation,
+        theirs.runs,
+        theirs.stored,
+        theirs.candidates,
+    )
+
+
 UNCERTAIN = """
 QUERY probable
 RETURN  k, a.n, b[].n, CONFIDENCE() AS p, c.n
