@@ -226,66 +226,6 @@ OverwriteOption = Annotated[
 ]
 
 
-UNCERTAIN = ("time_interval", "time_granularity", "time_step", "time_distribution")
-
-
-def time_of(time: str, interval: str | None) -> str:
-    """Return what events are ordered by: their time, or the first of an interval's columns.
-
-    >>> time_of("time", "first, last")
-    'first'
-    """
-    return time if interval is None else interval.partition(",")[0].strip()
-
-
-def uncertain_options(
-    interval: str | None,
-    granularity: Sequence[str] | None,
-    step: str | None,
-    distribution: Sequence[str] | None,
-) -> dict[str, Any]:
-    """Return what the options say of uncertain times, as arguments of a job.
-
-    Raises ArgumentError for what cannot be read.
-    """
-    found: dict[str, Any] = {"time_step": step}
-    if interval is not None:
-        parts = tuple(part.strip() for part in interval.split(","))
-        if len(parts) != 2 or not all(parts):
-            raise ArgumentError(
-                f"--time-interval takes two columns, as in --time-interval first,last; not "
-                f"'{interval}'."
-            )
-        found["time_interval"] = parts
-    if granularity:
-        pairs = [text.rpartition("=") for text in granularity]
-        whole = [length for kind, equals, length in pairs if not equals]
-        by_type = {kind.strip(): length.strip() for kind, equals, length in pairs if equals}
-        if len(whole) > 1 or (whole and by_type):
-            raise ArgumentError("--time-granularity is given once for all types, or type by type.")
-        found["time_granularity"] = whole[0] if whole else by_type
-    if distribution:
-        given = [text.rpartition("=") for text in distribution]
-        everywhere = [weights for kind, equals, weights in given if not equals]
-        if len(everywhere) > 1 or (everywhere and len(given) > 1):
-            raise ArgumentError("--time-distribution is given once for all types, or type by type.")
-        found["time_distribution"] = (
-            _weights(everywhere[0])
-            if everywhere
-            else {kind.strip(): _weights(weights) for kind, _, weights in given}
-        )
-    return found
-
-
-def _weights(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise ArgumentError(
-            f"--time-distribution takes numbers with commas between, not '{text}'."
-        ) from None
-
-
 def read_workload(
     path: Path | None,
     query: str | None,

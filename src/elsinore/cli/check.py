@@ -5,7 +5,6 @@ from __future__ import annotations
 import typer
 
 from elsinore.cli.arguments import (
-    UNCERTAIN,
     DelimiterOption,
     NullOption,
     OptionalEvents,
@@ -23,12 +22,11 @@ from elsinore.cli.arguments import (
     WorkloadFile,
     read_workload,
     source_of,
-    time_of,
-    uncertain_options,
     warn_without_effect,
 )
 from elsinore.cli.console import reported, warn
 from elsinore.cli.job import Job
+from elsinore.cli.times import UNCERTAIN, Times
 
 
 @reported
@@ -62,13 +60,14 @@ def check(
     else:
         from elsinore.cli.events import looked_at  # noqa: PLC0415 - loads Arrow
 
+        times = Times.of(
+            time, time_unit.value, time_interval, time_granularity, time_step, time_distribution
+        )
         job = Job(
             workload=queries,
             source=source_of(events, delimiter, null, workload),
-            time=time_of(time, time_interval),
+            times=times,
             type=type,
-            time_unit=time_unit.value,
-            **uncertain_options(time_interval, time_granularity, time_step, time_distribution),
             order_by=tuple(order_by or ()),
         )
         _, found = looked_at(job)

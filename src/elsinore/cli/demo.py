@@ -11,6 +11,7 @@ import typer
 from elsinore.cli.arguments import OverwriteOption
 from elsinore.cli.console import reported, steps, warn
 from elsinore.cli.job import Job, check_places
+from elsinore.cli.times import Times
 from elsinore.workload import Workload
 
 if TYPE_CHECKING:
@@ -56,7 +57,14 @@ def run_demo(table: pa.Table, out: Path, master: str, *, overwrite: bool = False
     workload = Workload.parse(text, QUERIES)
     events = out / EVENTS
     source = Source(files=(DataFile(events),), format="parquet", given=(events,))
-    job = Job(workload=workload, source=source, type=TYPE, out=out, overwrite=overwrite)
+    job = Job(
+        workload=workload,
+        source=source,
+        times=Times(),
+        type=TYPE,
+        out=out,
+        overwrite=overwrite,
+    )
     written = [events, out / QUERIES, *(job.place(query.name) for query in workload)]
     check_places([(place, "--out") for place in written], [], overwrite=overwrite)
     with steps(3 + len(workload)) as bar:

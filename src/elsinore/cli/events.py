@@ -30,8 +30,8 @@ def looked_at(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
     check_columns(job, table)
     with explained(job, table):
         job.workload.check(table.schema)
-    kind, fine = kind_of_column(evaluate_sql(job.time, table, "time"), job.time_unit)
-    job.workload.timed(RunOptions(time_unit=job.time_unit), kind.is_number, fine)
+    kind, fine = kind_of_column(evaluate_sql(job.time, table, "time"), job.times.unit)
+    job.workload.timed(RunOptions(time_unit=job.times.unit), kind.is_number, fine)
     types = types_of(table, job.type)
     return table, absent_types(job.workload.planned(job.granularity), types_seen(types))
 

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from elsinore.cli.arguments import (
-    UNCERTAIN,
     DelimiterOption,
     EvaluationMode,
     EvaluationOption,
@@ -33,12 +32,11 @@ from elsinore.cli.arguments import (
     one_of,
     read_workload,
     source_of,
-    time_of,
-    uncertain_options,
     warn_without_effect,
 )
 from elsinore.cli.console import reported, steps, warn
 from elsinore.cli.job import Job
+from elsinore.cli.times import UNCERTAIN, Times
 from elsinore.operators import Sample
 from elsinore.operators.explain import explain_json, explain_text
 from elsinore.workload import EXPLAINERS
@@ -101,13 +99,14 @@ def explain(
         names = ["sample", "time", "type", "time_unit", "order_by", "delimiter", "null"]
         warn_without_effect(context, dict.fromkeys([*names, *UNCERTAIN], "without --events"))
     else:
+        times = Times.of(
+            time, time_unit.value, time_interval, time_granularity, time_step, time_distribution
+        )
         job = Job(
             workload=queries,
             source=source_of(events, delimiter, null, workload),
-            time=time_of(time, time_interval),
+            times=times,
             type=type,
-            time_unit=time_unit.value,
-            **uncertain_options(time_interval, time_granularity, time_step, time_distribution),
             order_by=tuple(order_by or ()),
             sharing=sharing.value,
             granularity=granularity.value,

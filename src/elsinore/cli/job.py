@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from elsinore.cli.console import SHOWN_ROWS, ArgumentError
+from elsinore.cli.times import Times
 from elsinore.errors import OutputError
 from elsinore.plan.modes import CombineName, EvaluationName, ScanName
 from elsinore.workload import GranularityName, SharingName, Workload
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from elsinore.runtime.outputs import OutputFormat
     from elsinore.runtime.results import Results
     from elsinore.runtime.sources import Source
-    from elsinore.runtime.times import TimeUnit
-    from elsinore.runtime.uncertain import UncertainTimes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +26,8 @@ class Job:
 
     workload: Workload
     source: Source
-    time: str = "time"
+    times: Times
     type: str = "type"
-    time_unit: TimeUnit = "s"
-    time_interval: tuple[str, str] | None = None
-    time_granularity: str | Mapping[str, str] | None = None
-    time_step: str | None = None
-    time_distribution: tuple[float, ...] | Mapping[str, tuple[float, ...]] | None = None
     order_by: tuple[str, ...] = ()
     out: Path | None = None
     form: OutputFormat | None = None
@@ -61,13 +55,8 @@ class Job:
     @property
     def _options(self) -> dict[str, Any]:
         return {
-            "time": self.time,
+            **self.times.arguments,
             "type": self.type,
-            "time_unit": self.time_unit,
-            "time_interval": self.time_interval,
-            "time_granularity": self.time_granularity,
-            "time_step": self.time_step,
-            "time_distribution": self.time_distribution,
             "order_by": self.order_by,
             "rejects": self.rejects is not None,
             "sharing": self.sharing,
@@ -80,16 +69,9 @@ class Job:
         }
 
     @property
-    def uncertain(self) -> UncertainTimes | None:
-        """What is said of uncertain times; InputError where that contradicts itself."""
-        from elsinore.runtime.uncertain import uncertain_times  # noqa: PLC0415 - loads Arrow
-
-        return uncertain_times(
-            interval=self.time_interval,
-            granularity=self.time_granularity,
-            step=self.time_step,
-            distribution=self.time_distribution,
-        )
+    def time(self) -> str:
+        """The column, or the SQL expression, that events are ordered by."""
+        return self.times.time
 
     @property
     def reject_format(self) -> OutputFormat | None:

@@ -29,6 +29,7 @@ from elsinore.cli.arguments import (
 )
 from elsinore.cli.console import ArgumentError, reported, steps, warn
 from elsinore.cli.job import Job, check_places, inputs_of
+from elsinore.cli.times import Times
 from elsinore.errors import InputError
 from elsinore.plan.explain.sharing import may_share, sharing_text
 from elsinore.runtime.sql import evaluate_sql
@@ -68,9 +69,8 @@ def report(
     job = Job(
         workload=queries,
         source=source_of(events, delimiter, null, workload),
-        time=time,
+        times=Times(time=time, unit=time_unit.value),
         type=type,
-        time_unit=time_unit.value,
         order_by=tuple(order_by or ()),
         out=out,
         overwrite=overwrite,
@@ -131,5 +131,5 @@ def _nothing(job: Job) -> str:
 
 
 def _time_kind(job: Job, table: pa.Table) -> TimeKind:
-    _, kind = to_microseconds(evaluate_sql(job.time, table, "time"), job.time_unit)
+    _, kind = to_microseconds(evaluate_sql(job.time, table, "time"), job.times.unit)
     return kind

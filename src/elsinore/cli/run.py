@@ -37,12 +37,11 @@ from elsinore.cli.arguments import (
     one_of,
     read_workload,
     source_of,
-    time_of,
-    uncertain_options,
     warn_without_effect,
 )
 from elsinore.cli.console import SHOWN_ROWS, ArgumentError, reported, warn
 from elsinore.cli.job import Job
+from elsinore.cli.times import Times
 from elsinore.model.kinds import Kind
 
 
@@ -138,13 +137,14 @@ def run(
         warn(warning)
     if out is not None and out.exists() and not out.is_dir():
         raise ArgumentError(f"--out names a folder, but '{out}' is a file.")
+    times = Times.of(
+        time, time_unit.value, time_interval, time_granularity, time_step, time_distribution
+    )
     job = Job(
         workload=queries,
         source=source_of(events, delimiter, null, workload),
-        time=time_of(time, time_interval),
+        times=times,
         type=type,
-        time_unit=time_unit.value,
-        **uncertain_options(time_interval, time_granularity, time_step, time_distribution),
         order_by=tuple(order_by or ()),
         out=out,
         form=None if form is None else form.value,

@@ -205,8 +205,8 @@ def options_of(job: Job, frame: DataFrame) -> RunOptions:
     options = RunOptions(
         time=job.time,
         type=job.type,
-        time_unit=job.time_unit,
-        uncertain=job.uncertain,
+        time_unit=job.times.unit,
+        uncertain=job.times.uncertain,
         order_by=job.order_by,
         allow_rejects=job.rejects is not None,
     )

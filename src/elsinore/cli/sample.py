@@ -20,13 +20,8 @@ def sampled(job: Job, table: pa.Table, most: int) -> Sample:
     first = first_events(job, table, most)
     results = job.workload.run(
         first,
-        time=job.time,
+        **job.times.arguments,
         type=job.type,
-        time_unit=job.time_unit,
-        time_interval=job.time_interval,
-        time_granularity=job.time_granularity,
-        time_step=job.time_step,
-        time_distribution=job.time_distribution,
         order_by=job.order_by,
         rejects=True,
         sharing=job.sharing,
@@ -41,6 +36,6 @@ def first_events(job: Job, table: pa.Table, most: int) -> pa.Table:
     """Return the first `most` events by time, in the order they stand in."""
     if table.num_rows <= most:
         return table
-    micros, _ = to_microseconds(evaluate_sql(job.time, table, "time"), job.time_unit)
+    micros, _ = to_microseconds(evaluate_sql(job.time, table, "time"), job.times.unit)
     first = pc.sort_indices(micros).slice(0, most)  # nulls come last
     return table.take(pa.array(np.sort(first.to_numpy())))

@@ -1,0 +1,119 @@
+"""What the command line says of events' times: their column, unit and uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from elsinore.cli.console import ArgumentError
+
+if TYPE_CHECKING:
+    from elsinore.runtime.times import TimeUnit
+    from elsinore.runtime.uncertain import UncertainTimes
+
+UNCERTAIN = ("time_interval", "time_granularity", "time_step", "time_distribution")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """The options `--time` and `--time-...`: the column that events are ordered by, and the rest.
+
+    That column is the first of `interval` where there is one.
+    """
+
+    time: str = "time"
+    unit: TimeUnit = "s"
+    interval: tuple[str, str] | None = None
+    granularity: str | Mapping[str, str] | None = None
+    step: str | None = None
+    distribution: tuple[float, ...] | Mapping[str, tuple[float, ...]] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        time: str,
+        unit: TimeUnit,
+        interval: str | None,
+        granularity: Sequence[str] | None,
+        step: str | None,
+        distribution: Sequence[str] | None,
+    ) -> Times:
+        """Return what the options say, as they were given.
+
+        Raises ArgumentError for what cannot be read.
+
+        >>> Times.of("time", "s", "first, last", None, None, ["1,2,1"]).distribution
+        (1.0, 2.0, 1.0)
+        """
+        columns = None if interval is None else _interval(interval)
+        return cls(
+            time=columns[0] if columns else time,
+            unit=unit,
+            interval=columns,
+            granularity=_granularity(granularity) if granularity else None,
+            step=step,
+            distribution=_distribution(distribution) if distribution else None,
+        )
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `Workload.run` that say the same."""
+        return {
+            "time": self.time,
+            "time_unit": self.unit,
+            "time_interval": self.interval,
+            "time_granularity": self.granularity,
+            "time_step": self.step,
+            "time_distribution": self.distribution,
+        }
+
+    @property
+    def uncertain(self) -> UncertainTimes | None:
+        """What is said of uncertain times; InputError where that contradicts itself."""
+        from elsinore.runtime.uncertain import uncertain_times  # noqa: PLC0415 - loads Arrow
+
+        return uncertain_times(
+            interval=self.interval,
+            granularity=self.granularity,
+            step=self.step,
+            distribution=self.distribution,
+        )
+
+
+def _interval(text: str) -> tuple[str, str]:
+    first, comma, last = (part.strip() for part in text.partition(","))
+    if not (first and comma and last) or "," in last:
+        raise ArgumentError(
+            f"--time-interval takes two columns, as in --time-interval first,last; not '{text}'."
+        )
+    return first, last
+
+
+def _granularity(texts: Sequence[str]) -> str | dict[str, str]:
+    return _by_type(texts, "--time-granularity")
+
+
+def _distribution(texts: Sequence[str]) -> tuple[float, ...] | dict[str, tuple[float, ...]]:
+    given = _by_type(texts, "--time-distribution")
+    if isinstance(given, str):
+        return _weights(given)
+    return {kind: _weights(weights) for kind, weights in given.items()}
+
+
+def _by_type(texts: Sequence[str], option: str) -> str | dict[str, str]:
+    """Return what is said for all types, or what is said of each: TYPE=..."""
+    pairs = [text.rpartition("=") for text in texts]
+    whole = [said for _, equals, said in pairs if not equals]
+    if len(whole) > 1 or (whole and len(pairs) > 1):
+        raise ArgumentError(f"{option} is given once for all types, or type by type.")
+    return whole[0].strip() if whole else {kind.strip(): said.strip() for kind, _, said in pairs}
+
+
+def _weights(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ArgumentError(
+            f"--time-distribution takes numbers with commas between, not '{text}'."
+        ) from None
