@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import re
 from pathlib import Path
 
 from benchmarks import (
@@ -59,6 +59,8 @@ def main() -> None:
         for row in rows:
             print(f"{'ok  ' if row.met else 'MISS'} {row.what}: {row.figure} ({row.target})")
         sections[name] = section(name, module.__doc__ or "", module.COMMAND, rows)
+        if parts and arguments.write:
+            sections[name] = with_rows(RESULTS.read_text(), sections[name])
     if not arguments.names and not arguments.quick:
         text = ["# Results", "", "Measured on", "", *machine(), "", *sections.values()]
         RESULTS.write_text("\n".join(text).rstrip() + "\n")
@@ -74,8 +76,6 @@ def chosen(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[str]
     parts = [word for word in words if word not in BENCHMARKS]
     if parts and names != ["quantitative"]:
         parser.error(f"no benchmarks: {', '.join(parts)}; benchmarks: {', '.join(BENCHMARKS)}")
-    if parts and "--write" in sys.argv:
-        parser.error("--write takes whole benchmarks")
     return names or list(BENCHMARKS), parts
 
 
@@ -91,6 +91,31 @@ def with_sections(text: str, sections: dict[str, str]) -> str:
         parts = [before.rstrip(), new.rstrip(), *([f"## {after.rstrip()}"] if more else [])]
         text = "\n\n".join(parts) + "\n"
     return text
+
+
+def with_rows(text: str, part: str) -> str:
+    r"""Return a part's section with the rows that the results have of the benchmark's other parts.
+
+    >>> print(with_rows("## A\n\n| N1, x |\n| P7, y |\n", "## A\n\n| P7, z |\n"), end="")
+    ## A
+    <BLANKLINE>
+    | N1, x |
+    | P7, z |
+    """
+    _, _, there = text.partition(part.partition("\n")[0] + "\n")
+    new = _rows(part)
+    heads = set(map(_head, new))
+    kept = [row for row in _rows(there.partition("\n## ")[0]) if _head(row) not in heads]
+    return part[: part.index(new[0])] + "\n".join([*kept, *new]) + "\n"
+
+
+def _rows(text: str) -> list[str]:
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    return [row for row in rows if not row.startswith("| what ")]
+
+
+def _head(row: str) -> str:
+    return re.split(r"[,:;] ", row)[0]
 
 
 def section(name: str, about: str, command: str, rows: list[Row]) -> str:
