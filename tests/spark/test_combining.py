@@ -30,7 +30,8 @@ from elsinore.plan.modes import Combine
 from elsinore.runtime.options import RunOptions
 from elsinore.spark.columnar import Layout, Packing
 from elsinore.spark.combining import least_events, panes_of, shared_times
-from elsinore.spark.partition import Finish, Outputs, RunOperators, travelling
+from elsinore.spark.finishing import Finish
+from elsinore.spark.partition import Outputs, RunOperators, travelling
 from elsinore.spark.scan import ranges, source
 from elsinore.spark.scan.files import FileColumn, look_at, splits
 from elsinore.spark.scan.skipping import Skipping, interests_of

@@ -20,7 +20,7 @@ pytest.importorskip("pyspark")
 from pyspark.sql import SparkSession
 
 from elsinore.errors import InputError
-from elsinore.spark import driver, shuffle
+from elsinore.spark import passes, shuffle
 from elsinore.spark.columnar import Layout, Merging, Packing
 from elsinore.spark.columnar.merging import LOCAL_DIRECTORIES
 from elsinore.spark.workers import shipped
@@ -45,7 +45,7 @@ def dying(marker: Path) -> Callable[[Any], Any]:
     return ship
 
 
-@pytest.mark.parametrize("stage", [shuffle, driver], ids=["map", "reduce"])
+@pytest.mark.parametrize("stage", [shuffle, passes], ids=["map", "reduce"])
 def test_a_worker_that_is_killed_in_either_stage_is_replaced(
     stage: ModuleType, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
 import pytest
 
 pytest.importorskip("pyspark")
@@ -9,6 +13,8 @@ pytest.importorskip("pyspark")
 from pyspark.sql import DataFrame, SparkSession
 
 import elsinore as el
+from elsinore.spark import passes
+from elsinore.spark.answers import Answer
 
 EVENTS = [{"time": n, "type": "AB"[n % 2], "k": n % 2} for n in range(4)]
 QUERIES = "QUERY q RETURN COUNT(*) AS trends PATTERN SEQ(A, B+) WITHIN 10 seconds"
@@ -32,3 +38,79 @@ def test_results_are_tables_on_both_engines(spark: SparkSession) -> None:
         assert there.unionAll(there).count() == 2 * there.count()
         assert there.join(results["q"], "window_start").count() == 1
         assert bool(there)
+
+
+SEVERAL = """
+    QUERY counts RETURN k, COUNT(*) AS trends, AVG(B.v) AS mean PATTERN SEQ(A, B+) GROUP BY k
+        WITHIN 10 seconds SLIDE 5 seconds;
+    QUERY least RETURN k, MIN(B.v) AS least, LOG2(COUNT(*)) AS bits PATTERN B+ GROUP BY k;
+    QUERY found RETURN k, a.time AS begun, b[].v AS all PATTERN SEQ(A a, B b+)
+        STRATEGY SKIP TILL NEXT MATCH GROUP BY k WITHIN 3 seconds;
+    QUERY some RETURN DISTINCT a.v AS v PATTERN SEQ(A a, C c) STRATEGY SKIP TILL NEXT MATCH
+        GROUP BY k WITHIN 9 seconds;
+    QUERY parts RETURN COUNT(*) AS trends PATTERN SEQ(A, B+) WHERE [k] WITHIN 10 seconds;
+    QUERY other RETURN COUNT(*) AS trends PATTERN SEQ(B, A+) WHERE [k] WITHIN 10 seconds;"""
+
+
+def several(count: int = 600) -> pa.Table:
+    chance = np.random.default_rng(4)
+    return pa.table(
+        {
+            "time": pa.array(np.arange(count) * 250_000).cast(pa.timestamp("us", "UTC")),
+            "type": np.array(list("ABC"))[chance.integers(0, 3, count)],
+            "k": chance.integers(0, 5, count),
+            "v": chance.integers(0, 9, count),
+        }
+    )
+
+
+def in_order(rows: Any) -> list[str]:
+    return sorted(map(repr, rows))
+
+
+def test_results_of_a_pass_are_computed_by_one_job_and_alike_however_they_are_read(
+    spark: SparkSession,
+) -> None:
+    workload = el.Workload.parse(SEVERAL)
+    frame = spark.createDataFrame(several())
+    context: Any = spark.sparkContext
+
+    def jobs(queries: el.Workload, group: str) -> int:
+        context.setJobGroup(group, "results of one pass")
+        try:
+            with queries.run(frame) as results:
+                rows = results.to_arrow()
+                assert all(
+                    result.count() == rows[name].num_rows for name, result in results.items()
+                )
+                assert results["counts"].collect()
+        finally:
+            context._jsc.clearJobGroup()
+        return len(context.statusTracker().getJobIdsForGroup(group))
+
+    by_k = [query for query in workload if query.group_by]
+    assert len(by_k) == 4
+    assert jobs(el.Workload(*by_k), "four") == jobs(el.Workload(*by_k[:2]), "two") <= 3
+    here = workload.run(several())
+    with workload.run(frame) as results:
+        for name, result in results.items():
+            rows = result.to_arrow()
+            assert rows.schema.equals(result.frame.toArrow().schema)
+            assert in_order(rows.to_pylist()) == in_order(result.frame.toArrow().to_pylist())
+            assert in_order(result.collect()) == in_order(result.frame.collect())
+            assert result.count() == result.frame.count() == here[name].num_rows > 0
+            assert result.schema == result.frame.schema
+
+
+def test_results_too_large_to_be_fetched_together_are_read_one_by_one(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passes, "INLINE_BYTES", 2_000)
+    workload = el.Workload.parse(SEVERAL)
+    expected = workload.run(several())
+    with workload.run(spark.createDataFrame(several()), ordered=True) as results:
+        fetched = {name: cast("Answer", result).fetched() for name, result in results.items()}
+        assert {rows is None for rows in fetched.values()} == {True, False}
+        for name, result in results.items():
+            assert result.count() == expected[name].num_rows
+        assert results["counts"].to_pylist() == expected["counts"].to_pylist()

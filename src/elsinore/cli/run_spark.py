@@ -28,7 +28,7 @@ from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError, SetupError
 from elsinore.operators import OperatorStatistics
 from elsinore.runtime.options import RunOptions
-from elsinore.runtime.outputs import write_table
+from elsinore.runtime.outputs import write_part, write_table
 from elsinore.runtime.reasons import OVERFLOW, not_computed
 
 try:
@@ -37,7 +37,7 @@ try:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import functions as F  # noqa: N812
 
-    from elsinore.spark.files import arrow_table, read_frame, write_parts
+    from elsinore.spark.files import arrow_table, fetched, read_frame, write_parts
 except ImportError as error:
     raise SetupError(
         "PySpark is not installed. Install it with: pip install 'elsinore[spark,java]', or run in "
@@ -113,16 +113,21 @@ def run_steps(
 
     Raises InputError with the first of them where events cannot be used.
     """
-    from elsinore.spark.driver import unusable_report  # noqa: PLC0415
+    from elsinore.spark.events import unusable_report  # noqa: PLC0415
 
     results = job.run(frame)
     answers = []
     kept: list[DataFrame] = []
     try:
-        for name, found in results.tables.items():
+        for name in results:
             bar.begin(f"Running {name}")
-            kept.append(found.persist())  # computed once for all that is wanted of it
-            answers.append(answer_of(job, name, kept[-1], results.orders[name]))
+            rows = fetched(results[name])
+            if rows is None:
+                found = results.tables[name].persist()  # computed once for all that is wanted of it
+                kept.append(found)
+                answers.append(answer_of(job, name, found, results.orders[name]))
+            else:
+                answers.append(answer_of_rows(job, name, rows, results.orders[name]))
             bar.done()
         bar.begin("Looking at the types of events")
         warnings = results.warnings
@@ -161,18 +166,23 @@ def answer_of(job: Job, name: str, found: DataFrame, order: Sequence[str]) -> An
         rows = write_parts(found, place, job.out_format, overwrite=job.overwrite)
         return Answer(name, rows, place, pa.table({}))
     if job.out is not None or job.form is not None:
-        table = arrow_table(found)
-        if order:
-            keys = [(column, "ascending") for column in order]
-            table = table.take(pc.sort_indices(table.select(list(order)), keys))
-        if job.out is None:
-            return Answer(name, table.num_rows, None, table)
-        place = job.place(name)
-        write_table(table, place, job.out_format, overwrite=job.overwrite)
-        return Answer(name, table.num_rows, place, table)
+        return answer_of_rows(job, name, arrow_table(found), order)
     by = [F.col(quoted(column)).asc_nulls_last() for column in order]
     shown = (found.orderBy(*by) if by else found).limit(job.limit)
     return Answer(name, found.count(), None, arrow_table(shown))
+
+
+def answer_of_rows(job: Job, name: str, rows: pa.Table, order: Sequence[str]) -> Answer:
+    """Write the rows of a result to their place, if there is one, and keep what is printed."""
+    if order:
+        keys = [(column, "ascending") for column in order]
+        rows = rows.take(pc.sort_indices(rows.select(list(order)), keys))
+    if job.out is None:
+        return Answer(name, rows.num_rows, None, rows)
+    place = job.place(name)
+    write = write_part if job.parts else write_table
+    write(rows, place, job.out_format, overwrite=job.overwrite)
+    return Answer(name, rows.num_rows, place, rows)
 
 
 @contextmanager
@@ -200,7 +210,7 @@ def session(master: str, config: Mapping[str, str] | None = None) -> Iterator[Sp
 
 def options_of(job: Job, frame: DataFrame) -> RunOptions:
     """Return how Spark is to read a job's events; ArgumentError where they have no such time."""
-    from elsinore.spark.driver import look_at_time  # noqa: PLC0415
+    from elsinore.spark.events import look_at_time  # noqa: PLC0415
 
     options = RunOptions(
         time=job.time,
@@ -218,7 +228,7 @@ def options_of(job: Job, frame: DataFrame) -> RunOptions:
 
 def check_columns(options: RunOptions, frame: DataFrame) -> None:
     """Raise ArgumentError for columns that the options name and the events lack."""
-    from elsinore.spark.driver import Events  # noqa: PLC0415
+    from elsinore.spark.events import Events  # noqa: PLC0415
 
     events = Events(frame, options)
     try:

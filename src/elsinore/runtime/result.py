@@ -42,7 +42,7 @@ class Result:
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as a pyarrow Table; Spark computes and collects them."""
-        return self._frame if isinstance(self._frame, pa.Table) else self._frame.toArrow()
+        return self.frame if isinstance(self.frame, pa.Table) else self.frame.toArrow()
 
     def to_pandas(self) -> Any:
         """Return the rows as a pandas DataFrame; Spark computes and collects them."""
@@ -71,48 +71,48 @@ class Result:
     def __getattr__(self, name: str) -> Any:
         if name in Result.__slots__ or (name.startswith("__") and name != "__dataframe__"):
             raise AttributeError(name)  # copying and pickling look for such names
-        return getattr(self._frame, name)
+        return getattr(self.frame, name)
 
     def __getitem__(self, key: Any) -> Any:
-        return self._frame[key]
+        return self.frame[key]
 
     def __len__(self) -> int:
-        return len(self._frame)
+        return len(self.frame)
 
     def __bool__(self) -> bool:
-        return not isinstance(self._frame, pa.Table) or self._frame.num_rows > 0
+        return not isinstance(self.frame, pa.Table) or self.frame.num_rows > 0
 
     def __eq__(self, other: object) -> bool:
-        equal: bool = self._frame == (other._frame if isinstance(other, Result) else other)
+        equal: bool = self.frame == (other.frame if isinstance(other, Result) else other)
         return equal
 
     def __hash__(self) -> int:
         return hash(self._query)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Result, (self._query, self._frame)
+        return Result, (self._query, self.frame)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        names = list(_names(self._frame))
+        names = list(_names(self.frame))
         more = len(names) - SHOWN_COLUMNS
         shown = ", ".join(names[:SHOWN_COLUMNS]) + (f" and {more} more" if more > 0 else "")
-        return f"<{self._query}: {rows_text(self._frame)} of {shown}; {engine_of(self._frame)}>"
+        return f"<{self._query}: {rows_text(self.frame)} of {shown}; {engine_of(self.frame)}>"
 
     def __str__(self) -> str:
-        return str(self._frame)
+        return str(self.frame)
 
     def _repr_html_(self) -> str:
-        if isinstance(self._frame, pa.Table):
-            first, total = self._frame.slice(0, SHOWN_ROWS), self._frame.num_rows
+        if isinstance(self.frame, pa.Table):
+            first, total = self.frame.slice(0, SHOWN_ROWS), self.frame.num_rows
         else:
-            first = self._frame.limit(SHOWN_ROWS + 1).toArrow()
+            first = self.frame.limit(SHOWN_ROWS + 1).toArrow()
             total = first.num_rows
             first = first.slice(0, SHOWN_ROWS)
         more = total - first.num_rows
-        rest = f"{more:,} more" if isinstance(self._frame, pa.Table) else "more rows"
+        rest = f"{more:,} more" if isinstance(self.frame, pa.Table) else "more rows"
         note = f"<caption>{escape(self._query)}{f': {rest} not shown' if more else ''}</caption>"
         columns = [column.to_pylist() for column in first.columns]
         return html_table(first.column_names, list(zip(*columns, strict=True)), note)

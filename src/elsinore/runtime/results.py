@@ -35,6 +35,7 @@ class Results(Mapping[str, Result], Generic[Frame]):
     find_statistics: Callable[[], tuple[OperatorStatistics, ...]] = tuple
     find_warnings: Callable[[], tuple[str, ...]] = tuple
     release: Callable[[], object] = tuple
+    find_result: Callable[[str], Result] | None = None
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def close(self) -> None:
@@ -67,12 +68,18 @@ class Results(Mapping[str, Result], Generic[Frame]):
 
     def __getitem__(self, name: str) -> Result:
         try:
+            if self.find_result is not None:
+                return self.find_result(name)
             return Result(name, self.tables[name])
         except KeyError:
             names = ", ".join(self.tables)
             raise KeyError(
                 f"No query '{name}'.{did_you_mean(str(name), self.tables)} Queries: {names}"
             ) from None
+
+    def to_arrow(self) -> dict[str, pa.Table]:
+        """Return the rows of all queries; Spark computes those of one pass in one job."""
+        return {name: self[name].to_arrow() for name in self}
 
     def __repr__(self) -> str:
         shown = [self._told(name) for name in list(self.tables)[:SHOWN_QUERIES]]

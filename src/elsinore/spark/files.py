@@ -20,13 +20,16 @@ import pyarrow.parquet as pq
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from elsinore.errors import InputError
 from elsinore.runtime.drafts import draft
 from elsinore.runtime.files import common_schema, fitted, parquet_schema, refuse_empty, tables_of
 from elsinore.runtime.outputs import OutputFormat, part_name, write_table
+from elsinore.runtime.result import Result
 from elsinore.runtime.sources import Source
+from elsinore.spark.answers import Answer
 from elsinore.spark.times import NANOSECONDS_KEY
 
 GLOB = re.compile(r"([\[\]{}*?\\])")
@@ -52,7 +55,18 @@ def read_frame(spark: SparkSession, source: Source) -> DataFrame:
 
 def arrow_table(frame: DataFrame) -> pa.Table:
     """Return a data frame's rows, fetched here, with times in nanoseconds as such."""
-    return _unmarked(frame.toArrow(), _marks(frame))
+    return _unmarked(frame.toArrow(), marks_of(frame.schema))
+
+
+def fetched(result: Result) -> pa.Table | None:
+    """Return the rows of a result that comes with others; None where it is to be asked for alone.
+
+    Results of one pass are computed together, and fetched if they are small.
+    """
+    if not isinstance(result, Answer):
+        return None
+    rows = result.fetched()
+    return None if rows is None else _unmarked(rows, marks_of(result.schema))
 
 
 def write_parts(
@@ -65,10 +79,10 @@ def write_parts(
     """
     with draft(path.absolute(), overwrite=overwrite) as folder:
         folder.mkdir()
-        write = _WriteParts(str(folder), file_format, _marks(frame))
+        write = _WriteParts(str(folder), file_format, marks_of(frame.schema))
         counted = frame.mapInArrow(write, "rows bigint").agg(F.sum("rows")).collect()
         if not any(folder.iterdir()):
-            empty = _unmarked(to_arrow_schema(frame.schema).empty_table(), _marks(frame))
+            empty = _unmarked(to_arrow_schema(frame.schema).empty_table(), marks_of(frame.schema))
             write_table(empty, folder / part_name(0, file_format), file_format)
         return int(counted[0][0] or 0)
 
@@ -92,11 +106,11 @@ class _WriteParts:
             yield pa.RecordBatch.from_pydict({"rows": pa.array([table.num_rows], pa.int64())})
 
 
-def _marks(frame: DataFrame) -> dict[str, str]:
+def marks_of(schema: T.StructType) -> dict[str, str]:
     """Return the columns that hold timestamps in nanoseconds, each with its time zone."""
     return {
         field.name: field.metadata[NANOSECONDS_KEY]
-        for field in frame.schema.fields
+        for field in schema.fields
         if NANOSECONDS_KEY in field.metadata
     }
 

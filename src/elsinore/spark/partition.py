@@ -13,13 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from elsinore.operators import Operator, OperatorOptions, kind_for
 from elsinore.operators.panes import Panes
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Carried, Travel, Unit
-from elsinore.runtime.keys import encode_keys
 from elsinore.spark.columnar import MEMORY, Layout, Merging, Sorted, together
 from elsinore.spark.statistics import StatisticsAccumulator, count
 from elsinore.spark.workers import MapInArrow
@@ -67,6 +65,16 @@ class Outputs:
         place = self._place[query]
         names = [name for name, _ in _numbered(self._schemas[place])]
         return names if len(self._schemas) == 1 else [f"o{place}.{name}" for name in names]
+
+    def of_query(self, query: int, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return rows of one query as the group's attributes and the query's fields alone."""
+        groups = [name for name in rows.schema.names if name[0] == "g"]
+        fields = [name for name, _ in _numbered(self._schemas[self._place[query]])]
+        if len(self._schemas) == 1:
+            return rows.select([*groups, *fields])
+        struct = rows.column(f"o{self._place[query]}")
+        columns = [*map(rows.column, groups), *struct.flatten()]
+        return pa.RecordBatch.from_arrays(columns, names=[*groups, *fields])
 
     def row(
         self, unit: Unit, partial: pa.RecordBatch, groups: dict[str, pa.Array]
@@ -237,59 +245,3 @@ def read_columns(units: Sequence[Unit], batch: pa.RecordBatch, unit: Unit) -> di
         values = batch.column(f"c{places[column.source, column.travel]}")
         columns[column.name] = to_ranks(values) if column.travel is Travel.RANK else values
     return columns
-
-
-def differs(column: pa.Array) -> NDArray[np.bool_]:
-    """Return for each row but the first whether it differs from the one before.
-
-    Nulls are equal to one another, and so are NaNs.
-    """
-    before, after = column.slice(0, len(column) - 1), column.slice(1)
-    different = pc.not_equal(before, after)
-    if pa.types.is_floating(column.type):
-        both = pc.and_(pc.is_nan(before), pc.is_nan(after))
-        different = pc.and_not(different, both)
-    if column.null_count:
-        one_null = pc.xor(before.is_null(), after.is_null())
-        different = pc.or_(different.fill_null(False), one_null)
-    return np.asarray(different.to_numpy(zero_copy_only=False), dtype=np.bool_)
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """Makes one query's result of a partition's partial outputs.
-
-    In: the group's attributes `g0`, ..., and the query's fields `f0`, ... Out: the result's
-    columns, times as int64. Where the unit's kind adds up, each group is complete in its
-    partition.
-    """
-
-    unit: Unit
-    query: int  # its place in the unit
-    types: dict[str, pa.DataType]
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Take a partition's partial outputs; yield the result's rows."""
-        filled = (batch for batch in batches if batch.num_rows)
-        if not kind_for(self.unit).adds_up(self.unit):
-            for batch in filled:
-                yield from self._finished(pa.Table.from_batches([batch]))
-        elif whole := list(filled):
-            yield from self._finished(pa.Table.from_batches(whole).combine_chunks())
-
-    def _finished(self, rows: pa.Table) -> list[pa.RecordBatch]:
-        kind = kind_for(self.unit)
-        names = [f"g{n}" for n in range(len(self.unit.group_by))]
-        columns = [rows.column(name).combine_chunks() for name in names]
-        keys = encode_keys(columns, [], [], rows.num_rows)
-        groups = [keys.of_groups(column) for column in columns]
-        schema = kind.partials(self.unit, self.types)[self.query]
-        fields = iter(without_codes(schema).names)
-        made = {name: rows.column(f"f{n}") for n, name in enumerate(fields)}
-        made["query"] = pa.array(np.full(rows.num_rows, self.query, dtype=np.int32))
-        made["group"] = pa.array(keys.group)
-        partials = pa.table([made[name] for name in schema.names], names=schema.names)
-        batches: list[pa.RecordBatch] = kind.finish(
-            self.unit, self.query, partials, groups, self.types
-        ).to_batches()
-        return batches

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
@@ -40,8 +41,8 @@ class SparkTime:
     per_microsecond: int = 1
     zone: str = ""
 
-    def present(self, ticks: Column, window: Window | None) -> Column:
-        """Return bounds of windows as the input's kind of time.
+    def type(self, window: Window | None) -> T.DataType:
+        """Return the type of bounds of windows that are the input's kind of time.
 
         Whole numbers and dates stay what they are where every bound of `window` is one. Timestamps
         finer than Spark's become integers, marked as the input's are.
@@ -49,22 +50,43 @@ class SparkTime:
         parts = () if window is None else (window.within, window.step, window.origin)
         exact = not any(part % self.per_unit for part in parts)
         fine = any(part % self.per_microsecond for part in parts)
-        if self.form == "integer" and exact:
-            return F.call_function("div", ticks, F.lit(self.per_unit))
         if self.form in {"integer", "float"}:
-            return ticks.cast("double") / self.per_unit
+            return T.LongType() if self.form == "integer" and exact else T.DoubleType()
         if self.form == "date" and exact:
-            return F.date_from_unix_date(
-                F.call_function("div", ticks, F.lit(self.per_unit)).cast("int")
-            )
+            return T.DateType()
         if self.form == "nanoseconds" or fine:
-            return ticks
-        micros = ticks
-        if self.per_microsecond > 1:
-            micros = F.call_function("div", ticks, F.lit(self.per_microsecond))
-        if self.form == "timestamp":
-            return F.timestamp_micros(micros)
-        return F.timestamp_add("MICROSECOND", micros, F.expr(EPOCH))
+            return T.LongType()
+        return T.TimestampType() if self.form == "timestamp" else T.TimestampNTZType()
+
+    def present(self, ticks: Column, window: Window | None) -> Column:
+        """Return bounds of windows, in ticks, as the input's kind of time."""
+        match self.type(window):
+            case T.DoubleType():
+                return ticks.cast("double") / self.per_unit
+            case T.DateType():
+                return F.date_from_unix_date(_divided(ticks, self.per_unit).cast("int"))
+            case T.TimestampType():
+                return F.timestamp_micros(_divided(ticks, self.per_microsecond))
+            case T.TimestampNTZType():
+                micros = _divided(ticks, self.per_microsecond)
+                return F.timestamp_add("MICROSECOND", micros, F.expr(EPOCH))
+            case _:
+                return _divided(ticks, self.per_unit) if self.form == "integer" else ticks
+
+    def presented(self, ticks: pa.ChunkedArray, window: Window | None) -> pa.ChunkedArray:
+        """Return what `present` gives, of a column that is here already."""
+        match self.type(window):
+            case T.DoubleType():
+                return pc.divide(ticks.cast(pa.float64()), float(self.per_unit))
+            case T.DateType():
+                days = pc.divide(ticks, self.per_unit)  # towards zero, as Spark's div
+                return days.cast(pa.int32()).cast(pa.date32())
+            case T.TimestampType():
+                return pc.divide(ticks, self.per_microsecond).cast(pa.timestamp("us", "UTC"))
+            case T.TimestampNTZType():
+                return pc.divide(ticks, self.per_microsecond).cast(pa.timestamp("us"))
+            case _:
+                return pc.divide(ticks, self.per_unit) if self.form == "integer" else ticks
 
     def metadata(self, window: Window | None) -> dict[str, str]:
         """Return the metadata of presented bounds: the mark of nanoseconds, where they are."""
@@ -74,6 +96,10 @@ class SparkTime:
         fine = any(part % self.per_microsecond for part in parts)
         exact = self.form in {"integer", "float"}
         return {NANOSECONDS_KEY: self.zone} if fine and not exact else {}
+
+
+def _divided(ticks: Column, by: int) -> Column:
+    return ticks if by == 1 else F.call_function("div", ticks, F.lit(by))
 
 
 def look_at(frame: Any, column: Column, field: T.StructField, unit: TimeUnit) -> tuple[bool, bool]:

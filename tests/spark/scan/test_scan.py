@@ -27,7 +27,9 @@ from elsinore.operators import plan
 from elsinore.plan import Unit
 from elsinore.plan.modes import Scan
 from elsinore.runtime.options import RunOptions
-from elsinore.spark.driver import Events, run, selected_events
+from elsinore.spark.driver import run
+from elsinore.spark.events import Events
+from elsinore.spark.passes import selected_events
 from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.source import task_of
 from elsinore.spark.shuffle import layout_of

@@ -5,7 +5,14 @@ moves the blobs, and starts a task again that has failed.
 """
 
 from elsinore.spark.columnar.blobs import TRAVELS, Layout
-from elsinore.spark.columnar.merging import MEMORY, KeyCodes, Merging, Sorted, together
+from elsinore.spark.columnar.merging import (
+    MEMORY,
+    KeyCodes,
+    Merging,
+    Sorted,
+    local_directory,
+    together,
+)
 from elsinore.spark.columnar.packing import Combined, CombinesEvents, Packing
 
 __all__ = [
@@ -18,5 +25,6 @@ __all__ = [
     "Merging",
     "Packing",
     "Sorted",
+    "local_directory",
     "together",
 ]

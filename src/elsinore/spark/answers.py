@@ -1,0 +1,231 @@
+"""Results of several queries of a pass: one job over the events finishes all of them.
+
+Tasks pack the rows of all queries (`elsinore.spark.finishing`), and Spark keeps what they packed.
+Whoever asks for the rows of one query here gets them all fetched at once, as far as they are small;
+data frames take those of their query from what is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.conversion import ArrowTableToRowsConversion
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+from elsinore.operators import ResultForm
+from elsinore.runtime.alike import distinct
+from elsinore.runtime.result import Result
+from elsinore.spark.expressions import quoted
+from elsinore.spark.finishing import Unpack, unpacked
+from elsinore.spark.times import SparkTime
+from elsinore.spark.workers import shipped
+
+INLINE_BYTES = 1 << 28  # of a pass's results that are fetched at once
+_PLAIN = (
+    T.NumericType,
+    T.StringType,
+    T.BooleanType,
+    T.DateType,
+    T.TimestampType,
+    T.TimestampNTZType,
+    T.BinaryType,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presented:
+    """How a query's finished rows are shown: times of the input's kind, in order if asked for."""
+
+    form: ResultForm
+    time: SparkTime
+    ordered: bool
+
+    @property
+    def raw(self) -> T.StructType:
+        """The columns of finished rows, times as integers."""
+        return from_arrow_schema(self.form.schema)
+
+    @property
+    def schema(self) -> T.StructType:
+        """The columns that are shown."""
+        shown = T.StructType()
+        for column in self.raw.fields:
+            if column.name in self.form.times:
+                window = self.form.times[column.name]
+                kind, metadata = self.time.type(window), self.time.metadata(window)
+                shown.add(T.StructField(column.name, kind, metadata=metadata))
+            else:
+                shown.add(column)
+        return shown
+
+    def frame(self, found: DataFrame) -> DataFrame:
+        """Return finished rows, in a data frame, as they are shown."""
+        form = self.form
+        columns = []
+        for name in self.raw.names:
+            column = F.col(quoted(name))
+            if name in form.times:
+                window = form.times[name]
+                column = self.time.present(column, window)
+                column = column.alias(name, metadata=self.time.metadata(window))
+            columns.append(column)
+        shown = found.select(*columns)
+        if form.distinct:
+            shown = shown.distinct()
+        if form.limit is not None:
+            shown = shown.limit(form.limit)
+        order = [F.col(quoted(name)).asc_nulls_last() for name in form.order]
+        return shown.orderBy(*order) if order and self.ordered else shown
+
+    def table(self, found: pa.Table, zone: str) -> pa.Table:
+        """Return finished rows that were fetched as `frame(...).toArrow()` gives them."""
+        form = self.form
+        for name, window in form.times.items():
+            place = found.schema.get_field_index(name)
+            shown = self.time.presented(found.column(place), window)
+            found = found.set_column(place, name, shown)
+        if form.distinct:
+            found = distinct(found)
+        if form.limit is not None:
+            found = found.slice(0, form.limit)
+        if form.order and self.ordered:
+            keys = [(name, "ascending") for name in form.order]
+            found = found.take(pc.sort_indices(found.select(list(form.order)), keys))
+        return found.cast(to_arrow_schema(self.schema, timezone=zone))
+
+
+@dataclass(slots=True, kw_only=True)
+class Answers:
+    """The results of a pass's queries, packed by its tasks in `packed` (see `ANSWERS`).
+
+    Spark keeps what is packed where data frames are made of it, and where results that are too
+    large to be fetched would be `dear` to compute again.
+    """
+
+    packed: DataFrame
+    queries: Mapping[int, Presented]  # by number in the workload
+    zone: str  # the session's time zone
+    dear: bool
+    _kept: bool = False
+    _closed: bool = False
+    _fetched: dict[int, pa.Table | None] | None = None
+
+    def frame(self, query: int) -> DataFrame:
+        """Return a query's result as a data frame."""
+        self._keep()
+        shown = self.queries[query]
+        blobs = self.packed.filter(F.col("query") == query).select("blob")
+        return shown.frame(blobs.mapInArrow(shipped(Unpack(shown.form.schema)), shown.raw))
+
+    def fetched(self, query: int) -> pa.Table | None:
+        """Return a query's result; None where it is too large to be fetched with all others.
+
+        Results of all queries are computed and fetched in one job, when the first is asked for.
+        """
+        if self._fetched is None:
+            if self.dear:
+                self._keep()
+            self._fetched = self._fetch()
+        return self._fetched[query]
+
+    def close(self) -> None:
+        """Let go of what Spark keeps, and of what was fetched."""
+        if self._kept:
+            self.packed.unpersist()
+        self._kept, self._closed, self._fetched = False, True, None
+
+    def _keep(self) -> None:
+        if not self._kept and not self._closed:
+            with suppress(PySparkException):  # some Sparks keep nothing: each frame is a pass then
+                self.packed = self.packed.persist(StorageLevel.MEMORY_AND_DISK)
+                self._kept = True
+
+    def _fetch(self) -> dict[int, pa.Table | None]:
+        small = F.when(F.col("small"), F.col("blob")).alias("blob")
+        here = self.packed.select("query", small).toArrow()
+        blobs: dict[int, list[pa.Scalar]] = {query: [] for query in self.queries}
+        for query, blob in zip(here.column(0).to_pylist(), here.column(1), strict=True):
+            blobs[query].append(blob)
+        found: dict[int, pa.Table | None] = {}
+        for query, own in blobs.items():
+            shown = self.queries[query]
+            if all(blob.is_valid for blob in own):
+                rows = pa.Table.from_batches(unpacked(own, shown.form.schema), shown.form.schema)
+                found[query] = shown.table(rows, self.zone)
+            else:
+                found[query] = None
+        return found
+
+
+class Answer(Result):
+    """A query's result that is computed together with others: its rows, or its data frame."""
+
+    __slots__ = ("_answers", "_frames", "_number")
+
+    def __init__(self, query: str, number: int, answers: Answers, frames: Frames) -> None:
+        super().__init__(query, None)
+        self._number = number
+        self._answers = answers
+        self._frames = frames
+
+    @property
+    def frame(self) -> DataFrame:
+        """The Spark DataFrame."""
+        return self._frames[self._query]
+
+    @property
+    def schema(self) -> T.StructType:
+        """The columns, as the data frame's `schema` tells them."""
+        return self._answers.queries[self._number].schema
+
+    def fetched(self) -> pa.Table | None:
+        """Return the rows; None where they are too many to be fetched with all others."""
+        return self._answers.fetched(self._number)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as a pyarrow Table; Spark computes those of all queries of the pass."""
+        rows = self.fetched()
+        return self.frame.toArrow() if rows is None else rows
+
+    toArrow = to_arrow  # noqa: N815 - as data frames call it
+
+    def collect(self) -> list[Row]:
+        """Return the rows as Spark's."""
+        plain = all(isinstance(column.dataType, _PLAIN) for column in self.schema)
+        rows = self.fetched() if plain else None
+        if rows is None:
+            return self.frame.collect()
+        return ArrowTableToRowsConversion.convert(rows, self.schema)
+
+    def count(self) -> int:
+        """Return the number of rows."""
+        rows = self.fetched()
+        return self.frame.count() if rows is None else int(rows.num_rows)
+
+
+class Frames(Mapping[str, DataFrame]):
+    """Data frames by the names of queries, each made when it is asked for."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], DataFrame]]) -> None:
+        self._makers = makers
+        self._made: dict[str, DataFrame] = {}
+
+    def __getitem__(self, name: str) -> DataFrame:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)

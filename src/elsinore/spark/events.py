@@ -1,0 +1,172 @@
+"""Events in a data frame: their times and types as columns, and which of them cannot be used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_type
+
+from elsinore.errors import InputError, choices_text, did_you_mean, option
+from elsinore.model import AttributeKind, Schema
+from elsinore.runtime.options import RunOptions
+from elsinore.runtime.rejects import (
+    ENDS_BEFORE,
+    NOT_A_NUMBER,
+    NULL_END,
+    NULL_TIME,
+    NULL_TYPE,
+    REASON_COLUMN,
+    TIME_OUT_OF_RANGE,
+    UNPARSEABLE_TIME,
+    mend_or_reject,
+)
+from elsinore.spark.expressions import quoted
+from elsinore.spark.times import NANOSECONDS_KEY, SparkTime, has_zones, look_at, to_ticks
+
+SHOWN_ROWS = 5
+
+
+@dataclass(frozen=True)
+class Events:
+    """A data frame of events with their time, in ticks, and type as columns."""
+
+    frame: DataFrame
+    options: RunOptions
+
+    @cached_property
+    def time(self) -> tuple[Column, SparkTime]:
+        """The time in ticks, null where it is unusable, and the kind of time it was."""
+        column, options = self.column(self.options.time, "time"), self.options
+        field = self.frame.select(column.alias("time")).schema["time"]
+        zoned = isinstance(field.dataType, T.StringType) and has_zones(self.frame, column)
+        return to_ticks(
+            column, field, options.time_unit, options.clock, options.largest_time, zoned=zoned
+        )
+
+    @cached_property
+    def bounds(self) -> tuple[Column, Column]:
+        """The first and the last possible time in ticks; equal where times are exact."""
+        ticks, _ = self.time
+        uncertain, options = self.options.uncertain, self.options
+        if uncertain is None:
+            return ticks, ticks
+        if uncertain.high is not None:
+            high, _ = Events(self.frame, replace(options, time=uncertain.high)).time
+            return ticks, high
+        by_type, other = uncertain.shifts(options.clock)
+        shift = F.lit(other)
+        for kind, length in by_type.items():
+            shift = F.when(self.type == kind, F.lit(length)).otherwise(shift)
+        return ticks - shift, ticks
+
+    @cached_property
+    def type(self) -> Column:
+        """The type as text."""
+        return self.column(self.options.type, "type").cast("string")
+
+    @cached_property
+    def reason(self) -> Column:
+        """Why an event cannot be used; null where it can."""
+        ticks, _ = self.time
+        raw = self.column(self.options.time, "time")
+        kind = self.frame.select(raw.alias("time")).schema["time"].dataType
+        reason = F.when(raw.isNull(), NULL_TIME)
+        if isinstance(kind, T.DoubleType | T.FloatType):
+            reason = reason.when(F.isnan(raw), NOT_A_NUMBER)
+        lost = UNPARSEABLE_TIME if isinstance(kind, T.StringType) else TIME_OUT_OF_RANGE
+        reason = reason.when(ticks.isNull(), lost).when(self.type.isNull(), NULL_TYPE)
+        if self.options.uncertain is None:
+            return reason
+        low, high = self.bounds
+        return reason.when(high.isNull(), NULL_END).when(high < low, ENDS_BEFORE)
+
+    @cached_property
+    def time_zone(self) -> str:
+        """The time zone of the session."""
+        return str(self.frame.sparkSession.conf.get("spark.sql.session.timeZone"))
+
+    def arrow_type(self, name: str) -> pa.DataType:
+        """Return the type that an attribute has in Arrow."""
+        kind = self.frame.schema[name].dataType
+        if isinstance(kind, T.TimestampType):
+            return pa.timestamp("us", self.time_zone)
+        return to_arrow_type(kind)
+
+    def column(self, text: str, what: str) -> Column:
+        """Return a column by name, or an SQL expression."""
+        if text in self.frame.columns:
+            return F.col(quoted(text))
+        try:
+            column = F.expr(text)
+            _ = self.frame.select(column).schema  # Spark Connect looks at nothing before
+        except AnalysisException as error:
+            names = self.frame.columns
+            raise InputError(
+                f"The expression for the {what}, {text!r}, does not fit the events: "
+                f"{str(error).splitlines()[0]}{did_you_mean(text, names)} Columns: "
+                f"{choices_text(names)}. Name the column that holds the {what} with {option(what)}."
+            ) from error
+        return column
+
+
+def look_at_time(frame: DataFrame, options: RunOptions) -> tuple[bool, bool]:
+    """Return whether the times of events are numbers, and whether they have nanoseconds.
+
+    Looks at all events where times are text. Raises InputError for unknown columns.
+    """
+    column = Events(frame, options).column(options.time, "time")
+    field = frame.select(column.alias("time")).schema["time"]
+    return look_at(frame, column, field, options.time_unit)
+
+
+def schema_of(frame: DataFrame) -> Schema:
+    """Return the attributes that a data frame gives its events."""
+    return Schema(tuple((field.name, _kind(field)) for field in frame.schema.fields))
+
+
+def unusable_report(frame: DataFrame, options: RunOptions) -> str | None:
+    """Return how many events cannot be used, why, and the first five; None where all can."""
+    reason = Events(frame, options).reason
+    counted = frame.select(reason.alias("reason")).groupBy("reason").count().collect()
+    counts = {row["reason"]: row["count"] for row in counted}
+    usable = counts.pop(None, 0)
+    if not counts:
+        return None
+    bad = sum(counts.values())
+    why = ", ".join(f"{count:,} with {text}" for text, count in sorted(counts.items()))
+    shown = frame.withColumn(REASON_COLUMN, reason).filter(F.col(REASON_COLUMN).isNotNull())
+    noun = "event" if bad == 1 else "events"
+    lines = [f"{bad:,} {noun} of {bad + usable:,} cannot be used ({why})."]
+    lines.append("The first of them:" if bad > 1 else "It is:")
+    for row in shown.limit(SHOWN_ROWS).collect():
+        values = row.asDict()
+        told = values.pop(REASON_COLUMN)
+        cells = ", ".join(f"{k}={'null' if v is None else v}" for k, v in values.items())
+        lines.append(f"  ({told}): {cells}")
+    lines.append(mend_or_reject())
+    return "\n".join(lines)
+
+
+def _kind(field: T.StructField) -> AttributeKind:
+    kind = field.dataType
+    if NANOSECONDS_KEY in field.metadata:
+        return AttributeKind.TIME
+    if isinstance(kind, T.BooleanType):
+        return AttributeKind.BOOLEAN
+    if isinstance(kind, T.IntegralType):
+        return AttributeKind.INTEGER
+    if isinstance(kind, T.NumericType):
+        return AttributeKind.NUMBER
+    if isinstance(kind, T.StringType):
+        return AttributeKind.STRING
+    if isinstance(kind, T.TimestampType | T.TimestampNTZType | T.DateType):
+        return AttributeKind.TIME
+    if isinstance(kind, T.StructType | T.ArrayType | T.MapType | T.VariantType):
+        return AttributeKind.NESTED
+    return AttributeKind.OTHER

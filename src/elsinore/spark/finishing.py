@@ -1,0 +1,214 @@
+"""Finishing queries in Spark's Python workers: partial outputs in, rows of results out.
+
+A pass of one query gives its rows out as Spark's. Of several queries, each task packs the rows of
+all into blobs: one job over the events finishes all of them, whoever reads which.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+
+from elsinore.errors import InputError
+from elsinore.operators import kind_for
+from elsinore.plan import Unit
+from elsinore.runtime.keys import encode_keys
+from elsinore.spark.columnar import MEMORY, local_directory
+from elsinore.spark.partition import Outputs, without_codes
+
+BLOB_BYTES = 1 << 22  # of a result's rows, about
+# Rows of results as they lie in a data frame: whose, whether the driver may fetch them, and they.
+ANSWERS = pa.schema([("query", pa.int32()), ("small", pa.bool_()), ("blob", pa.binary())])
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Makes one query's result of a partition's partial outputs.
+
+    In: the group's attributes `g0`, ..., and the query's fields `f0`, ... Out: the result's
+    columns, times as int64. Where the unit's kind adds up, each group is complete in its
+    partition.
+    """
+
+    unit: Unit
+    query: int  # its place in the unit
+    types: dict[str, pa.DataType]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Take a partition's partial outputs; yield the result's rows."""
+        filled = (batch for batch in batches if batch.num_rows)
+        if not kind_for(self.unit).adds_up(self.unit):
+            for batch in filled:
+                yield from self.finished(pa.Table.from_batches([batch])).to_batches()
+        elif whole := list(filled):
+            yield from self.finished(pa.Table.from_batches(whole).combine_chunks()).to_batches()
+
+    def finished(self, rows: pa.Table) -> pa.Table:
+        """Return the result of partial outputs."""
+        kind = kind_for(self.unit)
+        names = [f"g{n}" for n in range(len(self.unit.group_by))]
+        columns = [rows.column(name).combine_chunks() for name in names]
+        keys = encode_keys(columns, [], [], rows.num_rows)
+        groups = [keys.of_groups(column) for column in columns]
+        schema = kind.partials(self.unit, self.types)[self.query]
+        fields = iter(without_codes(schema).names)
+        made = {name: rows.column(f"f{n}") for n, name in enumerate(fields)}
+        made["query"] = pa.array(np.full(rows.num_rows, self.query, dtype=np.int32))
+        made["group"] = pa.array(keys.group)
+        partials = pa.table([made[name] for name in schema.names], names=schema.names)
+        return kind.finish(self.unit, self.query, partials, groups, self.types)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishAll:
+    """Makes the results of a pass's queries of a partition's partial outputs: `mapInArrow`.
+
+    In: see `Outputs`. Out: `ANSWERS`; a blob is rows as one message of Arrow's IPC format, of the
+    query's schema in `schemas`. Of results beyond `inline` bytes the driver may fetch no more.
+    Partial outputs of more than `memory` bytes wait on local disk.
+    """
+
+    outputs: Outputs
+    queries: dict[int, Finish]  # by number in the workload
+    schemas: dict[int, pa.Schema]
+    inline: int
+    memory: int = MEMORY
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Take a partition's partial outputs; yield blobs of all queries' rows."""
+        left = self.inline  # bytes that may be fetched
+        with closing(Waiting(memory=self.memory)) as waiting:
+            for batch in batches:
+                for query, rows in self._split(batch):
+                    waiting.add(query, rows)
+                    if not self._adds_up(query) and waiting.rows(query) >= PIECE_ROWS:
+                        left = yield from self._answer(query, waiting.taken(query), left)
+            for query in waiting.queries:
+                left = yield from self._answer(query, waiting.taken(query), left)
+
+    def _adds_up(self, query: int) -> bool:
+        unit = self.queries[query].unit
+        return kind_for(unit).adds_up(unit)
+
+    def _split(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield each query's rows, as `Finish` takes them."""
+        numbers = batch.column("query").to_numpy()
+        if np.any(numbers[1:] < numbers[:-1]):
+            order = np.argsort(numbers, kind="stable")
+            batch, numbers = batch.take(pa.array(order)), numbers[order]
+        edges = np.flatnonzero(np.diff(numbers, prepend=-1, append=-1))
+        for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            query = int(numbers[first])
+            yield query, self.outputs.of_query(query, batch.slice(first, last - first))
+
+    def _answer(
+        self, query: int, rows: pa.Table, left: int
+    ) -> Generator[pa.RecordBatch, None, int]:
+        """Yield the blobs of a query's partial outputs; return what is left to fetch."""
+        found = self.queries[query].finished(rows)
+        schema = self.schemas[query]
+        found = (found if found.schema == schema else found.cast(schema)).combine_chunks()
+        width = max(1, found.nbytes // max(1, found.num_rows))
+        for batch in found.to_batches(max_chunksize=max(1, BLOB_BYTES // width)):
+            blob = batch.serialize()
+            left -= blob.size
+            yield pa.RecordBatch.from_arrays(
+                [
+                    pa.array([query], pa.int32()),
+                    pa.array([left >= 0]),
+                    pa.array([blob.to_pybytes()], pa.binary()),
+                ],
+                schema=ANSWERS,
+            )
+        return left
+
+
+PIECE_ROWS = 1 << 16  # partial outputs that are finished at once, where groups need not be whole
+
+
+@dataclass(slots=True, kw_only=True)
+class Waiting:
+    """Partial outputs that wait for their groups to be whole, by query; beyond memory on disk."""
+
+    memory: int
+    _batches: dict[int, list[pa.RecordBatch]] = field(default_factory=dict)
+    _bytes: dict[int, int] = field(default_factory=dict)  # of those in memory
+    _file: IO[bytes] | None = None
+    _written: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    _schemas: dict[int, pa.Schema] = field(default_factory=dict)
+
+    @property
+    def queries(self) -> Sequence[int]:
+        """The queries of which there is something, in order."""
+        return sorted(self._batches.keys() | self._written.keys())
+
+    def close(self) -> None:
+        """Let go of what is on disk."""
+        if self._file is not None:
+            self._file.close()
+
+    def add(self, query: int, batch: pa.RecordBatch) -> None:
+        """Take some of a query's. Raises InputError where the disk is full."""
+        self._batches.setdefault(query, []).append(batch)
+        self._bytes[query] = self._bytes.get(query, 0) + batch.nbytes
+        if sum(self._bytes.values()) > self.memory:
+            self._spill()
+
+    def rows(self, query: int) -> int:
+        """Return how many rows of a query are in memory."""
+        return sum(batch.num_rows for batch in self._batches.get(query, ()))
+
+    def taken(self, query: int) -> pa.Table:
+        """Return all of a query's, which is then gone from here."""
+        batches = self._batches.pop(query, [])
+        self._bytes.pop(query, None)
+        for place, size in self._written.pop(query, []):
+            assert self._file is not None
+            self._file.seek(place)
+            message = pa.py_buffer(self._file.read(size))
+            batches.append(pa.ipc.read_record_batch(message, self._schemas[query]))
+        return pa.Table.from_batches(batches).combine_chunks()
+
+    def _spill(self) -> None:
+        where = local_directory()
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(dir=where)  # noqa: SIM115 - goes with us
+            self._file.seek(0, 2)
+            for query, batches in self._batches.items():
+                self._schemas[query] = batches[0].schema
+                for batch in pa.Table.from_batches(batches).combine_chunks().to_batches():
+                    message = batch.serialize()
+                    self._written.setdefault(query, []).append((self._file.tell(), message.size))
+                    self._file.write(message)
+        except OSError as error:
+            raise InputError(
+                "Partial outputs of a partition that do not fit in memory cannot be kept in "
+                f"'{where}': {error.strerror or error}. Make room there, name another disk with "
+                "Spark's spark.local.dir, or use more partitions (spark.sql.shuffle.partitions)."
+            ) from error
+        self._batches, self._bytes = {}, {}
+
+
+@dataclass(frozen=True, slots=True)
+class Unpack:
+    """Gives out the rows of one query's blobs: `mapInArrow` calls it with their column."""
+
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+        for batch in batches:
+            yield from unpacked(batch.column(0), self.schema)
+
+
+def unpacked(blobs: pa.Array | pa.ChunkedArray, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that blobs hold, those of each as a batch."""
+    for blob in blobs:
+        yield pa.ipc.read_record_batch(blob.as_buffer(), schema)

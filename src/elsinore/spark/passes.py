@@ -1,0 +1,234 @@
+"""A pass on Spark: units that take the stream apart alike go over the events together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from elsinore.operators import OperatorOptions, kind_for
+from elsinore.operators.panes import Panes
+from elsinore.plan import Carried, Travel, Unit
+from elsinore.runtime.options import RunOptions
+from elsinore.spark.answers import INLINE_BYTES, Answers, Presented
+from elsinore.spark.classify import class_column
+from elsinore.spark.columnar import Layout
+from elsinore.spark.combining import panes_of
+from elsinore.spark.compiled import hand_over_panes
+from elsinore.spark.events import Events
+from elsinore.spark.expressions import Columns, quoted
+from elsinore.spark.finishing import ANSWERS, Finish, FinishAll
+from elsinore.spark.partition import Chained, Outputs, RunOperators, travelling
+from elsinore.spark.scan import scanned
+from elsinore.spark.shuffle import (
+    TASKS_PER_CORE,
+    cores_told,
+    layout_of,
+    packed,
+    partitions_for,
+    sent,
+    task_memory,
+)
+from elsinore.spark.statistics import StatisticsAccumulator
+from elsinore.spark.workers import MapInArrow, shipped
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Units that go over the events together."""
+
+    units: tuple[Unit, ...]
+    events: Events
+    statistics: tuple[StatisticsAccumulator | None, ...]
+
+    @cached_property
+    def presented(self) -> dict[int, Presented]:
+        """How results are shown, by the queries' numbers."""
+        _, time = self.events.time
+        ordered = self.events.options.ordered
+        found = {}
+        for unit, types in zip(self.units, self._types, strict=True):
+            groups = [self.events.arrow_type(name) for name in unit.group_by]
+            for place, number in enumerate(unit.queries):
+                form = kind_for(unit).result(unit, place, groups, types)
+                found[number] = Presented(form=form, time=time, ordered=ordered)
+        return found
+
+    def result(self) -> DataFrame:
+        """Return the finished rows of the one query there is."""
+        ((unit,), (shown,)) = self.units, self.presented.values()
+        return self._finished(Finish(unit, 0, self._types[0]), self._blobs(), shown.raw)
+
+    def answers(self) -> Answers:
+        """Return the results of all queries."""
+        blobs = self._blobs()
+        finish = FinishAll(
+            outputs=self._outputs,
+            queries={
+                number: Finish(unit, place, types)
+                for unit, types in zip(self.units, self._types, strict=True)
+                for place, number in enumerate(unit.queries)
+            },
+            schemas={number: shown.form.schema for number, shown in self.presented.items()},
+            inline=INLINE_BYTES // blobs.partitions,
+            memory=task_memory(self.events.frame.sparkSession),
+        )
+        answers = self._finished(finish, blobs, from_arrow_schema(ANSWERS))
+        return Answers(
+            packed=answers,
+            queries=self.presented,
+            zone=self.events.time_zone,
+            dear=not blobs.few,
+        )
+
+    def _finished(self, finish: MapInArrow, blobs: Blobs, schema: T.StructType) -> DataFrame:
+        """Return what is made of partial outputs; groups that are added up are together then."""
+        events, run = sent(blobs.frame, blobs.partitions), self._operators(blobs)
+        if not self._adds_up_over_partitions:
+            return events.mapInArrow(shipped(Chained(run, finish)), schema)
+        names = self.units[0].group_by
+        group = [f"g{n}" for n in range(len(names))]
+        types = [self.events.frame.schema[name].dataType for name in names]
+        partials = T.StructType(
+            [*map(T.StructField, group, types), *from_arrow_schema(self._outputs.fields)]
+        )
+        given = events.mapInArrow(shipped(run), partials)
+        given = given.repartition(blobs.partitions if group else 1, *group)
+        return given.mapInArrow(shipped(finish), schema)
+
+    @cached_property
+    def _types(self) -> list[dict[str, pa.DataType]]:
+        """The types of the attributes that units carry."""
+        return [{name: self.events.arrow_type(name) for name in u.carried} for u in self.units]
+
+    @property
+    def _adds_up_over_partitions(self) -> bool:
+        """Whether a group's partial outputs must be together and may lie in several partitions."""
+        adds_up = any(kind_for(unit).adds_up(unit) for unit in self.units)
+        return adds_up and bool(self.units[0].equivalence)
+
+    @cached_property
+    def _outputs(self) -> Outputs:
+        """How what the operators give out lies in a data frame."""
+        return Outputs(self.units, self._types)
+
+    def _blobs(self) -> Blobs:
+        """Return what is shuffled of the events."""
+        frame, options = self.events.frame, self.events.options
+        selected = selected_events(self.units, self.events)
+        layout = layout_of(selected)
+        if options.uncertain is None:
+            read = scanned(frame, self.units, options, layout, self.statistics[0])
+            if read is not None:
+                few = read.partitions <= TASKS_PER_CORE * cores_told(frame.sparkSession)
+                return Blobs(read.blobs, read.partitions, layout, read.actions, few)
+        partitions = partitions_for(frame, layout)
+        return Blobs(packed(selected, layout, partitions), partitions, layout, None, False)
+
+    def _operators(self, blobs: Blobs) -> MapInArrow:
+        """Return what runs the operators over a partition's blobs."""
+        options, session = self.events.options, self.events.frame.sparkSession
+        if blobs.actions is not None:
+            panes = panes_of(self.units[0])
+            assert isinstance(panes, Panes), panes
+            hand_over_panes(session, self.units[0], panes, ordered=bool(options.order_by))
+        return RunOperators(
+            units=self.units,
+            outputs=self._outputs,
+            layout=blobs.layout,
+            options=operator_options(options),
+            orders=tuple(f"o{n}" for n in range(len(options.order_by))),
+            memory=task_memory(session),
+            statistics=self.statistics,
+            actions=blobs.actions,
+        )
+
+
+class Blobs(NamedTuple):
+    """A pass's events as they travel: for how many partitions, and how they lie in blobs.
+
+    `actions` says what columns actions among them have, None where there are none. `few`: they are
+    read from files in moments, and may well be read again.
+    """
+
+    frame: DataFrame
+    partitions: int
+    layout: Layout
+    actions: pa.Schema | None
+    few: bool
+
+
+def operator_options(options: RunOptions) -> OperatorOptions:
+    """Return how operators get a pass's events, and what was asked of them."""
+    return OperatorOptions(
+        one_slot=True,
+        ordered=bool(options.order_by),
+        sharing=options.sharing,
+        record=options.record,
+    )
+
+
+def selected_events(units: Sequence[Unit], events: Events, *, strict: bool = True) -> DataFrame:
+    """Return what travels: key, time, classes and columns of the events of interest to a unit.
+
+    Events that cannot be used stop the job, where it is `strict` and they are not allowed for.
+    """
+    first = units[0]
+    columns = Columns(events.frame)
+    ticks, _ = events.bounds
+    classes = [f"class{n}" for n in range(len(units))]
+    chosen = [F.col(quoted(name)).alias(f"g{n}") for n, name in enumerate(first.group_by)]
+    chosen += [F.col(quoted(name)).alias(f"k{n}") for n, name in enumerate(first.equivalence)]
+    chosen.append(ticks.alias("time"))
+    chosen += [
+        class_column(unit, events.type, columns).cast(_width(unit)).alias(name)
+        for unit, name in zip(units, classes, strict=True)
+    ]
+    chosen += [
+        events.column(text, "order").alias(f"o{n}")
+        for n, text in enumerate(events.options.order_by)
+    ]
+    chosen += [
+        _carried(column, columns).alias(f"c{n}")
+        for n, column in enumerate(travelling(units).values())
+    ]
+    frame = events.frame
+    if events.options.allow_rejects or not strict:
+        frame = frame.filter(events.reason.isNull())
+    else:
+        told = F.concat(
+            F.lit("An event cannot be used: "),
+            events.reason,
+            F.lit(". Mend the input, or let the run go on without such events (rejects)."),
+        )
+        frame = frame.filter(F.when(events.reason.isNull(), True).otherwise(F.raise_error(told)))
+    for name in first.required:
+        frame = frame.filter(columns.value(name).isNotNull())
+    selected = frame.select(*chosen)
+    if not any(unit.keeps_all for unit in units):
+        selected = selected.filter(F.coalesce(*map(F.col, classes)).isNotNull())
+        if len(units) == 1:
+            return selected
+    return selected.fillna(-1, classes)
+
+
+def _carried(column: Carried, columns: Columns) -> Column:
+    """Return a column as it travels: doubles are made here, ranks in the worker."""
+    if isinstance(column.source, str):
+        if column.travel is Travel.DOUBLE:
+            return columns.value(column.source).cast("double")
+        return F.col(quoted(column.source))
+    value = columns.evaluate(column.source)
+    return value.cast("double") if column.travel is Travel.DOUBLE else value
+
+
+def _width(unit: Unit) -> str:
+    """Return the narrowest of Spark's types that holds a unit's classes."""
+    return "int" if unit.classes.size < 1 << 31 else "bigint"
