@@ -40,7 +40,8 @@ def parts(stream: Stream, queries: int) -> dict[str, float]:
     from elsinore.operators import plan  # noqa: PLC0415
     from elsinore.plan.modes import Combine, Scan  # noqa: PLC0415
     from elsinore.runtime.options import RunOptions  # noqa: PLC0415
-    from elsinore.spark.driver import Events, selected_events  # noqa: PLC0415
+    from elsinore.spark.events import Events  # noqa: PLC0415
+    from elsinore.spark.passes import selected_events  # noqa: PLC0415
     from elsinore.spark.scan.source import task_of  # noqa: PLC0415
     from elsinore.spark.session import local_session  # noqa: PLC0415
     from elsinore.spark.shuffle import layout_of  # noqa: PLC0415

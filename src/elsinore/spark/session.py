@@ -23,6 +23,7 @@ from elsinore.errors import SetupError
 from elsinore.spark.java import use_java
 from elsinore.spark.stderr import JvmStderr
 
+NO_LIMIT = (1 << 31) - 1  # which Spark takes for none
 ROWS_PER_ARROW_BATCH = 50_000  # 10 000, the default, costs Python three times as many wake-ups
 GIBIBYTE = 1 << 30
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
@@ -113,6 +114,8 @@ def _settings(master: str, name: str) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(2 * cores),
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_ARROW_BATCH),
+        # With any other limit Spark adds up the sizes of a batch's columns at each row.
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(NO_LIMIT),
         # A worker that dies in native code says where.
         "spark.python.worker.faulthandler.enabled": "true",
         "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",

@@ -25,7 +25,8 @@ from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
 from elsinore.spark.columnar import TRAVELS
-from elsinore.spark.driver import Events, selected_events
+from elsinore.spark.events import Events
+from elsinore.spark.passes import selected_events
 from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.files import open_file
 from elsinore.spark.scan.source import task_of
