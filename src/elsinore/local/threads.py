@@ -10,13 +10,16 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.kernels import enter, kernel
 from elsinore.operators import Operator, OperatorStatistics
 
+_ALWAYS = ("key", "group", "time", "class")  # the columns that all batches have
 WORTH = 2**17  # events of a thread below which starting another operator takes more than it gives
 
 
@@ -43,11 +46,9 @@ def run_in_threads(
 
     Operators held their memory at the same time, so it is added up.
     """
-    keys = batch.column("key").to_numpy()
 
     def work(number: int) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
-        rows = np.flatnonzero(keys % threads == number)
-        return _run(_share(batch, keys, rows, threads), new_operator)
+        return _run(share_of(batch, number, threads), new_operator)
 
     with ThreadPoolExecutor(threads, thread_name_prefix="elsinore") as pool:
         done = list(pool.map(work, range(threads)))
@@ -58,16 +59,56 @@ def run_in_threads(
     return [output for outputs, _ in done for output in outputs], together
 
 
-def _share(
-    batch: pa.RecordBatch, keys: NDArray[np.int32], rows: NDArray[np.int64], threads: int
-) -> pa.RecordBatch:
-    """Return some rows of a batch; their keys, apart by `threads`, are numbered one after another.
+def share_of(batch: pa.RecordBatch, number: int, threads: int) -> pa.RecordBatch:
+    """Return the rows of a batch whose keys leave a remainder when divided by `threads`.
 
-    Rows that belong to no key, which have the key -1, keep it.
+    Their keys, apart by `threads`, are numbered one after another. Rows that belong to no key,
+    which have the key -1, keep it.
     """
-    share = batch.take(pa.array(rows))
-    place = batch.schema.get_field_index("key")
-    return share.set_column(place, "key", pa.array(keys[rows] // np.int32(threads)))
+    rows = batch.num_rows
+    given = [np.asarray(batch.column(name).to_numpy()) for name in _ALWAYS]
+    taken = [np.empty(rows, dtype=column.dtype) for column in given]
+    places = np.empty(rows if batch.num_columns > len(_ALWAYS) else 0, dtype=np.int64)
+    seconds: float = 1e-6 * rows
+    arguments: tuple[Any, ...] = (*given, *taken, places, number, threads)
+    count: int = enter(pick, seconds, *arguments)
+    columns = {name: pa.array(column[:count]) for name, column in zip(_ALWAYS, taken, strict=True)}
+    if len(places):
+        others = batch.drop_columns(list(_ALWAYS)).take(pa.array(places[:count]))
+        columns |= dict(zip(others.schema.names, others.columns, strict=True))
+    return pa.RecordBatch.from_pydict({name: columns[name] for name in batch.schema.names})
+
+
+@kernel
+def pick(
+    keys: NDArray[np.int32],
+    groups: NDArray[np.int32],
+    times: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    to_keys: NDArray[np.int32],
+    to_groups: NDArray[np.int32],
+    to_times: NDArray[np.int64],
+    to_codes: NDArray[np.int64],
+    places: NDArray[np.int64],
+    number: int,
+    threads: int,
+) -> int:
+    """Put the rows of a thread's keys one after another; return how many they are.
+
+    places: which they are, if it has room for them. Rows without a key are the last thread's.
+    """
+    count = 0
+    wanted = len(places) > 0
+    for row in range(len(keys)):
+        key = keys[row]
+        to_keys[count] = key // threads
+        to_groups[count] = groups[row]
+        to_times[count] = times[row]
+        to_codes[count] = codes[row]
+        if wanted:
+            places[count] = row
+        count += key % threads == number
+    return count
 
 
 def _run(
