@@ -16,9 +16,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError, StateError
+from elsinore.kernels import enter
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
+from elsinore.trends.keyed import by_key, first_out_of_order
 from elsinore.trends.partials import merge, totals_fields
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics, sets_to_text, take_up
@@ -132,23 +134,18 @@ class BufferedTrends:
             if keys[0]:
                 self._last[0] = NEVER
             keys = keys - keys[0]
-        order = np.argsort(keys, kind="stable")
-        keys, times = keys[order], times[order]
-        most = int(keys[-1])
+        most = int(keys.max())
         if most >= len(self._last):
             grown = np.full(max(most + 1, 2 * len(self._last)), NEVER)
             grown[: len(self._last)] = self._last
             self._last = grown
-        first = np.concatenate(([True], keys[1:] != keys[:-1]))
-        before = np.where(first, self._last[keys], np.concatenate(([NEVER], times[:-1])))
-        wrong = np.flatnonzero(times < before)
-        if len(wrong):
+        keys = np.require(keys, np.int64, ["C"])
+        wrong = enter(first_out_of_order, 1e-6 * len(keys), keys, times, self._last)
+        if wrong >= 0:
             raise InputError(
-                f"Events of a key are out of time order: time {times[wrong[0]]} came after a "
+                f"Events of a key are out of time order: time {times[wrong]} came after a "
                 "later one. Sort the input by time."
             )
-        last = np.concatenate((first[1:], [True]))
-        self._last[keys[last]] = times[last]
         if self._one_slot:
             self._last = self._last[most:][:1].copy()
 
@@ -159,7 +156,7 @@ class BufferedTrends:
         table = pa.concat_tables(self._rows).combine_chunks()
         keys = table.column("key").to_numpy()
         if np.any(keys[1:] < keys[:-1]) and not self._one_slot:
-            table = table.take(pa.array(np.argsort(keys, kind="stable")))
+            table = table.take(pa.array(by_key(keys)))
             keys = table.column("key").to_numpy()
         starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
         present = keys[starts]

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from elsinore.kernels import kernel
+
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Doubles = NDArray[np.float64]
@@ -53,3 +55,27 @@ def size_of(*records: Iterable[NDArray[Any]]) -> int:
     19
     """
     return sum(array.nbytes for record in records for array in record)
+
+
+@kernel
+def first_out_of_order(keys: Ints, times: Ints, last: Ints) -> int:
+    """Return the first row that is before an earlier one of its key, -1 where there is none.
+
+    last: [key] -> the time of its last event so far; it is kept up to date.
+    """
+    for row in range(len(keys)):
+        if times[row] < last[keys[row]]:
+            return row
+        last[keys[row]] = times[row]
+    return -1
+
+
+def by_key(keys: Codes) -> Ints:
+    """Return the rows in the order of their keys; those of one key stay in order.
+
+    >>> by_key(np.array([2, 0, 2, 1], dtype=np.int32)).tolist()
+    [1, 3, 0, 2]
+    """
+    if len(keys) and keys.min() >= 0 and keys.max() < 2**16:  # so short that digits are sorted by
+        keys = keys.astype(np.uint16)
+    return np.argsort(keys, kind="stable")

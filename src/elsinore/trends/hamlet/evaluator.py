@@ -59,6 +59,7 @@ class HamletEvaluator:
         prices = (CalibratedCost() if cost is None else cost).coefficients
         self.bytes_held = 0  # by all arrays of the last call, at most
         self._mode = Mode(_MODES[sharing], by_time, as_array(prices), record)
+        self._expected = np.full(len(self._program.sets), -1.0)  # snapshots in a window, if known
         self._counted = [
             SharingStatistics(self._program.name(number), self._program.queries(number))
             for number in range(len(self._program.sets))
@@ -81,6 +82,7 @@ class HamletEvaluator:
         listed = np.empty(int(lists[-1]), dtype=layout.LISTED)
         enter(list_entries, 1e-5 * len(classes), actions, classes, lists, listed)
         work = new_work(program, len(self._program.states))
+        work.counts[:, layout.EXPECTED] = self._expected
         unit = self._program.unit
         linear = max(len(one.aggregation.linear) for one in unit.templates)
         extremes = max(len(one.aggregation.extremes) for one in unit.templates)
@@ -113,6 +115,7 @@ class HamletEvaluator:
             _out(linear, extremes),
         )
         took = time.perf_counter() - began
+        self._expected = work.counts[:, layout.EXPECTED]
         self._count(work, out, took / max(int(out.used[2]), 1))
         self.bytes_held = size_of(given, work, out) + int(graphs.used[layout.PEAK])
         rows = int(out.used[0])

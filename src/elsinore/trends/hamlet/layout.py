@@ -53,7 +53,11 @@ TOTAL = np.int64(0)  # the row of Graph.rows that holds the sum of all rows; ind
 # entries of Work.counts
 BURSTS, GRAPHLETS, SHARED_GRAPHLETS, SPLITS, MERGES = 0, 1, 2, 3, 4
 GRAPHLET_SNAPSHOTS, EVENT_SNAPSHOTS, MOST, DECISIONS, CYCLES, LAST_SHARED = 5, 6, 7, 8, 9, 10
-COUNTS = 11
+# what the present burst's sharing is expected to save; for how much sharing was or was not done
+# against that; bursts into which something new came since windows closed, and how many such there
+# may be in a window (below 0: no window has closed yet)
+BENEFIT, REGRET, CHANGED, EXPECTED = 11, 12, 13, 14
+COUNTS = 15
 
 MUST, IF_MANY = np.int64(1), np.int64(0)  # whether dead columns go in any case
 ROWS_STAY, ROWS_GO = np.int64(1), np.int64(0)  # what becomes of an index when its graph moves

@@ -12,16 +12,22 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from elsinore.trends.hamlet.layout import (
+    BENEFIT,
     COLUMNS,
     COUNTED,
     DIGITS,
     EVERY,
+    EXPECTED,
     PLAIN,
+    REGRET,
+    ROWS,
+    SHARED,
     SNAPSHOT,
     SOME,
     Actions,
     Doubles,
     Events,
+    Graph,
     Graphs,
     Mode,
     Program,
@@ -185,6 +191,57 @@ def weigh(program: Program, work: Work, graphs: Graphs, number: int) -> None:
 
 
 @wide_kernel
+def is_shared(graph: Graph) -> bool:
+    """Return whether some holder goes through snapshots."""
+    for h in range(graph.column.shape[0]):  # noqa: SIM110  (compiled as it stands)
+        if graph.column[h] == SHARED:
+            return True
+    return False
+
+
+@wide_kernel
+def keep_to_it(
+    program: Program,
+    work: Work,
+    graphs: Graphs,
+    events: Events,
+    cost: Doubles,
+    number: int,
+    shared: Words,
+) -> None:
+    """Change from sharing to not sharing, or back, only where that pays for a split as well.
+
+    A split evaluates all snapshots for all holders in each row of the index. Sharing is not given
+    up before it has lost as much; nor begun before it would have saved half of that, as long as no
+    window has shown how many snapshots there are going to be. This is for holders that all take
+    the same events; others may come and go, as snapshots at events are dear.
+    """
+    if program.sets[number + 1].groups - program.sets[number].groups > 1:
+        return
+    counts, graph = work.counts[number], graph_of(program, graphs, number)
+    benefit = counts[BENEFIT]
+    holders, standing = work.weight[program.sets[number].groups], 1
+    for j in range(graph.info[COLUMNS]):
+        standing += graph.holder[j] == SNAPSHOT
+    rows = graph.info[ROWS]
+    if not is_shared(graph):  # the index is yet to grow
+        rows = max(rows, events.lists[number + 1] - work.bursts[number].low)
+    price = cost[7] * np.float64(rows) * np.float64(holders * standing)
+    if is_shared(graph):
+        counts[REGRET] = max(0.0, counts[REGRET] - benefit)
+        if benefit <= 0.0 and counts[REGRET] <= price:
+            shared[:] = ~np.uint64(0)
+        elif benefit <= 0.0:
+            counts[REGRET] = 0.0
+    elif benefit > 0.0 and counts[EXPECTED] < 0.0:
+        counts[REGRET] += benefit
+        if counts[REGRET] <= 0.5 * price:
+            shared[:] = np.uint64(0)
+        else:
+            counts[REGRET] = 0.0
+
+
+@wide_kernel
 def decide(
     program: Program,
     actions: Actions,
@@ -220,6 +277,8 @@ def decide(
         for j in range(graph.info[COLUMNS]):
             if graph.holder[j] == SNAPSHOT:
                 standing += 1
+        if not is_shared(graph):  # there will be as many as windows had, on the average half
+            standing = max(standing, np.int64(0.5 * work.counts[number, EXPECTED]))
     p = program.sets[number].predecessors
     cost = mode.cost
     inserting = 0.0

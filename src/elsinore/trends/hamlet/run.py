@@ -18,13 +18,16 @@ from elsinore.trends.hamlet.graphs import next_epoch, sweep
 from elsinore.trends.hamlet.layout import (
     ALWAYS,
     BEFORE_ALL,
+    BENEFIT,
     BURSTS,
+    CHANGED,
     CHOSEN,
     COLUMNS,
     CYCLES,
     DECISIONS,
     DYNAMIC,
     FOREVER,
+    FORMS,
     GRAPHLET_SNAPSHOTS,
     GRAPHLETS,
     LAST_SHARED,
@@ -37,6 +40,7 @@ from elsinore.trends.hamlet.layout import (
     SHARED_GRAPHLETS,
     SPLITS,
     UNTIL,
+    WIDTH,
     Actions,
     Codes,
     Events,
@@ -55,16 +59,22 @@ from elsinore.trends.hamlet.optimizer import (
     decide,
     has,
     has_others,
+    keep_to_it,
     relation_of,
     snapshots_at_events,
     weigh,
 )
 from elsinore.trends.hamlet.states import apply, gather, touch
 from elsinore.trends.hamlet.storage import widened
-from elsinore.trends.hamlet.windows import advance, with_room
+from elsinore.trends.hamlet.windows import advance, has_room, with_room
 from elsinore.trends.wide import wide_kernel
 
 EDGE, BROKEN, INSIDE = 0, 1, 2  # why bursts are complete: see `run`
+# where a run is: what comes next, the key, the moment's first row and that after it, whether it
+# completes bursts, the phase, the place in the queue of complete bursts and how many they are
+STEP, KEY, ROW, AFTER, BREAKS, PHASE, PLACE, COUNT, PLACES = range(9)
+KEYS, MOMENTS, PHASES, BURSTS_OF_IT, MADE = range(5)
+DONE, RESULTS, RECORDS, ROOM, GRAPHLETS_ROOM = range(5)  # why it stops: what needs room
 MOST_SNAPSHOTS = 512  # of one plain graphlet; a longer burst is cut, which costs one snapshot
 MOST_CELLS = 2**27  # of an index before its snapshots are given up for columns of the holders
 
@@ -81,10 +91,49 @@ def _feed(program: Program, work: Work, number: int) -> None:
 @wide_kernel
 def _update_inputs(program: Program, work: Work, graphs: Graphs, number: int) -> None:
     """Work out what comes into a set's members, where it has changed."""
+    changed = False
     for m in range(program.sets[number].members, program.sets[number + 1].members):
         if work.flags[program.members[m].member].dirty != 0:
             gather(program, work, graphs, program.members[m].member)
             work.flags[program.members[m].member].dirty = 0
+            changed = True
+    work.counts[number, CHANGED] += changed
+
+
+@wide_kernel
+def _words(program: Program, number: int) -> int:
+    """Return how many words a mask over a set's groups has."""
+    return program.sets[number + 1].words - program.sets[number].words
+
+
+@wide_kernel
+def _has_room(
+    program: Program,
+    actions: Actions,
+    work: Work,
+    graphs: Graphs,
+    events: Events,
+    mode: Mode,
+    number: int,
+) -> bool:
+    """Return whether an ordered set's graph is ready for a burst: no column is to be added."""
+    low, high = work.bursts[number].low, work.bursts[number].high
+    info, shared = graphs.info[number], work.masks[CHOSEN, : _words(program, number)]
+    if info[UNTIL] <= low or leaving(program, work, graphs, number, shared) > 0:
+        return False
+    columns = info[COLUMNS] + 1 + snapshots_at_events(actions, events, low, high, shared)
+    holders = program.sets[number + 1].holders - program.sets[number].holders
+    if columns > info[WIDTH] or (mode.sharing == DYNAMIC and columns > max(holders, 2)):
+        return False
+    return info[FORMS] >= longest_moment(events, mode.by_time, low, high)
+
+
+@wide_kernel
+def _take_seats(program: Program, work: Work, graphs: Graphs, number: int) -> None:
+    """Let all holders of an ordered set that share go through snapshots; its sums will change."""
+    join(program, work, graphs, number, work.masks[CHOSEN, : _words(program, number)])
+    for m in range(program.sets[number].members, program.sets[number + 1].members):
+        work.flags[program.members[m].member].stale = 1
 
 
 @kernel
@@ -96,9 +145,6 @@ def _room(
     events: Events,
     mode: Mode,
     number: int,
-    low: int,
-    high: int,
-    shared: Words,
     key_end: int,
 ) -> Graphs:
     """Make an ordered set's graph ready for a burst.
@@ -107,6 +153,9 @@ def _room(
     where they would, all holders go on in columns of their own.
     """
     info = graphs.info[number]
+    low, high = work.bursts[number].low, work.bursts[number].high
+    words = program.sets[number + 1].words - program.sets[number].words
+    shared = work.masks[CHOSEN, :words]
     snapshots = snapshots_at_events(actions, events, low, high, shared)
     if info[UNTIL] <= low:
         graphs = next_epoch(program, graphs, events, number, low, key_end)
@@ -171,8 +220,8 @@ def _piece(
     return end, within
 
 
-@kernel
-def _process(
+@wide_kernel
+def _choose(
     program: Program,
     actions: Actions,
     work: Work,
@@ -180,69 +229,104 @@ def _process(
     events: Events,
     mode: Mode,
     number: int,
-    out: Out,
-    key_end: int,
-) -> Graphs:
-    """Decide who shares the complete burst of a set, and process it. Inputs are up to date.
-
-    Where no predicate tells predecessors apart a graphlet is summed up at once, so nothing is left
-    to split or to merge. Else holders that share no longer are split off first. `out` has room for
-    a record.
-    """
+) -> None:
+    """Decide who shares the complete burst of a set."""
     low, high = work.bursts[number].low, work.bursts[number].high
-    work.bursts[number].low = high
-    counts = work.counts[number]
-    plain = program.sets[number].adjacent == PLAIN
-    words = program.sets[number + 1].words - program.sets[number].words
-    shared = work.masks[CHOSEN, :words]
+    counts, shared = work.counts[number], work.masks[CHOSEN, : _words(program, number)]
     shared[:] = np.uint64(0)
-    benefit = 0.0
     counts[BURSTS] += 1
+    counts[BENEFIT] = 0.0
     if mode.sharing == ALWAYS:
         shared[:] = ~np.uint64(0)
     elif mode.sharing == DYNAMIC:
         began = cycles()
+        plain = program.sets[number].adjacent == PLAIN
         if work.weight[program.sets[number].groups] < 0 or not plain:
             weigh(program, work, graphs, number)
-        benefit = decide(program, actions, work, graphs, events, mode, number, low, high, shared)
+        counts[BENEFIT] = decide(
+            program, actions, work, graphs, events, mode, number, low, high, shared
+        )
+        if not plain:
+            keep_to_it(program, work, graphs, events, mode.cost, number, shared)
         counts[DECISIONS] += 1
         counts[CYCLES] += np.float64(cycles() - began)
     groups = program.sets[number + 1].groups - program.sets[number].groups
     if groups & 63:  # no bits beyond the groups
-        shared[words - 1] &= (np.uint64(1) << np.uint64(groups & 63)) - np.uint64(1)
-    share = any_of(shared)
+        shared[-1] &= (np.uint64(1) << np.uint64(groups & 63)) - np.uint64(1)
+
+
+@wide_kernel
+def _is_uniform(
+    program: Program, actions: Actions, work: Work, events: Events, number: int
+) -> bool:
+    """Return whether all who share a plain burst take all of it, for COUNT(*) alone."""
+    if program.sets[number].values != 1 or program.sets[number].carried != 0:
+        return False
+    shared, last = work.masks[CHOSEN, : _words(program, number)], np.int64(-1)
+    for i in range(work.bursts[number].low, work.bursts[number].high):
+        entry = events.listed[i].entry
+        if entry != last:
+            last = entry
+            if relation_of(actions, entry, shared) != 2:
+                return False
+    return True
+
+
+@kernel
+def _plain_graphlets(
+    program: Program,
+    actions: Actions,
+    work: Work,
+    graphs: Graphs,
+    events: Events,
+    mode: Mode,
+    number: int,
+) -> Graphs:
+    """Process a plain burst through snapshots, in pieces that do not have too many.
+
+    Where no predicate tells predecessors apart a graphlet is summed up at once, so nothing is left
+    to split or to merge.
+    """
+    begin, high = work.bursts[number].low, work.bursts[number].high
+    words = program.sets[number + 1].words - program.sets[number].words
+    shared = work.masks[CHOSEN, :words]
+    while begin < high:
+        end, snapshots = _piece(actions, events, mode.by_time, begin, high, shared)
+        moment = longest_moment(events, mode.by_time, begin, end)
+        graphs = widened(program, graphs, number, 1 + snapshots, moment)
+        enter_all(program, graphs, number)
+        graphlet(program, actions, work, graphs, events, mode, number, begin, end, shared)
+        collapse(program, work, graphs, number, shared)
+        begin = end
+    return graphs
+
+
+@wide_kernel
+def _end_burst(
+    program: Program,
+    actions: Actions,
+    work: Work,
+    events: Events,
+    mode: Mode,
+    number: int,
+    out: Out,
+) -> None:
+    """Process a burst of a plain set for those who do not share it; take note of the burst.
+
+    `out` has room for a record.
+    """
+    low, high = work.bursts[number].low, work.bursts[number].high
+    work.bursts[number].low = high
+    counts, shared = work.counts[number], work.masks[CHOSEN, : _words(program, number)]
+    plain, share = program.sets[number].adjacent == PLAIN, any_of(shared)
     others = plain and not share
-    uniform = share and plain
-    if uniform:
-        uniform = program.sets[number].values == 1 and program.sets[number].carried == 0
+    if plain and share:
         last = np.int64(-1)
         for i in range(low, high):
             entry = events.listed[i].entry
             if entry != last:
                 last = entry
-                uniform = uniform and relation_of(actions, entry, shared) == 2
                 others = others or has_others(actions, entry, shared)
-    if uniform:
-        double(program, work, number, events, mode.by_time, low, high, shared)
-        counts[GRAPHLET_SNAPSHOTS] += 1
-        counts[MOST] = max(counts[MOST], 1.0)
-    elif share or not plain:
-        begin, end = np.int64(low), np.int64(high)
-        if not plain:
-            graphs = _room(
-                program, actions, work, graphs, events, mode, number, low, high, shared, key_end
-            )
-            share = any_of(shared)
-        while begin < high:
-            if plain:
-                end, snapshots = _piece(actions, events, mode.by_time, begin, high, shared)
-                moment = longest_moment(events, mode.by_time, begin, end)
-                graphs = widened(program, graphs, number, 1 + snapshots, moment)
-                enter_all(program, graphs, number)
-            graphlet(program, actions, work, graphs, events, mode, number, begin, end, shared)
-            if plain:
-                collapse(program, work, graphs, number, shared)
-            begin = end
     if others:
         alone(program, actions, work, events, mode, number, low, high, shared, share)
     if program.sets[number].feeds != 0:
@@ -261,8 +345,7 @@ def _process(
     counts[LAST_SHARED] = share
     if mode.record:
         time = events.times[events.listed[low].row]
-        _record(out, number, time, high - low, members, inside, benefit)
-    return graphs
+        _record(out, number, time, high - low, members, inside, counts[BENEFIT])
 
 
 @kernel
@@ -359,6 +442,158 @@ def _completed(
     return count
 
 
+@wide_kernel
+def _enter_moment(
+    program: Program,
+    actions: Actions,
+    work: Work,
+    graphs: Graphs,
+    events: Events,
+    classes: Codes,
+    row: int,
+    after: int,
+) -> None:
+    """Let the events of a moment enter coarse states and bursts."""
+    for r in range(row, after):
+        kind = classes[r]
+        if kind < 0:
+            continue
+        for i in range(actions.classes[kind].coarse, actions.classes[kind + 1].coarse):
+            touch(program, work, graphs, events, actions.lists[i], r)
+        for i in range(actions.classes[kind].enters, actions.classes[kind + 1].enters):
+            work.bursts[actions.entries[i].entered].high += 1
+
+
+@wide_kernel
+def _pass_moments(
+    program: Program,
+    actions: Actions,
+    work: Work,
+    graphs: Graphs,
+    events: Events,
+    mode: Mode,
+    end: int,
+    classes: Codes,
+    at: Ints,
+) -> bool:
+    """Pass a key's moments that complete no burst; return whether there is one that does.
+
+    At the key's end is one more, at FOREVER.
+    """
+    row = at[ROW]
+    while row <= end:
+        time = events.times[row] if row < end else FOREVER
+        after = row + 1
+        if mode.by_time and row < end:
+            while after < end and events.times[after] == time:
+                after += 1
+        breaks = False
+        for r in range(row, min(after, end)):
+            kind = classes[r]
+            if kind >= 0:
+                breaks |= actions.classes[kind].breaks != actions.classes[kind + 1].breaks
+        if breaks or time >= work.edge[0]:
+            at[ROW], at[AFTER], at[BREAKS], at[PHASE] = row, after, breaks, EDGE
+            return True
+        _enter_moment(program, actions, work, graphs, events, classes, row, after)
+        if work.touched[-1] > 0:
+            apply(program, work)
+        row = after
+    return False
+
+
+@wide_kernel
+def _go_on(
+    program: Program,
+    actions: Actions,
+    work: Work,
+    graphs: Graphs,
+    events: Events,
+    mode: Mode,
+    starts: Ints,
+    done: Ints,
+    until: Ints,
+    classes: Codes,
+    out: Out,
+    at: Ints,
+) -> int:
+    """Go on from where `at` says until all is done or something must get more room.
+
+    Returns DONE, or what needs room; with that it goes on at the same place.
+    """
+    while True:
+        step = at[STEP]
+        if step == KEYS:
+            at[KEY] += 1
+            if at[KEY] == starts.shape[0] - 1:
+                return DONE
+            at[ROW] = starts[at[KEY]]
+            for kind in range(work.open.shape[0]):
+                work.open[kind].first = 0
+                work.open[kind].last = BEFORE_ALL
+            work.edge[0] = NEVER
+            at[STEP] = MOMENTS
+            continue
+        key, end = at[KEY], starts[at[KEY] + 1]
+        if step == MOMENTS:
+            found = _pass_moments(program, actions, work, graphs, events, mode, end, classes, at)
+            at[STEP] = PHASES if found else KEYS
+            continue
+        row, phase = at[ROW], at[PHASE]
+        time = events.times[row] if row < end else FOREVER
+        if step == PHASES:
+            if phase > INSIDE:
+                if work.touched[-1] > 0:
+                    apply(program, work)
+                at[ROW], at[STEP] = at[AFTER], MOMENTS
+                continue
+            if phase == INSIDE and row < end:
+                _enter_moment(program, actions, work, graphs, events, classes, row, at[AFTER])
+            if time >= work.edge[0] if phase == EDGE else at[BREAKS] != 0:
+                at[COUNT] = _completed(
+                    program, actions, work, graphs, classes, row, at[AFTER], phase
+                )
+                at[PLACE], at[STEP] = 0, BURSTS_OF_IT
+            else:
+                at[PHASE] += 1
+            continue
+        if step == BURSTS_OF_IT and at[PLACE] == at[COUNT]:
+            if phase == EDGE:
+                if not has_room(program, out):
+                    return RESULTS
+                advance(program, work, graphs, events, time, key, done[key], until[key], out)
+            at[PHASE] += 1
+            at[STEP] = PHASES
+            continue
+        number = work.queue[at[PLACE]]
+        plain = program.sets[number].adjacent == PLAIN
+        if step == BURSTS_OF_IT:
+            if mode.record and out.used[1] == out.record.shape[0]:
+                return RECORDS
+            _choose(program, actions, work, graphs, events, mode, number)
+            at[STEP] = MADE
+            if not plain:
+                if not _has_room(program, actions, work, graphs, events, mode, number):
+                    return ROOM
+                _take_seats(program, work, graphs, number)
+            elif any_of(work.masks[CHOSEN, : _words(program, number)]):
+                if not _is_uniform(program, actions, work, events, number):
+                    return GRAPHLETS_ROOM
+                low, high = work.bursts[number].low, work.bursts[number].high
+                shared = work.masks[CHOSEN, : _words(program, number)]
+                double(program, work, number, events, mode.by_time, low, high, shared)
+                work.counts[number, GRAPHLET_SNAPSHOTS] += 1
+                work.counts[number, MOST] = max(work.counts[number, MOST], 1.0)
+            continue
+        if not plain:  # MADE
+            low, high = work.bursts[number].low, work.bursts[number].high
+            shared = work.masks[CHOSEN, : _words(program, number)]
+            graphlet(program, actions, work, graphs, events, mode, number, low, high, shared)
+        _end_burst(program, actions, work, events, mode, number, out)
+        at[PLACE] += 1
+        at[STEP] = BURSTS_OF_IT
+
+
 @kernel
 def run(
     program: Program,
@@ -379,55 +614,32 @@ def run(
     and opened; bursts that its events complete are processed; the events enter coarse states and
     bursts; what is complete within the moment is processed, with inputs from before it; and last
     what the moment adds to coarse states is added.
+
+    All of that is done without counting references; where arrays must grow it comes back here.
     """
-    sets = program.sets.shape[0] - 1
     began = cycles()
-    for number in range(sets):
+    for number in range(program.sets.shape[0] - 1):
         work.bursts[number].low = events.lists[number]
         work.bursts[number].high = events.lists[number]
         work.bursts[number].oldest = events.lists[number]
-    for key in range(starts.shape[0] - 1):
-        row, end = starts[key], starts[key + 1]
-        for kind in range(work.open.shape[0]):
-            work.open[kind].first = 0
-            work.open[kind].last = BEFORE_ALL
-        work.edge[0] = NEVER
-        while row <= end:
-            time = events.times[row] if row < end else FOREVER
-            after = row + 1
-            if mode.by_time and row < end:
-                while after < end and events.times[after] == time:
-                    after += 1
-            breaks = False
-            for r in range(row, min(after, end)):
-                kind = classes[r]
-                if kind >= 0:
-                    breaks |= actions.classes[kind].breaks != actions.classes[kind + 1].breaks
-            for phase in range(EDGE, INSIDE + 1):
-                if phase == INSIDE and row < end:
-                    for r in range(row, after):
-                        kind = classes[r]
-                        if kind < 0:
-                            continue
-                        one, other = actions.classes[kind], actions.classes[kind + 1]
-                        for i in range(one.coarse, other.coarse):
-                            touch(program, work, graphs, events, actions.lists[i], r)
-                        for i in range(one.enters, other.enters):
-                            work.bursts[actions.entries[i].entered].high += 1
-                if not (time >= work.edge[0] if phase == EDGE else breaks):
-                    continue
-                count = _completed(program, actions, work, graphs, classes, row, after, phase)
-                if mode.record:
-                    out = _with_records(out, count)
-                for q in range(count):
-                    graphs = _process(
-                        program, actions, work, graphs, events, mode, work.queue[q], out, end
-                    )
-                if phase == EDGE:
-                    out = with_room(program, out)
-                    advance(program, work, graphs, events, time, key, done[key], until[key], out)
-            if work.touched[-1] > 0:
-                apply(program, work)
-            row = after
+    at = np.zeros(PLACES, dtype=np.int64)
+    at[KEY] = -1
+    while True:
+        why = _go_on(
+            program, actions, work, graphs, events, mode, starts, done, until, classes, out, at
+        )
+        if why == DONE:
+            break
+        if why == RESULTS:
+            out = with_room(program, out)
+        elif why == RECORDS:
+            out = _with_records(out, 1)
+        else:
+            number = work.queue[at[PLACE]]
+            if why == ROOM:
+                end = starts[at[KEY] + 1]
+                graphs = _room(program, actions, work, graphs, events, mode, number, end)
+            else:
+                graphs = _plain_graphlets(program, actions, work, graphs, events, mode, number)
     out.used[2] = cycles() - began
     return out

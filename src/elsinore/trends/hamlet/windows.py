@@ -10,8 +10,10 @@ from elsinore.trends.hamlet.forms import plus
 from elsinore.trends.hamlet.graphs import clear_holder, earliest_start, sweep
 from elsinore.trends.hamlet.layout import (
     BEFORE_ALL,
+    CHANGED,
     DEAD,
     EMPTY,
+    EXPECTED,
     FOREVER,
     IF_MANY,
     NOW,
@@ -28,16 +30,26 @@ from elsinore.trends.hamlet.storage import graph_of
 from elsinore.trends.wide import wide_kernel
 
 
-@kernel
-def with_room(program: Program, out: Out) -> Out:
-    """Return the results with room for those of all windows that can be open at once."""
+@wide_kernel
+def most_at_once(program: Program) -> int:
+    """Return how many results windows can give that are open at once."""
     most = 0
     for kind in range(program.kinds.shape[0] - 1):
         one, after = program.kinds[kind], program.kinds[kind + 1]
         most += one.overlap * (after.kind_queries - one.kind_queries)
-    count = out.place.shape[0]
-    if out.used[0] + most <= count:
-        return out
+    return most
+
+
+@wide_kernel
+def has_room(program: Program, out: Out) -> bool:
+    """Return whether there is room for the results of all windows that can be open at once."""
+    return out.used[0] + most_at_once(program) <= out.place.shape[0]
+
+
+@kernel
+def with_room(program: Program, out: Out) -> Out:
+    """Return the results with room for those of all windows that can be open at once."""
+    most, count = most_at_once(program), out.place.shape[0]
     size = 2 * count + most + 64
     place = np.zeros((size, 3), dtype=np.int64)
     cells = np.zeros((size, out.cells.shape[1]))
@@ -174,6 +186,12 @@ def advance(
     work.edge[0] = edge
     for number in range(program.sets.shape[0] - 1):
         work.weight[program.sets[number].groups] = -1
+        if closed:
+            most = 1
+            for k in range(program.sets[number].set_kinds, program.sets[number + 1].set_kinds):
+                most = max(most, program.kinds[program.lists[k]].overlap)
+            work.counts[number, EXPECTED] = work.counts[number, CHANGED] * most
+            work.counts[number, CHANGED] = 0.0
         if program.sets[number].adjacent != PLAIN and closed:
             sweep(program, graphs, number, IF_MANY)
         if time != FOREVER:
