@@ -20,6 +20,7 @@ from benchmarks import (
     regimes,
     sharing,
     spark,
+    spark_memory,
     startup,
     windows,
 )
@@ -40,6 +41,7 @@ BENCHMARKS = {
     "match_memory": match_memory,
     "confidence": confidence,
     "spark": spark,
+    "spark_memory": spark_memory,
     "startup": startup,
 }
 RESULTS = Path(__file__).parent / "RESULTS.md"

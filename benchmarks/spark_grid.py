@@ -3,7 +3,8 @@
 Every regime is measured as `benchmarks.spark` does, one run after a warm one, all ways in turn in
 one session and their results compared: from files that the tasks read, from the same read by Spark
 (as any computed data frame is), in this process, by hand with `applyInPandas`, by polars and a loop
-in one process, and Spark's own count of events per key and window, the floor.
+in one process, and Spark's own count of events per key and window, the floor. Figures are processor
+seconds of the whole process tree and, in brackets, seconds.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measure import machine
 from benchmarks.spark import Stream, Taken, measured
 
 COMMAND = "python -m benchmarks.spark_grid"
 BUDGET = 200.0  # seconds
+RESULTS = Path(__file__).parent / "RESULTS.md"
+HEADING = "## Spark grid"
 OURS = ("files", "frame", "local")
 RIVALS = ("by hand", "polars", "floor")
 WAYS = (*OURS, *RIVALS)
@@ -56,7 +58,7 @@ def main() -> None:
     parser.add_argument("regimes", nargs="*", metavar="REGIME", help=", ".join(REGIMES))
     parser.add_argument("--budget", type=float, default=BUDGET, help="seconds; none is begun after")
     parser.add_argument("--ways", help=f"only these, with commas, of {', '.join(WAYS)}")
-    parser.add_argument("--markdown", type=Path, help="file that the table is added to")
+    parser.add_argument("--results", action="store_true", help=f"write into {RESULTS.name}")
     given = parser.parse_args()
     unknown = [name for name in given.regimes if name not in REGIMES]
     if unknown:
@@ -71,15 +73,33 @@ def main() -> None:
         ways = [w for w in regime.ways if given.ways is None or w in given.ways.split(",")]
         lines.append(line(name, regime, measured(regime.stream, regime.queries, ways, runs=1)))
         print(lines[-1], flush=True)
-    if given.markdown is not None:
-        with given.markdown.open("a") as file:
-            file.write("\n".join([*machine(), "", *heading(), *lines, ""]))
+        if given.results:  # at once, for the run may be stopped
+            RESULTS.write_text(merged(RESULTS.read_text(), lines))
 
 
-def heading() -> list[str]:
-    """Return the head of the table, in Markdown."""
-    columns = ["regime", "events", "keys", "queries", *WAYS, "files / by hand", "peak of a worker"]
-    return [_row(columns), _row(["---"] * len(columns))]
+COLUMNS = ["regime", "events", "keys", "queries", *WAYS, "files / by hand", "peak of a worker"]
+
+
+def merged(text: str, lines: Sequence[str]) -> str:
+    r"""Return the results with lines of the grid put in: new cells replace a regime's old ones.
+
+    >>> old = merged("# Results\n", [_row(["x", "1", "", "2"])])
+    >>> merged(old, [_row(["x", "", "3", "4"])]).splitlines()[-1]
+    '| x | 1 | 3 | 4 |'
+    """
+    before, there, after = text.partition(f"{HEADING}\n")
+    section, next_section, rest = after.partition("\n## ") if there else ("", "", "")
+    rows = {}
+    for one in [*section.splitlines(), *lines]:
+        cells = [cell.strip() for cell in one.strip("|").split("|")]
+        if not one.startswith("|") or cells[0] in {"---", COLUMNS[0]}:
+            continue
+        known = rows.get(cells[0], [""] * len(cells))
+        rows[cells[0]] = [new or old for new, old in zip(cells, known, strict=True)]
+    about = [HEADING, "", (__doc__ or "").strip(), "", f"    {COMMAND} --results", ""]
+    table = [_row(COLUMNS), _row(["---"] * len(COLUMNS)), *map(_row, rows.values())]
+    end = f"\n{next_section}{rest}" if next_section else "\n"
+    return before.rstrip("\n") + "\n\n" + "\n".join([*about, *table]) + end
 
 
 def line(name: str, regime: Regime, taken: dict[str, Taken]) -> str:

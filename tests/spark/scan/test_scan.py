@@ -263,6 +263,11 @@ def test_folders_keep_their_partition_columns_and_files_may_be_empty(
     )
     expected, found = travelling(frame, units, RunOptions())
     assert found == expected != []
+    frame = spark.read.parquet(str(root)).filter("day = date'2024-03-01'")
+    expected, found = travelling(frame, units, RunOptions())
+    assert found == expected != []
+    layout = layout_of(selected_events(units, Events(frame, RunOptions())))
+    assert task_of(frame, units, RunOptions(), layout)[1].unopened == 3  # of four files
 
 
 def test_a_column_of_another_type_is_refused_with_the_files_name(
@@ -319,3 +324,12 @@ def test_whole_runs_are_the_same_whoever_reads(spark: SparkSession, file: str) -
     for name in by_spark:
         expected = [tuple(map(str, row)) for row in by_spark[name].collect()]
         assert [tuple(map(str, row)) for row in by_tasks[name].collect()] == expected != []
+
+
+def test_where_no_row_group_matters_nothing_is_read(spark: SparkSession, file: str) -> None:
+    workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) GROUP BY text;")
+    frame = spark.read.parquet(file).filter("byte > 127Y or moment < timestamp'1960-01-01'")
+    with workload.run(frame, scan="arrow") as results:
+        assert results["q"].collect() == []
+        (statistics,) = results.statistics
+    assert statistics.row_groups == statistics.skipped_groups == 5
