@@ -27,6 +27,7 @@ from elsinore.plan.modes import Evaluation
 
 BEGINNINGS = 64  # that are looked at, of a batch
 KEYS = 16
+NEW_ROWS = 1 << 16  # of a key
 FEW = 1_000  # events
 MARGIN = 1.2  # on the fly is worth it where it is expected to be so much cheaper
 
@@ -77,6 +78,7 @@ class AutoSearch(QuerySearch):
     ) -> dict[str, float]:
         """Return what a beginning costs by each evaluation, in steps; nothing where none is new."""
         some = keys[np.linspace(0, len(keys) - 1, min(KEYS, len(keys))).astype(np.int64)]
+        some[:, ky.END_ROW] = np.minimum(some[:, ky.END_ROW], some[:, ky.NEW_ROW] + NEW_ROWS)
         lengths = some[:, ky.END_ROW] - some[:, ky.FIRST_ROW]
         room = self._room
         room.for_rows(self.tables, int(lengths.max(initial=0)))

@@ -78,5 +78,6 @@ class MatchStatistics(OperatorStatistics):
         return total
 
     def details(self, seconds: float) -> Sequence[Detail]:  # noqa: ARG002 - the contract's
-        """Return the work of each query that says of it."""
-        return [Detail(query.name, query.rows()) for query in self.queries]
+        """Return the work of each query where it was counted or weighed."""
+        told = [(query.name, query.rows()) for query in self.queries]
+        return [Detail(name, rows) for name, rows in told if len(rows) > 1]
