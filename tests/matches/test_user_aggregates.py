@@ -130,6 +130,19 @@ def test_the_class_of_a_condition_is_neither_unless_it_is_declared() -> None:
     )
 
 
+def test_explain_says_what_is_compiled_and_why_not() -> None:
+    class Told(Spread):
+        def step(self, state, value):
+            return (min(state[0], len(str(open))), state[1])
+
+    items = "SPREAD(b[].v), MIDDLE(b[].v), TOLD(b[].v)"
+    given = {"spread": Spread, "middle": Middle, "told": Told}
+    text = el.Workload.parse(QUERY.format(items, "1 < 2"), aggregates=given).explain()
+    assert "SPREAD runs compiled" in text
+    assert "MIDDLE runs in Python: its state is not a number or a tuple of numbers" in text
+    assert "TOLD runs in Python: it does not compile: Untyped global name 'open'" in text
+
+
 def test_the_builder_names_aggregates() -> None:
     a, b = el.event("A", "a"), el.event("B", "b")
     query = (

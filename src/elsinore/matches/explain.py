@@ -30,6 +30,7 @@ def template_facts(template: MatchTemplate) -> dict[str, Any]:
         "begins_with": sorted(begins),
         "ends_with": sorted(ends),
         "registers": [_remembered(register) for register in template.registers],
+        "aggregates": dict(_stepped(r) for r in template.registers if r.aggregate is not None),
         "conditions": [
             {"text": render(p), "class": consistency(p, users).value, "when": _when(template, p)}
             for p in query.where
@@ -51,6 +52,15 @@ def _remembered(register: Register) -> str:
     return f"{called.lower()} {of}{'.' if read else ''}{', '.join(read)}"
 
 
+def _stepped(register: Register) -> tuple[str, str]:
+    """Return a user's aggregate, and whether it is compiled or why not."""
+    from elsinore.matches.stepping import stepper  # noqa: PLC0415 - the compiler, where needed
+
+    assert register.aggregate is not None
+    why_not = stepper(register.aggregate, len(register.arguments)).why_not
+    return register.aggregate.name, "compiled" if why_not is None else f"in Python: {why_not}"
+
+
 def template_lines(facts: dict[str, Any]) -> list[str]:
     """Return the same in words."""
     lines = [
@@ -63,6 +73,7 @@ def template_lines(facts: dict[str, Any]) -> list[str]:
     lines += [f"    {c['text']}: {c['class']}; {c['when']}" for c in facts["conditions"]]
     if facts["registers"]:
         lines.append(f"    a partial match remembers: {'; '.join(facts['registers'])}")
+    lines += [f"    {name} runs {how}" for name, how in facts["aggregates"].items()]
     lines += [f"    {facts['windows']}", f"    {facts['given_out']}"]
     if facts["limit"] is not None:
         lines.append(f"    at most {facts['limit']} matches")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import os
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -44,8 +45,13 @@ class Stepper:
         self._python = FOREIGN(self._step)
         self.address = _address(self._python)
         self._compiled = None
-        if aggregate.initial is not None and os.environ.get(COMPILE_VARIABLE) != "0":
-            self._compiled = _compiled(aggregate, arguments, self.address)
+        self.why_not: str | None = None  # it is not compiled
+        if aggregate.initial is None:
+            self.why_not = "its state is not a number or a tuple of numbers"
+        elif os.environ.get(COMPILE_VARIABLE) == "0":
+            self.why_not = f"{COMPILE_VARIABLE} is 0"
+        else:
+            self._compiled, self.why_not = _compiled(aggregate, arguments, self.address)
         if self._compiled is not None:
             self.address = int(self._compiled.address)
 
@@ -122,8 +128,8 @@ def _address(function: Any) -> int:
     return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
 
 
-def _compiled(aggregate: UserAggregate, arguments: int, python: int) -> Any:
-    """Return the function as machine code; None where the user's code does not compile."""
+def _compiled(aggregate: UserAggregate, arguments: int, python: int) -> tuple[Any, str | None]:
+    """Return the function as machine code; None and why where the user's code does not compile."""
     width = aggregate.width
     names: dict[str, Any] = {"carray": carray, "call_at": call_at, "python": python, "np": np}
     words = {}
@@ -131,7 +137,7 @@ def _compiled(aggregate: UserAggregate, arguments: int, python: int) -> Any:
         function = getattr(aggregate.given, method)
         bare = getattr(function, "__func__", function)
         if not hasattr(bare, "__code__"):
-            return None
+            return None, f"{method} is not a function of Python"
         names[method] = njit(bare)
         words[method] = "None, " if hasattr(function, "__func__") else ""
     state = ", ".join(f"a[{1 + n}]" for n in range(width))
@@ -162,6 +168,20 @@ def _compiled(aggregate: UserAggregate, arguments: int, python: int) -> Any:
     ]
     exec("\n".join(lines), names)
     try:
-        return cfunc(types.int64(types.CPointer(types.float64)))(names["call"])
-    except (NumbaError, NotImplementedError, TypeError, ValueError, AssertionError, KeyError):
-        return None
+        return cfunc(types.int64(types.CPointer(types.float64)))(names["call"]), None
+    except (
+        NumbaError,
+        NotImplementedError,
+        TypeError,
+        ValueError,
+        AssertionError,
+        KeyError,
+    ) as error:
+        return None, f"it does not compile: {_cause(error)}"
+
+
+def _cause(error: Exception) -> str:
+    """Return the line of the compiler's message that tells most: the last of those on causes."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if re.match(r"(Unknown|Cannot|Use of|Untyped|No )", line)]
+    return (told or lines or [type(error).__name__])[0].rstrip(".")

@@ -113,12 +113,20 @@ class UncertainSearch(QuerySearch):
         return progress
 
     def _new(self, piece: Found, seen: set[tuple[int, bytes]]) -> Found:
-        """Leave out matches that bind the same events to the same variables as an earlier one."""
+        """Leave out matches that bind the same events to the same variables as an earlier one.
+
+        Such matches begin with one event, and those of one event are found one after another: only
+        what begins with the last one is remembered in `seen`.
+        """
         kept = []
-        for number, mark in enumerate(self.marks(piece)):
+        marks = list(self.marks(piece))
+        for number, mark in enumerate(marks):
             if mark not in seen:
                 seen.add(mark)
                 kept.append(number)
+        is_last = (piece.first == piece.first[-1]) & (piece.window == piece.window[-1])
+        if not is_last.all():
+            seen.intersection_update(marks[number] for number in np.flatnonzero(is_last))
         return piece.take(np.array(kept, dtype=np.int64))
 
     def _too_many(self) -> InputError:
