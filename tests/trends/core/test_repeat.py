@@ -34,32 +34,35 @@ stretches = st.lists(
 )
 
 
-def counted(types: str) -> dict[str, int]:
-    """Count the trends of each query by its recurrence, in whole numbers."""
+def counted(types: str, together: int) -> dict[str, int]:
+    """Count the trends of each query by its recurrence, in whole numbers.
+
+    together: so many events in turn are of one time, and do not precede one another.
+    """
     a = c = 0
     found = dict.fromkeys(("loop", "again", "end", "through"), 0)
-    for kind in types:
-        if kind == "A":
-            a += 1
-        elif kind == "C":
-            c += 1
-            found["through"] += found["loop"]
-        else:
-            found["loop"] += found["loop"] + a
-            found["again"] += found["again"] + c
-            found["end"] += a
+    for begin in range(0, len(types), together):
+        before = dict(found)
+        moment = types[begin : begin + together]
+        found["through"] += moment.count("C") * before["loop"]
+        found["loop"] += moment.count("B") * (before["loop"] + a)
+        found["again"] += moment.count("B") * (before["again"] + c)
+        found["end"] += moment.count("B") * a
+        a += moment.count("A")
+        c += moment.count("C")
     return found
 
 
 @settings(max_examples=25, deadline=None)
-@given(stretches, st.sampled_from(list(Sharing)))
+@given(stretches, st.sampled_from((1, 1, 2, 7, 100)), st.sampled_from(list(Sharing)))
 def test_events_in_turn_give_what_they_give_one_by_one(
-    drawn: list[tuple[str, int]], sharing: Sharing
+    drawn: list[tuple[str, int]], together: int, sharing: Sharing
 ) -> None:
     types = "".join(kind * events for kind, events in drawn)
-    events = [ReferenceEvent(SECOND * place, kind, {}) for place, kind in enumerate(types)]
+    times = [SECOND * (place // together) for place in range(len(types))]
+    events = [ReferenceEvent(time, kind, {}) for time, kind in zip(times, types, strict=True)]
     results = run(PLAN, table_of(events), RunOptions(sharing=sharing))
-    for name, trends in counted(types).items():
+    for name, trends in counted(types, together).items():
         rows = results[name].to_pylist()
         assert len(rows) == (1 if trends else 0)
         for row in rows:

@@ -90,6 +90,19 @@ def run(
                 ):
                     return GROW, turn
                 header.matched += 1
+                if program[kind + SERIAL] != 0:  # nothing but their number is told of events
+                    taken = turn + 1
+                    while (
+                        taken < end
+                        and codes[taken] == codes[turn]
+                        and keys[taken] == keys[turn]
+                        and times[taken] == time
+                    ):
+                        taken += 1
+                    more, last = taken - turn - 1, ints[header.chain + slot]
+                    at = header.waiting + slot if last < 0 else header.run_events + last
+                    ints[at] += more
+                    header.matched += more
                 continue
             if (
                 here == key
