@@ -84,6 +84,7 @@ def limited(run: Callable[[], Any], budget: float) -> Spent | Refused:
 def _into(sender: Connection, run: Callable[[], Any], budget: float) -> None:
     limit = max(1, math.ceil(budget))
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what ends it is no accident
     begun = time.process_time()
     try:
         value = run()
