@@ -27,6 +27,7 @@ QUERY none RETURN c.v PATTERN SEQ(A a, C c);
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "ROOM", 50)
+    monkeypatch.setattr(search, "WIDEST", 50)
 
 
 def test_pieces_together_are_the_results() -> None:

@@ -33,7 +33,8 @@ def test_pieces_are_small_and_hold_every_match_once(
     monkeypatch: pytest.MonkeyPatch, pattern: str
 ) -> None:
     expected = pa.Table.from_batches(batches(PATTERNS[pattern]))
-    monkeypatch.setattr(search, "ROOM", 100)
+    monkeypatch.setattr(search, "ROOM", 50)
+    monkeypatch.setattr(search, "WIDEST", 100)
     pieces = batches(PATTERNS[pattern])
     assert len(pieces) >= expected.num_rows // 100
     assert max(piece.num_rows for piece in pieces) <= 100

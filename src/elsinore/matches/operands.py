@@ -73,6 +73,11 @@ class Layout:
         """The attributes' types."""
         return self._types
 
+    @property
+    def doubles(self) -> Mapping[str, int]:
+        """The rows of the attributes that are there as doubles."""
+        return self._doubles
+
     def order(self, name: str) -> Order:
         """Return how an attribute is compared."""
         return self._orders[name]

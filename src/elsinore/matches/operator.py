@@ -15,6 +15,7 @@ from elsinore.kernels import enter
 from elsinore.matches.arrays import Bytes, Ints
 from elsinore.matches.evaluation.choice import search_of
 from elsinore.matches.evaluation.statistics import MatchStatistics, QueryStatistics
+from elsinore.matches.events import Events
 from elsinore.matches.keyed import (
     END_ROW,
     FIRST_ROW,
@@ -150,8 +151,9 @@ class MatchOperator:
         )
         self._set_times(keys, arranged[TIME], reached)
         operands = self._engine.operands(table, order, arranged)
+        events = self._engine.events(table, order, keys, operands)
         for number, template in enumerate(self._spec.templates):
-            yield from self._search(number, template, operands, keys, order, table)
+            yield from self._search(number, template, operands, keys, table, events)
         self._rows = self._kept(table, order, arranged, keys)
         if self._rows is not None:
             held = max(self.statistics.state_bytes, self._rows.nbytes)
@@ -177,8 +179,8 @@ class MatchOperator:
         template: MatchTemplate,
         operands: Operands,
         keys: Ints,
-        order: Ints,
         table: pa.Table,
+        events: Events,
     ) -> Iterator[pa.RecordBatch]:
         engine = self._engine
         if engine is None or self._left[number] <= 0:
@@ -188,23 +190,22 @@ class MatchOperator:
         limit = EVER if template.duplicates else self._left[number]
         matches = search.matches(operands, keys, window=_window(template), limit=limit)
         if any(column.kind is ColumnKind.MATCH_NUMBER for column in template.columns):
-            told = _telling(matches, template, order, engine.attributes(table))
-            yield from self._numbered(number, list(told), operands, order, table)
+            told = [piece.kept() for piece in _telling(matches, template, events)]
+            yield from self._numbered(number, told, operands, table, events)
             return
-        for piece in _telling(matches, template, order, engine.attributes(table)):
+        for piece in _telling(matches, template, events):
             given = piece
             if len(given) > self._left[number]:
                 given = given.take(np.arange(self._left[number]))
             if self._left[number] != EVER:
                 self._left[number] -= len(given)
             self.statistics.totals += len(given)
-            columns = rows.of(given, operands, order, engine.attributes(table))
-            yield engine.batch(number, given, order, table, columns)
+            yield engine.batch(number, given, events, rows.of(given, operands, events))
             if self._left[number] <= 0:
                 return
 
     def _numbered(
-        self, number: int, pieces: list[Found], operands: Operands, order: Ints, table: pa.Table
+        self, number: int, pieces: list[Found], operands: Operands, table: pa.Table, events: Events
     ) -> Iterator[pa.RecordBatch]:
         """Give matches out with their numbers, from 1 for each key, as they became complete.
 
@@ -214,7 +215,7 @@ class MatchOperator:
         engine, template = self._engine, self._spec.templates[number]
         if engine is None or not pieces:
             return
-        codes = table.column("key").to_numpy()[order]
+        codes = _numpy(table, "key")[events.order]
         first = np.concatenate([piece.first for piece in pieces])
         keys = codes[first]
         due = np.zeros(len(first), dtype=np.int64)
@@ -242,9 +243,8 @@ class MatchOperator:
                 given = piece.take(np.arange(min(len(piece), self._left[number])))
                 self._left[number] -= len(given)
             self.statistics.totals += len(given)
-            attributes = engine.attributes(table)
-            columns = engine.rows[number].of(given, operands, order, attributes, mine[: len(given)])
-            yield engine.batch(number, given, order, table, columns)
+            columns = engine.rows[number].of(given, operands, events, mine[: len(given)])
+            yield engine.batch(number, given, events, columns)
 
     def _kept(self, table: pa.Table, order: Ints, times: Ints, keys: Ints) -> pa.Table | None:
         """Return the rows that a match that is not given out yet may hold."""
@@ -333,6 +333,17 @@ class _Engine:
             search.tables.set_texts(found)
         return found
 
+    def events(self, table: pa.Table, order: Ints, keys: Ints, operands: Operands) -> Events:
+        """Return what columns of matches read of the rows."""
+        attributes = self.attributes(table)
+        groups = _numpy(table, "group") if self._unit.group_by else None
+        arranged = {
+            name: pa.array(operands.doubles[row])
+            for name, row in self._layout.doubles.items()
+            if attributes[name].type == pa.float64() and not attributes[name].null_count
+        }
+        return Events(attributes, order, keys, groups, arranged)
+
     def _numbered(self, codes: Ints) -> Ints:
         """Return the classes as small numbers; where they are many, searches learn those new."""
         if self._dense:
@@ -353,19 +364,15 @@ class _Engine:
                 search.learn(codes, numbers)
 
     def batch(
-        self, number: int, found: Found, order: Ints, table: pa.Table, columns: list[pa.Array]
+        self, number: int, found: Found, events: Events, columns: list[pa.Array]
     ) -> pa.RecordBatch:
         """Return matches as a batch of partial outputs."""
-        if self._unit.group_by:
-            groups = _numpy(table, "group")[order[found.first]]
-        else:
-            groups = np.zeros(len(found))
         arrays = [
             pa.array(np.full(len(found), number, dtype=np.int32)),
-            pa.array(groups.astype(np.int32)),
+            events.groups(found.first),
         ]
         if is_windowed(self._spec.templates[number].query):
-            arrays.append(pa.array(found.window))
+            arrays.append(pa.array(found.window.copy()))
         return pa.RecordBatch.from_arrays(arrays + columns, schema=self._schemas[number])
 
 
@@ -384,17 +391,16 @@ def _limit(template: MatchTemplate) -> int:
 def _telling(
     matches: Iterator[Found],
     template: MatchTemplate,
-    order: Ints,
-    attributes: Mapping[str, pa.Array],
+    events: Events,
 ) -> Iterator[Found]:
     """Hand matches on; say query, variable and event where a user's aggregate fails."""
     try:
         yield from matches
     except AggregateFailure as failure:
-        row = int(order[failure.row])
+        row = int(events.order[failure.row])
         event = ", ".join(
             f"{name.removeprefix(COMPUTED)}={column[row].as_py()!r}"
-            for name, column in attributes.items()
+            for name, column in events.attributes.items()
         )
         raise InputError(
             f"query {template.query.name}: {failure.name} over {' and '.join(failure.variables)}: "

@@ -17,6 +17,7 @@ from elsinore.matches import reach as re
 from elsinore.matches import scan as sc
 from elsinore.matches import search as se
 from elsinore.matches import select as sl
+from elsinore.matches import subsets as su
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.interpret import STACK
 from elsinore.matches.operands import Layout, Operands
@@ -32,7 +33,8 @@ GUARD = 10**7  # matches of a window beyond which a run stops, unless the query 
 EVENT_SECONDS = 2e-5  # what an event takes in plain Python
 LINK_SECONDS = 4e-5  # the same where matches grow in one way only
 PLAIN_STEPS = 2_000  # events selected from one beginning before plain Python is given up
-ROOM = 1 << 15  # matches given out at a time, at least
+ROOM = 1 << 15  # matches given out at a time, at first
+WIDEST = 1 << 17  # and where there are many
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Found:
 
     `events` [match, register] are rows, below 0 where there is none; `numbers` [match, register].
     The path of match n is rows `starts[n]` to `starts[n + 1]` of `paths`: event row and state.
+    They are what they are until the next ones are asked for.
     """
 
     first: Ints
@@ -53,6 +56,18 @@ class Found:
 
     def __len__(self) -> int:
         return len(self.first)
+
+    def kept(self) -> Found:
+        """Return the matches in arrays of their own: a search makes the next ones in its own."""
+        return Found(
+            self.first.copy(),
+            self.last.copy(),
+            self.window.copy(),
+            self.events.copy("K"),
+            self.numbers.copy("K"),
+            self.starts,
+            self.paths.copy(),
+        )
 
     def take(self, kept: Ints) -> Found:
         """Return some of the matches; their paths stay where they are."""
@@ -137,13 +152,14 @@ class QuerySearch:
         wholes, room.stack = with_ranks(self.tables, operands, _longest(keys))
         operands = replace(operands, wholes=wholes)
         progress = _progress(self.tables, window, limit, with_paths=self.wants_paths)
-        seconds = patience(self.tables, keys)
         chained = window[1] == 0 and is_chained(self.tables, operands, keys)
+        seconds = patience(self.tables, keys)
         if chained:
-            progress[ch.PATIENCE] = ch.LOOKS_EACH
+            seconds = LINK_SECONDS * int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).sum())
+            progress[se.BUDGET] = se.STEP_LIMIT if is_compiled(su.select_any) else PLAIN_STEPS
         while True:
             if chained:
-                _follow(self.tables, room, operands, keys, progress)
+                _follow(self.tables, room, operands, keys, progress, seconds)
             else:
                 _search(self.tables, room, operands, negatives, keys, progress, seconds)
             seconds = math.inf  # what takes so long is compiled
@@ -159,7 +175,7 @@ class QuerySearch:
             if status == se.DEEP:
                 room.deepen()
             elif status == se.FULL:
-                if count == 0:
+                if count == 0 or 2 * room.found.shape[1] <= WIDEST:
                     room.widen()
             elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
                 progress[se.BUDGET] = se.STEP_LIMIT
@@ -169,16 +185,16 @@ class QuerySearch:
                 raise self._refusal(int(progress[se.COUNTED]), too_long=status == se.TOO_LONG)
 
     def _given(self, room: _Room, count: int, filled: int) -> Found:
-        """Return what stands in the working room, copied; each match once."""
-        found = room.found[:, :count].copy()
+        """Return what stands in the working room, until it is used again; each match once."""
+        found = room.found[:, :count]
         result = Found(
             first=found[sl.FIRST_ROW],
             last=found[sl.LAST_ROW],
             window=found[sl.IN_WINDOW],
             events=found[sl.BOUND :].T,
-            numbers=room.counted[:, :count].copy().T,
+            numbers=room.counted[:, :count].T,
             starts=np.append(found[sl.PATH_AT], filled),
-            paths=room.paths[:filled].copy(),
+            paths=room.paths[:filled],
         )
         return self._once(result) if self.template.duplicates else result
 
@@ -320,17 +336,26 @@ def _search(
 
 
 def is_chained(tables: Tables, operands: Operands, keys: Ints) -> bool:
-    """Return whether matches grow in one way only: see `elsinore.matches.chains`."""
+    """Return whether an event leads to one state: see `elsinore.matches.chains` and `subsets`."""
     if tables.integers[Header.MOVES_AT] == 0:
         return False
     last = operands.wholes[ky.MOMENT][keys[:, ky.END_ROW] - 1]
     return bool(np.all(last == keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW] - 1))
 
 
-def _follow(tables: Tables, room: _Room, operands: Operands, keys: Ints, progress: Ints) -> None:
-    """Search on where matches grow in one way only."""
+def _follow(
+    tables: Tables, room: _Room, operands: Operands, keys: Ints, progress: Ints, seconds: float
+) -> None:
+    """Search on where an event leads to one state; `seconds` as for `_search`."""
     room.for_links(int(tables.integers[Header.STATES]), _longest(keys) + 1)
-    seconds = LINK_SECONDS * int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).sum())
+    if tables.integers[Header.STRATEGY] == re.ANY:
+        enter(
+            su.select_any, seconds, tables.integers, operands.doubles, operands.wholes, keys,
+            progress, room.links, room.ways, room.path, room.held, room.numbers, room.found,
+            room.counted, room.paths,
+        )  # fmt: skip
+        return
+    progress[ch.PATIENCE] = ch.LOOKS_EACH
     enter(
         ch.follow, seconds, tables.integers, operands.doubles, operands.wholes, keys, progress,
         room.links, room.held, room.numbers, room.found, room.counted, room.paths,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +10,7 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError
 from elsinore.matches.columns import column_type
 from elsinore.matches.conditions import Condition
+from elsinore.matches.events import Events
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.program import Compiler, register_places
 from elsinore.matches.query import Found
@@ -41,14 +40,10 @@ class Rows:
         self,
         found: Found,
         operands: Operands,
-        rows: NDArray[np.int64],
-        attributes: Mapping[str, pa.Array],
+        events: Events,
         numbers: NDArray[np.int64] | None = None,
     ) -> list[pa.Array]:
-        """Return the columns; row n of the matches' events is row `rows[n]` of `attributes`.
-
-        `numbers` are those of the matches, if they are asked for.
-        """
+        """Return the columns; `numbers` are those of the matches, if they are asked for."""
         columns = []
         computed = 0
         for column in self._template.columns:
@@ -58,39 +53,24 @@ class Rows:
                 columns.append(self._computed(column, computed, found, operands))
                 computed += 1
             else:
-                columns.append(self._read(column, found, rows, attributes))
+                columns.append(self._read(column, found, events))
         return columns
 
-    def _read(
-        self,
-        column: Column,
-        found: Found,
-        rows: NDArray[np.int64],
-        attributes: Mapping[str, pa.Array],
-    ) -> pa.Array:
+    def _read(self, column: Column, found: Found, events: Events) -> pa.Array:
         kind = column_type(column, self._types)
         if column.kind in {ColumnKind.LIST, ColumnKind.EVENTS}:
-            states = self._template.states
-            wanted = np.array([state.variable in column.variables for state in states])
-            chosen = wanted[found.paths[:, 1]]
-            lengths = np.concatenate([[0], np.cumsum(chosen)])[found.starts]
-            taken = pa.array(rows[found.paths[chosen, 0]])
-            offsets = pa.array((lengths - lengths[0]).astype(np.int32))
+            places, offsets = self._listed(column, found)
             if column.kind is ColumnKind.EVENTS:
-                parts = [_plain(attributes[name].take(taken)) for name in column.fields]
+                parts = [events.values(name, places) for name in column.fields]
                 values = pa.StructArray.from_arrays(parts, fields=list(kind.value_type))
                 return pa.ListArray.from_arrays(offsets, values)
-            values = attributes[column.attribute or ""].take(taken)
-            return pa.ListArray.from_arrays(offsets, _plain(values)).cast(kind)
+            values = events.values(column.attribute or "", places)
+            return pa.ListArray.from_arrays(offsets, values).cast(kind)
         place = self._places[column.register]
         if column.kind is ColumnKind.VALUE:
-            events = found.events[:, place]
-            if len(events) and events.min() >= 0:
-                index = pa.array(rows[events])
-            else:
-                missing = events < 0
-                index = pa.array(rows[np.where(missing, 0, events)], mask=missing)
-            return _plain(attributes[column.attribute or ""].take(index)).cast(kind)
+            return events.values(column.attribute or "", found.events[:, place]).cast(kind)
+        if column.kind is ColumnKind.COUNT:
+            return pa.array(found.numbers[:, place].astype(np.int64))
         numbers = found.numbers[:, place]
         whole = column.kind is ColumnKind.SUM and kind == pa.int64()
         if whole and np.any(np.abs(numbers) > EXACT_SUMS):
@@ -99,6 +79,18 @@ class Rows:
                 "events a column of doubles, and sum that."
             )
         return _with_nulls(numbers).cast(kind, safe=False)
+
+    def _listed(self, column: Column, found: Found) -> tuple[NDArray[np.int64], pa.Array]:
+        """Return the events of a column's lists, one list behind the other, and where each begins.
+
+        Raises InputError where lists of a piece hold more events than Arrow can number.
+        """
+        states = self._template.states
+        wanted = np.array([state.variable in column.variables for state in states])
+        chosen = wanted[found.paths[:, 1]]
+        begins = np.zeros(len(chosen) + 1, dtype=np.int32)
+        np.cumsum(chosen, dtype=np.int32, out=begins[1:])
+        return found.paths[chosen, 0].astype(np.int64), pa.array(begins[found.starts])
 
     def _computed(self, column: Column, number: int, found: Found, operands: Operands) -> pa.Array:
         out = values_of(self._program, number, operands, found.events, found.numbers)
@@ -109,11 +101,7 @@ class Rows:
 
 def _with_nulls(numbers: NDArray[np.float64]) -> pa.Array:
     """Return numbers as an array, null where they are NaN."""
+    if not np.isnan(np.min(numbers, initial=np.inf)):
+        return pa.array(np.array(numbers))  # a copy: what is found is written over
     nothing = np.isnan(numbers)
-    if not nothing.any():
-        return pa.array(np.ascontiguousarray(numbers))
     return pa.array(np.where(nothing, 0.0, numbers), mask=nothing)
-
-
-def _plain(values: pa.Array) -> pa.Array:
-    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values

@@ -35,7 +35,7 @@ from elsinore.matches.reach import (
     TAKES,
     WHEN,
 )
-from elsinore.matches.select import give_out, select
+from elsinore.matches.select import give_out, give_out_with, select
 
 # Places in the header of `tables` (`elsinore.matches.tables.Header`).
 STATES, STRATEGY = 0, 3
@@ -347,18 +347,10 @@ def matches_from(
                         if progress[STATUS] != DONE or (leaves >> tables[other]) & 1 == 0:
                             continue
                         steps += 1
-                        path[depth + 1, AT] = events[at, ROW]
-                        path[depth + 1, STATE] = tables[other]
-                        select(
-                            tables, tables[other], events[at, ROW], depth + 2, doubles, integers,
-                            held, numbers,
+                        give_out_with(
+                            tables, progress, path, depth, events[at, ROW], tables[other], doubles,
+                            integers, held, numbers, found, counted, paths,
                         )  # fmt: skip
-                        if tables[FAILED] > 0:
-                            progress[STATUS] = BROKEN
-                            return
-                        give_out(
-                            tables, progress, path, depth + 1, held, numbers, found, counted, paths
-                        )
                     if progress[STATUS] != DONE:
                         break
                 at += 1

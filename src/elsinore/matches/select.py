@@ -77,26 +77,49 @@ def take_in(
     numbers: Doubles,
 ) -> None:
     """Take the event `row` into one register, in row `step`; `kind` is a `RegisterKind`."""
-    if kind == 0:
-        if held[step, register] < 0:
-            held[step, register] = row
-    elif kind == 1:
-        held[step, register] = row
-    elif kind <= 3:
-        if _is_better(kind, column, is_whole, row, held[step, register], doubles, integers):
-            held[step, register] = row
-    elif kind == 4:
-        numbers[step, register] += 1.0
-    elif kind == 5:
-        if is_whole == 1:
-            numbers[step, register] += 1.0 if integers[column, row] != _NULL else 0.0
-        else:
-            numbers[step, register] += 0.0 if np.isnan(doubles[column, row]) else 1.0
+    if kind <= 3:
+        held[step, register] = event_after(
+            kind, column, is_whole, row, held[step, register], doubles, integers
+        )
     else:
-        value = doubles[column, row]
-        if not np.isnan(value):
-            before = numbers[step, register]
-            numbers[step, register] = value if np.isnan(before) else before + value
+        numbers[step, register] = number_after(
+            kind, column, is_whole, row, numbers[step, register], doubles, integers
+        )
+
+
+@kernel(inline=True, borrows=True)
+def event_after(
+    kind: int, column: int, is_whole: int, row: int, before: int, doubles: Doubles, integers: Ints
+) -> int:
+    """Return the event that a register holds after `row`, where it held `before` (-1: none)."""
+    if kind == 1 or (kind == 0 and before < 0):
+        return row
+    if kind >= 2 and _is_better(kind, column, is_whole, row, before, doubles, integers):
+        return row
+    return before
+
+
+@kernel(inline=True, borrows=True)
+def number_after(
+    kind: int,
+    column: int,
+    is_whole: int,
+    row: int,
+    before: float,
+    doubles: Doubles,
+    integers: Ints,
+) -> float:
+    """Return the number that a register holds after `row`, where it held `before`."""
+    if kind == 4:
+        return before + 1.0
+    if kind == 5 and is_whole == 1:
+        return before + (1.0 if integers[column, row] != _NULL else 0.0)
+    value = doubles[column, row]
+    if kind == 5:
+        return before + (0.0 if np.isnan(value) else 1.0)
+    if np.isnan(value):
+        return before
+    return value if np.isnan(before) else before + value
 
 
 @kernel(borrows=True)
@@ -176,6 +199,60 @@ def give_out(
         paths[progress[FILLED] + step, 0] = path[step, AT]
         paths[progress[FILLED] + step, 1] = path[step, STATE]
     progress[FILLED] += steps
+    progress[FOUND] = number + 1
+    progress[COUNTED] += 1
+    if number + 1 >= progress[LIMIT]:
+        progress[STATUS] = LIMITED
+
+
+@kernel(inline=True, borrows=True)
+def give_out_with(
+    tables: Ints,
+    progress: Ints,
+    path: Ints,
+    depth: int,
+    row: int,
+    state: int,
+    doubles: Doubles,
+    integers: Ints,
+    held: Ints,
+    numbers: Doubles,
+    found: Ints,
+    counted: Doubles,
+    paths: Shorts,
+) -> None:
+    """Write down the match that ends with `row` in `state` behind the path, as `give_out` does.
+
+    There is room for it, and no register is of an aggregate that the user defines.
+    """
+    number, filled = progress[FOUND], progress[FILLED]
+    if progress[COUNTED] >= progress[GUARD]:
+        progress[STATUS] = TOO_MANY
+        return
+    found[FIRST_ROW, number], found[LAST_ROW, number] = path[0, AT], row
+    found[IN_WINDOW, number], found[PATH_AT, number] = progress[WINDOW], filled
+    for register in range(tables[EVENTS]):
+        found[BOUND + register, number] = held[depth + 1, register]
+    for register in range(tables[NUMBERS]):
+        counted[register, number] = numbers[depth + 1, register]
+    listed = tables[tables[UPDATE_AT] + state]
+    for place in range(listed + 1, listed + 1 + tables[listed], 4):
+        kind, register = tables[place], tables[place + 1]
+        column, is_whole = tables[place + 2], tables[place + 3]
+        if kind <= 3:
+            found[BOUND + register, number] = event_after(
+                kind, column, is_whole, row, found[BOUND + register, number], doubles, integers
+            )
+        else:
+            counted[register, number] = number_after(
+                kind, column, is_whole, row, counted[register, number], doubles, integers
+            )
+    if progress[WITH_PATHS] == 1:
+        for step in range(depth + 1):
+            paths[filled + step, 0] = path[step, AT]
+            paths[filled + step, 1] = path[step, STATE]
+        paths[filled + depth + 1, 0], paths[filled + depth + 1, 1] = row, state
+        progress[FILLED] = filled + depth + 2
     progress[FOUND] = number + 1
     progress[COUNTED] += 1
     if number + 1 >= progress[LIMIT]:

@@ -60,7 +60,7 @@ class Header(IntEnum):
     DUPLICATES = 28  # whether two runs may find one match
     ORDERED_AT = 29  # 0, or trees of sums: [edge] the entry of each (`elsinore.matches.counting`)
     ORDERED_ROOM = 30  # where there is room for them, the number of edges first
-    MOVES_AT = 31  # 0, or [class, state + 2]: the one way on (`elsinore.matches.chains`)
+    MOVES_AT = 31  # 0, or [class, state + 2]: where an event leads to (`elsinore.matches.chains`)
     ENDS_ONLY = 32  # whether nothing follows where a match ends
     SIZE = 33
 
@@ -82,7 +82,7 @@ class Tables:
     ordered: tuple[tuple[int, int, tuple[int, ...]], ...]  # edges with one comparison: see `ranks`
     is_path: bool  # whether no condition looks farther than to the neighbour
     counts_exactly: bool  # whether the number of paths is that of matches
-    is_chain: bool  # whether matches may be for `elsinore.matches.chains`
+    is_chain: bool  # whether matches may be for `elsinore.matches.chains` or `subsets`
 
     def set_texts(self, operands: Operands) -> None:
         """Put in the integers that stand for texts among those of a batch."""
@@ -260,18 +260,22 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
 
 
 def _is_chain(template: MatchTemplate, pairs: Sequence[object]) -> bool:
-    """Return whether nothing but comparisons of neighbours decides how a match goes on."""
+    """Return whether nothing but comparisons of neighbours decides how a match goes on.
+
+    Under SKIP TILL ANY MATCH: nothing at all.
+    """
+    checks = [check for edge in template.edges for check in edge.checks]
     return (
-        template.strategy is not Strategy.ANY
-        and len(template.states) <= LAST_BIT
-        and not template.duplicates
-        and not template.final
-        and not template.negatives
+        len(template.states) <= LAST_BIT
+        and not (template.duplicates or template.final or template.negatives)
+        and template.uncertain is None
+        and not template.query.collapsed
         and all(register.aggregate is None for register in template.registers)
         and all(not edge.late and edge.ways == FREE for edge in template.edges)
         and all(end.ways == FREE for end in template.ends)
         and all(not edge.checks for edge in template.edges if edge.source == START)
-        and all(pairs[check] is not None for edge in template.edges for check in edge.checks)
+        and (not checks or template.strategy is not Strategy.ANY)
+        and all(pairs[check] is not None for check in checks)
     )
 
 
@@ -294,6 +298,7 @@ def _put_sets(table: list[int], template: MatchTemplate) -> None:
     table[Header.DUPLICATES] = int(template.duplicates)
     late = template.final or any(edge.late for edge in template.edges)
     guarded = any(edge.source == START and edge.ways != FREE for edge in template.edges)
+    late = late or any(register.aggregate is not None for register in template.registers)
     sources = {edge.source for edge in template.edges}
     leaves = {end.state for end in template.ends if end.ways == FREE} - sources
     leaf = [0] * len(following)

@@ -99,7 +99,9 @@ def _binary(op: int, one: Any, other: Any) -> Any:
     if op == Code.OR:
         return np.where(np.equal(one, 1.0) | np.equal(other, 1.0), 1.0, one + other)
     if op == Code.DIV:
-        return np.where(np.equal(other, 0.0), np.nan, np.divide(one, other))
+        nothing = np.equal(other, 0.0)
+        quotient = np.divide(one, other)
+        return np.where(nothing, np.nan, quotient) if np.any(nothing) else quotient
     if op == Code.MOD:
         rest = np.fmod(one, other)
         return np.where(np.equal(other, 0.0) | np.isinf(one), np.nan, rest)
