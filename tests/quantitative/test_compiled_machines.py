@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
 from elsinore.quantitative.lowered import why_not
+from elsinore.quantitative.lowered.memory import ROOM
 from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.rows import Runs
@@ -151,33 +152,30 @@ def test_compiled_code_has_the_interpreters_values_before_and_after_saving(name:
         assert found == [(n, exactly(value)) for n, value in expected]
 
 
-def test_an_item_that_raises_leaves_keys_and_windows_as_they_were() -> None:
-    def checked(item: Any) -> int:
-        return 12 // item.n
+def risky(item: Any) -> int:
+    """Return a number that is too great for compiled code, or for none."""
+    return item.n**40 % 1_000_003 if item.n > 3 else 12 // item.n
 
-    total = qre.split(qre.iterate(qre.atom(~S, checked), qre.sum()), qre.atom(S), qre.left)
-    query = qre.map_collect(S, "k", qre.sliding(total, 2, qre.sum()))
-    stream = query.start()
+
+TOTAL = qre.split(qre.iterate(qre.atom(~S, risky), qre.sum()), qre.atom(S), qre.left)
+RISKY = qre.map_collect(S, "k", qre.sliding(TOTAL, 2, qre.sum()))
+
+
+def test_an_item_that_raises_leaves_keys_and_windows_as_they_were() -> None:
+    stream = RISKY.start()
     table = table_of([*items(30, 3), {"type": "a", "n": 0, "v": 1.0, "k": 1, "w": 0.5}])
     with pytest.raises(qre.OperationError, match=r"ZeroDivisionError.*at item 30 "):
         stream.take(table, compiled=True)
-    other = query.start()
+    other = RISKY.start()
     other.extend(table.slice(0, 30).to_pylist())
     rest = [*items(9, 4), {"type": "s"}]
     assert stream.extend(rest) == other.extend(rest)
 
 
 def test_whole_numbers_beyond_doubles_go_on_in_python_from_keys_and_windows() -> None:
-    def power(item: Any) -> int:
-        return item.n**40
-
-    total = qre.split(qre.iterate(qre.atom(~S, power), qre.count()), qre.atom(S), qre.left)
-    big = qre.iterate(qre.atom(~S, power), 0, lambda a, b: (a + b) % 1_000_003)
-    query = qre.map_collect(
-        S, "k", qre.iter_last(qre.combine(total, qre.split(big, qre.atom(S), qre.left), added))
-    )
-    table = table_of(items(60, 8))
-    assert query.run(table, compiled=True).equals(query.run(table, compiled=False))
+    great = {"type": "a", "n": 7, "v": 1.0, "k": 1, "w": 0.5}
+    table = table_of([*items(40, 8), great, *items(30, 9), great, *items(9, 4)])
+    assert RISKY.run(table, compiled=True).equals(RISKY.run(table, compiled=False))
 
 
 def test_nulls_that_functions_read_are_none_in_compiled_code() -> None:
@@ -201,3 +199,16 @@ def test_what_pipelines_pass_on_must_be_no_mapping() -> None:
     )
     assert not runs.is_compiled
     assert query.run(table, compiled=True).equals(query.run(table, compiled=False))
+
+
+def test_the_state_of_keys_and_windows_stays_as_large_as_it_is() -> None:
+    """Keys begin anew at each synchronization item; what they leave behind is made room of."""
+    for name in ("keys, each a sum", "windows of counts"):
+        table = table_of(items(20_000, 6))
+        runs = runs_of(STRUCTURES[name], table)
+        sizes = []
+        for _ in range(4):
+            assert sum(1 for _ in given_out(runs, table)) > 0
+            sizes.append(runs._memories[0].live)
+        assert max(sizes) < 2_000
+        assert len(runs._memories[0]._heap) == ROOM

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.errors import InputError
-from elsinore.quantitative.pipeline import Pipeline
+from elsinore.quantitative.lowered import is_kept
+from elsinore.quantitative.pipeline import Pipeline, stages_of
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import CHUNK, Runs, codes_of, joined, take, whole
@@ -23,6 +24,7 @@ TIME = "time"  # the column of times, if the events have it
 POSITION = "position"  # the column that stands for times where events have none
 SHOWN = 3  # events told of that cannot be used
 MANY = 100_000  # events from which on compiling a machine pays
+FEW = 1_000  # events up to which not even calling one does
 
 
 def run(
@@ -55,7 +57,7 @@ def run(
             raise unknown(name, table.column_names, "by")
         check_key(name, table.schema.field(name).type)
     codes, count = codes_of(table, by)
-    asked = table.num_rows >= MANY if compiled is None else compiled
+    asked = _pays(query, table) if compiled is None else compiled
     found = run_rows(query, table, codes, count, compiled=asked)
     return _result(table, by, *found, time if timed else None)
 
@@ -90,7 +92,7 @@ def take_rows(
     values: pa.Array = pa.nulls(0)
     places: Any = np.zeros(0, np.int64)
     asked = rows >= MANY if compiled is None else compiled
-    if asked and rows > 1:
+    if asked and rows > 1 and stream.size < rows:  # its state goes over, and comes back
         runs = _runs_for(stream, table)
         first = table.slice(0, rows - 1)
         found = runs.run_alone(stream, first, bits(runs.bits, first))
@@ -118,6 +120,15 @@ def iterate_rows(
         places, values = take(stream, part, bits(stream.stages[0].machine.bits, part))
         for place, value in zip(places, values, strict=True):
             yield start + place, value
+
+
+def _pays(query: Query | Pipeline, table: pa.Table) -> bool:
+    """Return whether compiling a query pays for a table, or has been done already."""
+    if table.num_rows >= MANY or table.num_rows < FEW:
+        return bool(table.num_rows >= MANY)
+    return is_kept(
+        stages_of(query)[0], dict(zip(table.schema.names, table.schema.types, strict=True))
+    )
 
 
 def _runs_for(stream: Stream, table: pa.Table) -> Runs:

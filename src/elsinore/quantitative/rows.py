@@ -147,7 +147,8 @@ class Runs:
         arrays = self._arrays(table, told) if self._memories else None
         if arrays is None:
             places, values = self._interpreted(table, told, codes, 0)
-            self._take_in()
+            if not any(memory.machine.has_objects for memory in self._memories):
+                self._take_in()  # else they go over when the rows are such as can be compiled
             return Found(places, as_array(values) if values else None)
         self._grow(count)
         if self._plain:  # streams that compiled code cannot hold go on apart

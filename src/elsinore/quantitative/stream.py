@@ -216,6 +216,14 @@ class Stream:
         """How many items there have been."""
         return self.stages[0].position
 
+    @property
+    def size(self) -> int:
+        """About how many values the state holds: keys, and values in windows."""
+        held = [value for stage in self.stages for value in stage.state]
+        grown = [part for value in held if isinstance(value, tuple) for part in value]
+        kinds = list, KeyThreads, Mapping
+        return sum(len(value) for value in (*held, *grown) if isinstance(value, kinds))
+
     def push(self, item: Any) -> Any:
         """Take one item; return the value after it, UNDEFINED where there is none.
 

@@ -620,7 +620,7 @@ class Compiled(Emitter):
     def _feed_one(self, node: MapCollect, held: list[tuple[str, str]]) -> None:
         number, inner = self.number(node), self.inner[id(node)]
         _, _, words, stride = self.kinds_of_keys(node)
-        keys, first, last, entry = (f"{name}{number}" for name in ("h", "lo", "hi", "e"))
+        keys, first, count, entry = (f"{name}{number}" for name in ("h", "u", "m", "e"))
         table, start = f"d{number}", f"st{number}"
         places = ", ".join(f"({word} if {atom} else 0)" for atom, word in held)
         self._line(f"for {keys} in ({places},):")
@@ -639,24 +639,23 @@ class Compiled(Emitter):
             self._line(f"keep(H, J, {keys} + TABLE, 1)")
             self._line(f"H[{keys} + TABLE] = owned(H, J, T, H[{keys} + TABLE], True)")
             self._level -= 1
-        self._line(f"keep(H, J, {keys} + SERIAL, 1)")
         self._line(f"H[{keys} + SERIAL] = s")
         self._line(f"{table} = H[{keys} + TABLE]")
         condition = node.sync.condition
         self._line(f"if {'True' if condition == ALWAYS else self._masks[condition]}:")
-        self._line(f"{INDENT}{first} = -1")
-        self._line(f"{INDENT}{last} = H[{table} + COUNT]")
+        self._line(f"{INDENT}{first} = {keys} + IDLE")
+        self._line(f"{INDENT}{count} = H[{table} + COUNT] + 1")
         self._line("else:")
         self._level += 1
         self._find(node, inner, keys, table, words, stride)
-        self._line(f"{first} = (i{number} - {table} - ENTRIES - H[{table} + CAPACITY]) // {stride}")
-        self._line(f"{last} = {first} + 1")
+        self._line(f"{first} = i{number} + {words}")
+        self._line(f"{count} = 1")
         self._level -= 1
-        self._line(f"{start} = {table} + ENTRIES + H[{table} + CAPACITY] + {words}")
-        self._line(f"for {entry} in range({first}, {last}):")
+        self._line(f"{start} = {table} + ENTRIES + H[{table} + CAPACITY] + {words - stride}")
+        self._line(f"for {entry} in range({count}):")
         self._level += 1
         own = f"{start} + {entry} * {stride}"
-        self._line(f"{inner.base} = {keys} + IDLE if {entry} < 0 else {own}")
+        self._line(f"{inner.base} = {first} if {entry} == 0 else {own}")
         flags = " and ".join(
             f"H[{inner.base} + {word}] == 0" for word in range(inner.record.flag_words)
         )

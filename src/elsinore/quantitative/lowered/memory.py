@@ -15,6 +15,7 @@ from elsinore.quantitative.lowered.states import Heaped, States
 from elsinore.quantitative.machine.keys import Program
 
 LARGE = 1 << 20  # rows given to a machine at a time
+ROOM = 1 << 17  # words of the heap at first
 STOPPED, TAKEN, SERIAL, FREE, RESULTS = range(5)  # what a machine tells of its progress
 
 
@@ -28,10 +29,10 @@ class Memory:
         self.machine, self._program = machine, program
         self._words = machine.machine.record.words
         self._records = self._fresh(1)  # the last one is where the machine keeps one it changes
-        self._heap: Words = np.zeros(1 << 12, np.int64)
+        self._heap: Words = np.zeros(ROOM, np.int64)
         self._heap[heap.FREE] = heap.BEGIN
-        self._journal: Words = np.zeros(1 << 10, np.int64)
-        self._entries: Words = np.zeros(1 << 10, np.int64)
+        self._journal: Words = np.zeros(ROOM >> 4, np.int64)
+        self._entries: Words = np.zeros(ROOM >> 2, np.int64)
         self._serial = 0
         self.taken: Words = np.zeros(0, np.int64)  # items, by code
 
@@ -44,6 +45,12 @@ class Memory:
     def nbytes(self) -> int:
         """How many bytes the states take."""
         return self._records.nbytes + int(self._heap[heap.FREE]) * 8
+
+    @property
+    def live(self) -> int:
+        """How many words of the heap streams refer to; room is made of the others."""
+        self._make_room(0)
+        return int(self._heap[heap.FREE]) - heap.BEGIN
 
     def grow(self, count: int) -> None:
         """Make room for streams with codes below `count`."""
@@ -94,8 +101,6 @@ class Memory:
         the item at which the machine raised, if it did: the states are those before it.
         """
         machine, progress = self.machine, np.zeros(8, np.int64)
-        progress[SERIAL] = self._serial
-        self._serial += len(bits)
         places: list[Any] = [np.zeros(0, np.int64)]
         words: list[Words] = [machine.no_values()]
         values: list[pa.Array] = [machine.values(machine.no_values())]
@@ -105,6 +110,8 @@ class Memory:
             outputs = np.empty((stop - begin) * machine.words, np.int64)
             after = np.empty(stop - begin, np.int64)
             self._entries[0] = 2
+            progress[SERIAL] = self._serial  # another one for an item that is taken again
+            self._serial += len(bits)
             stopped = self._run(outputs, after, progress, bits, codes, begin, stop, arrays)
             number = int(progress[TAKEN])
             rows = outputs[: number * machine.words].reshape(number, machine.words)
