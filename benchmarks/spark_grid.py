@@ -111,10 +111,10 @@ def line(name: str, regime: Regime, taken: dict[str, Taken]) -> str:
     ratio = ""
     if {"files", "by hand"} <= taken.keys():
         ratio = f"{taken['files'].processor / taken['by hand'].processor:.2f}"
-    peak = max(taken[way].peak for way in ("files", "frame") if way in taken)
+    peak = max((taken[way].peak for way in ("files", "frame") if way in taken), default=0)
     stream = regime.stream
     counts = [f"{n:,}" for n in (stream.events, stream.keys, regime.queries)]
-    return _row([name, *counts, *cells, ratio, f"{peak:.0f} MB"])
+    return _row([name, *counts, *cells, ratio, f"{peak:.0f} MB" if peak else ""])
 
 
 def _row(cells: Sequence[str]) -> str:
