@@ -70,3 +70,11 @@ def _fields(process: int) -> list[str]:
         return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
         return []
+
+
+def peak_memory() -> float:
+    """Return the most memory that this process has had, in megabytes.
+
+    Unlike `ru_maxrss`, it does not begin with that of the process that started this one.
+    """
+    return int(_status(os.getpid()).get("VmHWM", "0").split()[0]) / 1024

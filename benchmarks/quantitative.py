@@ -3,13 +3,13 @@
 In process, warm, on one core, from an Arrow table to values. Throughput is in items per second of
 processor time; slow rivals get the first part of the events, on which Elsinore's values are
 compared with theirs. Compiling is measured in processes of their own, with an empty and with a
-filled cache; memory too. `python -m benchmarks quantitative N1 P7 keys` measures these parts alone.
+filled cache; memory too. Machines with fewer than 100,000 items run in Python, the worst regime:
+"fallback". `python -m benchmarks quantitative N1 P7 map_collect` measures these parts alone.
 """
 
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -24,6 +24,7 @@ import pyarrow as pa
 import elsinore.quantitative as qre
 from benchmarks.baselines import compiled_loops, frames, loops, reactive
 from benchmarks.measure import Row
+from benchmarks.processes import peak_memory
 from benchmarks.streamqre import (
     LIMIT,
     Case,
@@ -66,7 +67,7 @@ def main(quick: bool, parts: Sequence[str] = ()) -> list[Row]:
     every["P7"] = lambda: [row for size in sizes for row in windows(size, scale)]
     every["fallback"] = lambda: fallback(scale)
     every["compiling"] = compiling
-    every["keys"] = lambda: [keyed(KEYS // scale)]
+    every["map_collect"] = lambda: [keyed(KEYS // scale)]
     unknown = set(parts) - set(every)
     if unknown:
         raise ValueError(f"no parts: {', '.join(sorted(unknown))}; parts: {', '.join(every)}")
@@ -270,12 +271,12 @@ def megabytes_of_keys(keys: int) -> float:
     )
     ends = pa.table({"time": [2 * keys], "type": ["tick"]})
     events = pa.concat_tables([items, ends], promote_options="default")
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_memory()
     found = query.run(events)
     values = found["value"].combine_chunks()
     if len(values) != 1 or len(values[0]) != keys:
         raise AssertionError("each key has a value")
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    return peak_memory() - before
 
 
 if __name__ == "__main__":
