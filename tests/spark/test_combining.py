@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pyspark")
 
-from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
 import elsinore as el
@@ -194,6 +193,37 @@ def test_combined_events_give_what_others_give(
                     assert row == pytest.approx(same, nan_ok=True)
 
 
+def test_variances_are_combined_without_loss(tmp_path: Path) -> None:
+    chance = np.random.default_rng(8)
+    count = 400
+    values = 1e9 + chance.integers(0, 50, count) / 16
+    table = pa.table(
+        {
+            "time": pa.array(np.arange(count) * 1_000_000),
+            "type": np.array(list("AB"))[chance.integers(0, 2, count)],
+            "g": chance.integers(0, 3, count),
+            "v": pa.array(values, mask=chance.random(count) < 0.1),
+        }
+    )
+    pq.write_table(table, tmp_path / "events.parquet", row_group_size=37)
+    queries = """QUERY q RETURN g, VARIANCE(B.v) AS variance, STDDEV(B.v) AS deviation,
+        VAR_POP(B.v) AS population PATTERN SEQ(A, B+) GROUP BY g WITHIN 60 SLIDE 30;"""
+    ready = plan(el.language.parse_workload(queries))
+    (unit,) = ready.units
+    rows = {}
+    for mode in (Combine.ALWAYS, Combine.NEVER):
+        options = RunOptions(combine=mode, time_unit="us")
+        found, combined = results(ready, unit, tmp_path / "events.parquet", options, 4)
+        assert (combined > 300) is (mode is Combine.ALWAYS)
+        rows[mode] = sorted(comparable(found["q"]), key=lambda r: (r["g"], r["window_start"]))
+    assert len(rows[Combine.NEVER]) > 20
+    assert any(row["variance"] for row in rows[Combine.NEVER])
+    for row, same in zip(*rows.values(), strict=True):
+        there = {name for name, value in same.items() if value is not None}
+        assert there == {name for name, value in row.items() if value is not None}
+        assert {n: row[n] for n in there} == pytest.approx({n: same[n] for n in there}, rel=1e-11)
+
+
 QUERY = """QUERY q RETURN g, COUNT(*) AS n, AVG(B.v) AS v, MIN(B.v) AS least PATTERN SEQ(A, B+, C)
     GROUP BY g WITHIN 100 seconds SLIDE 50 seconds;"""
 
@@ -251,16 +281,17 @@ def test_events_in_no_order_of_time_are_not_combined(
         assert found.statistics[0].combined == 0
 
 
-def test_files_that_change_while_a_run_goes_on_are_told_of(
+def test_events_are_read_again_where_what_was_combined_overlaps(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table, path = skewed(), tmp_path / "events.parquet"
     pq.write_table(table, path, row_group_size=500)
-    found = el.Workload.parse(QUERY).run(str(path), spark=spark, combine="always")
+    workload = el.Workload.parse(QUERY)
+    found = workload.run(str(path), spark=spark, combine="always")
     shuffled = table.take(pa.array(np.random.default_rng(1).permutation(len(table))))
     pq.write_table(shuffled, path, row_group_size=500)
-    with pytest.raises(PythonException, match="Events were combined whose times overlap"):
-        found["q"].collect()
+    for row, same in zip(rows_of(found["q"]), rows_of(workload.run(table)["q"]), strict=True):
+        assert row == pytest.approx(same)
 
 
 def test_an_action_is_made_where_it_is_cheaper_than_its_events() -> None:

@@ -14,7 +14,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.errors import InputError
+
 Ints = NDArray[np.int64]
+
+
+class CannotFoldError(InputError):
+    """Actions cannot be folded: what they stand for has to be read again, event by event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +67,8 @@ class Folder(Protocol):
         operator with `one_slot` gets its events; all that is given later comes after both, but
         simultaneous events may be cut anywhere.
 
-        Raises InputError where what an action stands for is not apart from other events in time.
+        Raises CannotFoldError where what an action stands for is not apart from other events in
+        time, or numbers of simultaneous events leave the range of doubles.
         """
 
 

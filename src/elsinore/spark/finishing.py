@@ -6,21 +6,19 @@ all into blobs: one job over the events finishes all of them, whoever reads whic
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
-from typing import IO
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from elsinore.errors import InputError
 from elsinore.operators import kind_for
 from elsinore.plan import Unit
 from elsinore.runtime.keys import encode_keys
-from elsinore.spark.columnar import MEMORY, local_directory
+from elsinore.spark.columnar import MEMORY
 from elsinore.spark.partition import Outputs, without_codes
+from elsinore.spark.waiting import Waiting
 
 BLOB_BYTES = 1 << 22  # of a result's rows, about
 # Rows of results as they lie in a data frame: whose, whether the driver may fetch them, and they.
@@ -130,70 +128,6 @@ class FinishAll:
 
 
 PIECE_ROWS = 1 << 16  # partial outputs that are finished at once, where groups need not be whole
-
-
-@dataclass(slots=True, kw_only=True)
-class Waiting:
-    """Partial outputs that wait for their groups to be whole, by query; beyond memory on disk."""
-
-    memory: int
-    _batches: dict[int, list[pa.RecordBatch]] = field(default_factory=dict)
-    _bytes: dict[int, int] = field(default_factory=dict)  # of those in memory
-    _file: IO[bytes] | None = None
-    _written: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    _schemas: dict[int, pa.Schema] = field(default_factory=dict)
-
-    @property
-    def queries(self) -> Sequence[int]:
-        """The queries of which there is something, in order."""
-        return sorted(self._batches.keys() | self._written.keys())
-
-    def close(self) -> None:
-        """Let go of what is on disk."""
-        if self._file is not None:
-            self._file.close()
-
-    def add(self, query: int, batch: pa.RecordBatch) -> None:
-        """Take some of a query's. Raises InputError where the disk is full."""
-        self._batches.setdefault(query, []).append(batch)
-        self._bytes[query] = self._bytes.get(query, 0) + batch.nbytes
-        if sum(self._bytes.values()) > self.memory:
-            self._spill()
-
-    def rows(self, query: int) -> int:
-        """Return how many rows of a query are in memory."""
-        return sum(batch.num_rows for batch in self._batches.get(query, ()))
-
-    def taken(self, query: int) -> pa.Table:
-        """Return all of a query's, which is then gone from here."""
-        batches = self._batches.pop(query, [])
-        self._bytes.pop(query, None)
-        for place, size in self._written.pop(query, []):
-            assert self._file is not None
-            self._file.seek(place)
-            message = pa.py_buffer(self._file.read(size))
-            batches.append(pa.ipc.read_record_batch(message, self._schemas[query]))
-        return pa.Table.from_batches(batches).combine_chunks()
-
-    def _spill(self) -> None:
-        where = local_directory()
-        try:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile(dir=where)  # noqa: SIM115 - goes with us
-            self._file.seek(0, 2)
-            for query, batches in self._batches.items():
-                self._schemas[query] = batches[0].schema
-                for batch in pa.Table.from_batches(batches).combine_chunks().to_batches():
-                    message = batch.serialize()
-                    self._written.setdefault(query, []).append((self._file.tell(), message.size))
-                    self._file.write(message)
-        except OSError as error:
-            raise InputError(
-                "Partial outputs of a partition that do not fit in memory cannot be kept in "
-                f"'{where}': {error.strerror or error}. Make room there, name another disk with "
-                "Spark's spark.local.dir, or use more partitions (spark.sql.shuffle.partitions)."
-            ) from error
-        self._batches, self._bytes = {}, {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,20 +7,25 @@ merging is allowed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.operators import Operator, OperatorOptions, kind_for
-from elsinore.operators.panes import Panes
+from elsinore.operators.panes import CannotFoldError, Panes
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Carried, Travel, Unit
 from elsinore.spark.columnar import MEMORY, Layout, Merging, Sorted, together
 from elsinore.spark.statistics import StatisticsAccumulator, count
+from elsinore.spark.waiting import Waiting
 from elsinore.spark.workers import MapInArrow
+
+LOG = logging.getLogger("elsinore.spark")
 
 
 def travelling(units: Sequence[Unit]) -> dict[tuple[object, Travel], Carried]:
@@ -115,7 +120,8 @@ class RunOperators:
     simultaneous ones (`o0`, ..., named by `orders`), and what travels (`c0`, ..., in the order of
     `travelling`). Out: see `Outputs`. What the operators counted is added to `statistics`, one for
     each unit, when the partition ends. `memory`: bytes of events that are merged without a disk.
-    Where `actions` says what columns they have, blobs may hold actions of events of the one unit.
+    Where `actions` says what columns they have, blobs may hold actions of events of the one unit;
+    `again` gives the blobs of some partitions once more, with none, in case they overlap after all.
     """
 
     units: tuple[Unit, ...]
@@ -126,29 +132,25 @@ class RunOperators:
     memory: int = MEMORY
     statistics: tuple[StatisticsAccumulator | None, ...] = ()
     actions: pa.Schema | None = None
+    again: Callable[[Sequence[int]], Iterable[pa.RecordBatch]] | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take a partition's blobs; yield partial outputs as groups end."""
         merging = Merging(self.layout, len(self.units[0].group_by), self.orders, memory=self.memory)
         acted = self._acted(merging)
+        bound_for: set[int] = set()
         for batch in batches:
             blobs = batch.column("blob")
             if acted is not None:
+                bound_for.update(batch.column("pid").to_pylist())
                 acted.add(blobs.filter(batch.column("acted")))
                 blobs = blobs.filter(pc.invert(batch.column("acted")))
             merging.add(blobs)
+        if acted is not None:
+            yield from self._with_actions(merging, acted, sorted(bound_for))
+            return
         operators = [kind_for(unit).operator(unit, self.options) for unit in self.units]
         outputs = self.outputs
-        if acted is not None:
-            (unit,), (operator,) = self.units, operators
-            given = 0
-            for partial in self._folded(merging, acted, operator):
-                if partial.num_rows:
-                    given += partial.num_rows
-                    yield outputs.row(unit, partial, _groups(merging, partial))
-            operator.statistics.totals = given
-            self._count(operators)
-            return
         seen = False
         for events in merging.batches():
             seen = True
@@ -175,6 +177,30 @@ class RunOperators:
             return None
         layout = Layout(self.layout.keys, self.actions)
         return Merging(layout, merging.group_columns, memory=self.memory, shared=merging.codes)
+
+    def _with_actions(
+        self, merging: Merging, acted: Merging, partitions: Sequence[int]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield partial outputs once all are there: where an overlap shows, none of them counts."""
+        (unit,) = self.units
+        operator = kind_for(unit).operator(unit, self.options)
+        given = 0
+        with closing(Waiting(memory=self.memory)) as waiting:
+            try:
+                for partial in self._folded(merging, acted, operator):
+                    if partial.num_rows:
+                        given += partial.num_rows
+                        waiting.add(0, self.outputs.row(unit, partial, _groups(merging, partial)))
+            except CannotFoldError as error:
+                if self.again is None:
+                    raise
+                LOG.warning("A task reads its events again, none combined: %s", error)
+                alone = replace(self, actions=None, again=None)
+                yield from alone(self.again(partitions))
+                return
+            yield from waiting.batches(0)
+        operator.statistics.totals = given
+        self._count([operator])
 
     def _folded(
         self, merging: Merging, acted: Merging, operator: Operator

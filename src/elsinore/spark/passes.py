@@ -26,7 +26,7 @@ from elsinore.spark.events import Events
 from elsinore.spark.expressions import Columns, quoted
 from elsinore.spark.finishing import ANSWERS, Finish, FinishAll
 from elsinore.spark.partition import Chained, Outputs, RunOperators, travelling
-from elsinore.spark.scan import scanned
+from elsinore.spark.scan import Scanned, scanned
 from elsinore.spark.shuffle import (
     TASKS_PER_CORE,
     cores_told,
@@ -128,14 +128,16 @@ class Pass:
             read = scanned(frame, self.units, options, layout, self.statistics[0])
             if read is not None:
                 few = read.partitions <= TASKS_PER_CORE * cores_told(frame.sparkSession)
-                return Blobs(read.blobs, read.partitions, layout, read.actions, few)
+                return Blobs(read.blobs, read.partitions, layout, read, few)
         partitions = partitions_for(frame, layout)
         return Blobs(packed(selected, layout, partitions), partitions, layout, None, False)
 
     def _operators(self, blobs: Blobs) -> MapInArrow:
         """Return what runs the operators over a partition's blobs."""
         options, session = self.events.options, self.events.frame.sparkSession
-        if blobs.actions is not None:
+        actions, again = None, None
+        if blobs.read is not None and blobs.read.actions is not None:
+            actions, again = blobs.read.actions, blobs.read.task.again
             panes = panes_of(self.units[0])
             assert isinstance(panes, Panes), panes
             hand_over_panes(session, self.units[0], panes, ordered=bool(options.order_by))
@@ -147,21 +149,22 @@ class Pass:
             orders=tuple(f"o{n}" for n in range(len(options.order_by))),
             memory=task_memory(session),
             statistics=self.statistics,
-            actions=blobs.actions,
+            actions=actions,
+            again=again,
         )
 
 
 class Blobs(NamedTuple):
     """A pass's events as they travel: for how many partitions, and how they lie in blobs.
 
-    `actions` says what columns actions among them have, None where there are none. `few`: they are
-    read from files in moments, and may well be read again.
+    `read` is how tasks read files for them, None where Spark does. `few`: that is done in moments,
+    and may well be done again.
     """
 
     frame: DataFrame
     partitions: int
     layout: Layout
-    actions: pa.Schema | None
+    read: Scanned | None
     few: bool
 
 

@@ -1,5 +1,5 @@
 """Files read as columns: tasks read row groups with Arrow, and no event passes through the JVM."""
 
-from elsinore.spark.scan.source import scanned
+from elsinore.spark.scan.source import Scanned, scanned
 
-__all__ = ["scanned"]
+__all__ = ["Scanned", "scanned"]

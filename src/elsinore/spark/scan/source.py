@@ -60,12 +60,13 @@ _WHOLE_AND_FLOATING = (T.IntegralType, T.DoubleType, T.FloatType)
 class Scanned(NamedTuple):
     """Blobs of a pass's events, for how many partitions, and what columns actions among them have.
 
-    No blob holds actions where `actions` is None.
+    No blob holds actions where `actions` is None. `task` is what read them.
     """
 
     blobs: DataFrame
     partitions: int
     actions: pa.Schema | None
+    task: ScanAndPack
 
 
 def scanned(
@@ -108,6 +109,7 @@ def scanned(
         numbers.mapInArrow(shipped(scan), from_arrow_schema(TRAVELS)),
         scan.packing.partitions,
         None if scan.combine is None else scan.combine.layout,
+        scan,
     )
 
 

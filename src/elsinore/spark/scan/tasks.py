@@ -7,7 +7,7 @@ events travel, of the same classes, with the same values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,14 @@ class ScanAndPack:
             if events:
                 table = pa.Table.from_batches(events).combine_chunks()
                 yield from self.packing.combined(table, combine)
+
+    def again(self, partitions: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        """Yield the blobs of some partitions, of all splits, with no events combined."""
+        alone = replace(self, combine=None, statistics=None)
+        wanted = pa.array(partitions, pa.int32())
+        numbers = pa.RecordBatch.from_pydict({"id": pa.array(range(len(self.splits)), pa.int64())})
+        for blobs in alone([numbers]):
+            yield blobs.filter(pc.is_in(blobs.column("pid"), wanted))
 
     def selected(self, groups: Sequence[RowGroup]) -> Iterator[pa.RecordBatch]:
         """Yield what travels of the events of row groups."""

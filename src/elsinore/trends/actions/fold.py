@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.errors import InputError
 from elsinore.model.window import Window
+from elsinore.operators.panes import CannotFoldError
 from elsinore.plan import TrendUnit
 from elsinore.trends.actions.combining import Actions
 from elsinore.trends.actions.folding import add_up, fold
@@ -115,7 +115,7 @@ class Fold:
         )
 
     def _acts(self, events: pa.RecordBatch, actions: pa.RecordBatch) -> Acts:
-        """Return actions in order, of events too. Raises InputError where they overlap."""
+        """Return actions in order, of events too. Raises CannotFoldError where they overlap."""
 
         def both(name: str, other: str) -> Ints:
             columns = (events.column(name).to_numpy(), actions.column(other).to_numpy())
@@ -130,7 +130,7 @@ class Fold:
         begins, ends = self._runs(key[order], first[order], acted)
         stretches = self._combiner.of(order[begins], order[begins] + ends - begins, events)
         if stretches.failed.any():
-            raise InputError(
+            raise CannotFoldError(
                 "Simultaneous events have numbers whose sum is beyond the range of doubles, which "
                 "cannot be combined. Run without that (combine: never)."
             )
@@ -177,7 +177,7 @@ class Fold:
         return begins[of_events], ends[of_events]
 
     def _check(self, key: Ints, first: Ints, last: Ints, acts: NDArray[np.bool_]) -> None:
-        """Raise InputError where an action's events are not apart in time from all others."""
+        """Raise CannotFoldError where an action's events are not apart in time from all others."""
         if not len(key):
             return
         keys, lasts, before = key, last, acts
@@ -188,7 +188,7 @@ class Fold:
             before = np.concatenate(([True], acts))
         touching = (keys[1:] == keys[:-1]) & (first[1:] <= lasts[:-1]) & (before[1:] | before[:-1])
         if touching.any():
-            raise InputError(
+            raise CannotFoldError(
                 "Events were combined whose times overlap: the statistics of a file do not say "
                 "what it holds, or files have changed since the run began. Write the files again, "
                 "or run without combining (combine: never)."

@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("pyspark")
 
 from elsinore.errors import InputError
-from elsinore.spark import finishing
-from elsinore.spark.finishing import Waiting
+from elsinore.spark import waiting as waiting_module
+from elsinore.spark.waiting import Waiting
 
 
 @pytest.mark.parametrize("memory", [0, 100, 1 << 20])
@@ -30,6 +30,6 @@ def test_what_waits_comes_back_whole(memory: int) -> None:
 
 
 def test_a_folder_that_is_not_there_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finishing, "local_directory", lambda: "/no/such/folder")
+    monkeypatch.setattr(waiting_module, "local_directory", lambda: "/no/such/folder")
     with pytest.raises(InputError, match=r"cannot be kept in '/no/such/folder'.*spark.local.dir"):
         Waiting(memory=0).add(0, pa.record_batch({"n": [1]}))

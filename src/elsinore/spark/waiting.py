@@ -1,0 +1,80 @@
+"""Partial outputs that wait in a worker until all of them are there."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import IO
+
+import pyarrow as pa
+
+from elsinore.errors import InputError
+from elsinore.spark.columnar import local_directory
+
+
+@dataclass(slots=True, kw_only=True)
+class Waiting:
+    """Partial outputs that wait for their groups to be whole, by query; beyond memory on disk."""
+
+    memory: int
+    _batches: dict[int, list[pa.RecordBatch]] = field(default_factory=dict)
+    _bytes: dict[int, int] = field(default_factory=dict)  # of those in memory
+    _file: IO[bytes] | None = None
+    _written: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    _schemas: dict[int, pa.Schema] = field(default_factory=dict)
+
+    @property
+    def queries(self) -> Sequence[int]:
+        """The queries of which there is something, in order."""
+        return sorted(self._batches.keys() | self._written.keys())
+
+    def close(self) -> None:
+        """Let go of what is on disk."""
+        if self._file is not None:
+            self._file.close()
+
+    def add(self, query: int, batch: pa.RecordBatch) -> None:
+        """Take some of a query's. Raises InputError where the disk is full."""
+        self._batches.setdefault(query, []).append(batch)
+        self._bytes[query] = self._bytes.get(query, 0) + batch.nbytes
+        if sum(self._bytes.values()) > self.memory:
+            self._spill()
+
+    def rows(self, query: int) -> int:
+        """Return how many rows of a query are in memory."""
+        return sum(batch.num_rows for batch in self._batches.get(query, ()))
+
+    def taken(self, query: int) -> pa.Table:
+        """Return all of a query's, which is then gone from here."""
+        return pa.Table.from_batches(list(self.batches(query))).combine_chunks()
+
+    def batches(self, query: int) -> Iterator[pa.RecordBatch]:
+        """Yield all of a query's, one batch after another, which is then gone from here."""
+        for place, size in self._written.pop(query, []):
+            assert self._file is not None
+            self._file.seek(place)
+            message = pa.py_buffer(self._file.read(size))
+            yield pa.ipc.read_record_batch(message, self._schemas[query])
+        self._bytes.pop(query, None)
+        yield from self._batches.pop(query, [])
+
+    def _spill(self) -> None:
+        where = local_directory()
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(dir=where)  # noqa: SIM115 - goes with us
+            self._file.seek(0, 2)
+            for query, batches in self._batches.items():
+                self._schemas[query] = batches[0].schema
+                for batch in pa.Table.from_batches(batches).combine_chunks().to_batches():
+                    message = batch.serialize()
+                    self._written.setdefault(query, []).append((self._file.tell(), message.size))
+                    self._file.write(message)
+        except OSError as error:
+            raise InputError(
+                "Partial outputs of a partition that do not fit in memory cannot be kept in "
+                f"'{where}': {error.strerror or error}. Make room there, name another disk with "
+                "Spark's spark.local.dir, or use more partitions (spark.sql.shuffle.partitions)."
+            ) from error
+        self._batches, self._bytes = {}, {}
