@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,10 +11,13 @@ import pyarrow.compute as pc
 import pytest
 
 import elsinore as el
-from support.matches import USERS
+from support.drawn import Drawn
+from support.matches import USERS, queries, streams
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "5"))
 
 TEXT = """
 QUERY rising
@@ -49,6 +53,13 @@ PATTERN SEQ(A a, NOT C x, B+ b[])
 WHERE   [k]
 STRATEGY SKIP TILL NEXT MATCH
 WITHIN  10 seconds SLIDE 5 seconds;
+
+QUERY sets
+RETURN  k, a.n, b[].n, SPREAD(b[].v) AS spread
+PATTERN SEQ(A a, NOT C x, B+ b[])
+WHERE   [k] AND b[i].v >= b[i-1].v
+WITHIN  10 seconds SLIDE 5 seconds
+COLLAPSED;
 
 QUERY counted
 RETURN  g, COUNT(*) AS trends
@@ -88,7 +99,7 @@ def test_both_drivers_give_the_same_matches(spark: SparkSession) -> None:
     workload = el.Workload.parse(TEXT, aggregates=USERS)
     here = workload.run(events(), time="at")
     there = workload.run(spark.createDataFrame(events()), time="at")
-    for name in ("rising", "own", "whole", "once", "sliding", "counted"):
+    for name in ("rising", "own", "whole", "once", "sliding", "sets", "counted"):
         rows = here[name].to_pylist()
         assert rows
         assert in_order(there[name].toArrow().to_pylist()) == in_order(rows)
@@ -100,6 +111,29 @@ def test_both_drivers_give_the_same_matches(spark: SparkSession) -> None:
     once = [repr(row) for row in here["once"].to_pylist()]
     assert len(once) == len(set(once))
     assert here["few"].num_rows == there["few"].count() == 3
+
+
+def test_spark_gives_the_matches_of_drawn_queries(spark: SparkSession) -> None:
+    """In process they are those of brute force (tests/matches)."""
+    drawn, texts = Drawn(int(os.environ.get("ELSINORE_SEED", "1"))), []
+    while len(texts) < EXAMPLES:
+        text = queries(drawn, f"q{len(texts)}")
+        try:
+            assert el.Workload.parse(text, aggregates=USERS).plan
+        except el.ElsinoreError:
+            continue
+        texts.append(text)
+    rows = [
+        {"time": event.time // 1_000_000, "type": event.type, **event.attributes}
+        for event in streams(drawn, most=14)
+    ]
+    table = pa.Table.from_pylist(rows)
+    workload = el.Workload.parse("\n".join(texts), aggregates=USERS)
+    here = workload.run(table)
+    there = workload.run(spark.createDataFrame(table))
+    assert sum(found.num_rows for found in here.tables.values()) > EXAMPLES
+    for name, found in here.tables.items():
+        assert in_order(there[name].to_pylist()) == in_order(found.to_pylist()), name
 
 
 def test_both_drivers_evaluate_as_asked_and_count_the_same_work(spark: SparkSession) -> None:
