@@ -45,3 +45,14 @@ def test_a_query_shows_itself_with_its_rate() -> None:
 def test_an_unknown_format_is_refused_with_the_nearest() -> None:
     with pytest.raises(ElsinoreError, match="Did you mean 'mermaid'"):
         QUERY.explain("mermade")
+
+
+def test_all_of_a_pipeline_is_compiled_or_none_and_the_function_in_the_way_is_named() -> None:
+    numbers = qre.sliding(qre.atom(qre.any, lambda item: item.v), 3, qre.mean())
+    fine = numbers >> qre.iterate1(qre.atom(qre.any, lambda mean: mean), qre.sum())
+    assert fine.explain().count("is compiled where attributes are numbers") == 2
+    texts = numbers >> qre.iter_last(qre.atom(qre.any, str))
+    assert texts.explain().splitlines()[-2:] == [
+        "stage 1 runs in Python: a later stage does",
+        "stage 2 runs in Python: str is no plain Python function",
+    ]
