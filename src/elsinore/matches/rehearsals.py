@@ -23,6 +23,8 @@ _WINDOWS = """
     QUERY rising RETURN b[].v PATTERN B+ b[] WHERE b[i].v >= b[i-1].v
     STRATEGY SKIP TILL ANY MATCH WITHIN 8 SLIDE 4 LIMIT 3;
     QUERY sets RETURN a.v, b[].v PATTERN SEQ(A a, B+ b[]) WITHIN 8 COLLAPSED;
+    QUERY paths RETURN a.v, b[].v PATTERN SEQ(A a, B+ b[]) WHERE b[i].v >= b[i-1].v
+    WITHIN 8 SLIDE 4 COLLAPSED;
     QUERY either RETURN a.v PATTERN SEQ(A a, (B b OR C c)) WITHIN 8;
 """
 
