@@ -48,10 +48,10 @@ NULL = as_item({"type": "a", "v": None, "k": 1})
 FEW = (*(ITEMS[place] for place in (0, 1, 2, 5)), NULL)  # a and b alike but for v, and an s
 
 
-def words(longest: int) -> Iterator[tuple[Any, ...]]:
-    """Yield all sequences of a few items up to a length."""
+def words(longest: int, items: tuple[Any, ...] = FEW) -> Iterator[tuple[Any, ...]]:
+    """Yield all sequences of some items, a few if not said, up to a length."""
     for length in range(longest + 1):
-        yield from itertools.product(FEW, repeat=length)
+        yield from itertools.product(items, repeat=length)
 
 
 def term(name: str) -> Any:
