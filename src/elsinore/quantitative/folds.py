@@ -70,7 +70,7 @@ class Merging:
             found[key] = found.get(key, 0) + self.sign * number
             if not found[key]:
                 del found[key]
-        return Counts(found)
+        return Counts.owning(found)
 
 
 def count() -> Fold:
@@ -246,10 +246,10 @@ def counts() -> Fold:
 def merged_counts() -> Fold:
     """Return the sum of mappings of counts; in a sliding window the oldest is taken away again.
 
-    >>> from elsinore.quantitative import atom, sliding
-    >>> stream = sliding(atom(), 2, merged_counts()).start()
-    >>> stream.extend([Counts({"a": 2}), Counts({"a": 1, "b": 1}), Counts({"b": 1})])[1]
-    [Counts({'a': 2}), Counts({'a': 3, 'b': 1}), Counts({'a': 1, 'b': 2})]
+    >>> import elsinore.quantitative as qre
+    >>> pairs = qre.iterate_n(qre.atom(), 2, qre.counts())
+    >>> qre.sliding(pairs, 2, qre.merged_counts()).start().extend("aaabbc")[1]
+    [Counts({'a': 2}), Counts({'a': 3, 'b': 1}), Counts({'a': 1, 'b': 2, 'c': 1})]
     """
     return Fold(name="merged_counts", init=EMPTY_COUNTS, step=Merging(1), inverse=Merging(-1))
 

@@ -34,6 +34,13 @@ class Counts(Mapping[Any, int]):
         self._change: Any = None  # that value
         self._age = 0  # steps since the data was copied
 
+    @classmethod
+    def owning(cls, counts: dict[Any, int]) -> Counts:
+        """Return counts that take over a dict, which nobody else changes then."""
+        found = cls()
+        found._counts = counts
+        return found
+
     def add(self, value: Any) -> Counts:
         """Return the counts with one more of a value. Raises TypeError for an unhashable one."""
         counts = self._own()
