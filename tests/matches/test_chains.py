@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from elsinore.kernels import compiling
 from elsinore.matches import chains, query
 from elsinore.matches.operator import MatchOperator
 from elsinore.operators import OperatorOptions
@@ -101,3 +102,12 @@ def rows(text: str, events: list[Happening], cut: int) -> list[dict[str, object]
     operator = MatchOperator(unit, OperatorOptions())
     pieces = [*operator.process(batch.slice(0, cut)), *operator.process(batch.slice(cut))]
     return [row for piece in [*pieces, *operator.close()] for row in piece.to_pylist()]
+
+
+def test_compiling_ahead_makes_the_search_for_any_pattern_ready_too(monkeypatch):
+    searched = []
+    monkeypatch.setattr(query, "_search", lambda *given: searched.append(len(given[4])))
+    events = [Happening(n * 1_000_000, kind, {"k": 0}) for n, kind in enumerate("ABC")]
+    with compiling():
+        rows("RETURN a.n PATTERN SEQ(A a, B b, C c) WITHIN 10;", events, 0)
+    assert set(searched) == {0}  # over no keys: events to come may be simultaneous

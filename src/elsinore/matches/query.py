@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.kernels import enter, is_compiled
+from elsinore.kernels import enter, is_compiled, is_compiling
 from elsinore.matches import chains as ch
 from elsinore.matches import keyed as ky
 from elsinore.matches import reach as re
@@ -157,6 +157,8 @@ class QuerySearch:
         if chained:
             seconds = LINK_SECONDS * int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).sum())
             progress[se.BUDGET] = se.STEP_LIMIT if is_compiled(su.select_any) else PLAIN_STEPS
+        if chained and is_compiling():  # events to come may be simultaneous
+            _search(self.tables, room, operands, negatives, keys[:0], progress.copy(), seconds)
         while True:
             if chained:
                 _follow(self.tables, room, operands, keys, progress, seconds)
