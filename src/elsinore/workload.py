@@ -6,10 +6,9 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
-from inspect import signature
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal
 
 from elsinore.errors import (
     ElsinoreError,
@@ -33,26 +32,25 @@ from elsinore.model.clock import NANOSECONDS, Clock, clock_for, largest_time, se
 from elsinore.model.expression import Call, walk
 from elsinore.operators import bind, kind_for, plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
-from elsinore.plan import Granularity, Plan, Sharing
+from elsinore.plan import Granularity, Plan
 from elsinore.plan.modes import (
-    Combine,
     CombineName,
     Evaluation,
     EvaluationName,
-    Scan,
+    GranularityName,
     ScanName,
+    SharingName,
     Uncertainty,
+    mode_named,
 )
 
 if TYPE_CHECKING:
+    from elsinore.runtime.asked import Asked
     from elsinore.runtime.options import RunOptions
     from elsinore.runtime.results import Results
     from elsinore.runtime.times import TimeUnit
 
 ExplainFormat = Literal["text", "json", "mermaid", "svg"]
-SharingName = Literal["dynamic", "always", "never"]
-GranularityName = Literal["auto", "fine"]
-Mode = TypeVar("Mode", Combine, Evaluation, Granularity, Scan, Sharing)
 
 EXPLAINERS = {
     "text": explain_text,
@@ -155,8 +153,8 @@ class Workload:
         `uncertain` is what is known of times that are intervals, `evaluation` how matches are
         searched for. Raises UnsupportedError for a clause that no engine here can run.
         """
-        fineness = _member(Granularity, granularity, "granularity")
-        search = _member(Evaluation, evaluation, "evaluation")
+        fineness = mode_named(Granularity, granularity, "granularity")
+        search = mode_named(Evaluation, evaluation, "evaluation")
         if clock is None:
             clock = clock_for(self._queries, fine=False, number=NANOSECONDS["s"])
         whole = tuple(attributes) if self._lists_whole_events else ()
@@ -261,7 +259,29 @@ class Workload:
         Raises QueryError where a query does not fit the columns, InputError for columns that are
         not there and events that cannot be used.
         """
-        results: Results[Any] = self._run(locals(), in_pieces=False)
+        from elsinore.runtime.asked import Asked  # noqa: PLC0415 - engines load on first use
+
+        asked = Asked(
+            time=time,
+            type=type,
+            time_unit=time_unit,
+            time_interval=time_interval,
+            time_granularity=time_granularity,
+            time_step=time_step,
+            time_distribution=time_distribution,
+            order_by=order_by,
+            rejects=rejects,
+            ordered=ordered,
+            sharing=sharing,
+            granularity=granularity,
+            record=record,
+            scan=scan,
+            threads=threads,
+            combine=combine,
+            evaluation=evaluation,
+            spark=spark,
+        )
+        results: Results[Any] = self._run(data, asked, in_pieces=False)
         return results
 
     def batches(self, data: Any, **options: Any) -> Generator[tuple[str, Any], None, Results[Any]]:
@@ -278,14 +298,15 @@ class Workload:
         ...     print(name, rows["b[].v"].to_pylist())
         q [[0, 1], [0, 2], [1, 2]]
         """
-        if is_spark_frame(_bare(data)) or options.get("spark") is not None:
+        from elsinore.runtime.asked import Asked  # noqa: PLC0415 - as above
+
+        asked = Asked(**options)
+        if is_spark_frame(_bare(data)) or asked.spark is not None:
             raise InputError(
                 "batches() is for events in this process. Of a Spark DataFrame, run() gives data "
                 "frames, which Spark writes piece by piece."
             )
-        given = signature(self.run).bind(data, **options)
-        given.apply_defaults()
-        running = self._run(given.arguments, in_pieces=True)
+        running = self._run(data, asked, in_pieces=True)
         with self._pointing():
             results: Results[Any] = yield from running
         for name, table in results.tables.items():
@@ -293,46 +314,23 @@ class Workload:
                 yield name, table
         return results
 
-    def _run(self, called: Mapping[str, Any], *, in_pieces: bool) -> Any:
-        """Do what `run` was called with; in pieces, return the generator of them."""
-        from elsinore.runtime.options import RunOptions  # noqa: PLC0415 - engines load on first use
-        from elsinore.runtime.uncertain import uncertain_times  # noqa: PLC0415
-
-        given = SimpleNamespace(**called)
-        uncertain = uncertain_times(
-            interval=given.time_interval,
-            granularity=given.time_granularity,
-            step=given.time_step,
-            distribution=given.time_distribution,
-        )
-        options = RunOptions(
-            time=given.time if given.time_interval is None else given.time_interval[0],
-            uncertain=uncertain,
-            type=given.type,
-            time_unit=given.time_unit,
-            order_by=_names_of(given.order_by),
-            allow_rejects=given.rejects,
-            ordered=given.ordered,
-            sharing=_member(Sharing, given.sharing, "sharing"),
-            record=given.record,
-            scan=_member(Scan, given.scan, "scan"),
-            threads=given.threads,
-            combine=_member(Combine, given.combine, "combine"),
-        )
-        data = _bare(given.data)
-        if given.spark is not None and isinstance(data, str | Path):
-            data = given.spark.read.parquet(str(data))
-        if uncertain is None:
+    def _run(self, data: Any, asked: Asked, *, in_pieces: bool) -> Any:
+        """Do what `run` was called for; in pieces, return the generator of them."""
+        options = asked.options()
+        data = _bare(data)
+        if asked.spark is not None and isinstance(data, str | Path):
+            data = asked.spark.read.parquet(str(data))
+        if options.uncertain is None:
             self._refuse_uncertain()
         # what cannot run is refused before anything is looked at
-        self.planned(given.granularity, evaluation=given.evaluation)
+        self.planned(asked.granularity, evaluation=asked.evaluation)
         if is_spark_frame(data):
             from elsinore.spark import driver as spark_driver  # noqa: PLC0415 - an extra
 
             options = self.timed(options, *spark_driver.look_at_time(data, options))
             known = options.uncertainty
             columns = data.columns
-            ready = self.planned(given.granularity, options.clock, columns, known, given.evaluation)
+            ready = self.planned(asked.granularity, options.clock, columns, known, asked.evaluation)
             with self._pointing():
                 return spark_driver.run(ready, data, options)
         from elsinore.local import look_at_time, pieces, run  # noqa: PLC0415 - loads Numba
@@ -342,7 +340,7 @@ class Workload:
         options = self.timed(options, *look_at_time(table, options))
         known = options.uncertainty
         columns = table.column_names
-        ready = self.planned(given.granularity, options.clock, columns, known, given.evaluation)
+        ready = self.planned(asked.granularity, options.clock, columns, known, asked.evaluation)
         with self._pointing():
             return pieces(ready, table, options) if in_pieces else run(ready, table, options)
 
@@ -446,11 +444,6 @@ def _with_targets(queries: Queries, modules: Modules) -> Queries:
     return replace(queries, queries=tuple(found))
 
 
-def _names_of(names: str | Sequence[str]) -> tuple[str, ...]:
-    """Return one name or several as several; what is no name is told of later."""
-    return tuple(names) if isinstance(names, list | tuple) else (cast("str", names),)
-
-
 def _no_query(given: object) -> str:
     """Say what is wrong with what is no query."""
     told = f"A workload is made of queries, and this is {kind_of_value(given)}."
@@ -461,16 +454,6 @@ def _no_query(given: object) -> str:
     if isinstance(given, list | tuple):
         return f"{told} Hand them over one by one: Workload(*queries)."
     return told
-
-
-def _member(modes: type[Mode], name: str, what: str) -> Mode:
-    """Return a mode by its name."""
-    names = [mode.value for mode in modes]
-    if name not in names:
-        raise ElsinoreError(
-            f"Unknown {what} {name!r}.{did_you_mean(str(name), names)} Choices: {', '.join(names)}."
-        )
-    return modes(name)
 
 
 def _bare(data: Any) -> Any:

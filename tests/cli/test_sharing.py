@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,15 @@ def asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[pa.Table,
         tables = {query.name: pa.table({"count(*)": [1.0]}) for query in workload}
         return Results(tables, find_statistics=lambda: (found,))
 
+    def batches(
+        workload: Workload, data: pa.Table, **options: Any
+    ) -> Generator[tuple[str, pa.Table], None, Results[pa.Table]]:
+        results = run(workload, data, **options)
+        yield from results.tables.items()
+        return results
+
     monkeypatch.setattr(Workload, "run", run)
+    monkeypatch.setattr(Workload, "batches", batches)
     return calls
 
 

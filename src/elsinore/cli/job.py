@@ -11,8 +11,14 @@ from urllib.parse import quote
 from elsinore.cli.console import SHOWN_ROWS, ArgumentError
 from elsinore.cli.times import Times
 from elsinore.errors import OutputError
-from elsinore.plan.modes import CombineName, EvaluationName, ScanName
-from elsinore.workload import GranularityName, SharingName, Workload
+from elsinore.plan.modes import (
+    CombineName,
+    EvaluationName,
+    GranularityName,
+    ScanName,
+    SharingName,
+)
+from elsinore.workload import Workload
 
 if TYPE_CHECKING:
     from elsinore.runtime.outputs import OutputFormat

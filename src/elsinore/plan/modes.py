@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal
+from typing import Literal, TypeVar
+
+from elsinore.errors import ElsinoreError, did_you_mean
 
 
 class Sharing(Enum):
@@ -85,6 +87,24 @@ class Scan(Enum):
     ARROW = "arrow"
 
 
+SharingName = Literal["dynamic", "always", "never"]
+GranularityName = Literal["auto", "fine"]
 EvaluationName = Literal["auto", "paths", "runs", "zstream", "postponing", "on-the-fly"]
 CombineName = Literal["auto", "always", "never"]
 ScanName = Literal["auto", "spark", "arrow"]
+
+Mode = TypeVar("Mode", bound=Enum)
+
+
+def mode_named(modes: type[Mode], name: str, what: str) -> Mode:
+    """Return a mode by its name; ElsinoreError names them all where there is no such one.
+
+    >>> mode_named(Sharing, "never", "sharing")
+    <Sharing.NEVER: 'never'>
+    """
+    names = [mode.value for mode in modes]
+    if name not in names:
+        raise ElsinoreError(
+            f"Unknown {what} {name!r}.{did_you_mean(str(name), names)} Choices: {', '.join(names)}."
+        )
+    return modes(name)

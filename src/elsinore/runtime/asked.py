@@ -1,0 +1,76 @@
+"""What a run is asked for, in the words of its user, and what that is to the drivers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from elsinore.plan import Sharing
+from elsinore.plan.modes import (
+    Combine,
+    CombineName,
+    EvaluationName,
+    GranularityName,
+    Scan,
+    ScanName,
+    SharingName,
+    mode_named,
+)
+from elsinore.runtime.options import RunOptions
+from elsinore.runtime.times import TimeUnit
+from elsinore.runtime.uncertain import uncertain_times
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The arguments of `Workload.run` beside the events; see there."""
+
+    time: str = "time"
+    type: str = "type"
+    time_unit: TimeUnit = "s"
+    time_interval: Sequence[str] | None = None
+    time_granularity: str | Mapping[str, str] | None = None
+    time_step: str | float | None = None
+    time_distribution: Sequence[float] | Mapping[str, Sequence[float]] | None = None
+    order_by: str | Sequence[str] = ()
+    rejects: bool = False
+    ordered: bool = False
+    sharing: SharingName = "dynamic"
+    granularity: GranularityName = "auto"
+    record: bool = False
+    scan: ScanName = "auto"
+    threads: int | None = None
+    combine: CombineName = "auto"
+    evaluation: EvaluationName = "auto"
+    spark: Any = None
+
+    def options(self) -> RunOptions:
+        """Return what drivers are told; granularity and evaluation are the planner's.
+
+        Raises ElsinoreError for modes there are not, and what is wrong with uncertain times.
+        """
+        return RunOptions(
+            time=self.time if self.time_interval is None else self.time_interval[0],
+            uncertain=uncertain_times(
+                interval=self.time_interval,
+                granularity=self.time_granularity,
+                step=self.time_step,
+                distribution=self.time_distribution,
+            ),
+            type=self.type,
+            time_unit=self.time_unit,
+            order_by=_names_of(self.order_by),
+            allow_rejects=self.rejects,
+            ordered=self.ordered,
+            sharing=mode_named(Sharing, self.sharing, "sharing"),
+            record=self.record,
+            scan=mode_named(Scan, self.scan, "scan"),
+            threads=self.threads,
+            combine=mode_named(Combine, self.combine, "combine"),
+        )
+
+
+def _names_of(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Return one name or several as several; what is no name is told of later."""
+    return tuple(names) if isinstance(names, list | tuple) else (cast("str", names),)
