@@ -16,8 +16,6 @@ their window are not followed: long windows take no longer than short ones.
 
 from __future__ import annotations
 
-import numpy as np
-
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints, Shorts
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW
@@ -55,8 +53,8 @@ from elsinore.matches.select import (
     LAST_ROW,
     NUMBERS,
     PATH_AT,
-    SUM_AT,
     UPDATE_AT,
+    begin_registers,
     take_in,
 )
 from elsinore.matches.select import EVENTS as BOUND_EVENTS
@@ -298,18 +296,6 @@ def put_down(
         progress[GIVEN] += 1
         if number + 1 >= progress[WANTED]:
             progress[STATUS] = LIMITED
-
-
-@kernel(inline=True, borrows=True)
-def begin_registers(tables: Ints, held: Ints, numbers: Doubles) -> None:
-    """Set row 0 of the registers: no event, nothing counted; the sum of nothing is null."""
-    for register in range(tables[BOUND_EVENTS]):
-        held[0, register] = -1
-    for register in range(tables[NUMBERS]):
-        numbers[0, register] = 0.0
-    listed = tables[SUM_AT]
-    for place in range(listed + 1, listed + 1 + tables[listed]):
-        numbers[0, tables[place]] = np.nan
 
 
 @kernel(inline=True, borrows=True)

@@ -28,6 +28,7 @@ from elsinore.matches.tables import ClassStates, Header, Tables, build_tables
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
 
+ANY_NUMBER = np.iinfo(np.int64).max
 HIGHEST = 9 * 10**18  # matches, beyond which no number is told
 GUARD = 10**7  # matches of a window beyond which a run stops, unless the query has LIMIT
 EVENT_SECONDS = 2e-5  # what an event takes in plain Python
@@ -148,8 +149,8 @@ class QuerySearch:
         """
         negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
         room = self._room
-        room.for_rows(self.tables, _longest(keys))
-        wholes, room.stack = with_ranks(self.tables, operands, _longest(keys))
+        room.for_rows(self.tables, longest(keys))
+        wholes, room.stack = with_ranks(self.tables, operands, longest(keys))
         operands = replace(operands, wholes=wholes)
         progress = _progress(self.tables, window, limit, with_paths=self.wants_paths)
         chained = window[1] == 0 and is_chained(self.tables, operands, keys)
@@ -165,26 +166,39 @@ class QuerySearch:
             else:
                 _search(self.tables, room, operands, negatives, keys, progress, seconds)
             seconds = math.inf  # what takes so long is compiled
-            status = progress[se.STATUS]
-            count = int(progress[se.FOUND])
-            if count:
-                yield self._given(room, count, int(progress[se.FILLED]))
-            progress[se.FOUND] = progress[se.FILLED] = 0
-            progress[se.LIMIT] -= count
-            progress[se.STATUS] = se.DONE
+            status, found = self._taken(progress)
+            if found is not None:
+                yield found
             if status in {se.DONE, se.LIMITED}:
                 return
-            if status == se.DEEP:
-                room.deepen()
-            elif status == se.FULL:
-                if count == 0 or 2 * room.found.shape[1] <= WIDEST:
-                    room.widen()
-            elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
-                progress[se.BUDGET] = se.STEP_LIMIT
-            elif status == se.BROKEN:
-                raise self._failure()
-            else:
-                raise self._refusal(int(progress[se.COUNTED]), too_long=status == se.TOO_LONG)
+            widen = found is None or 2 * room.found.shape[1] <= WIDEST
+            self._make_way(status, progress, widen=widen)
+
+    def _taken(self, progress: Ints) -> tuple[int, Found | None]:
+        """Return why a kernel stopped and what it found, and ready `progress` for its next piece.
+
+        What it found stands in the working room, until it is used again.
+        """
+        status, count = int(progress[se.STATUS]), int(progress[se.FOUND])
+        found = self._given(self._room, count, int(progress[se.FILLED])) if count else None
+        progress[[se.FOUND, se.FILLED]] = 0
+        progress[se.LIMIT] -= count
+        progress[se.STATUS] = se.DONE
+        return status, found
+
+    def _make_way(self, status: int, progress: Ints, *, widen: bool) -> None:
+        """Do what lets a kernel go on that stopped on the way; raise where nothing does."""
+        if status == se.DEEP:
+            self._room.deepen()
+        elif status == se.FULL:
+            if widen:
+                self._room.widen()
+        elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
+            progress[se.BUDGET] = se.STEP_LIMIT
+        elif status == se.BROKEN:
+            raise self._failure()
+        else:
+            raise self._refusal(int(progress[se.COUNTED]), too_long=status == se.TOO_LONG)
 
     def _given(self, room: _Room, count: int, filled: int) -> Found:
         """Return what stands in the working room, until it is used again; each match once."""
@@ -301,13 +315,14 @@ def _progress(
     progress[se.LIMIT] = limit
     progress[se.WITH_PATHS] = with_paths
     progress[[se.WITHIN, se.SLIDE, se.ORIGIN]] = window
-    limited = limit < np.iinfo(np.int64).max
-    progress[se.GUARD] = np.iinfo(np.int64).max if limited else GUARD
+    limited = limit < ANY_NUMBER
+    progress[se.GUARD] = ANY_NUMBER if limited else GUARD
     progress[se.EXACT] = tables.counts_exactly and not limited
     return progress
 
 
-def _longest(keys: Ints) -> int:
+def longest(keys: Ints) -> int:
+    """Return how many events the key has that has most."""
     return int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).max(initial=0))
 
 
@@ -349,7 +364,7 @@ def _follow(
     tables: Tables, room: _Room, operands: Operands, keys: Ints, progress: Ints, seconds: float
 ) -> None:
     """Search on where an event leads to one state; `seconds` as for `_search`."""
-    room.for_links(int(tables.integers[Header.STATES]), _longest(keys) + 1)
+    room.for_links(int(tables.integers[Header.STATES]), longest(keys) + 1)
     if tables.integers[Header.STRATEGY] == re.ANY:
         enter(
             su.select_any, seconds, tables.integers, operands.doubles, operands.wholes, keys,
@@ -378,7 +393,7 @@ def negative_rows(
     ):
         inner = negative_rows(negative, own, operands, keys, within)
         room = _Room(own)
-        room.for_rows(own, _longest(keys))
+        room.for_rows(own, longest(keys))
         if own.is_path:
             enter(
                 sc.latest_beginnings, patience(own, keys),
@@ -402,7 +417,7 @@ def _beginnings_one_by_one(
     latest = np.full(len(moments), -1, dtype=np.int64)
     every = keys.copy()
     every[:, ky.NEW_ROW] = every[:, ky.FIRST_ROW]
-    progress = _progress(tables, (within, 0, 0), np.iinfo(np.int64).max, with_paths=False)
+    progress = _progress(tables, (within, 0, 0), ANY_NUMBER, with_paths=False)
     progress[se.GUARD] = progress[se.LIMIT]
     progress[se.EXACT] = 0
     seconds = patience(tables, keys)

@@ -22,9 +22,12 @@ USER = 7  # `elsinore.matches.registers.RegisterKind`
 _NULL = np.int64(np.iinfo(np.int64).min)
 
 
-@kernel(borrows=True)
-def clear_registers(tables: Ints, constants: Doubles, held: Ints, numbers: Doubles) -> None:
-    """Set row 0 of the registers: no event, nothing counted; the sum of nothing is null."""
+@kernel(inline=True, borrows=True)
+def begin_registers(tables: Ints, held: Ints, numbers: Doubles) -> None:
+    """Set row 0 of the registers: no event, nothing counted; the sum of nothing is null.
+
+    None is of an aggregate that the user defines.
+    """
     for register in range(tables[EVENTS]):
         held[0, register] = -1
     for register in range(tables[NUMBERS]):
@@ -32,6 +35,12 @@ def clear_registers(tables: Ints, constants: Doubles, held: Ints, numbers: Doubl
     listed = tables[SUM_AT]
     for place in range(listed + 1, listed + 1 + tables[listed]):
         numbers[0, tables[place]] = np.nan
+
+
+@kernel(borrows=True)
+def clear_registers(tables: Ints, constants: Doubles, held: Ints, numbers: Doubles) -> None:
+    """Set row 0 of the registers as `begin_registers` does, and those of users' aggregates."""
+    begin_registers(tables, held, numbers)
     listed = tables[INIT_AT]
     for place in range(listed + 1, listed + 1 + tables[listed], 2):
         numbers[0, tables[place]] = constants[tables[place + 1]]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints, Shorts
-from elsinore.matches.chains import MOVES, ROW, begin_registers, gather
+from elsinore.matches.chains import MOVES, ROW, gather
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW
 from elsinore.matches.search import (
     AT,
@@ -43,7 +43,7 @@ from elsinore.matches.search import (
 )
 from elsinore.matches.search import COUNTED as GIVEN
 from elsinore.matches.search import GUARD as MOST
-from elsinore.matches.select import give_out, give_out_with, select
+from elsinore.matches.select import begin_registers, give_out, give_out_with, select
 
 MOVES_AT = 31  # a place in the header of `tables`
 # Columns of `path` [step], behind row and state: whether a match ends here that is not given out

@@ -15,7 +15,7 @@ from elsinore.matches import worlds as wo
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.operands import CLASS, TIME, Layout, Operands
 from elsinore.matches.program import register_places
-from elsinore.matches.query import PLAIN_STEPS, Found, QuerySearch, patience
+from elsinore.matches.query import ANY_NUMBER, PLAIN_STEPS, Found, QuerySearch, patience
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
@@ -82,34 +82,21 @@ class UncertainSearch(QuerySearch):
                 room.whole_stack, room.found, room.counted, room.paths,
             )  # fmt: skip
             seconds = math.inf  # what takes so long is compiled
-            status, count = int(progress[se.STATUS]), int(progress[se.FOUND])
-            if count:
-                piece = self._given(room, count, int(progress[se.FILLED]))
+            status, piece = self._taken(progress)
+            if piece is not None:
                 yield self._new(piece, seen) if self.template.duplicates else piece
-            progress[[se.FOUND, se.FILLED]] = 0
-            progress[se.LIMIT] -= count
-            progress[se.STATUS] = se.DONE
             if status in {se.DONE, se.LIMITED}:
                 return
             if status == se.DEEP:
-                room.deepen()
                 mass = np.concatenate([mass, np.zeros_like(mass)])
-            elif status == se.FULL:
-                if count == 0:
-                    room.widen()
-            elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
-                progress[se.BUDGET] = se.STEP_LIMIT
-            elif status == se.BROKEN:
-                raise self._failure()
-            else:
-                raise self._too_many()
+            self._make_way(status, progress, widen=piece is None)
 
     def _begun(self, window: tuple[int, int, int], limit: int) -> Ints:
         progress = np.zeros(se.PROGRESS, dtype=np.int64)
         progress[[se.WITHIN, se.SLIDE, se.ORIGIN]] = window
         progress[se.LIMIT], progress[se.WITH_PATHS] = limit, self.wants_paths
-        limited = limit < np.iinfo(np.int64).max
-        progress[se.GUARD] = np.iinfo(np.int64).max if limited else self.guard
+        limited = limit < ANY_NUMBER
+        progress[se.GUARD] = ANY_NUMBER if limited else self.guard
         return progress
 
     def _new(self, piece: Found, seen: set[tuple[int, bytes]]) -> Found:
@@ -129,7 +116,7 @@ class UncertainSearch(QuerySearch):
             seen.intersection_update(marks[number] for number in np.flatnonzero(is_last))
         return piece.take(np.array(kept, dtype=np.int64))
 
-    def _too_many(self) -> InputError:
+    def _refusal(self, count: int, *, too_long: bool) -> InputError:  # noqa: ARG002 - one reason
         return InputError(
             f"query {self.template.query.name}: more than {self.guard:,} matches begin with one "
             "event. Ask for those that are more probable (CONFIDENCE >= ...), for some of them "

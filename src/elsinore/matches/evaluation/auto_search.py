@@ -20,7 +20,7 @@ from elsinore.matches.evaluation.postponed_search import PostponedSearch
 from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.interpret import STACK
 from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.query import EVENT_SECONDS, Found, QuerySearch
+from elsinore.matches.query import ANY_NUMBER, EVENT_SECONDS, Found, QuerySearch
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
 from elsinore.plan.modes import Evaluation
@@ -84,7 +84,7 @@ class AutoSearch(QuerySearch):
         room.for_rows(self.tables, int(lengths.max(initial=0)))
         search = self._on_the_fly
         flags = search.ready(operands, int(lengths.max(initial=0)))
-        progress = search.begun(window, np.iinfo(np.int64).max)
+        progress = search.begun(window, ANY_NUMBER)
         stack: Doubles = np.zeros(STACK + 2 * len(self.template.states))
         prices: Doubles = np.zeros(4)
         rows = int(lengths.sum())

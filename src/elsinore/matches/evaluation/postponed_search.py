@@ -9,7 +9,6 @@ import numpy as np
 
 from elsinore.errors import InputError
 from elsinore.kernels import enter, is_compiled
-from elsinore.matches import keyed as ky
 from elsinore.matches import search as se
 from elsinore.matches.arrays import Bytes, Ints
 from elsinore.matches.evaluation import counters as co
@@ -19,13 +18,19 @@ from elsinore.matches.evaluation.main_run import SINCE, STAYS_TRUE
 from elsinore.matches.evaluation.marked import MarkedSearch, Marks
 from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.query import GUARD, PLAIN_STEPS, Found, negative_rows, patience
+from elsinore.matches.query import (
+    ANY_NUMBER,
+    GUARD,
+    PLAIN_STEPS,
+    Found,
+    longest,
+    negative_rows,
+    patience,
+)
 from elsinore.matches.reach import EVENT_COLUMNS
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
 from elsinore.plan.modes import Evaluation
-
-ANY_NUMBER = np.iinfo(np.int64).max
 
 
 class PostponedSearch(MarkedSearch):
@@ -54,10 +59,9 @@ class PostponedSearch(MarkedSearch):
     ) -> Iterator[Found]:
         """Yield the matches among the rows of `keys`, in pieces (see `QuerySearch.matches`)."""
         negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
-        longest = int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).max(initial=0))
         room = self._room
-        room.for_rows(self.tables, longest)
-        flags = self.ready(operands, longest)
+        room.for_rows(self.tables, longest(keys))
+        flags = self.ready(operands, longest(keys))
         progress = self.begun(window, limit)
         progress[co.EARLY] = flags.any()
         progress[se.GUARD] = ANY_NUMBER if limit < ANY_NUMBER else GUARD
@@ -73,27 +77,13 @@ class PostponedSearch(MarkedSearch):
                 self.whole_stack, room.found, room.counted, room.paths,
             )  # fmt: skip
             seconds = math.inf  # what takes so long is compiled
-            status, count = int(progress[se.STATUS]), int(progress[se.FOUND])
-            if count:
-                found = self._given(room, count, int(progress[se.FILLED]))
+            status, found = self._taken(progress)
+            if found is not None:
                 yield self.unmarked(found, found.first, marks)
-            progress[[se.FOUND, se.FILLED]] = 0
-            progress[se.LIMIT] -= count
-            progress[se.STATUS] = se.DONE
             if status in {se.DONE, se.LIMITED}:
                 self.count(progress)
                 return
-            if status == se.DEEP:
-                room.deepen()
-            elif status == se.FULL:
-                if count == 0:
-                    room.widen()
-            elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
-                progress[se.BUDGET] = se.STEP_LIMIT
-            elif status == se.BROKEN:
-                raise self._failure()
-            else:
-                raise self._refusal(int(progress[se.COUNTED]), too_long=status == se.TOO_LONG)
+            self._make_way(status, progress, widen=found is None)
 
     def begun(self, window: tuple[int, int, int], limit: int) -> Ints:
         """Return `progress` before the first key."""
@@ -101,11 +91,11 @@ class PostponedSearch(MarkedSearch):
         progress[co.MEMBERS], progress[co.EDGES] = -1, len(self.template.edges)
         return progress
 
-    def ready(self, operands: Operands, longest: int) -> Bytes:
+    def ready(self, operands: Operands, rows: int) -> Bytes:
         """Make room for keys of so many events; return the flags for a batch."""
-        if len(self.members) < longest:
-            self.members = np.zeros((longest, EVENT_COLUMNS), dtype=np.int64)
-            self.labels = np.zeros((longest, len(self.template.edges)), dtype=np.uint8)
+        if len(self.members) < rows:
+            self.members = np.zeros((rows, EVENT_COLUMNS), dtype=np.int64)
+            self.labels = np.zeros((rows, len(self.template.edges)), dtype=np.uint8)
         return self._flags_for(operands)
 
     def _flags_for(self, operands: Operands) -> Bytes:

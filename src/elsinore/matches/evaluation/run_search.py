@@ -10,20 +10,21 @@ import numpy as np
 
 from elsinore.errors import InputError
 from elsinore.kernels import enter, is_compiled
-from elsinore.matches import keyed as ky
 from elsinore.matches import search as se
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.evaluation import counters as co
 from elsinore.matches.evaluation import runs as ru
-from elsinore.matches.evaluation.marked import MarkedSearch
+from elsinore.matches.evaluation.marked import MarkedSearch, Marks
 from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.evaluation.versions import BUFFER_COLUMNS, FREE, RUN_COLUMNS
 from elsinore.matches.interpret import STACK
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import (
+    ANY_NUMBER,
     GUARD,
     PLAIN_STEPS,
     Found,
+    longest,
     negative_rows,
     patience,
 )
@@ -33,7 +34,6 @@ from elsinore.plan.classes import Classes
 from elsinore.plan.modes import Evaluation
 
 MOST_RUNS = 1 << 22  # at once: about half a gigabyte
-ANY_NUMBER = np.iinfo(np.int64).max
 
 
 class RunSearch(MarkedSearch):
@@ -59,12 +59,11 @@ class RunSearch(MarkedSearch):
         Raises InputError where more than `MOST_RUNS` are open at once.
         """
         negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
-        longest = int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).max(initial=0))
         room, runs = self._room, self._runs
-        room.for_rows(self.tables, longest)
+        room.for_rows(self.tables, longest(keys))
         progress = self._begun(window, limit)
         seconds = patience(self.tables, keys)
-        marks: dict[int, set[tuple[int, bytes]]] = {}
+        marks: Marks = {}
         while True:
             progress[co.ROOM], progress[co.AT_ONCE] = runs.rows, max(room.found.shape)
             enter(
@@ -74,13 +73,9 @@ class RunSearch(MarkedSearch):
                 runs.whole_stack, room.found, room.counted, room.paths,
             )  # fmt: skip
             seconds = math.inf  # what takes so long is compiled
-            status, count = int(progress[se.STATUS]), int(progress[se.FOUND])
-            if count:
-                found = self._given(room, count, int(progress[se.FILLED]))
+            status, found = self._taken(progress)
+            if found is not None:
                 yield self.unmarked(found, found.last, marks)
-            progress[[se.FOUND, se.FILLED]] = 0
-            progress[se.LIMIT] -= count
-            progress[se.STATUS] = se.DONE
             if status in {se.DONE, se.LIMITED}:
                 self.count(progress)
                 return
@@ -93,15 +88,10 @@ class RunSearch(MarkedSearch):
                 runs.resize(progress, runs=2 * len(runs.runs))
             elif status == ru.NO_BUFFER:
                 runs.lengthen()
-            elif status == se.FULL:
-                if count == 0:
-                    room.widen()
             elif status == se.TOO_LONG:
                 progress[se.BUDGET] = ANY_NUMBER
-            elif status == se.BROKEN:
-                raise self._failure()
             else:
-                raise self._refusal(int(progress[se.COUNTED]), too_long=False)
+                self._make_way(status, progress, widen=found is None)
 
     def _begun(self, window: tuple[int, int, int], limit: int) -> Ints:
         progress = self.begun(window, limit)
