@@ -25,7 +25,7 @@ from elsinore.operators import (
 from elsinore.operators.partials import results_of
 from elsinore.plan import Plan, Unit
 from elsinore.plan.modes import HIGH
-from elsinore.runtime.alike import distinct
+from elsinore.runtime.arranged import arranged
 from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import type_places
 from elsinore.runtime.inputs import as_table
@@ -46,7 +46,7 @@ from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, from_ticks, kind_of_bounds, kind_of_column, to_ticks
 from elsinore.runtime.types import types_of
 from elsinore.runtime.uncertain import bounds
-from elsinore.runtime.units import batch_of, keys_of, plain
+from elsinore.runtime.units import batch_of, keys_of
 from elsinore.runtime.warnings import absent_types, overflow, overflown_columns, types_seen
 
 Pieces = Generator[tuple[str, pa.Table], None, Results[pa.Table]]
@@ -267,11 +267,4 @@ def _presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:
         else:
             shown = from_ticks(column, shown_kind)
         table = table.set_column(table.column_names.index(name), name, shown)
-    if form.distinct:
-        table = distinct(table)
-    if form.limit is not None:
-        table = table.slice(0, form.limit)
-    if not form.order or table.num_rows < 2:
-        return table
-    keys = pa.table({name: plain(whole(table.column(name))) for name in form.order})
-    return table.take(pc.sort_indices(keys, [(name, "ascending") for name in form.order]))
+    return arranged(table, form)

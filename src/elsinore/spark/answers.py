@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
@@ -22,7 +21,7 @@ from pyspark.sql.conversion import ArrowTableToRowsConversion
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from elsinore.operators import ResultForm
-from elsinore.runtime.alike import distinct
+from elsinore.runtime.arranged import arranged
 from elsinore.runtime.result import Result
 from elsinore.spark.expressions import quoted
 from elsinore.spark.finishing import Unpack, unpacked
@@ -93,13 +92,7 @@ class Presented:
             place = found.schema.get_field_index(name)
             shown = self.time.presented(found.column(place), window)
             found = found.set_column(place, name, shown)
-        if form.distinct:
-            found = distinct(found)
-        if form.limit is not None:
-            found = found.slice(0, form.limit)
-        if form.order and self.ordered:
-            keys = [(name, "ascending") for name in form.order]
-            found = found.take(pc.sort_indices(found.select(list(form.order)), keys))
+        found = arranged(found, form, ordered=self.ordered)
         return found.cast(to_arrow_schema(self.schema, timezone=zone))
 
 

@@ -21,6 +21,7 @@ from elsinore.spark.partition import Outputs, without_codes
 from elsinore.spark.waiting import Waiting
 
 BLOB_BYTES = 1 << 22  # of a result's rows, about
+PIECE_ROWS = 1 << 16  # partial outputs that are finished at once, where groups need not be whole
 # Rows of results as they lie in a data frame: whose, whether the driver may fetch them, and they.
 ANSWERS = pa.schema([("query", pa.int32()), ("small", pa.bool_()), ("blob", pa.binary())])
 
@@ -125,9 +126,6 @@ class FinishAll:
                 schema=ANSWERS,
             )
         return left
-
-
-PIECE_ROWS = 1 << 16  # partial outputs that are finished at once, where groups need not be whole
 
 
 @dataclass(frozen=True, slots=True)

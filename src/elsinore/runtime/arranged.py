@@ -1,0 +1,28 @@
+"""A result's rows as its form asks for them: equal ones once, so many of them, in order."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from elsinore.operators import ResultForm
+from elsinore.runtime.alike import distinct
+from elsinore.runtime.chunks import whole
+from elsinore.runtime.units import plain
+
+
+def arranged(table: pa.Table, form: ResultForm, *, ordered: bool = True) -> pa.Table:
+    """Return the rows of a result that are given, sorted unless `ordered` is false.
+
+    >>> form = ResultForm(schema=pa.schema({"n": pa.int64()}), order=("n",), distinct=True)
+    >>> arranged(pa.table({"n": [2, None, 1, 2]}), form)["n"].to_pylist()
+    [1, 2, None]
+    """
+    if form.distinct:
+        table = distinct(table)
+    if form.limit is not None:
+        table = table.slice(0, form.limit)
+    if not ordered or not form.order or table.num_rows < 2:
+        return table
+    keys = pa.table({name: plain(whole(table.column(name))) for name in form.order})
+    return table.take(pc.sort_indices(keys, [(name, "ascending") for name in form.order]))
