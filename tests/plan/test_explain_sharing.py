@@ -9,8 +9,8 @@ from elsinore.operators import plan
 from elsinore.operators.explain import explain_text
 from elsinore.plan import Granularity, Path, Plan
 from elsinore.plan.explain.sharing import SharedSample, Units, alone, apart, may_share, sharing_text
-from elsinore.plan.explain.words import count, listed
 from elsinore.trends.kind import trend_units
+from elsinore.words import count, listed
 
 RISING = "QUERY {name} RETURN COUNT(*) PATTERN SEQ({first}, B b+) WHERE {key}b[i].v > b[i-1].v;"
 

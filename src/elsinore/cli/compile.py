@@ -10,6 +10,7 @@ from elsinore.cli.console import ArgumentError, reported
 from elsinore.operators.panes import Panes
 from elsinore.operators.registry import MODULES, kind_in
 from elsinore.plan import Sharing
+from elsinore.words import count
 from elsinore.workload import Workload
 
 MINUTES = 4  # of one core, for all; what single kernels are announced with is a part of it
@@ -46,6 +47,6 @@ def compile_all() -> None:
                         rehearse_panes(unit, panes, ordered=False)
     seconds = time.monotonic() - begun
     typer.echo(
-        f"{len(SHELF.compiled)} kernels compiled, {len(SHELF.loaded)} there already, "
+        f"{count(len(SHELF.compiled), 'kernel')} compiled, {len(SHELF.loaded)} there already, "
         f"in {seconds:.0f} s: {folder}"
     )

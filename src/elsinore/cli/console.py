@@ -23,6 +23,7 @@ from elsinore.errors import (
     on_the_command_line,
     printable,
 )
+from elsinore.words import count
 
 RUN_FAILED = 1
 WRONG_ARGUMENTS = 2
@@ -97,15 +98,6 @@ def warn(message: str) -> None:
     say(f"Warning: {message}")
 
 
-def events_text(count: int) -> str:
-    """Return "1 event", "2 events".
-
-    >>> events_text(1200)
-    '1,200 events'
-    """
-    return f"{count:,} event{'' if count == 1 else 's'}"
-
-
 class Steps:
     """A bar on the terminal that moves with each step of a command; nothing where there is none."""
 
@@ -153,8 +145,9 @@ def print_table(
     console = _output()
     console.print(table)
     more = total - min(total, shown)
-    count = f"{total:,} row{'' if total == 1 else 's'}"
-    console.print(f"{count}, of which {more:,} are not shown\n" if more else f"{count}\n")
+    rows_in_all = count(total, "row")
+    hidden = f", of which {more:,} {'is' if more == 1 else 'are'} not shown" if more else ""
+    console.print(f"{rows_in_all}{hidden}\n")
 
 
 def plain_table(title: str, rows: Sequence[tuple[str, str]]) -> None:

@@ -11,6 +11,7 @@ from elsinore.cli.arguments import OverwriteOption
 from elsinore.cli.console import ArgumentError, reported, steps
 from elsinore.cli.job import check_places
 from elsinore.errors import did_you_mean
+from elsinore.words import count
 
 
 @reported
@@ -55,10 +56,10 @@ def generate(
         )
     check_places([(out, "--out")], [], overwrite=overwrite)
     with steps(1) as bar:
-        bar.begin(f"Generating {events:,} events")
+        bar.begin(f"Generating {count(events, 'event')}")
         table = datasets.generate(name, events, seed)
         if ticks is not None:
             table = datasets.with_ticks(table, ticks)
         write_table(table, out, file_format, overwrite=overwrite)
         bar.done()
-    typer.echo(f"{table.num_rows:,} events written to {out}")
+    typer.echo(f"{count(table.num_rows, 'event')} written to {out}")

@@ -35,6 +35,7 @@ from elsinore.plan.explain.sharing import may_share, sharing_text
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, to_microseconds
 from elsinore.trends.kind import trend_units
+from elsinore.words import count
 
 WRITTEN = ("bursts.csv", "sharing.png", "sharing.svg")
 
@@ -116,7 +117,7 @@ def run_report(job: Job, out: Path) -> None:
         warn(warning)
     if len(shown) > MOST_PANELS:
         warn(f"only the first {MOST_PANELS} of {len(shown)} sharing sets are drawn.")
-    typer.echo(f"{records.num_rows:,} bursts written to {out / 'bursts.csv'}")
+    typer.echo(f"{count(records.num_rows, 'burst')} written to {out / 'bursts.csv'}")
     for place in written:
         typer.echo(f"drawn in {place}")
 

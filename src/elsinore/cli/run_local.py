@@ -12,7 +12,6 @@ import pyarrow as pa
 import typer
 
 from elsinore.cli.console import (
-    events_text,
     print_table,
     say,
     steps,
@@ -23,6 +22,7 @@ from elsinore.cli.job import Job
 from elsinore.cli.statistics import print_statistics
 from elsinore.runtime.files import read_source
 from elsinore.runtime.outputs import Rows, write_part, write_table, write_to, writing_rows
+from elsinore.words import count
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ def run_local(job: Job) -> None:
         rejected = results.rejected if results.rejected is not None else table.slice(0, 0)
         write_table(rejected, job.rejects, reject_format, overwrite=job.overwrite)
         if rejected.num_rows:
-            say(f"{events_text(rejected.num_rows)} cannot be used; written to {job.rejects}")
+            say(f"{count(rejected.num_rows, 'event')} cannot be used; written to {job.rejects}")
     for name, found in results.tables.items():
         rows.tell(name, found)
     if job.stats:
@@ -88,7 +88,7 @@ class Found(ExitStack):
         """Say what became of a query's rows; `empty` is its table where there is none."""
         job, total = self._job, self._counts.get(name, 0)
         if job.out is not None and name in self._writers:
-            typer.echo(f"{name}: {total:,} rows written to {job.place(name)}")
+            typer.echo(f"{name}: {count(total, 'row')} written to {job.place(name)}")
         elif job.out is None and job.form is None:
             held = self._held.get(name)
             print_result(name, pa.concat_tables(held) if held else empty, total)
@@ -113,7 +113,7 @@ def hand_out(job: Job, name: str, found: pa.Table) -> None:
         place = job.place(name)
         write = write_part if job.parts else write_table
         write(found, place, job.out_format, overwrite=job.overwrite)
-        typer.echo(f"{name}: {found.num_rows:,} rows written to {place}")
+        typer.echo(f"{name}: {count(found.num_rows, 'row')} written to {place}")
     elif job.form is not None:
         sys.stdout.flush()
         write_to(found, sys.stdout.buffer, job.form)

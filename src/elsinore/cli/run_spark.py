@@ -16,7 +16,6 @@ from elsinore.cli import interrupt
 from elsinore.cli.console import (
     ArgumentError,
     Steps,
-    events_text,
     say,
     steps,
     warn,
@@ -30,6 +29,7 @@ from elsinore.operators import OperatorStatistics
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.outputs import write_part, write_table
 from elsinore.runtime.reasons import OVERFLOW, not_computed
+from elsinore.words import count
 
 try:
     from pyspark.errors import AnalysisException
@@ -57,7 +57,7 @@ class Answer:
     def tell(self, job: Job) -> None:
         """Print the first rows, or where the result was written."""
         if self.place is not None:
-            typer.echo(f"{self.query}: {self.rows:,} rows written to {self.place}")
+            typer.echo(f"{self.query}: {count(self.rows, 'row')} written to {self.place}")
         elif job.form is not None:
             hand_out(job, self.query, self.fetched)
         else:
@@ -92,7 +92,7 @@ def run_spark(job: Job, master: str) -> None:
     for warning in warnings:
         warn(warning)
     if rejected:
-        say(f"{events_text(rejected)} cannot be used; written to {job.rejects}")
+        say(f"{count(rejected, 'event')} cannot be used; written to {job.rejects}")
     for answer in answers:
         answer.tell(job)
     if job.stats:

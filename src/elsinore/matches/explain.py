@@ -14,7 +14,7 @@ from elsinore.matches.template import MatchTemplate
 from elsinore.model.query import Query
 from elsinore.model.window import UNITS
 from elsinore.plan.between import is_local
-from elsinore.plan.explain.words import listed
+from elsinore.words import count, listed
 
 
 def template_facts(template: MatchTemplate) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _length(microseconds: int) -> str:
     for name, length in sorted(UNITS.items(), key=lambda unit: -unit[1]):
         if microseconds % length == 0:
             number = microseconds // length
-            return f"{number} {name}{'' if number == 1 else 's'}"
+            return count(number, name)
     return f"{microseconds} microseconds"
 
 

@@ -11,7 +11,7 @@ from elsinore.operators.registry import kind_for
 from elsinore.plan import Plan, Unit
 from elsinore.plan.classes import Bit, Choices, Digit
 from elsinore.plan.explain import TemplateGraph, mermaid, svg
-from elsinore.plan.explain.words import count, listed
+from elsinore.words import count, listed
 
 
 def explain_json(plan: Plan, sample: Sample | None = None) -> str:

@@ -18,7 +18,7 @@ from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import PlanOptions, Unit
 from elsinore.plan.bind import query_errors
 from elsinore.plan.explain import TemplateGraph
-from elsinore.plan.explain.words import count, listed
+from elsinore.words import count, listed
 
 QUERY = "\0query"  # the column of `Kind.finish_family` that no result has
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from elsinore.operators import OperatorStatistics
 from elsinore.trends import SharingStatistics, TrendStatistics
+from elsinore.words import count
 
 MOST_BURSTS = 4_000  # more would be thinner than a pixel each
 BINS = 400
@@ -61,7 +62,7 @@ def _title(shared: SharingStatistics, number: int) -> str:
         text = f"{shared.name} of {len(shared.queries)} queries: {', '.join(shared.queries)}"
         text = f"{text[: LONGEST_TITLE - len(where) - 1]}…"
     part = sum(record.shared > 1 for record in shared.records) / len(shared.records)
-    return f"{text}{where}\n{part:.0%} of {len(shared.records):,} bursts shared"
+    return f"{text}{where}\n{part:.0%} of {count(len(shared.records), 'burst')} shared"
 
 
 def bursts_of(shared: SharingStatistics, most: int = MOST_BURSTS, bins: int = BINS) -> Bursts:

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.errors import InputError, is_on_the_command_line, option
+from elsinore.words import count
 
 REASON_COLUMN = "reject_reason"
 NULL_TIME = "null time"
@@ -78,9 +79,8 @@ def _refusal(table: pa.Table, reasons: pa.Array) -> str:
     """Render what is wrong: how many events, why, and the first of them (rows count from 1)."""
     rows = np.flatnonzero(_mask(reasons.is_valid()))
     counts = pc.value_counts(reasons.filter(reasons.is_valid())).to_pylist()
-    why = ", ".join(f"{count['counts']:,} with {count['values']}" for count in counts)
-    noun = "event" if len(rows) == 1 else "events"
-    lines = [f"{len(rows):,} {noun} of {table.num_rows:,} cannot be used ({why})."]
+    why = ", ".join(f"{one['counts']:,} with {one['values']}" for one in counts)
+    lines = [f"{count(len(rows), 'event')} of {table.num_rows:,} cannot be used ({why})."]
     lines.append("The first of them:" if len(rows) > 1 else "It is:")
     for row in rows[:SHOWN_ROWS].tolist():
         values = table.slice(row, 1).to_pylist()[0]

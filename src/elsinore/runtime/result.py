@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from elsinore.errors import SetupError
+from elsinore.words import count
 
 SHOWN_ROWS = 20  # of a table in a notebook
 SHOWN_COLUMNS = 12  # names in a representation
@@ -122,7 +123,7 @@ def rows_text(frame: Any) -> str:
     """Return how many rows a result has: "1 row"; "rows" where that is not computed yet."""
     if not isinstance(frame, pa.Table):
         return "rows"
-    return f"{frame.num_rows:,} row{'' if frame.num_rows == 1 else 's'}"
+    return count(frame.num_rows, "row")
 
 
 def engine_of(frame: Any) -> str:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from elsinore.errors import did_you_mean
 from elsinore.operators import OperatorStatistics
 from elsinore.runtime.result import Result, engine_of, html_table, rows_text
+from elsinore.words import count
 
 Frame = TypeVar("Frame")
 SHOWN_QUERIES = 5  # in a line
@@ -92,7 +93,7 @@ class Results(Mapping[str, Result], Generic[Frame]):
         return f"{name} ({rows_text(frame)})" if isinstance(frame, pa.Table) else name
 
     def _count(self) -> str:
-        return f"{len(self.tables):,} {'query' if len(self.tables) == 1 else 'queries'}"
+        return count(len(self.tables), "query", "queries")
 
     def _engine(self) -> str:
         return engine_of(next(iter(self.tables.values()), pa.table({})))

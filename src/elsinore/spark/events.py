@@ -28,6 +28,7 @@ from elsinore.runtime.rejects import (
 )
 from elsinore.spark.expressions import quoted
 from elsinore.spark.times import NANOSECONDS_KEY, SparkTime, has_zones, look_at, to_ticks
+from elsinore.words import count
 
 SHOWN_ROWS = 5
 
@@ -139,10 +140,9 @@ def unusable_report(frame: DataFrame, options: RunOptions) -> str | None:
     if not counts:
         return None
     bad = sum(counts.values())
-    why = ", ".join(f"{count:,} with {text}" for text, count in sorted(counts.items()))
+    why = ", ".join(f"{number:,} with {text}" for text, number in sorted(counts.items()))
     shown = frame.withColumn(REASON_COLUMN, reason).filter(F.col(REASON_COLUMN).isNotNull())
-    noun = "event" if bad == 1 else "events"
-    lines = [f"{bad:,} {noun} of {bad + usable:,} cannot be used ({why})."]
+    lines = [f"{count(bad, 'event')} of {bad + usable:,} cannot be used ({why})."]
     lines.append("The first of them:" if bad > 1 else "It is:")
     for row in shown.limit(SHOWN_ROWS).collect():
         values = row.asDict()

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Self
 
 from elsinore.operators.statistics import Detail, OperatorStatistics
-from elsinore.plan.explain.words import listed
+from elsinore.words import listed
 
 SHOWN_QUERIES = 20  # names of queries in a title
 

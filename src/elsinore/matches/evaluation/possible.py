@@ -9,8 +9,8 @@ from elsinore.matches.evaluation.filters import STAYS_FALSE, early_filters
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.model.kinds import Strategy
-from elsinore.plan.explain.words import listed
 from elsinore.plan.modes import Evaluation
+from elsinore.words import listed
 
 BY_RUNS = {Evaluation.RUNS, Evaluation.ZSTREAM}
 

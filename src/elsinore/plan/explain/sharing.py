@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from elsinore.plan.explain.words import count, listed
 from elsinore.plan.paths import Path
 from elsinore.plan.sharing import loops, sharing_sets, why_not
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
+from elsinore.words import count, listed
 
 MOST_PAIRS = 20  # pairs of queries that are told for one reason; the rest is counted
 

@@ -9,12 +9,12 @@ from elsinore.model.query import Query
 from elsinore.model.window import UNITS, Window
 from elsinore.plan.explain.graph import template_graph
 from elsinore.plan.explain.sharing import path_in_words
-from elsinore.plan.explain.words import count, listed
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.panes import can_combine
 from elsinore.plan.paths import Path
 from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
+from elsinore.words import count, listed
 
 
 def unit_facts(unit: TrendUnit) -> dict[str, Any]:

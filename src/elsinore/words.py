@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def count(number: int, one: str, many: str) -> str:
-    """Return a number with its noun.
+def count(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun, the plural of which ends in s where none is given.
 
-    >>> count(1, "query", "queries"), count(1200, "query", "queries")
-    ('1 query', '1,200 queries')
+    >>> count(1, "query", "queries"), count(1200, "row")
+    ('1 query', '1,200 rows')
     """
-    return f"{number:,} {one if number == 1 else many}"
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:
