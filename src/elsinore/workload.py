@@ -200,7 +200,7 @@ class Workload:
         time_interval: Sequence[str] | None = None,
         time_granularity: str | Mapping[str, str] | None = None,
         time_step: str | float | None = None,
-        time_distribution: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
+        time_distribution: str | Sequence[float] | Mapping[str, Sequence[float]] | None = None,
         order_by: str | Sequence[str] = (),
         rejects: bool = False,
         ordered: bool = False,
@@ -231,7 +231,8 @@ class Workload:
         time_step       how far possible times are apart: one second, or one where they are numbers
         time_distribution
                         how probable they are, from the first to the last; equally if not said;
-                        by type where that is a dict
+                        by type where that is a dict, of each event where that names a column (or
+                        SQL expression) of lists or texts such as "0.25,0.75"
         order_by        columns that order events of one time
         rejects         go on without events that have no time or no type, which stop the run
                         otherwise; `results.rejected` has them

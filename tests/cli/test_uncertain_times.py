@@ -47,6 +47,17 @@ def test_times_that_are_coarse_are_weighted_as_told(folder: Path) -> None:
     assert [row["p"] for row in run(*coarse, "--time-distribution", "1,0,0")] == [1.0, 1.0]
 
 
+def test_weights_are_read_event_by_event(folder: Path) -> None:
+    laws = pa.array(["1,0,0", "0,0,1", "0.5,0,0.5"])
+    write_table(EVENTS.append_column("law", laws), "weighted.parquet", "parquet")
+    where = ("--events", "weighted.parquet", "--engine", "local", "--format", "json")
+    done = call("run", *where, *INTERVAL, "--time-distribution", "law")
+    assert [json.loads(line)["p"] for line in done.stdout.splitlines()] == [1.0, 1.0]
+    done = call("run", *where, *INTERVAL, "--time-distribution", "lax")
+    assert done.exit_code != 0
+    assert "Did you mean 'law'?" in " ".join(done.stderr.split())
+
+
 def test_check_and_explain_take_the_interval_too(folder: Path) -> None:
     checked = call("check", "--events", "events.parquet", *INTERVAL)
     assert (checked.exit_code, checked.stdout, checked.stderr) == (0, "q: OK\n", "")
@@ -67,7 +78,10 @@ def test_an_interval_has_no_effect_without_events(folder: Path, command: str) ->
     ("options", "remedy"),
     [
         (("--time-interval", "first"), "--time-interval first,last"),
-        ((*INTERVAL, "--time-distribution", "half"), "numbers with commas between, not 'half'"),
+        (
+            (*INTERVAL, "--time-distribution", "0.5,half"),
+            "numbers with commas between, not '0.5,half'",
+        ),
         (("--time", "last", "--time-granularity", "1", "--time-granularity", "2"), "type by type"),
     ],
 )

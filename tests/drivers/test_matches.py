@@ -174,8 +174,10 @@ def test_both_drivers_give_the_same_confidences(spark: SparkSession) -> None:
     table = events().slice(0, 24)
     late = pc.add(table["at"], pa.scalar(2_000_000, pa.duration("us")))
     table = table.append_column("till", late)
+    laws = [[[0.25, 0.5, 0.25], None, [0.5, 0.5]][n % 3] for n in range(len(table))]
+    table = table.append_column("law", pa.array(laws))
     for options in (
-        {"time_interval": ("at", "till"), "time_distribution": [0.25, 0.5, 0.25]},
+        {"time_interval": ("at", "till"), "time_distribution": "law"},
         {"time": "at", "time_granularity": {"B": "3 seconds"}, "time_step": "500 ms"},
     ):
         here = workload.run(table, **options)

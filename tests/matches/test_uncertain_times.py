@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import elsinore as el
 from elsinore.cli.app import app
 from elsinore.errors import ElsinoreError
-from elsinore.plan.modes import HIGH, Uncertainty
+from elsinore.plan.modes import HIGH, LAW, Uncertainty
 from oracles.matches import Happening, TooMany
 from oracles.worlds import matches_of_worlds
 from support.drawn import CASES, Drawn
@@ -63,6 +63,7 @@ def streams(drawn: Drawn) -> list[Happening]:
             drawn.one(["A", "B", "B", "C"]),
             {
                 HIGH: (low + drawn.number(0, 2)) * SECOND,
+                LAW: drawn.one([*WEIGHTS[2:], None]),
                 "v": drawn.one([0.0, 1.0, 2.0, 3.0, None]),
                 "n": number,
                 "s": drawn.one(["x", "y"]),
@@ -85,7 +86,8 @@ def test_matches_are_as_probable_as_their_worlds(drawn):
     workload = parsed(text)
     query = workload.queries[0]
     by_type = tuple((kind, drawn.one(WEIGHTS[2:])) for kind in drawn.some("ABC", 2))
-    uncertainty = Uncertainty(step=SECOND, weights=weights, by_type=by_type)
+    by_event = drawn.whether()
+    uncertainty = Uncertainty(step=SECOND, weights=weights, by_type=by_type, by_event=by_event)
     try:
         (unit,) = units_of(workload, uncertainty)
     except ElsinoreError:
@@ -96,7 +98,7 @@ def test_matches_are_as_probable_as_their_worlds(drawn):
     )
     times = []
     for event, first, last in zip(events, low.tolist(), high.tolist(), strict=True):
-        law = dict(by_type).get(event.type, weights)
+        law = event.attributes[LAW] if by_event else dict(by_type).get(event.type, weights)
         count = len(law) if law else (last - first) // SECOND + 1
         count = count if last > first else 1
         apart = (last - first) // max(count - 1, 1)
@@ -172,6 +174,31 @@ def test_a_distribution_is_given_by_type() -> None:
     assert table["p"].to_pylist() == [pytest.approx(0.5 * 1.0 + 0.3 * 0.5)]
 
 
+def test_a_distribution_is_given_by_event() -> None:
+    events = [
+        {"lo": 0, "hi": 2, "type": "A", "law": [0.5, 0.3, 0.2]},
+        {"lo": 1, "hi": 2, "type": "B", "law": None},  # equally probable
+    ]
+    workload = el.Workload.parse("RETURN CONFIDENCE() AS p PATTERN SEQ(A a, B b);")
+    told = {"time_interval": ("lo", "hi"), "time_distribution": "law"}
+    for rows in (events, [row | {"law": str(row["law"] or "")[1:-1] or None} for row in events]):
+        (table,) = workload.run(rows, **told).values()
+        assert table["p"].to_pylist() == [pytest.approx(0.5 * 1.0 + 0.3 * 0.5)]
+
+
+@pytest.mark.parametrize("law", [[0.5, 0.3, 0.3], [1.5, -0.5], [], [0.5, None], "0.5", "half"])
+def test_an_event_whose_probabilities_do_not_add_up_to_1_is_set_aside(law: object) -> None:
+    row = {"lo": 0, "hi": 2, "type": "A", "v": 1}
+    usual = "1" if isinstance(law, str) else [1.0]
+    rows = [row | {"law": law}, row | {"law": usual}]
+    workload = el.Workload.parse("QUERY q RETURN CONFIDENCE() AS p PATTERN A a;")
+    told = {"time_interval": ("lo", "hi"), "time_distribution": "law"}
+    with pytest.raises(el.InputError, match="probabilities of its time that do not add up to 1"):
+        workload.run(rows, **told)
+    results = workload.run(rows, rejects=True, **told)
+    assert results["q"].num_rows == results.rejected.num_rows == 1
+
+
 def test_granularity_is_given_by_type() -> None:
     events = [
         {"t": 1, "type": "A", "v": 1},
@@ -191,6 +218,8 @@ def test_granularity_is_given_by_type() -> None:
         ({"time_distribution": [0.5, 0.4]}, "add up to 0.9, not to 1"),
         ({"time_distribution": [1.5, -0.5]}, "each from 0 to 1"),
         ({"time_distribution": {"A": [0.5, 0.4]}}, "add up to 0.9, not to 1"),
+        ({"time_distribution": "v"}, "names a column of int64: give it lists"),
+        ({"time_distribution": "w"}, "no column 'w'"),
         ({"time_step": "often"}, "takes a length of time"),
         ({"time_step": "1 ns"}, "no less than a microsecond"),
         ({"time_step": "1 us", "time_interval": ("lo", "lo + 10")}, "10,000,001 possible times"),

@@ -18,7 +18,7 @@ from elsinore.matches.spec import plan_matches, spec_of
 from elsinore.model.query import Workload
 from elsinore.operators import OperatorOptions
 from elsinore.plan import Carried, Unit
-from elsinore.plan.modes import HIGH, Evaluation, Uncertainty
+from elsinore.plan.modes import HIGH, LAW, Evaluation, Uncertainty
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.keys import encode_keys
@@ -94,7 +94,7 @@ def batch_of(unit: Unit, events: Sequence[Happening]) -> tuple[pa.RecordBatch, l
     """Return events as an operator takes them, and the values of groups by code."""
     columns = {
         name: pa.array([event.attributes.get(name) for event in events], kind)
-        for name, kind in (ATTRIBUTES | {HIGH: pa.int64()}).items()
+        for name, kind in (ATTRIBUTES | {HIGH: pa.int64(), LAW: pa.list_(pa.float64())}).items()
     }
     keys = encode_keys(
         [columns[name] for name in unit.group_by],

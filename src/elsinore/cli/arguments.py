@@ -179,9 +179,9 @@ TimeDistributionOption = Annotated[
     list[str] | None,
     typer.Option(
         "--time-distribution",
-        metavar="[TYPE=]P,P,...",
+        metavar="[TYPE=]P,P,...|COL",
         help="How probable the possible times (of events of a type) are, from the first to the "
-        "last; equally if not said; repeatable.",
+        "last; equally if not said; repeatable. Or the column with lists of them, event by event.",
     ),
 ]
 OrderByOption = Annotated[

@@ -27,7 +27,7 @@ class Times:
     interval: tuple[str, str] | None = None
     granularity: str | Mapping[str, str] | None = None
     step: str | None = None
-    distribution: tuple[float, ...] | Mapping[str, tuple[float, ...]] | None = None
+    distribution: str | tuple[float, ...] | Mapping[str, tuple[float, ...]] | None = None
 
     @classmethod
     def of(
@@ -94,10 +94,14 @@ def _granularity(texts: Sequence[str]) -> str | dict[str, str]:
     return _by_type(texts, "--time-granularity")
 
 
-def _distribution(texts: Sequence[str]) -> tuple[float, ...] | dict[str, tuple[float, ...]]:
+def _distribution(
+    texts: Sequence[str],
+) -> str | tuple[float, ...] | dict[str, tuple[float, ...]]:
+    """Return what is said: weights, those of types, or the column (of no number) with events'."""
     given = _by_type(texts, "--time-distribution")
     if isinstance(given, str):
-        return _weights(given)
+        is_number = any(part.strip()[:1] in "+-.0123456789" for part in given.split(","))
+        return _weights(given) if is_number else given
     return {kind: _weights(weights) for kind, weights in given.items()}
 
 

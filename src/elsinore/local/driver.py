@@ -24,14 +24,21 @@ from elsinore.operators import (
 )
 from elsinore.operators.partials import results_of
 from elsinore.plan import Plan, Unit
-from elsinore.plan.modes import HIGH
+from elsinore.plan.modes import HIGH, LAW
 from elsinore.runtime.arranged import arranged
 from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import type_places
+from elsinore.runtime.distributions import distributions
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.keys import Keys
 from elsinore.runtime.options import RunOptions
-from elsinore.runtime.rejects import ENDS_BEFORE, NULL_END, set_aside, unusable_reasons
+from elsinore.runtime.rejects import (
+    ENDS_BEFORE,
+    NULL_END,
+    ODD_LAW,
+    set_aside,
+    unusable_reasons,
+)
 from elsinore.runtime.results import Results
 from elsinore.runtime.rows import (
     DISORDERED,
@@ -152,23 +159,20 @@ def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | No
         time, options.time_unit, options.clock.per_microsecond, options.largest_time
     )
     rejected: pa.Table | None = None
-    high: pa.Array | None = None
+    added: dict[str, pa.Array] = {}
+    odd: pa.Array | None = None  # why an event's possible times cannot be used
     if options.uncertain is not None:
-        ticks, high = _interval(table, ticks, types, options)
-    odd = None if high is None else pc.or_kleene(high.is_null(), pc.less(high, ticks))
-    if ticks.null_count or types.null_count or (odd is not None and pc.any(odd).as_py()):
+        ticks, added, odd = _possible(table, ticks, types, options)
+    if ticks.null_count or types.null_count or (odd is not None and odd.null_count < len(odd)):
         reasons = unusable_reasons(time, ticks, types)
-        if high is not None:
-            ends = pc.if_else(high.is_null(), NULL_END, ENDS_BEFORE)
-            reasons = pc.if_else(
-                pc.and_(reasons.is_null(), pc.fill_null(odd, False)), ends, reasons
-            )
+        if odd is not None:
+            reasons = pc.coalesce(reasons, odd)
         usable = reasons.is_null()
         table, rejected = set_aside(table, reasons, allowed=options.allow_rejects)
         ticks, types = ticks.filter(usable), types.filter(usable)
-        high = None if high is None else high.filter(usable)
-    if high is not None:
-        table = table.append_column(HIGH, high)
+        added = {name: column.filter(usable) for name, column in added.items()}
+    for name, column in added.items():
+        table = table.append_column(name, column)
     times = ticks.to_numpy()
     order = enter(order_of, 5e-7 * len(times), times)
     if options.order_by or order == DISORDERED:
@@ -182,10 +186,10 @@ def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | No
     return Stream(table, times, types, kind, ordered), rejected
 
 
-def _interval(
+def _possible(
     table: pa.Table, ticks: pa.Array, types: pa.Array, options: RunOptions
-) -> tuple[pa.Array, pa.Array]:
-    """Return the first and the last possible time of each event, in ticks."""
+) -> tuple[pa.Array, dict[str, pa.Array], pa.Array]:
+    """Return each event's first possible time in ticks, columns with the rest, and what is odd."""
     assert options.uncertain is not None
     high = None
     if options.uncertain.high is not None:
@@ -193,7 +197,14 @@ def _interval(
         clock = options.clock.per_microsecond
         high, _ = to_ticks(column, options.time_unit, clock, options.largest_time)
     low, last = bounds(options.uncertain, whole(ticks), high, types, options.clock)
-    return low, whole(last)
+    added = {HIGH: whole(last)}
+    odd = pc.if_else(pc.less(last, low), ENDS_BEFORE, pa.scalar(None, pa.string()))
+    odd = pc.if_else(whole(last).is_null(), NULL_END, odd)
+    if options.uncertain.law is not None:
+        law = evaluate_sql(options.uncertain.law, table, "time_distribution")
+        added[LAW], is_odd = distributions(law)
+        odd = pc.if_else(pc.and_(odd.is_null(), is_odd), ODD_LAW, odd)
+    return low, added, odd
 
 
 def _run_unit(

@@ -167,12 +167,29 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class Laws:
+    """How probable each event's times are: `weights[first : first + size]`; size 0: equally."""
+
+    first: NDArray[np.int64]
+    size: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, column: pa.Array, order: NDArray[np.int64]) -> Laws:
+        """Return those of a column of lists, null where times are equally probable, in an order."""
+        lists = column.take(pa.array(order))
+        size = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
+        return cls(np.cumsum(size) - size, size, lists.flatten().to_numpy())
+
+
+@dataclass(frozen=True, slots=True)
 class Operands:
-    """The rows of a batch, and all texts in it, ascending."""
+    """The rows of a batch, and all texts in it, ascending; `laws` where events bring their own."""
 
     doubles: NDArray[np.float64]
     wholes: NDArray[np.int64]
     texts: pa.Array
+    laws: Laws | None = None
 
     def code_of(self, text: str) -> int:
         """Return the integer that stands for a text among those of the batch."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from elsinore.matches.keyed import (
     arrange,
     kept_rows,
 )
-from elsinore.matches.operands import RESERVED, TIME, Layout, Operands
+from elsinore.matches.operands import RESERVED, TIME, Laws, Layout, Operands
 from elsinore.matches.query import AggregateFailure, Found
 from elsinore.matches.registers import COMPUTED
 from elsinore.matches.returns import ColumnKind, is_windowed
@@ -36,7 +37,7 @@ from elsinore.matches.spec import MatchUnit, attribute_of, column_of, spec_of
 from elsinore.matches.template import MatchTemplate
 from elsinore.operators import OperatorOptions
 from elsinore.plan import Unit
-from elsinore.plan.modes import HIGH
+from elsinore.plan.modes import HIGH, LAW
 
 NEVER, EVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 VERSION = b"matches 2"
@@ -328,7 +329,10 @@ class _Engine:
 
     def operands(self, table: pa.Table, order: Ints, arranged: Ints) -> Operands:
         """Return what searches read of the rows, in the order of keys."""
-        found = self._layout.of(self.attributes(table), order, arranged)
+        attributes = self.attributes(table)
+        found = self._layout.of(attributes, order, arranged)
+        if LAW in attributes:
+            found = replace(found, laws=Laws.of(attributes[LAW], order))
         for search in self.searches:
             search.tables.set_texts(found)
         return found

@@ -24,7 +24,7 @@ from elsinore.model.expression import Call, Expression, walk
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.guards import NO_WAY, GuardedPositions, Ways, either, guarded_positions
-from elsinore.plan.modes import HIGH, Uncertainty
+from elsinore.plan.modes import HIGH, LAW, Uncertainty
 from elsinore.plan.predicates import contradictions, local_predicates
 
 START = -1  # the source of an edge that begins a match
@@ -136,6 +136,8 @@ class MatchTemplate:
             read.update(dict.fromkeys(negative.attributes))
         if self.uncertain is not None:
             read[HIGH] = None
+            if self.uncertain.by_event:
+                read[LAW] = None
         return tuple(read)
 
 

@@ -13,7 +13,7 @@ from elsinore.kernels import enter
 from elsinore.matches import search as se
 from elsinore.matches import worlds as wo
 from elsinore.matches.arrays import Doubles, Ints
-from elsinore.matches.operands import CLASS, TIME, Layout, Operands
+from elsinore.matches.operands import CLASS, TIME, Laws, Layout, Operands
 from elsinore.matches.program import register_places
 from elsinore.matches.query import ANY_NUMBER, PLAIN_STEPS, Found, QuerySearch, patience
 from elsinore.matches.registers import RegisterKind
@@ -59,8 +59,8 @@ class UncertainSearch(QuerySearch):
     ) -> Iterator[Found]:
         """Yield the matches that are probable enough and hold a new event, in pieces."""
         low, high = operands.wholes[TIME], operands.wholes[self._high]
-        kinds = self._kinds[operands.wholes[CLASS]]
-        starts, points, odds = possible_times(low, high, self._uncertainty, kinds)
+        laws = operands.laws or self._laws(operands.wholes[CLASS])
+        starts, points, odds = possible_times(low, high, self._uncertainty.step, laws)
         room = self._room
         widest = int(np.diff(starts).max(initial=0))
         mass = np.zeros((len(room.path) + 1, widest), dtype=np.float64)
@@ -90,6 +90,15 @@ class UncertainSearch(QuerySearch):
             if status == se.DEEP:
                 mass = np.concatenate([mass, np.zeros_like(mass)])
             self._make_way(status, progress, widen=piece is None)
+
+    def _laws(self, classes: Ints) -> Laws:
+        """Return how probable the times of events are, by their types."""
+        known = self._uncertainty
+        of_type = [known.weights, *(weights for _, weights in known.by_type)]
+        sizes = np.array([len(weights) for weights in of_type])
+        kinds = self._kinds[classes]
+        flat: Doubles = np.array([weight for weights in of_type for weight in weights], float)
+        return Laws((np.cumsum(sizes) - sizes)[kinds], sizes[kinds], flat)
 
     def _begun(self, window: tuple[int, int, int], limit: int) -> Ints:
         progress = np.zeros(se.PROGRESS, dtype=np.int64)
@@ -125,23 +134,19 @@ class UncertainSearch(QuerySearch):
 
 
 def possible_times(
-    low: Ints, high: Ints, uncertainty: Uncertainty, kinds: Ints | None = None
+    low: Ints, high: Ints, step: int, laws: Laws
 ) -> tuple[Ints, Ints, NDArray[np.float64]]:
     """Return where each event's times begin, these times, and how probable each is.
 
-    `kinds` [event] says whose weights those of its times are: 0 for those of all types, n for those
-    of the n-th type that has its own. Raises InputError where times are too many to look at.
+    Where `laws` do not say, times are `step` apart and equally probable. Raises InputError where
+    they are too many to look at.
 
-    >>> starts, points, odds = possible_times(np.array([0]), np.array([6]), Uncertainty(step=2))
+    >>> equal = Laws(np.array([0]), np.array([0]), np.array([]))
+    >>> starts, points, odds = possible_times(np.array([0]), np.array([6]), 2, equal)
     >>> points.tolist(), odds.tolist()
     ([0, 2, 4, 6], [0.25, 0.25, 0.25, 0.25])
     """
-    laws = [uncertainty.weights, *(weights for _, weights in uncertainty.by_type)]
-    sizes = np.array([len(law) for law in laws])
-    weights: Doubles = np.array([*(weight for law in laws for weight in law), 0.0])
-    kind = np.zeros(len(low), dtype=np.int64) if kinds is None else kinds
-    size = sizes[kind]  # 0: equally probable, a step apart
-    counts = np.where(size > 0, np.where(high > low, size, 1), (high - low) // uncertainty.step + 1)
+    counts = np.where(laws.size > 0, np.where(high > low, laws.size, 1), (high - low) // step + 1)
     if counts.max(initial=0) > MOST_POINTS or counts.sum() > MOST_IN_ALL:
         raise InputError(
             f"An interval has {int(counts.max()):,} possible times, all intervals of a batch "
@@ -149,9 +154,10 @@ def possible_times(
         )
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     number = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)  # of a point in its interval
-    count, of = np.repeat(counts, counts), np.repeat(size, counts)
+    count, of = np.repeat(counts, counts), np.repeat(laws.size, counts)
     apart = number * np.repeat(high - low, counts) // np.maximum(of - 1, 1)
-    points = np.repeat(low, counts) + np.where(of > 0, apart, number * uncertainty.step)
-    first = (np.cumsum(sizes) - sizes)[np.repeat(kind, counts)]
-    weighted = np.where(count > 1, weights[np.where(of > 0, first + number, -1)], 1.0)
+    points = np.repeat(low, counts) + np.where(of > 0, apart, number * step)
+    weights = np.append(laws.weights, 0.0)
+    place = np.where(of > 0, np.repeat(laws.first, counts) + number, -1)
+    weighted = np.where(count > 1, weights[place], 1.0)
     return starts, points, np.where(of > 0, weighted, 1.0 / count)

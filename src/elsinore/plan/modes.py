@@ -37,6 +37,7 @@ class Evaluation(Enum):
 
 
 HIGH = "elsinore:high"  # the column with an uncertain time's end, in ticks
+LAW = "elsinore:law"  # and with how probable its times are, where events say so themselves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +46,13 @@ class Uncertainty:
 
     They are `step` ticks apart and equally probable; or, where `weights` are given, as many as
     these, at equal distances from the first to the last. Types in `by_type` have weights of their
-    own.
+    own; `by_event`: the column `LAW` has those of each event, null where they are equal.
     """
 
     step: int = 1
     weights: tuple[float, ...] = ()
     by_type: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    by_event: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

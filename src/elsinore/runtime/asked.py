@@ -32,7 +32,7 @@ class Asked:
     time_interval: Sequence[str] | None = None
     time_granularity: str | Mapping[str, str] | None = None
     time_step: str | float | None = None
-    time_distribution: Sequence[float] | Mapping[str, Sequence[float]] | None = None
+    time_distribution: str | Sequence[float] | Mapping[str, Sequence[float]] | None = None
     order_by: str | Sequence[str] = ()
     rejects: bool = False
     ordered: bool = False

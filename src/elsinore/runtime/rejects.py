@@ -17,6 +17,7 @@ NOT_A_NUMBER = "time is not a number"
 TIME_OUT_OF_RANGE = "time out of range"
 NULL_END = "unusable end of its time"
 ENDS_BEFORE = "time that ends before it begins"
+ODD_LAW = "probabilities of its time that do not add up to 1"
 
 SHOWN_ROWS = 5
 SHOWN_WIDTH = 200  # characters of a row in an error

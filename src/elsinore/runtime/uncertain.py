@@ -31,7 +31,8 @@ class UncertainTimes:
     `high` is the column, or SQL expression, with the last one, RunOptions.time that with the first;
     or, without it, `granularity` has pairs of a type (None: all others) and a length, and times
     are the last possible ones. Lengths are in microseconds, or, where they are bare, in the unit of
-    numeric times. See `elsinore.plan.modes.Uncertainty` for `step`, `weights` and those of types.
+    numeric times. See `elsinore.plan.modes.Uncertainty` for `step`, `weights` and those of types;
+    `law` is the column, or SQL expression, with those of each event.
     """
 
     high: str | None = None
@@ -39,12 +40,18 @@ class UncertainTimes:
     step: Length | None = None
     weights: tuple[float, ...] = ()
     weights_by_type: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    law: str | None = None
 
     def uncertainty(self, clock: Clock) -> Uncertainty:
         """Return what the engine is told, in ticks of a clock."""
         step = self.step if self.step is not None else Length(Fraction(1_000_000), bare=True)
         ticks = step.ticks(clock, "time_step")
-        return Uncertainty(step=ticks, weights=self.weights, by_type=self.weights_by_type)
+        return Uncertainty(
+            step=ticks,
+            weights=self.weights,
+            by_type=self.weights_by_type,
+            by_event=self.law is not None,
+        )
 
     def shifts(self, clock: Clock) -> tuple[dict[str, int], int]:
         """Return, in ticks, how long before its last possible time an event may be, by type.
@@ -86,7 +93,7 @@ def uncertain_times(
     interval: Sequence[str] | None,
     granularity: str | Mapping[str, str] | None,
     step: str | float | None,
-    distribution: Sequence[float] | Mapping[str, Sequence[float]] | None,
+    distribution: str | Sequence[float] | Mapping[str, Sequence[float]] | None,
 ) -> UncertainTimes | None:
     """Return what a user says of uncertain times; None where that is nothing.
 
@@ -117,10 +124,11 @@ def uncertain_times(
             (kind, _length(text, "time_granularity")) for kind, text in by_type.items()
         ),
         step=None if step is None else _length(step, "time_step"),
-        weights=() if isinstance(distribution, Mapping) else _weights(distribution),
+        weights=() if isinstance(distribution, Mapping | str) else _weights(distribution),
         weights_by_type=tuple((kind, _weights(given)) for kind, given in distribution.items())
         if isinstance(distribution, Mapping)
         else (),
+        law=distribution if isinstance(distribution, str) else None,
     )
 
 

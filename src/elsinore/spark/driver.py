@@ -18,7 +18,7 @@ from pyspark.sql import types as T  # noqa: N812
 from elsinore.model import PythonQuery
 from elsinore.operators import bind, fitted, kind_for
 from elsinore.plan import Plan
-from elsinore.plan.modes import HIGH
+from elsinore.plan.modes import HIGH, LAW
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import REASON_COLUMN
 from elsinore.runtime.result import Result
@@ -56,7 +56,10 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     ship_by_value(query.module for query in plan.workload if isinstance(query, PythonQuery))
     events = Events(frame, options)
     if options.uncertain is not None:
-        events = Events(frame.withColumn(HIGH, events.bounds[1]), options)
+        added = {HIGH: events.bounds[1]}
+        if events.law is not None:
+            added[LAW] = events.law
+        events = Events(frame.withColumns(added), options)
     plan = fitted(plan, {name: events.arrow_type(name) for name in frame.columns}, declared=True)
     statistics = [accumulator(frame) for _ in plan.units]
     types = {n: events.arrow_type(n) for u in plan.units for n in (*u.carried, *u.group_by)}

@@ -21,11 +21,13 @@ from elsinore.runtime.rejects import (
     NULL_END,
     NULL_TIME,
     NULL_TYPE,
+    ODD_LAW,
     REASON_COLUMN,
     TIME_OUT_OF_RANGE,
     UNPARSEABLE_TIME,
     mend_or_reject,
 )
+from elsinore.spark.distributions import distributions
 from elsinore.spark.expressions import quoted
 from elsinore.spark.times import NANOSECONDS_KEY, SparkTime, has_zones, look_at, to_ticks
 from elsinore.words import count
@@ -85,7 +87,19 @@ class Events:
         if self.options.uncertain is None:
             return reason
         low, high = self.bounds
-        return reason.when(high.isNull(), NULL_END).when(high < low, ENDS_BEFORE)
+        reason = reason.when(high.isNull(), NULL_END).when(high < low, ENDS_BEFORE)
+        if self.options.uncertain.law is None:
+            return reason
+        given = self.column(self.options.uncertain.law, "time_distribution")
+        return reason.when(given.isNotNull() & self.law.isNull(), ODD_LAW)
+
+    @cached_property
+    def law(self) -> Column | None:
+        """How probable each event's times are, if events say so; null where they are not."""
+        uncertain = self.options.uncertain
+        if uncertain is None or uncertain.law is None:
+            return None
+        return distributions(self.frame, self.column(uncertain.law, "time_distribution"))
 
     @cached_property
     def time_zone(self) -> str:

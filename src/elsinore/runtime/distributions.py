@@ -1,0 +1,72 @@
+"""How probable the times of each event are, where a column says so event by event.
+
+A cell is a list of numbers, or a text of them with commas, semicolons or blanks between, from the
+first possible time to the last. An event without one has times that are equally probable.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from elsinore.errors import InputError, option
+from elsinore.runtime.uncertain import SUM_TOLERANCE
+
+NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+BETWEEN = r"\s*[,;\s]\s*"
+NUMBERS = rf"^\s*{NUMBER}(?:{BETWEEN}{NUMBER})*\s*$"
+LISTS = pa.list_(pa.float64())
+
+
+def distributions(column: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return the lists of a column, each made to add up to 1, and which events' are none.
+
+    None are those with something else than probabilities, or that do not add up to 1. Raises
+    InputError for a column that holds neither lists of numbers nor text.
+
+    >>> given, odd = distributions(pa.array(["0.5, 0.5", None, "1 1"]))
+    >>> given.to_pylist(), odd.to_pylist()
+    ([[0.5, 0.5], None, None], [False, False, True])
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    lists = _lists(column)
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
+    weights = lists.flatten().fill_null(float("nan")).to_numpy()
+    of = np.repeat(np.arange(len(lengths)), lengths)
+    good = (weights >= 0.0) & (weights <= 1.0)
+    totals = np.bincount(of, weights=np.where(good, weights, np.nan), minlength=len(lengths))
+    usable = np.abs(totals - 1.0) <= SUM_TOLERANCE  # NaN is not
+    kept = usable[of]
+    starts = np.concatenate([[0], np.cumsum(np.where(usable, lengths, 0))]).astype(np.int32)
+    scaled = (weights / totals[of])[kept]
+    offsets = pa.array(starts, mask=np.append(~usable, False))
+    found = pa.ListArray.from_arrays(offsets, pa.array(scaled))
+    return found.cast(LISTS), pa.array(~usable & ~missing)
+
+
+def _lists(column: pa.Array) -> pa.Array:
+    """Return a column as lists of doubles; texts that are none are null."""
+    kind = column.type
+    if pa.types.is_null(kind):
+        return pa.nulls(len(column), LISTS)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        fits = pc.fill_null(pc.match_substring_regex(column, NUMBERS), False)
+        known = pc.if_else(fits, pc.utf8_trim_whitespace(column), pa.scalar(None, kind))
+        return pc.split_pattern_regex(known, BETWEEN).cast(LISTS)
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    if (is_list or pa.types.is_fixed_size_list(kind)) and _are_numbers(kind.value_type):
+        return column.cast(LISTS)
+    raise InputError(
+        f"{option('time_distribution')} names a column of {kind}: give it lists of probabilities, "
+        "or text such as '0.25,0.5,0.25'."
+    )
+
+
+def _are_numbers(kind: pa.DataType) -> bool:
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return is_number or pa.types.is_decimal(kind) or pa.types.is_null(kind)
