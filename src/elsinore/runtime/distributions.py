@@ -69,4 +69,4 @@ def _lists(column: pa.Array) -> pa.Array:
 
 def _are_numbers(kind: pa.DataType) -> bool:
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    return is_number or pa.types.is_decimal(kind) or pa.types.is_null(kind)
+    return bool(is_number or pa.types.is_decimal(kind) or pa.types.is_null(kind))

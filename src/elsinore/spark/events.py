@@ -88,7 +88,7 @@ class Events:
             return reason
         low, high = self.bounds
         reason = reason.when(high.isNull(), NULL_END).when(high < low, ENDS_BEFORE)
-        if self.options.uncertain.law is None:
+        if self.law is None or self.options.uncertain.law is None:
             return reason
         given = self.column(self.options.uncertain.law, "time_distribution")
         return reason.when(given.isNotNull() & self.law.isNull(), ODD_LAW)
