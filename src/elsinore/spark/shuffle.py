@@ -8,6 +8,7 @@ partition that it names, with all that belongs to that: spilling, fetching, star
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -73,13 +74,22 @@ def cores_told(spark: SparkSession) -> int:
 
 
 def input_bytes(frame: DataFrame) -> int | None:
-    """Return about how many bytes a frame is made from; None where Spark does not know."""
+    """Return about how many bytes a frame is made from; None where Spark does not know.
+
+    No more than all that is read: Spark takes a join for the product of its sides, and what it
+    knows nothing of (an RDD) for as large as can be, of which a projection is a part.
+    """
     with suppress(PySparkException, Py4JError, AttributeError, TypeError):
         plan = frame._jdf.queryExecution().optimizedPlan()
-        size = int(str(plan.stats().sizeInBytes()))
         default = int(str(frame._jdf.sparkSession().sessionState().conf().defaultSizeInBytes()))
-        return size if size < default else None
+        leaves = plan.collectLeaves()
+        read = [_plan_bytes(leaves.apply(number)) for number in range(leaves.size())]
+        return min(_plan_bytes(plan), sum(read)) if max(read, default=0) < default else None
     return None
+
+
+def _plan_bytes(plan: Any) -> int:
+    return int(str(plan.stats().sizeInBytes()))
 
 
 def task_memory(spark: SparkSession) -> int:
