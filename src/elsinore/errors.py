@@ -302,6 +302,19 @@ def choices_text(choices: Sequence[str]) -> str:
     return f"{shown} and {len(choices) - SHOWN_CHOICES:,} others"
 
 
+def no_column(name: str, what: str, names: Sequence[str]) -> str:
+    """Return that the events have no column, which `what` is read from, and which they have.
+
+    >>> no_column("tme", "time", ["time", "type"]).splitlines()[0][:80]
+    "The events have no column 'tme', read for the time. Did you mean 'time'? Columns"
+    """
+    how = f" Name the column that holds the {what} with {option(what)}." if name == what else ""
+    return (
+        f"The events have no column '{name}', read for the {what}.{did_you_mean(name, names)} "
+        f"Columns: {choices_text(names)}.{how}"
+    )
+
+
 def did_you_mean(name: str, choices: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the choice nearest to `name`, "" where none is near.
 

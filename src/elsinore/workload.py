@@ -216,9 +216,9 @@ class Workload:
         """Run the queries over the events in `data`; return a result per query.
 
         `data`: a Spark DataFrame is worked on by Spark and gives Spark DataFrames. Anything else (a
-        pyarrow Table, a pandas or polars DataFrame, a dict of columns, a list of dicts) is worked
-        on in this process and gives pyarrow Tables. `results["q"]` has the methods of those, and
-        `to_pandas`, `to_polars`, `to_arrow` and `to_pylist` wherever it was computed.
+        path to files, a pyarrow Table, a pandas or polars DataFrame, a dict of columns, a list of
+        dicts) is worked on in this process and gives pyarrow Tables. `results["q"]` has the methods
+        of those, and `to_pandas`, `to_polars`, `to_arrow` and `to_pylist` wherever it was computed.
 
         time, type      columns, or SQL expressions over the columns
         time_unit       the unit of times that are numbers, and of bare numbers after WITHIN: "s",
@@ -251,8 +251,8 @@ class Workload:
                         cheaper than to send them; "always" wherever it can be; "never"
         evaluation      how the matches of match queries are searched for: "auto" chooses by cost;
                         the others are in docs/matches.md
-        spark           a session of Spark; `data` is then the place of Parquet files for it: a
-                        file, a folder, or a pattern such as "trips/*.parquet"
+        spark           a session of Spark, which is to read the files where `data` is the place
+                        of files: a path, a folder, a pattern such as "trips/*.parquet"
 
         `sharing`, `granularity`, `scan`, `combine`, `evaluation` and `threads` change how the work
         is done, never a result.
@@ -320,7 +320,9 @@ class Workload:
         options = asked.options()
         data = _bare(data)
         if asked.spark is not None and isinstance(data, str | Path):
-            data = asked.spark.read.parquet(str(data))
+            from elsinore.spark.files import read_place  # noqa: PLC0415 - an extra
+
+            data = read_place(asked.spark, data)
         if options.uncertain is None:
             self._refuse_uncertain()
         # what cannot run is refused before anything is looked at

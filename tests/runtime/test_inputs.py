@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -52,15 +54,22 @@ def test_a_key_that_only_later_rows_have_is_a_column():
     assert as_table([{"a": 1}, {"b": 2}]).to_pydict() == {"a": [1, None], "b": [None, 2]}
 
 
-@pytest.mark.parametrize("data", [42, "trips.csv", None, pl.Series([1]), pd.Series([1]), [1, 2]])
+@pytest.mark.parametrize("data", [42, b"trips.csv", None, pl.Series([1]), pd.Series([1]), [1, 2]])
 def test_anything_else_is_refused_with_what_is_accepted(data):
-    with pytest.raises(InputError, match="Accepted are a pyarrow Table"):
+    with pytest.raises(InputError, match="Accepted are a path, a pyarrow Table"):
         as_table(data)
 
 
-def test_a_path_is_pointed_to_read_events():
-    with pytest.raises(InputError, match="Read a file with read_events"):
-        as_table("trips.csv")
+@pytest.mark.parametrize("kind", [str, Path])
+def test_the_place_of_files_is_read(tmp_path, kind):
+    (tmp_path / "trips.csv").write_text("time,type\n1,A\n")
+    assert as_table(kind(tmp_path / "trips.csv")).to_pylist() == [{"time": 1, "type": "A"}]
+
+
+def test_a_place_where_nothing_is_names_what_is_there(tmp_path):
+    (tmp_path / "trips.csv").touch()
+    with pytest.raises(InputError, match=r"holds no 'trip.csv'. Did you mean 'trips.csv'?"):
+        as_table(str(tmp_path / "trip.csv"))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -320,8 +321,31 @@ def test_an_unknown_attribute_is_refused_before_anything_runs(spark: SparkSessio
 
 def test_an_unknown_time_column_is_refused(spark: SparkSession) -> None:
     workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);")
-    with pytest.raises(InputError, match="Did you mean 'time'"):
+    with pytest.raises(InputError, match=r"no column 'tme'.*Did you mean 'time'"):
         workload.run(frame_of(spark, events()), time="tme")
+
+
+def test_what_spark_finds_wrong_is_told_in_one_line_and_not_logged(
+    spark: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);")
+    with pytest.raises(InputError, match=r"'nofunction.time.'.*UNRESOLVED_ROUTINE") as raised:
+        workload.run(frame_of(spark, events()), time="nofunction(time)")
+    assert "\n" not in str(raised.value)
+    assert "stacktrace" not in capfd.readouterr().err
+
+
+def test_files_of_any_format_are_read_in_a_users_session(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    workload = Workload.parse("QUERY q RETURN COUNT(*) AS n PATTERN SEQ(A, B+);")
+    (tmp_path / "trips.csv").write_text("time,type\n1,A\n2,B\n3,B\n")
+    results = workload.run(tmp_path / "trips.csv", spark=spark)
+    assert [row.n for row in results["q"].collect()] == [3.0]
+    with pytest.raises(InputError, match=r"Did you mean 'trips\.csv'"):
+        workload.run(tmp_path / "trip.csv", spark=spark)
+    with pytest.raises(InputError, match=r"Spark cannot read 'file:///no/such'.*PATH_NOT_FOUND"):
+        workload.run("file:///no/such", spark=spark)
 
 
 def test_columns_may_have_any_name_and_be_decimals(spark: SparkSession) -> None:

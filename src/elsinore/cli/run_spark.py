@@ -33,11 +33,11 @@ from elsinore.words import count
 
 try:
     from pyspark.errors import AnalysisException
-    from pyspark.logger import PySparkLogger
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import functions as F  # noqa: N812
 
     from elsinore.spark.files import arrow_table, fetched, read_frame, write_parts
+    from elsinore.spark.quiet import first_line, loggers
 except ImportError as error:
     raise SetupError(
         "PySpark is not installed. Install it with: pip install 'elsinore[spark,java]', or run in "
@@ -199,8 +199,8 @@ def session(master: str, config: Mapping[str, str] | None = None) -> Iterator[Sp
         return
     spark = local_session(master, config=config)
     interrupt.install()  # Spark puts its own handler in place as it starts
-    # PySpark prints where in our code the column of a failed task was made, with a stack trace.
-    PySparkLogger.getLogger("DataFrameQueryContextLogger").disabled = True
+    for logger in loggers():
+        logger.disabled = True
     try:
         yield spark
     finally:
@@ -238,6 +238,4 @@ def check_columns(options: RunOptions, frame: DataFrame) -> None:
     try:
         frame.selectExpr(*options.order_by)
     except AnalysisException as error:
-        raise ArgumentError(
-            f"--order-by does not fit the events: {str(error).splitlines()[0]}"
-        ) from error
+        raise ArgumentError(f"--order-by does not fit the events: {first_line(error)}") from error

@@ -59,10 +59,11 @@ class Runnable:
     ) -> Any:
         """Return the values over the events in `data`, as a table: time (or position) and value.
 
-        `data` is a pyarrow Table, a pandas or polars DataFrame, a dict of columns or a list of
-        dicts, or a DataFrame of Spark, which gives one (`value` says the type of values then, where
-        it cannot be worked out); `time` and `type` name its columns. Without `compiled`, a machine
-        is compiled where it can be and there are many events. Warns of rates that never match.
+        `data` is a path to files, a pyarrow Table, a pandas or polars DataFrame, a dict of columns
+        or a list of dicts, or a DataFrame of Spark, which gives one (`value` says the type of
+        values then, where it cannot be worked out); `time` and `type` name its columns. Without
+        `compiled`, a machine is compiled where it can be and there are many events. Warns of rates
+        that never match.
         """
         warn_of(self)
         return driver(data).run(self, data, time=time, type=type, compiled=compiled, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,8 +14,8 @@ from elsinore.runtime.reasons import reason
 from elsinore.runtime.tables import check_names, plain_views
 
 ACCEPTED = (
-    "a pyarrow Table, RecordBatch or RecordBatchReader, an iterable of RecordBatches, a pandas or "
-    "polars DataFrame, a polars LazyFrame, a dict of columns or a list of dicts"
+    "a path, a pyarrow Table, RecordBatch or RecordBatchReader, an iterable of RecordBatches, a "
+    "pandas or polars DataFrame, a polars LazyFrame, a dict of columns or a list of dicts"
 )
 
 
@@ -24,7 +25,8 @@ def as_table(data: Any) -> pa.Table:
     Accepted are a pyarrow Table, RecordBatch or RecordBatchReader, an iterable of RecordBatches, a
     pandas or polars DataFrame, a polars LazyFrame, whatever has `__arrow_c_stream__`, a dict of
     columns and a list of dicts (a key that a row lacks is null there). The index of a pandas
-    DataFrame is not an attribute of the events: call `reset_index` on it to make it one.
+    DataFrame is not an attribute of the events: call `reset_index` on it to make it one. The place
+    of files (a path, a folder, a pattern) is read as `read_events` does.
 
     Raise InputError for anything else, and where columns are of unequal length, of mixed types or
     of the same name.
@@ -43,6 +45,10 @@ def as_table(data: Any) -> pa.Table:
 def _convert(data: Any) -> pa.Table:
     if isinstance(data, pa.Table):
         return data
+    if isinstance(data, str | Path):
+        from elsinore.runtime.files import read_events  # noqa: PLC0415 - readers load on first use
+
+        return read_events(data)
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
     if isinstance(data, pa.RecordBatchReader):
@@ -141,6 +147,5 @@ def _from_items(items: list[Any]) -> pa.Table:
 
 
 def _refusal(data: object) -> InputError:
-    hint = " Read a file with read_events(path) first." if isinstance(data, str) else ""
     kind = f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
-    return InputError(f"{kind} holds no events that can be read. Accepted are {ACCEPTED}.{hint}")
+    return InputError(f"{kind} holds no events that can be read. Accepted are {ACCEPTED}.")

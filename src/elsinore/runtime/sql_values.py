@@ -16,7 +16,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from elsinore.errors import InputError, choices_text, did_you_mean, is_on_the_command_line, option
+from elsinore.errors import InputError, is_on_the_command_line, no_column, option
 from elsinore.runtime.chunks import whole
 from elsinore.runtime.reasons import reason
 
@@ -153,12 +153,7 @@ def _column(name: str, table: pa.Table, what: str) -> pa.Array:
         column for column in names if column.casefold() == name.casefold()
     ]
     if len(found) != 1:
-        hint = did_you_mean(name, names)
-        how = f" Name the column that holds the {what} with {option(what)}." if name == what else ""
-        raise InputError(
-            f"The events have no column '{name}', read for the {what}.{hint} "
-            f"Columns: {choices_text(names)}.{how}"
-        )
+        raise InputError(no_column(name, what, names))
     column = whole(table.column(found[0]))
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_type
 
-from elsinore.errors import InputError, choices_text, did_you_mean, option
+from elsinore.errors import InputError, choices_text, did_you_mean, no_column, option
 from elsinore.model import AttributeKind, Schema
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import (
@@ -29,6 +29,7 @@ from elsinore.runtime.rejects import (
 )
 from elsinore.spark.distributions import distributions
 from elsinore.spark.expressions import quoted
+from elsinore.spark.quiet import first_line, silenced
 from elsinore.spark.times import NANOSECONDS_KEY, SparkTime, has_zones, look_at, to_ticks
 from elsinore.words import count
 
@@ -118,15 +119,18 @@ class Events:
         if text in self.frame.columns:
             return F.col(quoted(text))
         try:
-            column = F.expr(text)
-            _ = self.frame.select(column).schema  # Spark Connect looks at nothing before
+            with silenced():
+                column = F.expr(text)
+                _ = self.frame.select(column).schema  # Spark Connect looks at nothing before
         except AnalysisException as error:
             names = self.frame.columns
+            if text.isidentifier():
+                raise InputError(no_column(text, what, names)) from None
             raise InputError(
                 f"The expression for the {what}, {text!r}, does not fit the events: "
-                f"{str(error).splitlines()[0]}{did_you_mean(text, names)} Columns: "
+                f"{first_line(error)}{did_you_mean(text, names)} Columns: "
                 f"{choices_text(names)}. Name the column that holds the {what} with {option(what)}."
-            ) from error
+            ) from None
         return column
 
 

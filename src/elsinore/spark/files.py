@@ -18,6 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import TaskContext
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
@@ -28,8 +29,9 @@ from elsinore.runtime.drafts import draft
 from elsinore.runtime.files import common_schema, fitted, parquet_schema, refuse_empty, tables_of
 from elsinore.runtime.outputs import OutputFormat, part_name, write_table
 from elsinore.runtime.result import Result
-from elsinore.runtime.sources import Source
+from elsinore.runtime.sources import URL, Source, find_source
 from elsinore.spark.answers import Answer
+from elsinore.spark.quiet import first_line, silenced
 from elsinore.spark.times import NANOSECONDS_KEY
 
 GLOB = re.compile(r"([\[\]{}*?\\])")
@@ -51,6 +53,24 @@ def read_frame(spark: SparkSession, source: Source) -> DataFrame:
         reader = reader.option("basePath", str(source.given[0].absolute()))
     frame = reader.parquet(*(_place(file.path) for file in source.files))
     return _marked(frame, schema)
+
+
+def read_place(spark: SparkSession, place: str | Path) -> DataFrame:
+    """Return the events of a file, a folder or a pattern, in a session that is the user's.
+
+    What this machine sees may be of any format; elsewhere (a URL, or a session on other machines)
+    it is Parquet, which Spark reads. Raises InputError where nothing is there.
+    """
+    local = str(spark.conf.get("spark.master", "local")).startswith("local")
+    if local and not URL.match(str(place)):
+        source = find_source((place,))
+        if source.format != "parquet":
+            return _staged(spark, source)
+    try:
+        with silenced():
+            return spark.read.parquet(str(place))
+    except AnalysisException as error:
+        raise InputError(f"Spark cannot read '{place}': {first_line(error)}") from None
 
 
 def arrow_table(frame: DataFrame) -> pa.Table:

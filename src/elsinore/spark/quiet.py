@@ -1,0 +1,41 @@
+"""Errors of Spark's that we catch: without what PySpark logs of them, and in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from logging import Logger
+
+from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
+
+
+def loggers() -> list[Logger]:
+    """Return those that log errors of queries; disabled, they leave it to who catches the error."""
+    names = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+    return [PySparkLogger.getLogger(name) for name in names]
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Let errors of queries within the block be raised without being logged.
+
+    What PySpark logs is the JVM's stack, in one line of JSON.
+    """
+    before = [logger.disabled for logger in loggers()]
+    for logger in loggers():
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers(), before, strict=True):
+            logger.disabled = disabled
+
+
+def first_line(error: PySparkException) -> str:
+    r"""Return what an error says is wrong, without the plan and the stack that follow.
+
+    >>> first_line(PySparkException("\n[PARSE_SYNTAX_ERROR] Syntax error at '+'.\n== SQL =="))
+    "[PARSE_SYNTAX_ERROR] Syntax error at '+'."
+    """
+    return next((line for line in str(error).splitlines() if line.strip()), "no reason is told.")
