@@ -19,7 +19,7 @@ class Waiting:
 
     memory: int
     _batches: dict[int, list[pa.RecordBatch]] = field(default_factory=dict)
-    _bytes: dict[int, int] = field(default_factory=dict)  # of those in memory
+    _bytes: int = 0  # of those in memory
     _file: IO[bytes] | None = None
     _written: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     _schemas: dict[int, pa.Schema] = field(default_factory=dict)
@@ -37,8 +37,8 @@ class Waiting:
     def add(self, query: int, batch: pa.RecordBatch) -> None:
         """Take some of a query's. Raises InputError where the disk is full."""
         self._batches.setdefault(query, []).append(batch)
-        self._bytes[query] = self._bytes.get(query, 0) + batch.nbytes
-        if sum(self._bytes.values()) > self.memory:
+        self._bytes += batch.nbytes
+        if self._bytes > self.memory:
             self._spill()
 
     def rows(self, query: int) -> int:
@@ -56,8 +56,9 @@ class Waiting:
             self._file.seek(place)
             message = pa.py_buffer(self._file.read(size))
             yield pa.ipc.read_record_batch(message, self._schemas[query])
-        self._bytes.pop(query, None)
-        yield from self._batches.pop(query, [])
+        for batch in self._batches.pop(query, []):
+            self._bytes -= batch.nbytes
+            yield batch
 
     def _spill(self) -> None:
         where = local_directory()
@@ -77,4 +78,4 @@ class Waiting:
                 f"'{where}': {error.strerror or error}. Make room there, name another disk with "
                 "Spark's spark.local.dir, or use more partitions (spark.sql.shuffle.partitions)."
             ) from error
-        self._batches, self._bytes = {}, {}
+        self._batches, self._bytes = {}, 0
