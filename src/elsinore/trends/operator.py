@@ -15,7 +15,7 @@ from elsinore.kernels import Store, enter
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.columns import addend_columns, order_columns
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.core.run import COMPILE, DONE, GROW, UNKNOWN, run, unknown_codes
+from elsinore.trends.core.run import COMPILE, DONE, GROW, UNKNOWN, run
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import rebuild_table
 from elsinore.trends.layout import Layout
@@ -100,7 +100,12 @@ class TrendOperator:
         self._sharing = sharing
         self._updates = Updates(unit)
         layout = Layout(self._updates)
-        self._shared = SharedGroups(self._updates, layout, share=sharing is not Sharing.NEVER)
+        self._shared = SharedGroups(
+            self._updates,
+            layout,
+            share=sharing is not Sharing.NEVER,
+            all_of_them=sharing is Sharing.ALWAYS,
+        )
         self._program = Program(self._updates, layout, self._shared)
         self._ranks = rank_columns(self._updates)
         self._types = unit.classes.types
@@ -198,11 +203,9 @@ class TrendOperator:
                 self._sharing is Sharing.DYNAMIC,
             )
             if how == COMPILE:
-                found = np.empty(len(self._known), dtype=np.int64)
-                ahead = min(turn + AHEAD, end)
-                seconds = 1e-6 * (ahead - turn)
-                count = enter(unknown_codes, seconds, events.codes, turn, ahead, self._known, found)
-                self._compile(found[:count].tolist())
+                seen = np.unique(events.codes[turn : min(turn + AHEAD, end)])
+                seen = seen[seen >= 0]
+                self._compile(seen[self._known[seen] == UNKNOWN].tolist())
             elif how == GROW:
                 self._grow()
             elif how != DONE:

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from elsinore.model.expression import Expression
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.core.moments import BLOCKS, SECTIONS
+from elsinore.trends.core.moments import BLOCKS, FAMILY, SECTIONS
 from elsinore.trends.core.run import OF_NO_INTEREST
 from elsinore.trends.core.step import EACH
 from elsinore.trends.core.step import NOTHING as NO_ADDEND
 from elsinore.trends.core.windows import KINDS
+from elsinore.trends.families import Family, Run
 from elsinore.trends.layout import Layout
 from elsinore.trends.sharing.bursts import GROUPS
 from elsinore.trends.sharing.holders import SharedGroups
@@ -30,6 +31,7 @@ from elsinore.trends.updates import (
     VALUE,
     Update,
     Updates,
+    composes,
     rank_codes,
     rounds,
     tangled,
@@ -77,6 +79,7 @@ class Program:
         self._words = [0] * _HEAD
         self._step_of: dict[int, Step] = {}
         self._forms: dict[object, int] = {}
+        self._families: dict[str, Family] = {}  # by the type of events
         self.classes = 0
         self._words[BLOCKS] = len(self._words)
         for block in layout.blocks:
@@ -94,12 +97,34 @@ class Program:
         self._words[KINDS] = len(self._words)
         self._words += [len(kinds), *(word for kind in kinds for word in kind)]
         self._holders = holders
+        self._frozen = len(self._words)
         self.words: NDArray[np.int64] = np.array(self._words, dtype=np.int64)
 
     def freeze(self) -> None:
-        """Bring `words` up to date with the classes that were added."""
-        more = np.array(self._words[len(self.words) :], dtype=np.int64)
-        self.words = np.concatenate((self.words, more))
+        """Bring `words` up to date with the classes that were added.
+
+        Families come behind all classes: these stay where they are, whenever they are added.
+        """
+        known = self.words[: self._frozen]
+        more = np.array(self._words[self._frozen :], dtype=np.int64)
+        self._frozen = len(self._words)
+        parts, at = [known, more], self._frozen
+        families = [one for one in self._families.values() if len(one.places) > 1]
+        parts += [np.array(family.words(), dtype=np.int64) for family in families]
+        self.words = np.concatenate(parts)
+        for family, words in zip(families, parts[2:], strict=True):
+            self.words[np.array(family.places) + FAMILY] = at
+            at += len(words)
+
+    def _join_family(self, type_name: str, place: int, steps: Sequence[Step]) -> None:
+        """Let a class, each of whose steps can be repeated, be of its type's family if it may."""
+        runs = []
+        for step in steps:
+            lanes = self._lanes(step)
+            target, source = step.addresses
+            one = bool(step.strides and step.strides[1] == 0)
+            runs.append(Run(step.block, target, lanes, source, one, step.loop))
+        self._families.setdefault(type_name, Family()).join(place, runs)
 
     def add_class(self, type_name: str, true: frozenset[Expression]) -> int:
         """Add what a class of events does; return where, or OF_NO_INTEREST."""
@@ -108,8 +133,11 @@ class Program:
         if not updates and not resets:
             return OF_NO_INTEREST
         sections = self._sharing.sections(updates, resets, type_name, true)
-        steps = [self._steps(part) for part in sections.parts]
-        step_lists = [self._steps_list(several) for several in steps]
+        steps = self._steps(updates)
+        all_steps = self._steps_list(steps)
+        step_lists = [all_steps]
+        if sections.ticks:
+            step_lists = [self._steps_list(self._steps(part)) for part in sections.parts]
         read = {node for update in updates for node in update.reads}
         emptied = self._resets(resets, read)
         reads = {self._layout.block_of[node] for node in read}
@@ -125,17 +153,20 @@ class Program:
         ]
         ticks = (0, *(self._groups[group] for group in sections.ticks))
         apart = tangled(updates, resets)
-        serial = not (apart or resets or self._updates.unit.summed or self._ranks)
-        quick = serial and all(
-            _is_single(step, self._lanes(step)) for part in steps for step in part
-        )
+        serial = not (apart or resets) and composes(self._updates)
         changing = {update.node for update in updates}
-        quick &= not any((update.reads - {update.node}) & changing for update in updates)
-        lists.append(self._steps_list([step for part in steps for step in part]) if quick else 0)
+        quick = (
+            serial
+            and all(_is_single(step, self._lanes(step)) for step in steps)
+            and not any((update.reads - {update.node}) & changing for update in updates)
+        )
+        lists += [all_steps, all_steps if quick else 0, 0]
         at = len(self._words)
         self._words += [self.classes, order, int(apart), int(serial), *lists]
         if len(self._words) - at != SECTIONS:
             raise AssertionError("a class has other words than `moments` tells")
+        if quick:
+            self._join_family(type_name, at, steps)
         self._words.append(len(ticks))
         for group, place in zip(ticks, step_lists, strict=True):
             self._words += [group, place]

@@ -13,9 +13,9 @@ from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.layout import Layout
 from elsinore.trends.sharing.clock import DEPTH
 from elsinore.trends.sharing.holders import GroupCost, SharedGroups
-from elsinore.trends.updates import Updates
+from elsinore.trends.updates import Updates, composes
 
-VERSION = 6
+VERSION = 7
 FIRST_ROWS = 64  # rows of totals to begin with; a power of two
 FIRST_RUNS = 16  # runs of simultaneous events to begin with
 RECORDS = 2**16  # bursts recorded at most
@@ -51,6 +51,8 @@ FIELDS = (
     Field("waiting_class", np.int64, _SLOT),
     Field("since", np.int64, _SLOT),  # the time of the first of them
     Field("series", np.int64, _SLOT),  # moments of one event of that class before it
+    Field("mixed", np.int64, _SLOT),  # moments of one event of its family before these
+    Field("factors", np.float64, ("slot", "noted"), 1.0),  # what they do, see `core.mixtures`
     Field("waiting_addends", np.float64, ("slot", "addend")),
     Field("waiting_ranks", np.int64, ("slot", "rank")),
     Field("chain", np.int64, _SLOT, -1),
@@ -84,8 +86,10 @@ FIELDS = (
     Field("shared", np.int64, ("slot", "group")),
     Field("burst", np.int64, ("slot", "group"), -1),  # events of that in progress
     Field("acts", np.int64, ("slot", "group")),  # how often they acted on lanes, or would have
+    Field("moves", np.int64, ("slot", "group")),  # how often they moved the clock, or would have
     Field("began", np.int64, ("slot", "group")),
-    Field("length", np.int64, ("slot", "group")),  # the acts of the one before it
+    Field("length", np.int64, ("slot", "group")),  # the acts of the one before it, and its moves
+    Field("moved", np.int64, ("slot", "group")),
     Field("touched", np.int64, ("slot", "group")),  # lanes read since that one began
     Field("last_class", np.int64, _SLOT, -1),
     Field("dull", np.int64, _SLOT),  # bursts in turn that were not worth sharing
@@ -141,6 +145,7 @@ def new_store(
         addend=2 * len(unit.addends),
         rank=ranks,
         run=FIRST_RUNS,
+        noted=layout.cells + len(layout.blocks) + 1 if composes(updates) else 0,
         class_number=1,
         depth=DEPTH,
         record=RECORDS if record else 0,

@@ -152,6 +152,11 @@ def rank_codes(unit: TrendUnit) -> dict[tuple[FieldKind, str], int]:
     return codes
 
 
+def composes(updates: Updates) -> bool:
+    """Return whether moments may be composed: nothing but the number of events is told of them."""
+    return not updates.unit.summed and not any(node.extremes for node in updates.merged.nodes)
+
+
 def tangled(updates: Sequence[Update], resets: Sequence[int]) -> bool:
     """Return whether some node is changed before it is read, in whichever order."""
     changed: set[int] = set()

@@ -5,7 +5,8 @@ Simultaneous events do not precede one another. So a key's latest moment waits u
 comes or a window ends; meanwhile events of one class in turn are one *run*: how many they are, the
 sum of each of their addends and the least of each of their ranks. The first run of a moment lies in
 its slot, the others in a list of their own. Where events bring no addends and no ranks, moments of
-one event each, all of one class, wait together: they are a *series*.
+one event each, all of one class, wait together: they are a *series*. Before it may be those of
+other classes of its family, a *mixture* (`elsinore.trends.core.mixtures`).
 
 A class is the words NUMBER to SECTIONS, and from there on how many sections it has and of each its
 group (0 for the first, of no group) and the list of its steps.
@@ -20,6 +21,7 @@ import numpy as np
 from elsinore.kernels import take
 from elsinore.kernels.slots import give_back
 from elsinore.trends.core.arrays import Doubles, Ints
+from elsinore.trends.core.mixtures import end_mixture, note
 from elsinore.trends.core.step import LENGTH, NO_VALUE, act_once, repeat, step
 from elsinore.trends.sharing.bursts import arrive, wake
 from elsinore.trends.sharing.clock import NUMBER as GROUP_NUMBER
@@ -29,9 +31,12 @@ from elsinore.trends.wide import wide_kernel
 # a class: its number, its order among those of one moment (higher ones first), whether it reads
 # what it changes, whether its moments may wait together, lists of the blocks that it reads and
 # changes, of what it empties, of the bursts that it breaks and of the holders to be settled before;
-# the list of its steps where it has no others, each can be repeated on its own, and its moments may
-# wait together, or else 0
-NUMBER, ORDER, APART, SERIAL, READS, CHANGES, RESETS, BREAKS, RUNS, QUICK, SECTIONS = range(11)
+# the list of all its steps, of whatever group; that list again where each can be repeated
+# on its own, and its moments may wait together, or else 0; its family, or 0
+NUMBER, ORDER, APART, SERIAL, READS, CHANGES, RESETS, BREAKS, RUNS, ALL_STEPS, QUICK, FAMILY = (
+    range(12)
+)
+SECTIONS = 12
 
 # a reset: its block, first cell, length, rows, distance between them, and likewise its extremes
 RESET_BLOCK, LATE, CELL, LONG, ROWS, STRIDE, OUTLIER, OUTLIER_ROWS, OUTLIER_STRIDE = range(9)
@@ -231,6 +236,13 @@ def end_moment(
     ints[header.entry_ranks] = header.waiting_ranks + slot * header.rank
     ints[header.entry_order] = 0
     series = ints[header.series + slot]
+    if ints[header.mixed + slot] != 0:
+        if series != 0:
+            note(header, doubles, program, program[kind + QUICK], slot, series)
+        if header.group != 0:
+            ints[header.asleep + slot] -= series + ints[header.mixed + slot]
+        series = 0
+        end_mixture(header, ints, doubles, program, program[kind + FAMILY], slot)
     if series != 0 and ints[header.waiting + slot] == 1 and ints[header.chain + slot] < 0:
         series += 1  # the present moment is one more of them
         entries = 0
@@ -264,13 +276,17 @@ def end_moment(
 def end_series(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, steps: int, slot: int
 ) -> None:
-    """Let moments of one event each act, the list of whose class's steps is that in its QUICK."""
-    moments = ints[header.series + slot] + 1
+    """Let moments of one event each act, the latest of a class the list of whose steps is QUICK."""
+    moments, mixed = ints[header.series + slot] + 1, ints[header.mixed + slot]
     ints[header.waiting + slot] = 0
     ints[header.series + slot] = 0
     if header.group != 0:
-        ints[header.asleep + slot] -= moments
-    if moments == 1:
+        ints[header.asleep + slot] -= moments + mixed
+    if mixed != 0:
+        note(header, doubles, program, steps, slot, moments)
+        family = program[ints[header.waiting_class + slot] + FAMILY]
+        end_mixture(header, ints, doubles, program, family, slot)
+    elif moments == 1:
         at = steps + 1
         for _ in range(program[steps]):
             act_once(header, ints, doubles, program, at, slot, 1.0)
@@ -310,15 +326,32 @@ def _act(
     """
     addends, ranks = ints[header.entry_addends + entry], ints[header.entry_ranks + entry]
     sections = kind + SECTIONS
+    quick = moments > 1 and program[kind + QUICK] != 0
+    shared = 0
+    if ints[header.asleep + slot] == 0:
+        for number in range(1, program[sections]):
+            place = program[program[sections + 1 + 2 * number] + GROUP_NUMBER]
+            place += slot * header.group
+            shared |= ints[header.shared + place]
+            if program[kind + FAMILY] == 0:
+                ints[header.acts + place] += REPEATED if quick else moments
+            elif ints[header.burst + place] == 0:
+                ints[header.acts + place] = REPEATED  # they would act together
+            ints[header.moves + place] += 1
+            ints[header.burst + place] += int(events) * moments
+    if apart != 0 or shared == 0:
+        steps = program[kind + ALL_STEPS]
+        if quick:
+            repeat_steps(header, ints, doubles, program, steps, slot, moments)
+            return
+        for _ in range(moments):
+            _take_steps(header, ints, doubles, program, steps, slot, events, addends, ranks, apart)
+        return
     for number in range(program[sections]):
-        group, at = program[sections + 1 + 2 * number], program[sections + 2 + 2 * number]
+        group, steps = program[sections + 1 + 2 * number], program[sections + 2 + 2 * number]
         if number > 0:
             place = slot * header.group + program[group + GROUP_NUMBER]
-            if ints[header.asleep + slot] == 0:
-                ints[header.burst + place] += int(events) * moments
-                repeats = moments > 1 and program[kind + QUICK] != 0
-                ints[header.acts + place] += REPEATED if repeats else moments
-            if apart == 0 and ints[header.shared + place] != 0:
+            if ints[header.shared + place] != 0:
                 wild = _is_wild(header, doubles, addends)
                 if wild or is_full(header, ints, doubles, program, group, slot):
                     settle_group(header, ints, doubles, program, group, slot)
@@ -327,15 +360,31 @@ def _act(
                         header, ints, doubles, program, group, slot, events, moments, addends, ranks
                     )
                     continue
-        first, steps = at + 1, program[at]
-        if moments > 1 and program[kind + QUICK] != 0:
-            repeat_steps(header, ints, doubles, program, at, slot, moments)
+        if quick:
+            repeat_steps(header, ints, doubles, program, steps, slot, moments)
             continue
         for _ in range(moments):
-            at = first
-            for _ in range(steps):
-                step(header, ints, doubles, program, at, slot, events, addends, ranks, apart)
-                at += program[at + LENGTH]
+            _take_steps(header, ints, doubles, program, steps, slot, events, addends, ranks, apart)
+
+
+@wide_kernel
+def _take_steps(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    steps: int,
+    slot: int,
+    events: float,
+    addends: int,
+    ranks: int,
+    apart: int,
+) -> None:
+    """Let simultaneous events take a list of steps."""
+    at = steps + 1
+    for _ in range(program[steps]):
+        step(header, ints, doubles, program, at, slot, events, addends, ranks, apart)
+        at += program[at + LENGTH]
 
 
 @wide_kernel

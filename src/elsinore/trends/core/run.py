@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from elsinore.trends.core.arrays import FOREVER, NEVER, Codes, Doubles, Ints
-from elsinore.trends.core.moments import QUICK, SERIAL, end_moment, end_series, join, wait
+from elsinore.trends.core.mixtures import note
+from elsinore.trends.core.moments import (
+    FAMILY,
+    QUICK,
+    SERIAL,
+    end_moment,
+    end_series,
+    join,
+    wait,
+)
+from elsinore.trends.core.step import MOST_MOMENTS
 from elsinore.trends.core.windows import advance
 from elsinore.trends.sharing.bursts import clear_bursts, end_bursts, settle_slot
 from elsinore.trends.wide import wide_kernel
@@ -106,27 +116,34 @@ def run(
                 continue
             if (
                 here == key
-                and kind == ints[header.waiting_class + slot]
                 and ints[header.waiting + slot] == 1
                 and time < ints[header.edge + slot]
                 and ints[header.chain + slot] < 0
-                and program[kind + SERIAL] != 0
+                and (
+                    program[kind + SERIAL] != 0
+                    if kind == ints[header.waiting_class + slot]
+                    else program[kind + FAMILY] != 0
+                    and program[kind + FAMILY]
+                    == program[ints[header.waiting_class + slot] + FAMILY]
+                    and _may_mix(header, ints, slot)
+                )
             ):
-                after, bound = turn + 1, ints[header.edge + slot]
-                while (
-                    after < end
-                    and codes[after] == codes[turn]
-                    and keys[after] == keys[turn]
-                    and times[after] > time
-                    and times[after] < bound
-                ):
-                    time = times[after]
-                    after += 1
-                ints[header.series + slot] += after - turn
-                ints[header.time + slot] = time
-                header.matched += after - turn
-                taken = after
-                continue
+                taken = _go_on(
+                    header,
+                    ints,
+                    doubles,
+                    program,
+                    times,
+                    keys,
+                    codes,
+                    known,
+                    slot,
+                    turn,
+                    end,
+                    ordered,
+                )
+                if taken > turn:
+                    continue
         edge = leaves or here != key or time >= ints[header.edge + slot]
         if edge and header.totals + 2 * header.most_closed > header.row:
             return GROW, turn
@@ -137,7 +154,9 @@ def run(
                 and ints[header.waiting + slot] == 1
                 and ints[header.chain + slot] < 0
                 and (
-                    header.group == 0 or ints[header.asleep + slot] > ints[header.series + slot] + 1
+                    header.group == 0
+                    or ints[header.asleep + slot]
+                    > ints[header.series + slot] + ints[header.mixed + slot] + 1
                 )
             ):
                 end_series(header, ints, doubles, program, steps, slot)
@@ -163,6 +182,85 @@ def run(
                 turn * header.rank,
             )
     return DONE, end
+
+
+@wide_kernel(inline=True)
+def _may_mix(header: Any, ints: Ints, slot: int) -> bool:
+    """Return whether a moment of another class of the family may wait together with a slot's."""
+    waiting = ints[header.mixed + slot] + ints[header.series + slot] + 2
+    if waiting > MOST_MOMENTS:
+        return False
+    return header.group == 0 or ints[header.asleep + slot] > waiting
+
+
+@wide_kernel
+def _go_on(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    times: Ints,
+    keys: Codes,
+    codes: Ints,
+    known: Ints,
+    slot: int,
+    turn: int,
+    end: int,
+    ordered: bool,
+) -> int:
+    """Let events from `turn` on wait together with a slot's series; return the first that does not.
+
+    They are of its key, each after the one before, in the same windows, of the same class; or of
+    its family, where no burst is looked at.
+    """
+    key, bound, time = keys[turn], ints[header.edge + slot], ints[header.time + slot]
+    kind, code = ints[header.waiting_class + slot], NEVER
+    steps, family = program[kind + QUICK], program[kind + FAMILY]
+    count, total = np.int64(0), np.int64(0)
+    after = turn
+    most = FOREVER
+    if header.group != 0:
+        most = ints[header.asleep + slot] - 1
+    if ints[header.mixed + slot] != 0:
+        most = min(most, MOST_MOMENTS)
+    while after < end and keys[after] == key:
+        now = times[after]
+        if now < time or now >= bound or (now == time and not ordered):
+            break
+        if codes[after] != code:
+            if codes[after] < 0:
+                break
+            other = known[codes[after]]
+            if other < 0:
+                break
+            if other != kind:
+                if family == 0 or program[other + FAMILY] != family:
+                    break
+                waiting = ints[header.mixed + slot] + ints[header.series + slot] + count + 2
+                if waiting > min(most, MOST_MOMENTS):
+                    break
+                most = min(most, MOST_MOMENTS)
+                count += ints[header.series + slot] + 1
+                note(header, doubles, program, steps, slot, count)
+                ints[header.mixed + slot] += count
+                ints[header.series + slot] = 0
+                kind, count = other, np.int64(-1)
+                steps = program[kind + QUICK]
+                ints[header.waiting_class + slot] = kind
+            code = codes[after]
+        if (
+            ints[header.mixed + slot] != 0
+            and ints[header.mixed + slot] + ints[header.series + slot] + count + 2 > most
+        ):
+            break
+        time = now
+        count += 1
+        total += 1
+        after += 1
+    ints[header.series + slot] += count
+    ints[header.time + slot] = time
+    header.matched += total
+    return after
 
 
 @wide_kernel(inline=True)
@@ -192,21 +290,3 @@ def _pass_edge(
             advance(header, ints, doubles, program, slot, time, 1 - leaves)
     elif closing:
         ints[header.time + slot] = max(ints[header.time + slot], time)
-
-
-@wide_kernel
-def unknown_codes(codes: Ints, begin: int, end: int, known: Ints, found: Ints) -> int:
-    """Put the codes of events `begin` to `end` - 1 whose classes are unknown into `found`, once.
-
-    Returns how many there are.
-    """
-    count = 0
-    for event in range(begin, end):
-        code = codes[event]
-        if code >= 0 and known[code] == UNKNOWN:
-            known[code] = OF_NO_INTEREST
-            found[count] = code
-            count += 1
-    for place in range(count):
-        known[found[place]] = UNKNOWN
-    return count

@@ -42,7 +42,7 @@ from elsinore.trends.wide import wide_kernel
 LENGTH, LANES, BLOCK, LOOP, SUMS, EXTREMES, SINGLE, FIRST = 0, 1, 2, 3, 4, 5, 6, 7
 ROW, TERM, COMPARED = 3, 3, 4  # the words of a sum or an extreme, of a term, of one compared
 
-BITS = 512  # doublings that are one unit of the power
+MOST_MOMENTS = 500  # that are composed at once: 2**500 times a number below 2**512 is a double
 
 NOTHING, EACH = -1, -2  # what an event adds in place of an addend: nothing; one
 NO_VALUE = np.int64(np.iinfo(np.int64).max)  # the least of no ranks
@@ -190,45 +190,68 @@ def repeat(
 ) -> None:
     """Let so many moments of one event each act on the lanes of a step that is SINGLE.
 
-    They make 2**n * (c + s) - s of a number c that is its own predecessor, c + n*s of one that is
-    not, s being that of the source: what an event adds needs not be added one by one.
+    What an event adds needs not be added one by one: see `compose`.
     """
-    lanes, loop = np.uint64(program[at + LANES]), program[at + LOOP]
+    lanes = program[at + LANES]
+    target, source = program[at + FIRST], program[at + FIRST + ROW]
+    rest = moments
+    while rest > 0:
+        part = min(rest, MOST_MOMENTS)
+        factor_of = 2.0**part if program[at + LOOP] != 0 else 1.0 + part
+        for lane in range(np.uint64(lanes)):
+            doubles[np.uint64(header.sums) + lane] = factor_of
+        one, loop = program[at + FIRST + ROW + 2], program[at + LOOP]
+        compose(header, ints, doubles, slot, target, source, one, lanes, loop)
+        rest -= part
+
+
+@wide_kernel
+def compose(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    slot: int,
+    target: int,
+    source: int,
+    one: int,
+    lanes: int,
+    loop: int,
+) -> None:
+    """Let moments of one event each act on lanes, as many on each as the row `sums` tells.
+
+    n moments make 2**n * (c + s) - s of a number c that is its own predecessor, and c + n * s of
+    one that is not, s being that of the source. The row has f = 2**n of the former, f = 1 + n of
+    the latter; n is at most MOST_MOMENTS.
+
+    one: 1 where the source is one number for all lanes, else 0.
+    """
     cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
-    to = np.uint64(cells + program[at + FIRST])
-    to_power = np.uint64(powers + program[at + FIRST])
-    source = program[at + FIRST + ROW]
-    stride = np.uint64(1 - program[at + FIRST + ROW + 2])
+    to, to_power = np.uint64(cells + target), np.uint64(powers + target)
     of, of_power = np.uint64(cells + source), np.uint64(powers + source)
-    first, second, more = float(moments), 1.0, 0.0
-    if loop != 0:
-        more = float(moments // BITS)
-        rest = moments % BITS
-        half = min(rest, BITS // 2)
-        first, second = 2.0**half, 2.0 ** (rest - half)
-    most = 0.0
-    for lane in range(lanes):
+    if one != 0:
+        only, only_power = doubles[of], doubles[of_power]
+        of, of_power = np.uint64(header.trends), np.uint64(header.trends_power)
+        for lane in range(np.uint64(lanes)):
+            doubles[of + lane] = only
+            doubles[of_power + lane] = only_power
+    factors = np.uint64(header.sums)
+    big = False
+    loops = loop != 0
+    for lane in range(np.uint64(lanes)):
+        times = doubles[factors + lane]
         mine, power = doubles[to + lane], doubles[to_power + lane]
-        trends, other = doubles[of + stride * lane], doubles[of_power + stride * lane]
+        trends, other = doubles[of + lane], doubles[of_power + lane]
+        other = other if times > 1.0 else 0.0
         top = max(power, other)
         mine = mine if power == top else (mine * DOWN if power + 1.0 == top else 0.0)
         trends = trends if other == top else (trends * DOWN if other + 1.0 == top else 0.0)
-        total = (mine + trends if loop != 0 else trends) * first
-        after = top + (more if total != 0.0 else 0.0)
+        total = mine * (times if loops else 1.0) + trends * (times - 1.0)
         passed = total >= LIMIT
-        total = (total * DOWN if passed else total) * second
-        after = after + 1.0 if passed else after
-        passed = total >= LIMIT
-        total = total * DOWN if passed else total
-        after = after + 1.0 if passed else after
-        rest_of = -trends if loop != 0 else mine
-        total += rest_of if after == top else (rest_of * DOWN if after == top + 1.0 else 0.0)
-        passed = total >= LIMIT
-        after = after + 1.0 if passed else after
+        top = top + 1.0 if passed else top
         doubles[to + lane] = total * DOWN if passed else total
-        doubles[to_power + lane] = after
-        most = max(most, after)
-    if most > 0.0:
+        doubles[to_power + lane] = top
+        big |= top > 0.0
+    if big:
         ints[header.big + slot] = 1
 
 

@@ -90,6 +90,7 @@ def end_burst(header: Any, ints: Ints, doubles: Doubles, slot: int, number: int)
     if events == 0:
         return
     ints[header.length + place] = ints[header.acts + place]
+    ints[header.moved + place] = ints[header.moves + place]
     ints[header.bursts + number] += 1
     ints[header.shared_bursts + number] += ints[header.shared + place]
     record = header.records
@@ -210,6 +211,7 @@ def _begin_burst(
     place = slot * header.group + number
     ints[header.burst + place] = 0
     ints[header.acts + place] = 0
+    ints[header.moves + place] = 0
     ints[header.began + place] = time
     length = ints[header.length + place]
     touched = min(ints[header.touched + place], program[group + LANES])
@@ -223,7 +225,7 @@ def _begin_burst(
             float(length),
             float(touched),
             doubles[header.eager + number],
-            doubles[header.lazy + number],
+            doubles[header.lazy + number] * ints[header.moved + place] / length,
             doubles[header.settling + number],
             header.boundary,
         )

@@ -20,7 +20,7 @@ class CoarseCost:
     settle_cell: float = 15.0
     boundary: float = 60.0  # a burst begins and ends
 
-    def eager(self, steps: int, cells: int) -> float:
+    def eager(self, steps: float, cells: int) -> float:
         """Return what an event costs that acts on so many cells, in so many steps.
 
         >>> CoarseCost(step=1, cell=1).eager(2, 5)

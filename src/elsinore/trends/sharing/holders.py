@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -65,14 +66,23 @@ class SharedGroups:
     """The groups of a unit and their holders; without groups where none are wanted."""
 
     def __init__(
-        self, updates: Updates, layout: Layout, *, share: bool, cost: CoarseCost | None = None
+        self,
+        updates: Updates,
+        layout: Layout,
+        *,
+        share: bool,
+        all_of_them: bool = True,
+        cost: CoarseCost | None = None,
     ) -> None:
+        """Find the groups; without `all_of_them` not those of one query that can never pay."""
         self._updates = updates
         self._layout = layout
         cost = cost or CoarseCost()
         self.boundary = cost.boundary
         lanes = [layout.blocks[block].overlap for block in layout.block_of]
         self.groups: list[Group] = groups_of(updates.unit, updates.labels, lanes) if share else []
+        if not all_of_them:
+            self.groups = [group for group in self.groups if self._may_pay(cost, group, lanes)]
         group_of = {node: g for g, group in enumerate(self.groups) for node in group.nodes}
         self.nodes = tuple(sorted(group_of))  # the nodes of the holders
         self._holder_of = {node: h for h, node in enumerate(self.nodes)}
@@ -102,6 +112,9 @@ class SharedGroups:
         self._lanes = [lanes[node] for node in self.nodes]
         self._addends = [self._addends_of(held) for held in self._members]
         self._stacked = [self._stacked_of(held) for held in self._members]
+        blocks_of = [{layout.block_of[node] for node in one.nodes} for one in self.groups]
+        self._blocks_of = blocks_of
+        self._sharers = Counter(block for blocks in blocks_of for block in blocks)
         self.costs = [self._cost(cost, group) for group in range(len(self.groups))]
 
     @property
@@ -230,8 +243,28 @@ class SharedGroups:
         wanted = {one.attribute for h in held for one in self._holders[h].update.extremes}
         return sorted(wanted - {-1})
 
+    def _may_pay(self, cost: CoarseCost, group: Group, lanes: Sequence[int]) -> bool:
+        """Return whether a group can pay: what the windows of one query share is told to nobody.
+
+        Where other nodes lie beside its own, one step works on all of them.
+        """
+        if len(group.queries) > 1:
+            return True
+        blocks = {self._layout.block_of[node] for node in group.nodes}
+        if all(set(self._layout.blocks[block].nodes) <= set(group.nodes) for block in blocks):
+            return True
+        nodes = self._updates.merged.nodes
+        held = [*group.nodes, *(twin for several in group.twins for twin in several)]
+        cells = sum(
+            lanes[node] * (len(nodes[node].linear) + len(nodes[node].extremes)) for node in held
+        )
+        return cost.eager(0, cells) > cost.lazy(0)
+
     def _cost(self, cost: CoarseCost, group: int) -> GroupCost:
-        """Return what a group's steps cost."""
+        """Return what a group's steps cost.
+
+        Groups whose nodes are of one block share its step: each saves a part of it.
+        """
         held = self._members[group]
         cells = [
             self._lanes[h] * (len(update.sums) + len(update.extremes))
@@ -239,10 +272,10 @@ class SharedGroups:
             for update in (self._holders[h].update, *self._holders[h].twins)
         ]
         lanes = sum(self._lanes[h] for h in held)
-        blocks = {self._layout.block_of[node] for node in self.groups[group].nodes}
+        steps = sum(1.0 / self._sharers[block] for block in self._blocks_of[group])
         settling = cost.settling(sum(cells) / lanes)
         return GroupCost(
-            eager=cost.eager(len(blocks), sum(cells)),
+            eager=cost.eager(steps, sum(cells)),
             lazy=cost.lazy(len(self._addends[group]) + len(self._stacked[group])),
             settling=settling,
             price=lanes * settling,

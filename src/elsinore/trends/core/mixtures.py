@@ -1,0 +1,91 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""Mixtures: moments of one event each, of several classes, composed lane by lane.
+
+Events of one type that differ in their predicates act on runs of lanes: of queries `b.v < t_i` on
+those of the greater thresholds. Where no such event reads what another of them changes, their order
+does not matter, and what any number of them does to a lane is told by how many of them take it
+(`elsinore.trends.core.step.compose`). Classes of which that is so are a *family*. An event then
+costs two numbers: at the first lane of its run, and at the one behind its last. When something
+else needs the lanes, what is before a lane, multiplied, is its factor.
+
+A family is the number of its spans, and of each its block, first cell, source's cell, whether that
+is one for all lanes, lanes, whether they are their own predecessors, and whether the next span
+begins right behind it. Steps lie within spans.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from elsinore.trends.core.arrays import Doubles, Ints
+from elsinore.trends.core.step import (
+    BLOCK,
+    FIRST,
+    LANES,
+    LENGTH,
+    LOOP,
+    compose,
+)
+from elsinore.trends.wide import wide_kernel
+
+# the words of a span
+SPAN_BLOCK, SPAN_CELL, SPAN_SOURCE, SPAN_ONE, SPAN_LANES, SPAN_LOOP, SPAN_GOES_ON = range(7)
+SPAN_WORDS = 7
+
+
+@wide_kernel
+def note(header: Any, doubles: Doubles, program: Ints, steps: int, slot: int, moments: int) -> None:
+    """Take note of moments of one event each, the list of whose class's steps is at `steps`.
+
+    With those noted before they are MOST_MOMENTS at most.
+    """
+    at = steps + 1
+    begin = header.factors + slot * header.noted
+    up, down = 2.0, 0.5
+    if moments != 1:
+        up, down = 2.0**moments, 0.5**moments
+    for _ in range(program[steps]):
+        first = begin + program[at + FIRST] + program[at + BLOCK]
+        behind = first + program[at + LANES]
+        if program[at + LOOP] != 0:
+            doubles[first] *= up
+            doubles[behind] *= down
+        else:
+            doubles[first] += moments
+            doubles[behind] -= moments
+        at += program[at + LENGTH]
+
+
+@wide_kernel
+def end_mixture(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, family: int, slot: int
+) -> None:
+    """Let the moments that were noted act."""
+    ints[header.mixed + slot] = 0
+    at = family + 1
+    factor_of = 1.0
+    for _ in range(program[family]):
+        lanes, loop = program[at + SPAN_LANES], program[at + SPAN_LOOP]
+        first = header.factors + slot * header.noted
+        first += program[at + SPAN_CELL] + program[at + SPAN_BLOCK]
+        changed = False
+        if loop != 0:
+            for lane in range(lanes):
+                factor_of *= doubles[first + lane]
+                doubles[first + lane] = 1.0
+                doubles[header.sums + lane] = factor_of
+                changed |= factor_of != 1.0
+        else:
+            for lane in range(lanes):
+                factor_of += doubles[first + lane] - 1.0
+                doubles[first + lane] = 1.0
+                doubles[header.sums + lane] = factor_of
+                changed |= factor_of != 1.0
+        if changed:
+            cell, source = program[at + SPAN_CELL], program[at + SPAN_SOURCE]
+            one = program[at + SPAN_ONE]
+            compose(header, ints, doubles, slot, cell, source, one, lanes, loop)
+        if program[at + SPAN_GOES_ON] == 0:
+            doubles[first + lanes] = 1.0
+            factor_of = 1.0
+        at += SPAN_WORDS
