@@ -101,6 +101,32 @@ def test_expanding_the_rows_gives_the_matches(drawn: Drawn) -> None:
         assert set(expanded) == expected
 
 
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(CASES)
+def test_sets_of_other_strategies_are_those_of_their_matches(drawn: Drawn) -> None:
+    events, pattern = streams(drawn), drawn.one(sorted(PATTERNS))
+    window = drawn.one(["", "WITHIN 5", "WITHIN 3", "WITHIN 6 SLIDE 3", "WITHIN 3 SLIDE 5"])
+    strategy = drawn.one(["SKIP TILL NEXT MATCH", "CONTIGUOUS"])
+    for number, event in enumerate(events):
+        dict.update(event.attributes, g=str(number))
+    names = PATTERNS[pattern]
+    lists = ", ".join(f"{name}[].g AS {name}list" for name in names)
+    where = " AND ".join(["1 < 2", *(f"({c})" for c in conditions_of(drawn, pattern))])
+    text = f"RETURN {lists} PATTERN {pattern} WHERE {where} STRATEGY {strategy} {window}"
+    saves, cuts = drawn.whether(), drawn.cuts(len(events), 2)
+    (unit,) = units_of(parsed(f"{text} COLLAPSED;"))
+    (rows,) = engine_rows(unit, events, cuts=cuts, saves=saves)
+    bound = defaultdict(set)
+    for match in brute_force(parsed(f"{text};").queries[0], events):
+        bound[match.window, match.steps[0]].update(match.steps)
+    given_out = {}
+    for (_, bounds, values), times in rows.items():
+        assert times == 1
+        sets = {(int(n), name) for name, found in zip(names, values, strict=True) for n in found}
+        given_out[bounds, min(sets)] = sets
+    assert given_out == bound
+
+
 def _beginning(sets: dict[str, Sequence[int]]) -> tuple[int, str]:
     return min((event, name) for name, found in sets.items() for event in found)
 
@@ -174,7 +200,7 @@ def test_aggregates_of_the_user_are_over_the_sets() -> None:
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("RETURN b[].v PATTERN SEQ(A a, B+ b) STRATEGY CONTIGUOUS", "SKIP TILL ANY MATCH"),
+        ("RETURN CONFIDENCE() PATTERN SEQ(A a, B+ b)", r"a CONFIDENCE\(\) of its own"),
         ("RETURN c.v PATTERN SEQ(A a, B+ b, C c)", r"return c\[\].v, c\[1\].v or an aggregate"),
     ],
 )

@@ -32,6 +32,14 @@ PATTERNS = (
     "SEQ(A a, (B b OR C c)+)",
     "SEQ(A a, B b) OR SEQ(A a, C c)",
     "(A a OR A a)",
+    "SEQ(A a, NOT C x, B+ b)",
+    "SEQ(NOT C x, A a, B b)",
+    "SEQ(NOT C x, A a, NOT C y, B+ b)",
+    "SEQ(A a, B+ b, NOT C x)",
+    "(SEQ(A a, NOT C x, B b))+",
+    "SEQ(A a, (SEQ(NOT C x, B b))+)",
+    "SEQ(A a, NOT C x, B b, NOT B y)",
+    "SEQ(NOT A x, B b, NOT (C y OR A z), B d)",
 )
 WEIGHTS = ((), (), (0.5, 0.5), (0.25, 0.5, 0.25), (1.0,), (0.0, 0.7, 0.3))
 
@@ -126,6 +134,46 @@ def test_matches_are_as_probable_as_their_worlds(drawn):
         assert sorted(given_out[row]) == pytest.approx(sorted(confidences), rel=1e-12, abs=1e-12)
 
 
+@settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=list(HealthCheck))
+@given(CASES)
+def test_collapsed_rows_hold_the_matches_that_are_probable_enough(drawn):
+    events, pattern = streams(drawn), drawn.one(PATTERNS[:8])
+    for number, event in enumerate(events):
+        dict.update(event.attributes, g=str(number))
+    window = drawn.one(["", "WITHIN 4", "WITHIN 2", "WITHIN 4 SLIDE 2"])
+    least = drawn.one([0.0, 0.31, 0.72])
+    names = [name for name in "abc" if f" {name}" in pattern]
+    lists = ", ".join(f"{name}[].g AS {name}list" for name in names)
+    where = f"WHERE {drawn.one(KLEENE[:2])}" if "B+ b" in pattern else ""
+    text = f"RETURN {lists} PATTERN {pattern} {where} {window}"
+    uncertainty = Uncertainty(step=SECOND)
+    confidence = f"CONFIDENCE >= {least}" if least else ""
+    (unit,) = units_of(parsed(f"{text} {confidence} COLLAPSED;"), uncertainty)
+    found = matches_of_worlds(parsed(f"{text};").queries[0], events, times_of(events))
+    bound = defaultdict(set)
+    for match in found:
+        if match.confidence >= least:
+            bound[match.window, match.steps[0]].update(match.steps)
+    saves, cuts = drawn.whether(), drawn.cuts(len(events), 2)
+    (rows,) = engine_rows(unit, events, cuts=cuts, saves=saves)
+    given_out = [
+        (bounds, sorted((int(n), v) for v, s in zip(names, sets, strict=True) for n in s))
+        for (_, bounds, sets), count in rows.items()
+        for _ in range(count)
+    ]
+    expected = [(bounds, sorted(steps)) for (bounds, _), steps in bound.items()]
+    assert sorted(given_out, key=repr) == sorted(expected, key=repr)
+
+
+def times_of(events: list[Happening]) -> list[list[tuple[int, float]]]:
+    """Return each event's possible times, a second apart and equally probable."""
+    counts = [(event.attributes[HIGH] - event.time) // SECOND + 1 for event in events]
+    return [
+        [(event.time + n * SECOND, 1 / count) for n in range(count)]
+        for event, count in zip(events, counts, strict=True)
+    ]
+
+
 EVENTS = [
     {"lo": 0, "hi": 2, "type": "A", "v": 1},
     {"lo": 1, "hi": 3, "type": "B", "v": 2},
@@ -156,6 +204,20 @@ def test_a_higher_threshold_keeps_the_same_matches_that_are_as_probable() -> Non
     for threshold in (0.05, 0.2, 0.5):
         wanted = [p for p in everything if p >= threshold]
         assert kept(f"CONFIDENCE >= {threshold}") == wanted
+
+
+@pytest.mark.parametrize("pattern", ["SEQ(A a, B+ b)", "SEQ(A a, NOT C x, B+ b)"])
+@pytest.mark.parametrize("within", ["", "WITHIN 3", "WITHIN 4 SLIDE 2"])
+def test_matches_are_numbered_alike_wherever_batches_are_cut(pattern: str, within: str) -> None:
+    text = f"RETURN EVENT_IDS(n) AS ids, MATCH_NUMBER() PATTERN {pattern} {within};"
+    (unit,) = units_of(parsed(text), Uncertainty(step=SECOND))
+    events = [
+        Happening(low * SECOND, kind, {HIGH: (low + 3) * SECOND, "n": n})
+        for n, (low, kind) in enumerate(zip([0, 1, 1, 2, 4, 5, 6, 9], "ABABCBBA", strict=True))
+    ]
+    (whole,) = engine_rows(unit, events)
+    assert len(whole) > 10
+    assert engine_rows(unit, events, cuts=[2, 4, 6], saves=True) == [whole]
 
 
 def test_a_distribution_is_given_by_type() -> None:
@@ -264,7 +326,18 @@ def test_an_interval_that_ends_before_it_begins_is_set_aside() -> None:
             "with time_interval=",
         ),
         ("RETURN COUNT(*) PATTERN A+;", {}, "COUNT(*)", "for events with exact times"),
-        ("RETURN a.v PATTERN SEQ(A a, NOT B b, C c);", {}, "NOT B b", "NOT is not supported where"),
+        (
+            "RETURN a.v PATTERN SEQ(A a, NOT SEQ(B b, B d), C c);",
+            {},
+            "NOT SEQ(B b, B d)",
+            "NOT is of single events where",
+        ),
+        (
+            "RETURN a.v PATTERN SEQ(A a, NOT B b, C c) OR SEQ(A a, C c);",
+            {},
+            "NOT B b",
+            "the same events may match in several ways",
+        ),
         (
             "RETURN a.v PATTERN SEQ(A a, C c) STRATEGY CONTIGUOUS;",
             {},

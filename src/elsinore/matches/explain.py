@@ -94,7 +94,8 @@ def _when(template: MatchTemplate, predicate: Any) -> str:
     numbers = {n for n, c in enumerate(template.conditions) if c.source == predicate}
     if not numbers:
         return "looked at for the pattern under NOT"
-    if template.query.collapsed and numbers & postponed(template):
+    is_collapsed = template.query.collapsed and not template.gathers
+    if is_collapsed and numbers & postponed(template):
         return "left to whoever expands a row"
     if numbers & set(template.final) or any(numbers & set(e.late) for e in template.edges):
         return "looked at when the match is complete"
@@ -122,7 +123,10 @@ def _length(microseconds: int) -> str:
 
 def _given_out(template: MatchTemplate) -> str:
     if template.query.collapsed:
-        return "one row for all matches that begin with an event, when its window has passed"
+        made = "; the matches are made first" if template.gathers else ""
+        return f"one row for all matches that begin with an event, when its window has passed{made}"
+    if template.is_unsure:
+        return "a match is given out when its window has passed: a NOT may make it less sure"
     if template.ends_with_not:
         return "a match is given out when its window has passed: it ends with NOT"
     return "a match is given out with its last event"

@@ -98,12 +98,14 @@ class MatchOperator:
         """Return when the next window passes that may hold a match with NOT at its end."""
         if self._rows is None or self._rows.num_rows == 0:
             return None
-        times = self._rows.column("time").to_numpy()
+        times = latest = self._rows.column("time").to_numpy()
+        if self._spec.templates[0].uncertain is not None:
+            latest = _numpy(self._rows, column_of(HIGH))
         found = [
             deadline
             for template in self._spec.templates
             if template.waits
-            and (deadline := _next_deadline(template, times, self._passed)) is not None
+            and (deadline := _next_deadline(template, times, latest, self._passed)) is not None
         ]
         return min(found, default=None)
 
@@ -222,8 +224,11 @@ class MatchOperator:
         due = np.zeros(len(first), dtype=np.int64)
         if template.waits:
             windows = np.concatenate([piece.window for piece in pieces])
-            due = windows if is_windowed(template.query) else operands.wholes[TIME][first]
-        last = np.concatenate([piece.last for piece in pieces])
+            ends = operands.wholes[TIME]
+            if template.uncertain is not None:
+                ends = _numpy(table, column_of(HIGH))[events.order]
+            due = windows if is_windowed(template.query) else ends[first]
+        last = np.concatenate([_newest(piece, template) for piece in pieces])
         turn = np.lexsort((last, due, keys))
         starts = np.flatnonzero(np.diff(keys[turn], prepend=-1))
         counted = np.diff(starts, append=len(turn))
@@ -262,7 +267,10 @@ class MatchOperator:
             else:  # the first window that is not over
                 begin = origin + ((reached - origin - within) // slide + 1) * slide
             if template.uncertain is not None and begin.max(initial=NEVER) > NEVER:
-                begin = begin - _longest_interval(table)
+                longest = _longest_interval(table)
+                begin = begin - longest
+                if template.is_unsure and slide == 0:  # NOT looks back from a match that waits
+                    begin = begin - within - longest
             least = np.minimum(least, np.where(reached == EVER, EVER, begin))
         rows = np.empty(len(order), dtype=np.int64)
         seconds = ROW_SECONDS * (len(rows) + len(keys))
@@ -386,6 +394,13 @@ def _longest_interval(table: pa.Table) -> int:
     return int(lengths.max(initial=0))
 
 
+def _newest(found: Found, template: MatchTemplate) -> Ints:
+    """Return the event of each match that came last."""
+    if template.uncertain is None:
+        return found.last
+    return np.maximum.reduceat(found.paths[:, 0].astype(np.int64), found.starts[:-1])
+
+
 def _limit(template: MatchTemplate) -> int:
     """Return how many matches are given out at most: all, where equal ones count once."""
     limit = template.query.limit
@@ -420,18 +435,21 @@ def _window(template: MatchTemplate) -> tuple[int, int, int]:
     return window.within, window.slide or 0, window.origin
 
 
-def _next_deadline(template: MatchTemplate, times: Ints, passed: int) -> int | None:
-    """Return when the first window ends that is open; None without windows."""
+def _next_deadline(template: MatchTemplate, times: Ints, latest: Ints, passed: int) -> int | None:
+    """Return when the first window ends that is open; None without windows.
+
+    `times` [event] are the first ones possible, `latest` the last ones.
+    """
     within, slide, origin = _window(template)
     if within == NO_WINDOW or len(times) == 0:
         return None
     if slide == 0:
-        waiting = times[times > passed - within - 1] if passed > NEVER else times
+        waiting = latest[latest > passed - within - 1] if passed > NEVER else latest
         return int(waiting.min()) + within + 1 if len(waiting) else None
     first = (int(times.min()) - origin - within) // slide + 1
     if passed > NEVER:
         first = max(first, (passed - origin - within) // slide + 1)
-    return origin + first * slide + within if origin + first * slide <= times.max() else None
+    return origin + first * slide + within if origin + first * slide <= latest.max() else None
 
 
 def _numpy(table: pa.Table, name: str) -> Any:

@@ -34,6 +34,8 @@ GUARD = 10**7  # matches of a window beyond which a run stops, unless the query 
 EVENT_SECONDS = 2e-5  # what an event takes in plain Python
 LINK_SECONDS = 4e-5  # the same where matches grow in one way only
 PLAIN_STEPS = 2_000  # events selected from one beginning before plain Python is given up
+LISTED = {ColumnKind.LIST, ColumnKind.EVENTS}  # columns that all events of a match are read for
+NUMBERED = {ColumnKind.MATCH_NUMBER}  # and where it is uncertain which of them is the last
 ROOM = 1 << 15  # matches given out at a time, at first
 WIDEST = 1 << 17  # and where there are many
 
@@ -123,7 +125,8 @@ class QuerySearch:
         self.states = ClassStates(template, classes, size)
         self.tables.set_classes(self.states)
         self.wants_paths = template.duplicates or any(
-            column.kind in {ColumnKind.LIST, ColumnKind.EVENTS} for column in template.columns
+            column.kind in LISTED or (template.uncertain is not None and column.kind in NUMBERED)
+            for column in template.columns
         )
         self.guard = GUARD
         self._room = _Room(self.tables)

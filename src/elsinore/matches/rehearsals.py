@@ -35,6 +35,7 @@ _FILTERS = """
 _UNCERTAIN = """
     QUERY probable RETURN a.v, b[].v, CONFIDENCE() PATTERN SEQ(A a, B+ b[], C c)
     WHERE b[i].v >= b[i-1].v WITHIN 5 CONFIDENCE >= 0.1;
+    QUERY unbroken RETURN a.v PATTERN SEQ(A a, NOT N n, B b) WITHIN 5 COLLAPSED;
 """
 
 REHEARSALS = (

@@ -146,7 +146,7 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     widths = [register.width for register in template.registers]
     table[Header.NUMBERS] = sum(widths) - table[Header.EVENTS]
     table[Header.STRATEGY] = _STRATEGIES[template.strategy]
-    table[Header.DEFERRED] = int(template.ends_with_not)
+    table[Header.DEFERRED] = int(template.waits)
 
     def put(values: Sequence[int]) -> int:
         table.extend(values)

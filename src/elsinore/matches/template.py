@@ -96,9 +96,20 @@ class MatchTemplate:
         return any(any(way for way in end.ways) for end in self.ends)
 
     @property
+    def gathers(self) -> bool:
+        """Whether collapsed rows are made of matches: sets alone would not tell what these are."""
+        is_any = self.query.strategy is Strategy.ANY
+        return self.query.collapsed and (self.uncertain is not None or not is_any)
+
+    @property
     def waits(self) -> bool:
         """Whether what is given out is known only when its window has passed."""
-        return self.ends_with_not or self.query.collapsed
+        return self.ends_with_not or self.query.collapsed or self.is_unsure
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether events that a NOT forbids make a match less probable, also later ones."""
+        return self.uncertain is not None and bool(self.negatives)
 
     @property
     def predicates(self) -> dict[str, frozenset[Expression]]:
@@ -161,22 +172,28 @@ def match_template(
     if uncertain is not None or is_uncertain(query):
         _refuse_certain(query, template)
     if query.collapsed:
-        _refuse_uncollapsible(template, uncertain)
+        _refuse_uncollapsible(template)
     warnings = contradictions(query, local, ())
     return replace(template, warnings=warnings, uncertain=uncertain)
 
 
 def is_uncertain(query: Query) -> bool:
     """Return whether a query asks how probable its matches are."""
-    return query.confidence is not None or any(
-        isinstance(node, Call) and node.name == "CONFIDENCE"
+    return query.confidence is not None or bool(confidences(query))
+
+
+def confidences(query: Query) -> list[Call]:
+    """Return where RETURN asks for CONFIDENCE()."""
+    return [
+        node
         for item in query.returns
         for node in walk(item.expression)
-    )
+        if isinstance(node, Call) and node.name == "CONFIDENCE"
+    ]
 
 
 def _refuse_certain(query: Query, template: MatchTemplate) -> None:
-    """Refuse what is not defined of uncertain times: NOT, and skipping less than any event."""
+    """Refuse what is not defined of uncertain times: skipping less than any event, some NOTs."""
     if template.strategy is not Strategy.ANY:
         raise QuerySemanticError(
             "Where times are uncertain, no event is the next one for certain: "
@@ -185,13 +202,27 @@ def _refuse_certain(query: Query, template: MatchTemplate) -> None:
             query=query.name,
         )
     for node in pt.walk(query.pattern):
-        if isinstance(node, pt.Negation):
+        if not isinstance(node, pt.Negation):
+            continue
+        why = ""
+        parts = node.pattern.parts if isinstance(node.pattern, pt.Disjunction) else (node.pattern,)
+        if not all(isinstance(part, pt.Event) for part in parts):
+            why = "NOT is of single events where times are uncertain: the order of several is too."
+        elif template.duplicates or any(len(ways) > 1 for ways in _all_ways(template)):
+            why = (
+                "NOT is not supported where times are uncertain and the same events may match in "
+                "several ways: any of these may be free."
+            )
+        if why:
             raise UnsupportedError(
-                "NOT is not supported where times are uncertain: a match may become less probable, "
-                "or more, by events beside it. Leave it out.",
+                f"{why} Write NOT of one event, or of any of several (C c OR D d).",
                 span=node.span or query.span,
                 query=query.name,
             )
+
+
+def _all_ways(template: MatchTemplate) -> list[Ways]:
+    return [edge.ways for edge in template.edges] + [end.ways for end in template.ends]
 
 
 def _refuse_unsupported(query: Query) -> None:
@@ -204,18 +235,20 @@ def _refuse_unsupported(query: Query) -> None:
         )
 
 
-def _refuse_uncollapsible(template: MatchTemplate, uncertain: Uncertainty | None) -> None:
-    """Refuse COLLAPSED where sets of events would not tell what the matches are."""
+def _refuse_uncollapsible(template: MatchTemplate) -> None:
+    """Refuse to return of a row what only each of its matches has."""
     query = template.query
 
     def refuse(message: str, span: Span | None = None) -> None:
         where = span or query.places.get("COLLAPSED", query.span)
         raise UnsupportedError(f"COLLAPSED: {message}", span=where, query=query.name)
 
-    if uncertain is not None or is_uncertain(query):
-        refuse("where times are uncertain, each match has a confidence of its own.")
-    if query.strategy is not Strategy.ANY:
-        refuse("it is for SKIP TILL ANY MATCH; other strategies have few matches.")
+    for call in confidences(query):
+        refuse(
+            "each match has a CONFIDENCE() of its own, a row has none. CONFIDENCE >= 0.5 leaves "
+            "the matches that are so probable.",
+            span=call.span,
+        )
     later = {template.states[e.target].variable for e in template.edges if e.source != START}
     for item in query.returns:
         for leaf in ex.attributes(item.expression):

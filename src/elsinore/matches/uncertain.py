@@ -35,11 +35,12 @@ class UncertainSearch(QuerySearch):
         super().__init__(template, classes, layout, size)
         assert template.uncertain is not None
         self._uncertainty: Uncertainty = template.uncertain
-        self._high = layout.whole(HIGH)
+        self.high = layout.whole(HIGH)
         places = register_places(template.registers)
         kinds = [register.kind for register in template.registers]
         asked = RegisterKind.CONFIDENCE
-        self._register = places[kinds.index(asked)] if asked in kinds else -1
+        self.threshold = (template.query.confidence or 0.0) * (1.0 - ROUNDING)
+        self.register = places[kinds.index(asked)] if asked in kinds else -1
         self._classes = classes
         self._kinds = np.zeros(size + 1, dtype=np.int64)  # [class], the last one of no class
 
@@ -58,18 +59,16 @@ class UncertainSearch(QuerySearch):
         self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
     ) -> Iterator[Found]:
         """Yield the matches that are probable enough and hold a new event, in pieces."""
-        low, high = operands.wholes[TIME], operands.wholes[self._high]
-        laws = operands.laws or self._laws(operands.wholes[CLASS])
-        starts, points, odds = possible_times(low, high, self._uncertainty.step, laws)
+        low, high = operands.wholes[TIME], operands.wholes[self.high]
+        starts, points, odds = self.possible(operands)
         room = self._room
         widest = int(np.diff(starts).max(initial=0))
         mass = np.zeros((len(room.path) + 1, widest), dtype=np.float64)
         work = np.zeros((2, widest), dtype=np.float64)
         progress = self._begun(window, limit)
         cursor = np.zeros(wo.CURSOR, dtype=np.int64)
-        cursor[[wo.DEPTH, wo.REGISTER]] = -1, self._register
+        cursor[[wo.DEPTH, wo.REGISTER]] = -1, self.register
         cursor[wo.LONGEST] = int((high - low).max(initial=0))
-        threshold = (self.template.query.confidence or 0.0) * (1.0 - ROUNDING)
         negatives = np.zeros((0, 0), dtype=np.int64)
         seen: set[tuple[int, bytes]] = set()
         seconds = patience(self.tables, keys)
@@ -78,7 +77,7 @@ class UncertainSearch(QuerySearch):
             enter(
                 wo.scan_worlds, seconds, self.tables.integers, self.tables.constants,
                 operands.doubles, operands.wholes, keys, starts, points, odds, negatives, progress,
-                cursor, threshold, mass, work, room.path, room.held, room.numbers, room.stack,
+                cursor, self.threshold, mass, work, room.path, room.held, room.numbers, room.stack,
                 room.whole_stack, room.found, room.counted, room.paths,
             )  # fmt: skip
             seconds = math.inf  # what takes so long is compiled
@@ -90,6 +89,12 @@ class UncertainSearch(QuerySearch):
             if status == se.DEEP:
                 mass = np.concatenate([mass, np.zeros_like(mass)])
             self._make_way(status, progress, widen=piece is None)
+
+    def possible(self, operands: Operands) -> tuple[Ints, Ints, NDArray[np.float64]]:
+        """Return the possible times of all events (`possible_times`)."""
+        laws = operands.laws or self._laws(operands.wholes[CLASS])
+        low, high = operands.wholes[TIME], operands.wholes[self.high]
+        return possible_times(low, high, self._uncertainty.step, laws)
 
     def _laws(self, classes: Ints) -> Laws:
         """Return how probable the times of events are, by their types."""

@@ -8,6 +8,8 @@ from elsinore.matches.evaluation.possible import BY_RUNS, POSTPONED
 from elsinore.matches.evaluation.postponed_search import PostponedSearch
 from elsinore.matches.evaluation.run_search import RunSearch
 from elsinore.matches.evaluation.statistics import QueryStatistics
+from elsinore.matches.gathered import GatheredSearch
+from elsinore.matches.negated import NegatedSearch
 from elsinore.matches.operands import Layout
 from elsinore.matches.query import QuerySearch
 from elsinore.matches.template import MatchTemplate
@@ -26,8 +28,12 @@ def search_of(
     statistics: QueryStatistics,
 ) -> Search:
     """Return the search of a query; what it counts goes into `statistics`."""
+    if template.gathers:
+        return GatheredSearch(template, classes, layout, size)
     if template.query.collapsed:
         return CollapsedSearch(template, classes, layout, size)
+    if template.is_unsure:
+        return NegatedSearch(template, classes, layout, size)
     if template.uncertain is not None:
         return UncertainSearch(template, classes, layout, size)
     if statistics.evaluation in BY_RUNS:

@@ -1,0 +1,94 @@
+"""Rows of COLLAPSED that are put together of the matches themselves, where sets cannot tell them.
+
+Under SKIP TILL NEXT MATCH and CONTIGUOUS what may be skipped depends on other events, and where
+times are uncertain, on how probable the whole match is: the events that a row's sets have are those
+of the matches that begin with its first event, and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from elsinore.matches import intermediate as im
+from elsinore.matches.arrays import Ints
+from elsinore.matches.collapsed import ROWS, CollapsedSearch
+from elsinore.matches.negated import NegatedSearch
+from elsinore.matches.operands import Layout, Operands
+from elsinore.matches.query import ANY_NUMBER, Found, QuerySearch
+from elsinore.matches.template import MatchTemplate
+from elsinore.matches.waiting import WaitingSearch
+from elsinore.plan.classes import Classes
+
+FIRST, BEGINS_WITH, WINDOW, EVENT, VARIABLE, STATE = range(6)  # what is gathered, column by column
+ROW = 3  # so many of these columns, the first ones, tell rows apart
+
+
+class GatheredSearch(CollapsedSearch):
+    """The rows of one query in collapsed form, made of its matches."""
+
+    def __init__(
+        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
+    ) -> None:
+        super().__init__(template, classes, layout, size)
+        kind = QuerySearch
+        if template.uncertain is not None:
+            kind = NegatedSearch if template.is_unsure else WaitingSearch
+        self._matches = kind(template, classes, layout, size)
+        self._matches.wants_paths = True
+        self.tables = self._matches.tables
+        names = list(dict.fromkeys(state.variable for state in template.states))
+        self._variable = np.array([names.index(s.variable) for s in template.states], np.int64)
+
+    def learn(self, codes: list[int], numbers: list[int]) -> None:
+        """Take in classes that came for the first time."""
+        self._matches.learn(codes, numbers)
+
+    def matches(
+        self,
+        operands: Operands,
+        keys: Ints,
+        *,
+        window: tuple[int, int, int],
+        limit: int,  # noqa: ARG002 - of rows, the caller's
+    ) -> Iterator[Found]:
+        """Yield the rows whose windows have passed by now, in pieces.
+
+        See `elsinore.matches.query.QuerySearch`.
+        """
+        pieces = [
+            self._gathered(piece)
+            for piece in self._matches.matches(operands, keys, window=window, limit=ANY_NUMBER)
+        ]
+        if not pieces:
+            return
+        columns, _ = _distinct(np.concatenate(pieces, axis=1), VARIABLE + 1)
+        _, begins = _distinct(columns, ROW)
+        edges = np.append(begins, columns.shape[1])
+        for start in range(0, len(begins), ROWS):
+            some = edges[start : start + ROWS + 1]
+            mine = columns[:, some[0] : some[-1]]
+            rows = np.zeros((len(some) - 1, im.KEY_FIRST + 1), dtype=np.int64)
+            rows[:, im.BEGINS] = columns[FIRST, some[:-1]]
+            rows[:, im.WINDOW] = columns[WINDOW, some[:-1]]
+            of = np.repeat(np.arange(len(rows)), np.diff(some))
+            yield self._found(rows, (of, mine[EVENT], mine[STATE]), operands)
+
+    def _gathered(self, found: Found) -> Ints:
+        """Return what the rows of some matches have, each event once for a variable."""
+        of = np.repeat(np.arange(len(found)), np.diff(found.starts))
+        state = found.paths[:, 1].astype(np.int64)
+        variable = self._variable[state]
+        begins_with = variable[found.starts[:-1]]
+        columns = [found.first[of], begins_with[of], found.window[of]]
+        return _distinct(np.stack([*columns, found.paths[:, 0], variable, state]), VARIABLE + 1)[0]
+
+
+def _distinct(columns: Ints, count: int) -> tuple[Ints, Ints]:
+    """Return columns in order, those alike in the first `count` rows once, and where they were."""
+    columns = columns[:, np.lexsort(columns[::-1])]
+    is_new = np.ones(columns.shape[1], dtype=np.bool_)
+    is_new[1:] = np.any(np.diff(columns[:count], axis=1) != 0, axis=0)
+    places = np.flatnonzero(is_new)
+    return columns[:, places], places

@@ -1,0 +1,116 @@
+"""Matches of events with uncertain times under patterns with NOT, and how probable they are.
+
+The matches of the pattern without its NOTs are found first: none of them is less probable than with
+them. What it takes off is computed match by match (`elsinore.matches.unbroken`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from elsinore.errors import InputError
+from elsinore.kernels import enter
+from elsinore.matches import unbroken as ub
+from elsinore.matches.arrays import Ints
+from elsinore.matches.keyed import FIRST_ROW
+from elsinore.matches.operands import CLASS, TIME, Layout, Operands
+from elsinore.matches.query import Found, longest
+from elsinore.matches.tables import ClassStates
+from elsinore.matches.template import START, MatchTemplate
+from elsinore.matches.waiting import WaitingSearch
+from elsinore.plan.classes import Classes
+from elsinore.plan.guards import FREE, Ways
+
+LOOK_SECONDS = 1e-6  # what looking at an event beside a match takes in plain Python
+
+
+class NegatedSearch(WaitingSearch):
+    """The search of one query with NOT."""
+
+    def __init__(
+        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
+    ) -> None:
+        plain = replace(
+            template,
+            edges=tuple(replace(edge, ways=FREE) for edge in template.edges),
+            ends=tuple(replace(end, ways=FREE) for end in template.ends),
+            negatives=(),
+        )
+        super().__init__(plain, classes, layout, size)
+        self.wants_paths = True
+        self._forbidden = [ClassStates(n, classes, size) for n in template.negatives]
+        sets: dict[Ways, int] = {FREE: -1}
+        states = len(template.states)
+        self._ways = np.full((states + 2, states), -1, dtype=np.int64)
+        places = [(edge.source - START, edge.target, edge.ways) for edge in template.edges]
+        places += [(states + 1, end.state, end.ways) for end in template.ends]
+        for source, target, ways in places:
+            self._ways[source, target] = sets.setdefault(ways, len(sets) - 1)
+        self._sets = [sorted(*ways) for ways, number in sets.items() if number >= 0]
+
+    def learn(self, codes: list[int], numbers: list[int]) -> None:
+        """Take in classes that came for the first time."""
+        super().learn(codes, numbers)
+        for states in self._forbidden:
+            states.learn(codes, numbers)
+
+    def matches(
+        self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
+    ) -> Iterator[Found]:
+        """Yield the matches that are probable enough whose windows have passed by now, in pieces.
+
+        See `elsinore.matches.query.QuerySearch`. Raises InputError where too many events could
+        each break a match in several places.
+        """
+        starts, points, odds = self.possible(operands)
+        sums = np.empty(len(points) + len(starts) - 1, dtype=np.float64)
+        enter(ub.sum_up, LOOK_SECONDS * len(sums), starts, odds, sums)
+        classes = operands.wholes[CLASS]
+        forbidden = [states.at[classes] * (classes >= 0) > 0 for states in self._forbidden]
+        breaks = np.zeros((len(self._sets), len(classes)), dtype=np.uint8)
+        for number, patterns in enumerate(self._sets):
+            breaks[number] = np.any([forbidden[pattern] for pattern in patterns], axis=0)
+        frame = np.zeros(ub.FRAME, dtype=np.int64)
+        frame[: ub.LONGEST] = window
+        high = operands.wholes[self.high]
+        frame[ub.LONGEST] = int((high - operands.wholes[TIME]).max(initial=0))
+        mass = np.zeros((2, int(np.diff(starts).max(initial=0))), dtype=np.float64)
+        for piece in super().matches(operands, keys, window=window, limit=limit):
+            key_of = np.searchsorted(keys[:, FIRST_ROW], piece.first, side="right") - 1
+            lengths = np.diff(piece.starts)
+            chances = np.empty(len(piece), dtype=np.float64)
+            around = longest(keys) * int((lengths + 1).sum())
+            enter(
+                ub.unbroken, LOOK_SECONDS * around, piece.starts, piece.window, key_of, keys,
+                operands.wholes, piece.paths, starts, points, sums, self._ways, breaks, frame,
+                _room(longest(keys), int(lengths.max())), mass, chances,
+            )  # fmt: skip
+            if np.any(chances == ub.TOO_MANY):
+                raise self._too_many()
+            if self.register >= 0:
+                piece.numbers[:, self.register] = chances
+            kept = np.flatnonzero((chances > 0.0) & (chances >= self.threshold))
+            if len(kept):
+                yield piece.take(kept)
+
+    def _too_many(self) -> InputError:
+        return InputError(
+            f"query {self.template.query.name}: more than {ub.MOST_TIED} events could each break a "
+            "match in several places, at one time or another: their times make more than "
+            f"{ub.MOST_WORLDS:,} cases. Make the intervals shorter, or let possible times be "
+            "farther apart (time_step, --time-step)."
+        )
+
+
+def _room(rows: int, steps: int) -> Ints:
+    """Return working room for matches of up to so many events in keys of so many rows."""
+    gaps = steps + 1
+    near, tied, choices = 2 * (rows + 1), 3 * ub.MOST_TIED, 2 * gaps * ub.MOST_TIED
+    head = ub.GAPS_AT + 1
+    room = np.zeros(head + gaps + near + tied + choices, dtype=np.int64)
+    at = np.cumsum([head, gaps, near, tied])
+    room[[ub.GAPS_AT, ub.NEAR_AT, ub.TIED_AT, ub.CHOICES_AT]] = at
+    return room
