@@ -43,7 +43,14 @@ def test_polars_strings_come_as_strings_not_views():
     assert as_table(pl.from_arrow(TABLE)).schema.field("type").type == pa.large_string()
 
 
-def test_the_pandas_index_stays_away():
+def test_a_pandas_index_with_a_name_is_an_attribute():
+    frame = pd.DataFrame({"type": ["A"], "g": ["x"]}, index=pd.Index([7], name="time"))
+    assert as_table(frame).to_pylist() == [{"time": 7, "type": "A", "g": "x"}]
+    deeper = frame.reset_index().set_index(["g", "time"])
+    assert as_table(deeper).to_pylist() == [{"g": "x", "time": 7, "type": "A"}]
+
+
+def test_a_pandas_index_without_a_name_stays_away():
     frame = pd.DataFrame({"time": [1, 2]}, index=[7, 8])
     table = as_table(frame)
     assert table.column_names == ["time"]

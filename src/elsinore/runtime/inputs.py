@@ -25,8 +25,8 @@ def as_table(data: Any) -> pa.Table:
     Accepted are a pyarrow Table, RecordBatch or RecordBatchReader, an iterable of RecordBatches, a
     pandas or polars DataFrame, a polars LazyFrame, whatever has `__arrow_c_stream__`, a dict of
     columns and a list of dicts (a key that a row lacks is null there). The index of a pandas
-    DataFrame is not an attribute of the events: call `reset_index` on it to make it one. The place
-    of files (a path, a folder, a pattern) is read as `read_events` does.
+    DataFrame is an attribute of the events if it has a name. The place of files (a path, a folder,
+    a pattern) is read as `read_events` does.
 
     Raise InputError for anything else, and where columns are of unequal length, of mixed types or
     of the same name.
@@ -56,6 +56,8 @@ def _convert(data: Any) -> pa.Table:
     library, name = type(data).__module__.partition(".")[0], type(data).__name__
     if library == "pandas" and name == "DataFrame":
         check_names([str(column) for column in data.columns], "the events")
+        named = [name for name in data.index.names if name not in {None, *data.columns}]
+        data = data.reset_index(level=named) if named else data
         try:
             table = pa.Table.from_pandas(data, preserve_index=False)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):

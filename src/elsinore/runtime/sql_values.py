@@ -1,18 +1,21 @@
 """SQL expressions over the input's columns, computed in process.
 
 They are parsed by sqlglot and computed with Arrow: columns, constants, CASE, comparisons, AND, OR,
-NOT, IN, BETWEEN, LIKE, IS NULL, arithmetic, `||`, CAST, COALESCE, IF, CONCAT, LOWER, UPPER, TRIM,
-ABS.
+NOT, IN, BETWEEN, LIKE, IS NULL, arithmetic with `%`, `||`, CAST, COALESCE, IF, CONCAT, LOWER,
+UPPER, TRIM, LENGTH, SUBSTRING, LEFT, ABS, FLOOR, CEIL.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import sqlglot
+from numpy.typing import NDArray
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -42,6 +45,11 @@ _UNARY: dict[type[exp.Expression], Callable[[Value], Value]] = {
     exp.Lower: pc.utf8_lower,
     exp.Upper: pc.utf8_upper,
     exp.Trim: pc.utf8_trim_whitespace,
+    exp.Length: pc.utf8_length,
+}
+_ROUNDED: dict[type[exp.Expression], Callable[[Value], Value]] = {
+    exp.Floor: pc.floor,
+    exp.Ceil: pc.ceil,
 }
 
 
@@ -87,6 +95,10 @@ def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
         return _BINARY[kind](*_alike(of(node.left), of(node.right)))
     if kind in _UNARY and not (node.args.get("position") or node.args.get("expression")):
         return _UNARY[kind](of(node.this))
+    if kind in _ROUNDED and not (node.args.get("decimals") or node.args.get("to")):
+        value = of(node.this)
+        whole_already = pa.types.is_integer(value.type)
+        return value if whole_already else _ROUNDED[kind](value).cast(pa.int64())
     match node:
         case exp.Paren():
             return of(node.this)
@@ -107,6 +119,10 @@ def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
             return pc.divide(
                 over, pc.if_else(pc.equal(under, 0), pa.scalar(None, pa.float64()), under)
             )
+        case exp.Mod():
+            return _remainder(of(node.this), of(node.expression))
+        case exp.Substring() | exp.Left():
+            return _part(node, of)
         case exp.In() if node.expressions and not node.args.get("query"):
             found: Value = pa.scalar(False)
             for choice in node.expressions:
@@ -167,6 +183,39 @@ def _case(node: exp.Case, of: Callable[[exp.Expression], Value]) -> Value:
             condition = pc.equal(*_alike(of(node.this), condition))
         result = _choose(condition, of(branch.args["true"]), result)
     return result
+
+
+def _remainder(value: Value, by: Value) -> Value:
+    """Return what division leaves, of the sign of what is divided; null where it is by zero."""
+    by = pc.if_else(pc.equal(by, 0), pa.scalar(None, by.type), by)
+    if pa.types.is_integer(value.type) and pa.types.is_integer(by.type):
+        return pc.subtract(value, pc.multiply(pc.divide(value, by), by))
+    value, by = value.cast(pa.float64()), by.cast(pa.float64())
+    unknown = pc.or_(pc.is_null(value), pc.is_null(by))
+    found = pa.array(np.fmod(_doubles(value), _doubles(by)))
+    return pc.if_else(unknown, pa.scalar(None, pa.float64()), found)
+
+
+def _doubles(value: Value) -> NDArray[np.float64] | float:
+    if isinstance(value, pa.Scalar):
+        return math.nan if value.as_py() is None else float(value.as_py())
+    return np.asarray(value.to_numpy(zero_copy_only=False))
+
+
+def _part(node: exp.Expression, of: Callable[[exp.Expression], Value]) -> Value:
+    """Return a part of texts, from the n-th sign on (from 1), which is a constant."""
+    is_left = isinstance(node, exp.Left)
+    start = exp.Literal.number(1) if is_left else node.args["start"]
+    length = node.expression if is_left else node.args.get("length")
+    for number in (start, length):
+        if number is not None and not (isinstance(number, exp.Literal) and number.is_int):
+            raise InputError(
+                f"{node.sql(dialect='spark')!r} cannot be computed in process: where a part "
+                f"begins, and how long it is, are to be written numbers. {_on_spark()}."
+            )
+    first = max(int(start.this) - 1, 0)  # 0 is the first too
+    stop = None if length is None else first + int(length.this)
+    return pc.utf8_slice_codeunits(of(node.this), start=first, stop=stop)
 
 
 def _choose(condition: Value, yes: Value, no: Value) -> Value:
