@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from elsinore.cli.app import app
+from elsinore.datasets import ridesharing
 from elsinore.runtime.files import read_events
 from elsinore.runtime.outputs import write_table
 from elsinore.runtime.results import Results
@@ -74,6 +75,26 @@ def asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[pa.Table,
     monkeypatch.setattr(Workload, "run", run)
     monkeypatch.setattr(Workload, "batches", batches)
     return calls
+
+
+def test_the_paper_s_three_queries_share_travel_and_explain_tells_what_the_run_counts(
+    tmp_path: Path,
+) -> None:
+    """HAMLET, Section 1: q3 alone asks for slow Travel events."""
+    path = Path(__file__).parents[2] / "examples" / "ridesharing" / "introduction.cep"
+    events = ridesharing(4_000, seed=3)
+    write_table(events, tmp_path / "trips.parquet", "parquet")
+    told = CliRunner().invoke(
+        app, ["explain", str(path), "--events", str(tmp_path / "trips.parquet"), "--format", "json"]
+    )
+    (shared,) = json.loads(told.output)["sharing"]["sampled"]["sets"]
+    workload = Workload.parse(path.read_text())
+    (counted,) = workload.run(events, record=True).statistics[0].sharing
+    assert (shared["pattern"], shared["queries"]) == ("Travel+", ["q1", "q2", "q3"])
+    assert shared["bursts"] == counted.bursts == len(counted.records)
+    assert shared["shared_bursts"] == counted.shared_graphlets > 0
+    assert shared["graphlet_snapshots"] == counted.graphlet_snapshots > 0
+    assert shared["event_snapshots"] == counted.event_snapshots > 0
 
 
 def call(command: str, *arguments: str) -> Result:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import random
 from collections.abc import Sequence as Several
 from typing import Any
@@ -254,7 +255,7 @@ def test_graphlets_merge_when_bursts_grow_and_split_when_they_shrink() -> None:
     assert_alike(found, run(unit, Sharing.NEVER)[0])
 
 
-def test_predicates_tell_groups_apart_and_equal_ones_do_not() -> None:
+def test_predicates_cut_bursts_where_they_differ_and_only_there() -> None:
     text = """
         QUERY q0 RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b.v < 2;
         QUERY q1 RETURN COUNT(*) PATTERN SEQ(C, B x+) WHERE NOT x.v >= 2;
@@ -262,11 +263,67 @@ def test_predicates_tell_groups_apart_and_equal_ones_do_not() -> None:
         QUERY q3 RETURN COUNT(*) PATTERN SEQ(A, B b+);
         QUERY q4 RETURN COUNT(*) PATTERN SEQ(C, B b+);
     """
-    found, operator = run(given(text, "ACD" + "B" * 30), Sharing.ALWAYS)
-    told = sorted(one.queries for one in operator.statistics.sharing)
-    assert ("q3", "q4") in told
-    assert ("q0", "q2") in told
-    assert_alike(found, run(given(text, "ACD" + "B" * 30), Sharing.NEVER)[0])
+    for values, cuts in ([1.0] * 33, 0), ([3.0] * 33, 1), ([float(n % 7) for n in range(33)], 1):
+        unit = given(text, "ACD" + "B" * 30, values)
+        found, operator = run(unit, Sharing.ALWAYS)
+        (shared,) = operator.statistics.sharing
+        assert shared.queries == ("q0", "q1", "q2", "q3", "q4")
+        assert (shared.event_snapshots, shared.most_propagated) == (cuts, 1 + cuts)
+        assert_alike(found, run(unit, Sharing.NEVER)[0])
+
+
+def test_a_snapshot_at_an_event_has_the_value_of_each_query() -> None:
+    """HAMLET, Definition 9: x of the graphlet and z at b5, which q0 takes and q1 does not."""
+    text = """
+        QUERY q0 RETURN COUNT(*) PATTERN SEQ(A, B b+);
+        QUERY q1 RETURN COUNT(*) PATTERN SEQ(C, B b+) WHERE b.v < 5;
+    """
+    # a1 a2 c1 | b3: x; b4: 2x; b5: z (4x for q0, 0 for q1); b6: 4x + z
+    unit = given(text, "AACBBBB", [0.0, 0.0, 0.0, 1.0, 1.0, 9.0, 1.0])
+    found, operator = run(unit, Sharing.ALWAYS)
+    assert found["q0"][0]["count(*)"] == 2.0 * (1 + 2 + 4 + 8)
+    assert found["q1"][0]["count(*)"] == 1.0 * (1 + 2 + 0 + 4)
+    (shared,) = operator.statistics.sharing
+    assert (shared.graphlet_snapshots, shared.event_snapshots) == (2, 1)
+
+
+PREDICATES = ("", "b.v < {0}", "b.v >= {0} AND b.w < {1}", "b.w >= {1}")
+LOOPS = (
+    "SEQ(A x, B b+)",
+    "SEQ(C x, B b+, E e)",
+    "SEQ(D x, B b+, NOT N)",
+    "SEQ(A x, NOT N, B b+, F e)",
+    "B b+",
+    "(SEQ(A x, B b+))+",
+    "SEQ(A x, B b*, B y)",
+)
+DRAWN = int(os.environ.get("ELSINORE_EXAMPLES", "20")) // 4
+
+
+@pytest.mark.parametrize("seed", range(max(DRAWN, 4)))
+def test_queries_whose_predicates_differ_share_and_find_what_they_do_alone(seed: int) -> None:
+    draw = random.Random(seed)
+    windows = ("WITHIN 90 seconds SLIDE 20 seconds", "WITHIN 300 seconds", "WITHIN 40 seconds", "")
+    text = []
+    for number in range((3, 5, 12, 20)[seed % 4]):
+        cuts = draw.randint(-1, 5), draw.randint(-1, 5)
+        where = draw.choice(PREDICATES).format(*cuts)
+        returns = draw.choice((RETURNS, "COUNT(*)", "SUM(b.w)", "COUNT(*), MIN(b.v)"))
+        window = draw.choice(windows if seed % 3 else windows[:1])
+        text.append(
+            f"QUERY q{number} RETURN {returns} PATTERN {draw.choice(LOOPS)} "
+            f"{'WHERE' if where else ''} {where} {window};"
+        )
+    lengths = (0, 1, 3, 20, 60, 150)
+    types = "".join(draw.choice("ACDEFNZ") + "B" * draw.choice(lengths) for _ in range(8))
+    values, level, stirred = [], 0.0, draw.choice((0.02, 0.5))
+    for _ in types:
+        level = float(draw.randint(-2, 5)) if draw.random() < stirred else level
+        values.append(level if draw.random() < 0.95 else None)
+    unit = given("\n".join(text), types, values)
+    expected, _ = run(unit, Sharing.NEVER)
+    for sharing in (Sharing.ALWAYS, Sharing.DYNAMIC):
+        assert_alike(run(unit, sharing, pieces=draw.choice((1, 3)))[0], expected)
 
 
 def test_nothing_is_shared_where_it_is_not_wanted() -> None:
@@ -278,9 +335,8 @@ def test_the_benefit_grows_with_bursts_and_queries_and_falls_with_holders_read()
     cost = CoarseCost()
 
     def saved(length: float, queries: int, touched: float) -> float:
-        return benefit(
-            length, touched, cost.eager(1, queries), cost.lazy(0), cost.settling(1), cost.boundary
-        )
+        eager, moving = length * cost.eager(1, queries), length * cost.lazy(0)
+        return benefit(eager, moving, touched * cost.settling(1), cost.boundary)
 
     assert saved(20, 100, 1) > 0 > saved(1, 2, 2)
     assert saved(40, 100, 1) > saved(20, 100, 1)

@@ -135,9 +135,11 @@ class Program:
         sections = self._sharing.sections(updates, resets, type_name, true)
         steps = self._steps(updates)
         all_steps = self._steps_list(steps)
-        step_lists = [all_steps]
+        step_lists, costs = [all_steps], [0]
         if sections.ticks:
-            step_lists = [self._steps_list(self._steps(part)) for part in sections.parts]
+            of_parts = [self._steps(part) for part in sections.parts]
+            step_lists = [self._steps_list(several) for several in of_parts]
+            costs = [self._cost(several) for several in of_parts]
         read = {node for update in updates for node in update.reads}
         emptied = self._resets(resets, read)
         reads = {self._layout.block_of[node] for node in read}
@@ -161,6 +163,10 @@ class Program:
             and not any((update.reads - {update.node}) & changing for update in updates)
         )
         lists += [all_steps, all_steps if quick else 0, 0]
+        takers = [
+            self._add(self._sharing.takers_words(group, several))
+            for group, several in zip(sections.ticks, sections.takers, strict=True)
+        ]
         at = len(self._words)
         self._words += [self.classes, order, int(apart), int(serial), *lists]
         if len(self._words) - at != SECTIONS:
@@ -168,8 +174,9 @@ class Program:
         if quick:
             self._join_family(type_name, at, steps)
         self._words.append(len(ticks))
-        for group, place in zip(ticks, step_lists, strict=True):
-            self._words += [group, place]
+        for number, (group, place) in enumerate(zip(ticks, step_lists, strict=True)):
+            of_group = (0, 0) if number == 0 else (costs[number], takers[number - 1])
+            self._words += [group, place, *of_group]
         self.classes += 1
         return at
 
@@ -179,6 +186,17 @@ class Program:
         listed = list(words)
         self._words += [len(listed), *listed]
         return at
+
+    def _add(self, words: Sequence[int]) -> int:
+        """Add words; return where they are."""
+        at = len(self._words)
+        self._words += words
+        return at
+
+    def _cost(self, steps: Sequence[Step]) -> int:
+        """Return what an event costs that takes steps, in tenths of nanoseconds."""
+        cells = sum(self._lanes(step) * (len(step.sums) + len(step.extremes)) for step in steps)
+        return round(10 * self._sharing.cost.eager(len(steps), cells))
 
     def _kind(self, number: int, holders: Sequence[int]) -> list[int]:
         """Return the words of a kind of window."""
@@ -223,9 +241,7 @@ class Program:
         words = [len(settled)]
         for group, holders in settled:
             words += [self._groups[group], len(holders), *(self._holders[h] for h in holders)]
-        at = len(self._words)
-        self._words += words
-        return at
+        return self._add(words)
 
     def _resets(self, nodes: Sequence[int], read: set[int]) -> int:
         """Add what a class empties; return where."""
@@ -301,9 +317,7 @@ class Program:
         words = [len(steps)]
         for step in steps:
             words += self._step_words(step)
-        at = len(self._words)
-        self._words += words
-        return at
+        return self._add(words)
 
     def _step_words(self, step: Step) -> list[int]:
         """Return the words of a step, as `core.step` reads them."""

@@ -15,13 +15,24 @@ from elsinore.trends.sharing.clock import DEPTH
 from elsinore.trends.sharing.holders import GroupCost, SharedGroups
 from elsinore.trends.updates import Updates, composes
 
-VERSION = 7
+VERSION = 8
 FIRST_ROWS = 64  # rows of totals to begin with; a power of two
 FIRST_RUNS = 16  # runs of simultaneous events to begin with
 RECORDS = 2**16  # bursts recorded at most
 
 _SLOT = ("slot",)
-DECIDED = ("bursts", "shared_bursts", "splits", "merges", "snapshots", "decisions")
+DECIDED = (
+    "bursts",
+    "shared_bursts",
+    "splits",
+    "merges",
+    "snapshots",
+    "event_snapshots",
+    "most_parts",
+    "decisions",
+)
+
+COSTS = ("boundary", "cut", "turn")  # of `CoarseCost`, whatever the group
 
 FIELDS = (
     # of a key, its sums in each lane; the rest of what they were before the present moment
@@ -68,10 +79,19 @@ FIELDS = (
     Field("entry_addends", np.int64, ("class_number",)),
     Field("entry_ranks", np.int64, ("class_number",)),
     Field("entry_order", np.int64, ("class_number",)),
-    # of a key, the clocks of its groups and the marks of lanes
-    Field("doublings", np.float64, ("slot", "group")),
-    Field("odd", np.float64, ("slot", "group"), 1.0),
-    Field("ticks", np.int64, ("slot", "group")),
+    # of a key, the parts of its groups: which each cohort is in, how many there are, of each how
+    # many cohorts are in it, and those that take events of the present class
+    Field("part", np.int64, ("slot", "cohort")),
+    Field("parts", np.int64, ("slot", "group")),
+    Field("cohorts_in", np.int64, ("slot", "clock")),
+    Field("mover", np.int64, ("slot", "clock")),
+    Field("movers", np.int64, ("slot", "group")),
+    Field("listed", np.int64, ("clock",)),  # work rows while parts are cut
+    Field("half", np.int64, ("clock",)),
+    # of a key, the clocks of its groups' parts and the marks of lanes
+    Field("doublings", np.float64, ("slot", "clock")),
+    Field("odd", np.float64, ("slot", "clock"), 1.0),
+    Field("ticks", np.int64, ("slot", "clock")),
     Field("weights", np.float64, ("slot", "weight")),
     Field("errors", np.float64, ("slot", "weight")),
     Field("mark_doublings", np.float64, ("slot", "mark")),
@@ -85,12 +105,16 @@ FIELDS = (
     # of a key, its bursts
     Field("shared", np.int64, ("slot", "group")),
     Field("burst", np.int64, ("slot", "group"), -1),  # events of that in progress
-    Field("acts", np.int64, ("slot", "group")),  # how often they acted on lanes, or would have
-    Field("moves", np.int64, ("slot", "group")),  # how often they moved the clock, or would have
     Field("began", np.int64, ("slot", "group")),
-    Field("length", np.int64, ("slot", "group")),  # the acts of the one before it, and its moves
-    Field("moved", np.int64, ("slot", "group")),
-    Field("touched", np.int64, ("slot", "group")),  # lanes read since that one began
+    # what it has cost so far, or would have: how often its events acted on lanes, and nanoseconds
+    # for that; moves of clocks, classes in turn, parts cut, lanes read, times that all were joined
+    Field("acts", np.int64, ("slot", "group")),
+    Field("eager", np.float64, ("slot", "group")),
+    Field("moves", np.int64, ("slot", "group")),
+    Field("turns", np.int64, ("slot", "group")),
+    Field("cuts", np.int64, ("slot", "group")),
+    Field("touched", np.int64, ("slot", "group")),
+    Field("joins", np.int64, ("slot", "group")),
     Field("last_class", np.int64, _SLOT, -1),
     Field("dull", np.int64, _SLOT),  # bursts in turn that were not worth sharing
     Field("asleep", np.int64, _SLOT),  # events before bursts are looked at again
@@ -101,7 +125,7 @@ FIELDS = (
     Field("regret", np.float64, ("group",)),
     Field("benefits", np.float64, ("group",)),  # running averages
     *(Field(cost.name, np.float64, ("group",)) for cost in fields(GroupCost)),
-    Field("boundary", np.float64),
+    *(Field(name, np.float64) for name in COSTS),
     Field("records", np.int64),
     Field("record_group", np.int64, ("record",)),
     Field("record_time", np.int64, ("record",)),
@@ -157,7 +181,8 @@ def new_store(
     )
     store = Store(STATE, exact=False, **sizes)
     store["most_closed"] = most_closed
-    store["boundary"] = sharing.boundary
+    for name in COSTS:
+        store[name] = getattr(sharing.cost, name)
     for cost in fields(GroupCost):
         store[cost.name] = np.array([getattr(one, cost.name) for one in sharing.costs])
     return store

@@ -8,8 +8,8 @@ its slot, the others in a list of their own. Where events bring no addends and n
 one event each, all of one class, wait together: they are a *series*. Before it may be those of
 other classes of its family, a *mixture* (`elsinore.trends.core.mixtures`).
 
-A class is the words NUMBER to SECTIONS, and from there on how many sections it has and of each its
-group (0 for the first, of no group) and the list of its steps.
+A class is the words NUMBER to SECTIONS, and from there on how many sections it has and of each what
+`sharing.bursts` tells; the first is of no group.
 """
 
 from __future__ import annotations
@@ -23,9 +23,17 @@ from elsinore.kernels.slots import give_back
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.mixtures import end_mixture, note
 from elsinore.trends.core.step import LENGTH, NO_VALUE, act_once, repeat, step
-from elsinore.trends.sharing.bursts import arrive, wake
+from elsinore.trends.sharing.bursts import (
+    OF_GROUP,
+    SECTION_WORDS,
+    STEPS,
+    arrive,
+    count_costs,
+    forget_bursts,
+)
 from elsinore.trends.sharing.clock import NUMBER as GROUP_NUMBER
-from elsinore.trends.sharing.clock import is_full, settle_group, tick
+from elsinore.trends.sharing.clock import settle_group
+from elsinore.trends.sharing.parts import move
 from elsinore.trends.wide import wide_kernel
 
 # a class: its number, its order among those of one moment (higher ones first), whether it reads
@@ -71,7 +79,7 @@ def _look_at_bursts(
     if ints[header.asleep + slot] != 0:
         ints[header.asleep + slot] = max(0, ints[header.asleep + slot] - moments)
         if ints[header.asleep + slot] == 0:
-            wake(header, ints, slot)
+            forget_bursts(header, ints, doubles, slot)
     elif ints[header.last_class + slot] != program[kind + NUMBER]:
         ints[header.last_class + slot] = program[kind + NUMBER]
         arrive(
@@ -104,7 +112,8 @@ def _settle_sections(
     """Settle the groups whose clocks a class's events would move."""
     sections = kind + SECTIONS
     for number in range(1, program[sections]):
-        settle_group(header, ints, doubles, program, program[sections + 1 + 2 * number], slot)
+        section = sections + 1 + SECTION_WORDS * number
+        settle_group(header, ints, doubles, program, program[section + OF_GROUP], slot)
 
 
 @wide_kernel(inline=True)
@@ -330,14 +339,13 @@ def _act(
     shared = 0
     if ints[header.asleep + slot] == 0:
         for number in range(1, program[sections]):
-            place = program[program[sections + 1 + 2 * number] + GROUP_NUMBER]
-            place += slot * header.group
+            section = sections + 1 + SECTION_WORDS * number
+            place = slot * header.group + program[program[section + OF_GROUP] + GROUP_NUMBER]
             shared |= ints[header.shared + place]
-            if program[kind + FAMILY] == 0:
-                ints[header.acts + place] += REPEATED if quick else moments
-            elif ints[header.burst + place] == 0:
-                ints[header.acts + place] = REPEATED  # they would act together
-            ints[header.moves + place] += 1
+            acts = REPEATED if quick else moments
+            if program[kind + FAMILY] != 0:  # they would act together
+                acts = REPEATED if ints[header.burst + place] == 0 else 0
+            count_costs(header, ints, doubles, program, section, slot, acts)
             ints[header.burst + place] += int(events) * moments
     if apart != 0 or shared == 0:
         steps = program[kind + ALL_STEPS]
@@ -348,18 +356,15 @@ def _act(
             _take_steps(header, ints, doubles, program, steps, slot, events, addends, ranks, apart)
         return
     for number in range(program[sections]):
-        group, steps = program[sections + 1 + 2 * number], program[sections + 2 + 2 * number]
+        section = sections + 1 + SECTION_WORDS * number
+        group, steps = program[section + OF_GROUP], program[section + STEPS]
         if number > 0:
             place = slot * header.group + program[group + GROUP_NUMBER]
             if ints[header.shared + place] != 0:
-                wild = _is_wild(header, doubles, addends)
-                if wild or is_full(header, ints, doubles, program, group, slot):
-                    settle_group(header, ints, doubles, program, group, slot)
-                if not wild:
-                    tick(
-                        header, ints, doubles, program, group, slot, events, moments, addends, ranks
-                    )
+                if not _is_wild(header, doubles, addends):
+                    move(header, ints, doubles, program, group, slot, entry, events, moments)
                     continue
+                settle_group(header, ints, doubles, program, group, slot)
         if quick:
             repeat_steps(header, ints, doubles, program, steps, slot, moments)
             continue

@@ -13,38 +13,46 @@ from typing import Any
 
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.sharing.clock import (
+    COHORTS,
     LANES,
     NUMBER,
     OWN_LANES,
-    clear_clock,
+    clear_clocks,
     settle_group,
     settle_lane,
 )
+from elsinore.trends.sharing.parts import align, unite
 from elsinore.trends.wide import wide_kernel
+
+# what a class does to a group: where the group is, the list of steps, what these cost in tenths of
+# nanoseconds, and which cohorts take it (see `parts`); of no group, all but the steps is 0
+OF_GROUP, STEPS, COSTS, TAKERS, SECTION_WORDS = range(5)
 
 GROUPS = 1  # the program's word that tells where the list of groups is: their number, then they
 MEMORY = 16.0  # bursts that an average looks back on
 DULL = 3  # after so many bursts not worth sharing nothing is looked at
 NAP = 256  # for so many of the key's events, twice as many each time that nothing has changed
 LONGEST = 5  # doublings of that, at most
+LONG = 5_000.0  # nanoseconds of a burst, lane by lane, after which it is decided again, ...
+TURNS = 100  # ... and so many changes of class in it
+MOST_JOINS = 2  # of a burst's parts; where there would be more, lanes one by one are cheaper
 
 
 @wide_kernel
-def benefit(
-    length: float, touched: float, eager: float, lazy: float, settling: float, boundary: float
-) -> float:
-    """Return what sharing a burst saves; positive means share.
+def benefit(eager: float, moving: float, snapshots: float, boundary: float) -> float:
+    """Return what sharing a burst saves, in nanoseconds; positive means share.
 
-    Shared     = length * lazy + touched * settling + boundary
-    Non-shared = length * eager
+    Shared     = moving + snapshots + boundary
+    Non-shared = eager
 
-    (HAMLET, Definition 12, where sums take the place of single events: `eager` is k updates, and
-    `touched` the snapshots whose values are looked up at the graphlet's end.)
+    (HAMLET, Definition 12, where sums take the place of single events: `eager` is what k updates
+    cost for each event; `moving` what the clocks of the parts do; and `snapshots` what it costs to
+    make those at events, and to look up the values of those at the graphlet's end.)
 
-    >>> benefit(20.0, 1.0, 10.0, 1.0, 5.0, 10.0)
+    >>> benefit(200.0, 20.0, 5.0, 10.0)
     165.0
     """
-    return length * (eager - lazy) - touched * settling - boundary
+    return eager - moving - snapshots - boundary
 
 
 @wide_kernel
@@ -89,8 +97,6 @@ def end_burst(header: Any, ints: Ints, doubles: Doubles, slot: int, number: int)
     ints[header.burst + place] = -1
     if events == 0:
         return
-    ints[header.length + place] = ints[header.acts + place]
-    ints[header.moved + place] = ints[header.moves + place]
     ints[header.bursts + number] += 1
     ints[header.shared_bursts + number] += ints[header.shared + place]
     record = header.records
@@ -115,15 +121,34 @@ def clear_bursts(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot:
     """Make an emptied slot ready for the next key; what is shared stays."""
     groups = program[GROUPS]
     for place in range(groups + 1, groups + 1 + program[groups]):
-        clear_clock(header, ints, doubles, program, program[place], slot)
+        clear_clocks(header, ints, doubles, program, program[place], slot)
+    forget_bursts(header, ints, doubles, slot)
     for place in range(slot * header.group, (slot + 1) * header.group):
-        ints[header.burst + place] = -1
-        ints[header.length + place] = 0
-        ints[header.touched + place] = 0
-    ints[header.last_class + slot] = -1
+        ints[header.parts + place] = 0
     ints[header.dull + slot] = 0
     ints[header.asleep + slot] = 0
     ints[header.naps + slot] = 0
+
+
+@wide_kernel
+def forget_bursts(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
+    """Begin to look at a key's bursts; of those in progress the beginning was not seen."""
+    for place in range(slot * header.group, (slot + 1) * header.group):
+        ints[header.burst + place] = -1
+        _forget_costs(header, ints, doubles, place)
+    ints[header.last_class + slot] = -1
+
+
+@wide_kernel(inline=True)
+def _forget_costs(header: Any, ints: Ints, doubles: Doubles, place: int) -> None:
+    """Begin to count what a burst costs."""
+    ints[header.acts + place] = 0
+    doubles[header.eager + place] = 0.0
+    ints[header.moves + place] = 0
+    ints[header.turns + place] = 0
+    ints[header.cuts + place] = 0
+    ints[header.touched + place] = 0
+    ints[header.joins + place] = 0
 
 
 @wide_kernel
@@ -150,19 +175,32 @@ def arrive(
     """Get a key ready for an event of another class than the one before it.
 
     The bursts that it breaks end; the holders that it reads or whose predecessors it changes are
-    brought up to date; for those that it begins it is seen whether to share them. The words are:
-    at `breaks` the list of groups' numbers; at `runs` the number of runs, of each its group and the
-    list of its holders; at `sections` those of the class (see `moments`).
+    brought up to date; for those that it begins, or that are long, it is seen whether to share
+    them; and those that it goes on are cut where only some take it. The words are: at `breaks` the
+    list of groups' numbers; at `runs` the number of runs, of each its group and the list of its
+    holders; at `sections` how many sections the class has, and those.
     """
     for place in range(breaks + 1, breaks + 1 + program[breaks]):
         if ints[header.burst + slot * header.group + program[place]] >= 0:
             end_burst(header, ints, doubles, slot, program[place])
     _settle_runs(header, ints, doubles, program, runs, slot)
     for number in range(1, program[sections]):
-        group = program[sections + 1 + 2 * number]
+        section = sections + 1 + SECTION_WORDS * number
+        group = program[section + OF_GROUP]
         place = slot * header.group + program[group + NUMBER]
         if ints[header.burst + place] < 0:
-            _begin_burst(header, ints, doubles, program, group, slot, time, dynamic)
+            ints[header.burst + place] = 0
+            ints[header.began + place] = time
+            _judge(header, ints, doubles, program, group, slot, dynamic)
+        elif (
+            ints[header.parts + place] == 0
+            or doubles[header.eager + place] > LONG
+            or ints[header.turns + place] > TURNS
+        ):
+            _judge(header, ints, doubles, program, group, slot, dynamic)
+        ints[header.turns + place] += program[group + COHORTS] > 1
+        if ints[header.shared + place] != 0 or ints[header.joins + place] <= MOST_JOINS:
+            align(header, ints, doubles, program, group, slot, program[section + TAKERS])
     if ints[header.dull + slot] >= DULL:
         ints[header.dull + slot] = 0
         lazy = 0
@@ -196,59 +234,67 @@ def _settle_runs(
 
 
 @wide_kernel
-def _begin_burst(
-    header: Any,
-    ints: Ints,
-    doubles: Doubles,
-    program: Ints,
-    group: int,
-    slot: int,
-    time: int,
-    dynamic: bool,
+def _judge(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int, dynamic: bool
 ) -> None:
-    """Begin a burst; decide by the one before it, all of whose costs are known now."""
+    """Decide whether to share a burst by the one before it, all of whose costs are known now.
+
+    A long burst is decided again by what it has cost so far.
+    """
     number = program[group + NUMBER]
     place = slot * header.group + number
-    ints[header.burst + place] = 0
-    ints[header.acts + place] = 0
-    ints[header.moves + place] = 0
-    ints[header.began + place] = time
-    length = ints[header.length + place]
-    touched = min(ints[header.touched + place], program[group + LANES])
-    ints[header.touched + place] = 0
-    if not dynamic:
-        ints[header.shared + place] = ints[header.wanted + number]
-        return
-    saved = 0.0
-    if length > 0:
-        saved = benefit(
-            float(length),
-            float(touched),
-            doubles[header.eager + number],
-            doubles[header.lazy + number] * ints[header.moved + place] / length,
-            doubles[header.settling + number],
-            header.boundary,
-        )
-    decide(header, ints, doubles, number, saved)
-    if saved > 0.0:
-        ints[header.dull + slot] = 0
-        ints[header.naps + slot] = 0
-    else:
-        ints[header.dull + slot] += 1
+    acts = ints[header.acts + place]
+    if dynamic:
+        saved = _saved(header, ints, doubles, program, group, slot)
+        decide(header, ints, doubles, number, saved)
+        if saved > 0.0:
+            ints[header.dull + slot] = 0
+            ints[header.naps + slot] = 0
+        else:
+            ints[header.dull + slot] += 1
+    _forget_costs(header, ints, doubles, place)
     wanted, shared = ints[header.wanted + number], ints[header.shared + place]
-    if wanted != 0 and shared == 0:
+    if dynamic and wanted != 0 and shared == 0:
         ints[header.merges + number] += 1
-    elif wanted == 0 and shared != 0:
+    elif dynamic and wanted == 0 and shared != 0:
         settle_group(header, ints, doubles, program, group, slot)
         ints[header.splits + number] += 1
     ints[header.shared + place] = wanted
+    parts = ints[header.parts + place]
+    if wanted == 0 or parts == 0:
+        unite(header, ints, program, group, slot)
+    elif (parts - 1) * acts * doubles[header.lazy + number] > doubles[header.price + number]:
+        settle_group(header, ints, doubles, program, group, slot)
+        unite(header, ints, program, group, slot)
+        ints[header.joins + place] = 1
 
 
 @wide_kernel
-def wake(header: Any, ints: Ints, slot: int) -> None:
-    """Begin to look at a key's bursts again; of those in progress the beginning was not seen."""
-    for place in range(slot * header.group, (slot + 1) * header.group):
-        ints[header.burst + place] = -1
-        ints[header.length + place] = 0
-        ints[header.touched + place] = 0
-    ints[header.last_class + slot] = -1
+def _saved(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int
+) -> float:
+    """Return what sharing a burst has saved, or would have."""
+    number = program[group + NUMBER]
+    place = slot * header.group + number
+    if ints[header.acts + place] == 0:
+        return 0.0
+    if ints[header.joins + place] > MOST_JOINS:
+        return -doubles[header.price + number]
+    moving = ints[header.moves + place] * doubles[header.lazy + number]
+    moving += ints[header.turns + place] * header.turn
+    touched = min(ints[header.touched + place], program[group + LANES])
+    snapshots = touched * doubles[header.settling + number]
+    snapshots += ints[header.cuts + place] * header.cut
+    snapshots += ints[header.joins + place] * doubles[header.price + number]
+    return benefit(doubles[header.eager + place], moving, snapshots, header.boundary)
+
+
+@wide_kernel
+def count_costs(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, section: int, slot: int, acts: int
+) -> None:
+    """Take note of what events of a section cost: they act so often on lanes, or would."""
+    place = slot * header.group + program[program[section + OF_GROUP] + NUMBER]
+    ints[header.acts + place] += acts
+    ints[header.moves + place] += ints[header.movers + place]
+    doubles[header.eager + place] += 0.1 * program[section + COSTS] * acts

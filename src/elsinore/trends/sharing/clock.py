@@ -10,7 +10,8 @@ ys that of the predecessors, they make
     c' = A * (c + s) - s                     A = (1 + n_1) * (1 + n_2) * ...
     y' = A * (y + ys) - ys + A*w * (c + s)   w = v_1 / (1 + n_1) + v_2 / (1 + n_2) + ...
 
-where v_j is the sum of what the moment's events contribute. The clock of a key and group keeps A as
+where v_j is the sum of what the moment's events contribute. The clock of a key and part of a group
+(`elsinore.trends.sharing.parts`) keeps A as
 2**doublings * odd and, of each addend, odd * w, so that whole numbers stay whole. A lane bears as
 its *mark* what the clock showed when its sums were right last; what came since is a quotient and a
 difference. Each lane's c and y are its value of the snapshot that the burst propagates (HAMLET,
@@ -23,7 +24,8 @@ A group is the words NUMBER to HOLDERS; a holder the words GROUP to FIRST, and t
 extremes, much as those of a step:
 
     cell, addend of the group (or NOTHING), terms, their cells, twins, their cells
-    extreme, stack (or NOTHING), compared, for each its extreme and cell, twins, their extremes
+    extreme, stack of the group (or NOTHING), compared, for each its extreme and cell, twins, and
+    their extremes
 """
 
 from __future__ import annotations
@@ -35,17 +37,45 @@ from elsinore.trends.core.numbers import factor, normal, plus
 from elsinore.trends.core.step import EACH, NO_VALUE, NOTHING
 from elsinore.trends.wide import wide_kernel
 
-# a group: its number, addends (the list of them), first weight of its clock, stacks (the list of
+# a group: its number, addends (the list of them), first weight of its clocks, stacks (the list of
 # their ranks), the first of them, its first mark and weight of marks, the list of its holders, its
-# lanes
+# lanes, its first clock, how many clocks it has, its first cohort, how many cohorts it has
 NUMBER, ADDENDS, WEIGHT, STACKS, STACK, MARK, MARK_WEIGHT, HOLDERS, LANES = range(9)
-GROUP_WORDS = 9
+CLOCK, CLOCKS, COHORT, COHORTS, GROUP_WORDS = range(9, 14)
 
-# a holder: its group, first mark and weight of marks, lanes, sums, extremes
-GROUP, OWN_MARK, OWN_WEIGHT, OWN_LANES, SUMS, EXTREMES, FIRST = range(7)
+# a holder: its group, cohort in the group, first mark and weight of marks, lanes, sums, extremes
+GROUP, OWN_COHORT, OWN_MARK, OWN_WEIGHT, OWN_LANES, SUMS, EXTREMES, FIRST = range(8)
 
 DEPTH = 32  # ranks kept to find the least since a mark; when they are that many, holders settle
 ODD = 2.0**24  # from here on holders settle: odd * w is to stay exact for small numbers
+
+
+@wide_kernel(inline=True)
+def clock_of(header: Any, program: Ints, group: int, slot: int, part: int) -> int:
+    """Return which of all clocks is that of a part of a key's group."""
+    return slot * header.clock + program[group + CLOCK] + part
+
+
+@wide_kernel(inline=True)
+def part_of(header: Any, ints: Ints, program: Ints, at: int, slot: int) -> int:
+    """Return the part that a holder is in."""
+    group = program[at + GROUP]
+    cohort = program[group + COHORT] + program[at + OWN_COHORT]
+    return ints[header.part + slot * header.cohort + cohort]
+
+
+@wide_kernel(inline=True)
+def first_weight(header: Any, program: Ints, group: int, slot: int, part: int) -> int:
+    """Return the first of the weights of a part's clock."""
+    width = program[program[group + ADDENDS]]
+    return slot * header.weight + program[group + WEIGHT] + part * width
+
+
+@wide_kernel(inline=True)
+def first_stack(header: Any, program: Ints, group: int, slot: int, part: int) -> int:
+    """Return the first of the stacks of a part's clock."""
+    width = program[program[group + STACKS]]
+    return slot * header.stack + program[group + STACK] + part * width
 
 
 @wide_kernel
@@ -56,16 +86,18 @@ def tick(
     program: Ints,
     group: int,
     slot: int,
+    part: int,
+    entry: int,
     events: float,
     moments: int,
-    addends: int,
-    ranks: int,
 ) -> None:
-    """Let a clock that is not full move on by moments of so many events each.
+    """Let a part's clock that is not full move on by moments of so many events each.
 
-    There is more than one moment only where events bring no addends and no ranks.
+    entry: of the present moment, whose events these are. There is more than one moment only where
+    events bring no addends and no ranks.
     """
-    place = slot * header.group + program[group + NUMBER]
+    addends, ranks = ints[header.entry_addends + entry], ints[header.entry_ranks + entry]
+    place = clock_of(header, program, group, slot, part)
     half, odd = 0.5, 1.0
     if events == 1.0:
         doubles[header.doublings + place] += moments
@@ -85,7 +117,7 @@ def tick(
     for number in range(program[wanted]):
         addend = program[wanted + 1 + number]
         value = events * moments if addend == EACH else doubles[addends + addend]
-        at = slot * header.weight + program[group + WEIGHT] + number
+        at = first_weight(header, program, group, slot, part) + number
         doubles[header.errors + at] *= odd
         weight = doubles[header.weights + at] * odd
         value *= before * half
@@ -97,7 +129,7 @@ def tick(
     for number in range(program[wanted]):
         rank = ints[ranks + program[wanted + 1 + number]]
         if rank != NO_VALUE:
-            stack = slot * header.stack + program[group + STACK] + number
+            stack = first_stack(header, program, group, slot, part) + number
             _push(header, ints, stack, rank, now)
 
 
@@ -115,12 +147,12 @@ def _push(header: Any, ints: Ints, stack: int, rank: int, now: int) -> None:
 
 @wide_kernel(inline=True)
 def is_full(
-    header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int, part: int
 ) -> bool:
-    """Return whether a clock can go no further before all holders are settled."""
-    if doubles[header.odd + slot * header.group + program[group + NUMBER]] > ODD:
+    """Return whether a part's clock can go no further before all holders are settled."""
+    if doubles[header.odd + clock_of(header, program, group, slot, part)] > ODD:
         return True
-    first = slot * header.stack + program[group + STACK]
+    first = first_stack(header, program, group, slot, part)
     for stack in range(first, first + program[program[group + STACKS]]):
         if ints[header.sizes + stack] == DEPTH:
             return True
@@ -132,8 +164,8 @@ def settle_lane(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, at: int, slot: int, lane: int
 ) -> bool:
     """Bring one lane of a holder up to date; return whether it was behind."""
-    group = program[at + GROUP]
-    place = slot * header.group + program[group + NUMBER]
+    group, part = program[at + GROUP], part_of(header, ints, program, at, slot)
+    place = clock_of(header, program, group, slot, part)
     mark = slot * header.mark + program[at + OWN_MARK] + lane
     since = ints[header.mark_ticks + mark]
     if ints[header.ticks + place] == since:
@@ -144,7 +176,7 @@ def settle_lane(
     if gain_power == 0.0:
         gain -= 1.0
     trends, trends_power = _settle_sums(
-        header, ints, doubles, program, at, slot, lane, ratio, doublings, gain, gain_power
+        header, ints, doubles, program, at, slot, lane, part, gain, gain_power
     )
     if program[at + EXTREMES] != 0 and trends != 0.0:
         _settle_extremes(header, ints, doubles, program, at, slot, lane, since)
@@ -161,15 +193,15 @@ def begin_lane(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, at: int, slot: int, lane: int
 ) -> None:
     """Mark a lane as up to date."""
-    group = program[at + GROUP]
-    place = slot * header.group + program[group + NUMBER]
+    group, part = program[at + GROUP], part_of(header, ints, program, at, slot)
+    place = clock_of(header, program, group, slot, part)
     mark = slot * header.mark + program[at + OWN_MARK] + lane
     ints[header.mark_ticks + mark] = ints[header.ticks + place]
     doubles[header.mark_doublings + mark] = doubles[header.doublings + place]
     doubles[header.mark_odd + mark] = doubles[header.odd + place]
     width = program[program[group + ADDENDS]]
     mine = slot * header.mark_weight + program[at + OWN_WEIGHT] + lane * width
-    clock = slot * header.weight + program[group + WEIGHT]
+    clock = first_weight(header, program, group, slot, part)
     for number in range(width):
         doubles[header.mark_weights + mine + number] = doubles[header.weights + clock + number]
         doubles[header.mark_errors + mine + number] = doubles[header.errors + clock + number]
@@ -184,8 +216,7 @@ def _settle_sums(
     at: int,
     slot: int,
     lane: int,
-    ratio: float,
-    doublings: float,
+    part: int,
     gain: float,
     gain_power: float,
 ) -> tuple[float, float]:
@@ -195,9 +226,12 @@ def _settle_sums(
         return 0.0, 0.0
     group = program[at + GROUP]
     width = program[program[group + ADDENDS]]
-    clock = slot * header.weight + program[group + WEIGHT]
+    clock = first_weight(header, program, group, slot, part)
     own = slot * header.mark_weight + program[at + OWN_WEIGHT] + lane * width
     mark = slot * header.mark + program[at + OWN_MARK] + lane
+    place_of_clock = clock_of(header, program, group, slot, part)
+    ratio = doubles[header.odd + place_of_clock] / doubles[header.mark_odd + mark]
+    doublings = doubles[header.doublings + place_of_clock] - doubles[header.mark_doublings + mark]
     for _ in range(1, program[at + SUMS]):
         target, addend = program[place] + lane, program[place + 1]
         value, power, end = _add_up(header, doubles, program, place, slot, lane)
@@ -290,6 +324,7 @@ def _settle_extremes(
     since: int,
 ) -> None:
     """Bring the MIN and MAX of a lane that trends reach up to date."""
+    part = part_of(header, ints, program, at, slot)
     cells = header.cells + slot * header.cell + lane
     extremes = header.extremes + slot * header.extreme + lane
     place = at + FIRST
@@ -301,7 +336,7 @@ def _settle_extremes(
         place += 3
         best = ints[extremes + target]
         if own != NOTHING:
-            stack = slot * header.stack + own
+            stack = first_stack(header, program, program[at + GROUP], slot, part) + own
             for entry in range(stack * DEPTH, stack * DEPTH + ints[header.sizes + stack]):
                 if ints[header.when + entry] > since:
                     best = min(best, ints[header.stacked + entry])
@@ -320,13 +355,17 @@ def _settle_extremes(
 def settle_group(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int
 ) -> int:
-    """Bring all lanes of a group's holders up to date, and its clock back to its beginning.
+    """Bring all lanes of a group's holders up to date, and its clocks back to their beginning.
 
     Returns how many lanes were behind.
     """
     number = program[group + NUMBER]
-    place = slot * header.group + number
-    if ints[header.ticks + place] == 0:
+    first = clock_of(header, program, group, slot, 0)
+    parts = ints[header.parts + slot * header.group + number]
+    ticks = 0
+    for clock in range(first, first + parts):
+        ticks += ints[header.ticks + clock]
+    if ticks == 0:
         return 0
     behind = 0
     holders = program[group + HOLDERS]
@@ -336,24 +375,26 @@ def settle_group(
             if settle_lane(header, ints, doubles, program, at, slot, lane):
                 behind += 1
     ints[header.snapshots + number] += behind
-    clear_clock(header, ints, doubles, program, group, slot)
+    clear_clocks(header, ints, doubles, program, group, slot)
     return behind
 
 
 @wide_kernel
-def clear_clock(
+def clear_clocks(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int
 ) -> None:
-    """Bring a clock and its holders' marks back to their beginning."""
-    place = slot * header.group + program[group + NUMBER]
-    ints[header.ticks + place] = 0
-    doubles[header.doublings + place] = 0.0
-    doubles[header.odd + place] = 1.0
+    """Bring a group's clocks and its holders' marks back to their beginning."""
+    parts = ints[header.parts + slot * header.group + program[group + NUMBER]]
+    first = clock_of(header, program, group, slot, 0)
+    for clock in range(first, first + parts):
+        ints[header.ticks + clock] = 0
+        doubles[header.doublings + clock] = 0.0
+        doubles[header.odd + clock] = 1.0
     width = program[program[group + ADDENDS]]
-    clock = slot * header.weight + program[group + WEIGHT]
-    for number in range(width):
-        doubles[header.weights + clock + number] = 0.0
-        doubles[header.errors + clock + number] = 0.0
+    first = first_weight(header, program, group, slot, 0)
+    for weight in range(first, first + parts * width):
+        doubles[header.weights + weight] = 0.0
+        doubles[header.errors + weight] = 0.0
     first = slot * header.mark + program[group + MARK]
     for mark in range(first, first + program[group + LANES]):
         ints[header.mark_ticks + mark] = 0
@@ -363,6 +404,6 @@ def clear_clock(
     for mark in range(first, first + program[group + LANES] * width):
         doubles[header.mark_weights + mark] = 0.0
         doubles[header.mark_errors + mark] = 0.0
-    first = slot * header.stack + program[group + STACK]
-    for stack in range(first, first + program[program[group + STACKS]]):
+    first = first_stack(header, program, group, slot, 0)
+    for stack in range(first, first + parts * program[program[group + STACKS]]):
         ints[header.sizes + stack] = 0

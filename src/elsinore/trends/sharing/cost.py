@@ -19,6 +19,8 @@ class CoarseCost:
     settle: float = 40.0  # a lane is brought up to date
     settle_cell: float = 15.0
     boundary: float = 60.0  # a burst begins and ends
+    cut: float = 30.0  # a part is cut in two
+    turn: float = 30.0  # parts are found that take an event unlike the one before it
 
     def eager(self, steps: float, cells: int) -> float:
         """Return what an event costs that acts on so many cells, in so many steps.

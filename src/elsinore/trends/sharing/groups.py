@@ -4,7 +4,9 @@ A *holder* is a node of the merged template, of whichever queries and window, th
 of some classes, and of which the same events enter it from its other predecessors. If they change
 none of those, and no node but its twins reads the holder at these events, what N make of its sums
 is known from N and sums over the events alone (`elsinore.trends.sharing.clock`). Nodes whose loops
-take the same classes of events are one *group*: their bursts are worked on once.
+take the same classes of events are one *cohort*; the cohorts of one type of event are a *group*,
+whose bursts are worked on once for all cohorts that have taken the same of its events
+(`elsinore.trends.sharing.parts`).
 
 A *twin* of a holder does not loop, but the same events enter it from the same nodes and add to its
 sums alike: a state beside its accumulator, or the reverse (`elsinore.plan.accumulators`). So the
@@ -23,13 +25,21 @@ from elsinore.trends.labels import Label, Labels
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Cohort:
     """Nodes, in order, on which the events of a label act alike."""
 
     label: Label
     loop: Edge  # one that takes the label's events
     nodes: tuple[int, ...]
     twins: tuple[tuple[int, ...], ...]  # of each node
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Cohorts whose loops take events of one type; they differ in their local predicates."""
+
+    type: str
+    cohorts: tuple[Cohort, ...]
     queries: tuple[int, ...]  # the unit's queries whose trends pass through them
     heard: tuple[int, ...]  # all nodes that trends of these queries pass through
 
@@ -60,8 +70,17 @@ def groups_of(unit: TrendUnit, labels: Labels, lanes: Sequence[int]) -> list[Gro
                 found.setdefault(label, []).append(node)
                 loops.setdefault(label, edge)
                 break
-    found = {label: held for label, held in found.items() if sum(lanes[n] for n in held) > 1}
-    if not found:
+    cohorts: dict[str, list[Cohort]] = {}
+    for label, held in found.items():
+        beside = tuple(twins.get(node, ()) for node in held)
+        cohort = Cohort(label, loops[label], tuple(held), beside)
+        cohorts.setdefault(label.type, []).append(cohort)
+    shareable = {
+        name: several
+        for name, several in cohorts.items()
+        if sum(lanes[node] for cohort in several for node in cohort.nodes) > 1
+    }
+    if not shareable:
         return []
     passing = _queries(unit, entering)
     nodes_of: dict[int, list[int]] = {}
@@ -69,11 +88,11 @@ def groups_of(unit: TrendUnit, labels: Labels, lanes: Sequence[int]) -> list[Gro
         for query in through:
             nodes_of.setdefault(query, []).append(node)
     groups = []
-    for label, held in found.items():
+    for name, several in shareable.items():
+        held = [node for cohort in several for node in cohort.nodes]
         queries = sorted(set().union(*(passing[node] for node in held)))
         heard = sorted({node for query in queries for node in nodes_of[query]})
-        beside = tuple(twins.get(node, ()) for node in held)
-        groups.append(Group(label, loops[label], tuple(held), beside, tuple(queries), tuple(heard)))
+        groups.append(Group(name, tuple(several), tuple(queries), tuple(heard)))
     return groups
 
 

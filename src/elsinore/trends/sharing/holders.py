@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,9 +10,12 @@ from elsinore.model.expression import Expression
 from elsinore.trends.core.step import EACH
 from elsinore.trends.core.step import NOTHING as NO_ADDEND
 from elsinore.trends.layout import Layout
+from elsinore.trends.sharing.clock import GROUP_WORDS
 from elsinore.trends.sharing.cost import CoarseCost
 from elsinore.trends.sharing.groups import Group, groups_of
 from elsinore.trends.updates import NOTHING, ONE, VALUE, Extreme, Sum, Update, Updates
+
+MOST_PARTS = 8  # of a burst; where there were more, lanes one by one would be cheaper
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ class Sections:
 
     parts: tuple[tuple[Update, ...], ...]
     ticks: tuple[int, ...]
+    takers: tuple[tuple[int, ...], ...]  # of each of these groups, the cohorts that take the event
     settled: tuple[tuple[int, tuple[int, ...]], ...]  # groups, and which of their holders are read
     breaks: tuple[int, ...]  # groups whose burst such an event ends
 
@@ -33,6 +37,7 @@ class Holder:
     """A node in a group, and what each of the group's events does to it and to its twins."""
 
     group: int
+    cohort: int  # its number in the group
     update: Update
     twins: tuple[Update, ...]
 
@@ -56,8 +61,7 @@ class Holder:
 class GroupCost:
     """What a group's steps cost, in nanoseconds."""
 
-    eager: float  # an event acts on all lanes
-    lazy: float  # an event moves the clock
+    lazy: float  # an event moves the clock of a part
     settling: float  # a lane is brought up to date
     price: float  # all lanes are
 
@@ -78,24 +82,30 @@ class SharedGroups:
         self._updates = updates
         self._layout = layout
         cost = cost or CoarseCost()
-        self.boundary = cost.boundary
+        self.cost = cost
         lanes = [layout.blocks[block].overlap for block in layout.block_of]
         self.groups: list[Group] = groups_of(updates.unit, updates.labels, lanes) if share else []
         if not all_of_them:
             self.groups = [group for group in self.groups if self._may_pay(cost, group, lanes)]
-        group_of = {node: g for g, group in enumerate(self.groups) for node in group.nodes}
-        self.nodes = tuple(sorted(group_of))  # the nodes of the holders
+        cohort_of = {
+            node: (g, c)
+            for g, group in enumerate(self.groups)
+            for c, cohort in enumerate(group.cohorts)
+            for node in cohort.nodes
+        }
+        self.nodes = tuple(sorted(cohort_of))  # the nodes of the holders
         self._holder_of = {node: h for h, node in enumerate(self.nodes)}
         twins = {
             node: beside
             for group in self.groups
-            for node, beside in zip(group.nodes, group.twins, strict=True)
+            for cohort in group.cohorts
+            for node, beside in zip(cohort.nodes, cohort.twins, strict=True)
         }
-        self._group_of = group_of | {
-            twin: group_of[node] for node, beside in twins.items() for twin in beside
+        self._cohort_of = cohort_of | {
+            twin: cohort_of[node] for node, beside in twins.items() for twin in beside
         }
         self._holders = [
-            Holder(group_of[node], self._update(node), tuple(map(self._update, twins[node])))
+            Holder(*cohort_of[node], self._update(node), tuple(map(self._update, twins[node])))
             for node in self.nodes
         ]
         for node, beside in twins.items():
@@ -108,23 +118,26 @@ class SharedGroups:
         for g, group in enumerate(self.groups):
             for node in group.heard:
                 self._heard.setdefault(node, []).append(g)
-        self._members = [[self._holder_of[node] for node in group.nodes] for group in self.groups]
+        self._members = [
+            [self._holder_of[node] for cohort in group.cohorts for node in cohort.nodes]
+            for group in self.groups
+        ]
+        self._clocks = [min(len(group.cohorts), MOST_PARTS) for group in self.groups]
         self._lanes = [lanes[node] for node in self.nodes]
         self._addends = [self._addends_of(held) for held in self._members]
         self._stacked = [self._stacked_of(held) for held in self._members]
-        blocks_of = [{layout.block_of[node] for node in one.nodes} for one in self.groups]
-        self._blocks_of = blocks_of
-        self._sharers = Counter(block for blocks in blocks_of for block in blocks)
         self.costs = [self._cost(cost, group) for group in range(len(self.groups))]
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The lengths of the store's axes: groups, weights of clocks, stacks, marks and theirs."""
+        """The lengths of the store's axes: what is kept of groups, clocks, cohorts and lanes."""
         lanes = [sum(self._lanes[h] for h in held) for held in self._members]
         return {
             "group": len(self.groups),
-            "weight": sum(map(len, self._addends)),
-            "stack": sum(map(len, self._stacked)),
+            "cohort": sum(len(group.cohorts) for group in self.groups),
+            "clock": sum(self._clocks),
+            "weight": sum(map(operator.mul, map(len, self._addends), self._clocks)),
+            "stack": sum(map(operator.mul, map(len, self._stacked), self._clocks)),
             "mark": sum(lanes),
             "mark_weight": sum(
                 len(own) * width for own, width in zip(self._addends, lanes, strict=True)
@@ -140,11 +153,13 @@ class SharedGroups:
     ) -> Sections:
         """Split what a class of events does: what is of no group, and each group's part."""
         ticking: dict[int, list[Update]] = {}
+        takers: dict[int, set[int]] = {}
         rest: list[Update] = []
         for update in updates:
-            group = self._group_of.get(update.node)
-            if group is not None and self.groups[group].loop.takes(type_name, true):
+            group, cohort = self._cohort_of.get(update.node, (-1, -1))
+            if group >= 0 and self._takes(group, cohort, type_name, true):
                 ticking.setdefault(group, []).append(update)
+                takers.setdefault(group, set()).add(cohort)
             else:
                 rest.append(update)
         touched: dict[int, set[int]] = {}
@@ -152,16 +167,28 @@ class SharedGroups:
         changed = [*(update.node for update in updates), *resets]
         readers = [reader for node in changed for reader in self._readers.get(node, ())]
         for node in (*read, *changed, *readers):
-            group = self._group_of.get(node)
-            if group is not None and group not in ticking:
+            group, cohort = self._cohort_of.get(node, (-1, -1))
+            if group >= 0 and cohort not in takers.get(group, ()):
                 touched.setdefault(group, set()).add(self._holder_of[node])
         heard = {g for node in changed for g in self._heard.get(node, ())}
         return Sections(
             parts=(tuple(rest), *(tuple(part) for part in ticking.values())),
             ticks=tuple(ticking),
+            takers=tuple(tuple(sorted(takers[group])) for group in ticking),
             settled=tuple((group, tuple(sorted(held))) for group, held in touched.items()),
-            breaks=tuple(sorted(g for g in heard if self.groups[g].label.type != type_name)),
+            breaks=tuple(sorted(g for g in heard if self.groups[g].type != type_name)),
         )
+
+    def _takes(self, group: int, cohort: int, type_name: str, true: frozenset[Expression]) -> bool:
+        """Return whether an event goes round the loops of a cohort."""
+        return self.groups[group].cohorts[cohort].loop.takes(type_name, true)
+
+    def takers_words(self, group: int, takers: Sequence[int]) -> list[int]:
+        """Return the words that tell which cohorts take an event: the lesser of both sides."""
+        others = sorted(set(range(len(self.groups[group].cohorts))).difference(takers))
+        if len(takers) < len(others):
+            return [int(True), len(takers), *takers]
+        return [int(False), len(others), *others]
 
     def words(
         self, base: int, ranks: Sequence[int]
@@ -173,7 +200,7 @@ class SharedGroups:
         words: list[int] = []
         groups: list[int] = []
         places: list[int] = [0] * len(self._holders)
-        weight = stack = mark = mark_weight = 0
+        weight = stack = mark = mark_weight = clock = cohort = 0
         for number, held in enumerate(self._members):
             addends, stacked = self._addends[number], self._stacked[number]
             lanes = sum(self._lanes[h] for h in held)
@@ -183,24 +210,28 @@ class SharedGroups:
             begins = []
             body = [_addend(what) for what in addends], [ranks.index(one) for one in stacked]
             for several in (*body, [0] * len(held)):
-                begins.append(at + 9 + len(lists))
+                begins.append(at + GROUP_WORDS + len(lists))
                 lists += [len(several), *several]
             head = [number, begins[0], weight, begins[1], stack, mark, mark_weight, begins[2]]
-            words += [*head, lanes, *lists]
+            clocks, cohorts = self._clocks[number], len(self.groups[number].cohorts)
+            words += [*head, lanes, clock, clocks, cohort, cohorts, *lists]
             own_mark, own_weight = mark, mark_weight
             for place, h in enumerate(held):
                 places[h] = base + len(words)
                 words[begins[2] - base + 1 + place] = places[h]
-                words += [at, own_mark, own_weight, *self._holder_words(h, stack)]
+                words += [at, self._holders[h].cohort, own_mark, own_weight]
+                words += self._holder_words(h)
                 own_mark += self._lanes[h]
                 own_weight += self._lanes[h] * len(addends)
-            weight += len(addends)
-            stack += len(stacked)
+            weight += len(addends) * clocks
+            stack += len(stacked) * clocks
+            clock += clocks
+            cohort += cohorts
             mark += lanes
             mark_weight += lanes * len(addends)
         return words, (groups, places)
 
-    def _holder_words(self, number: int, first_stack: int) -> list[int]:
+    def _holder_words(self, number: int) -> list[int]:
         """Return a holder's words from its lanes on, as `clock` reads them."""
         layout, holder = self._layout, self._holders[number]
         update, group = holder.update, holder.group
@@ -220,7 +251,7 @@ class SharedGroups:
             attribute = extreme.attribute
             own = NO_ADDEND
             if attribute >= 0:
-                own = first_stack + self._stacked[group].index(attribute)
+                own = self._stacked[group].index(attribute)
             words += [layout.extreme_of(update.node, place), own, len(compared)]
             for source in compared:
                 words += [layout.extreme_of(*source), layout.cell_of(source[0], 0)]
@@ -229,10 +260,11 @@ class SharedGroups:
         return words
 
     def _update(self, node: int) -> Update:
-        """Return what a group's events do to one of its nodes, or to a twin."""
-        group = self.groups[self._group_of[node]]
+        """Return what a cohort's events do to one of its nodes, or to a twin."""
+        group, cohort = self._cohort_of[node]
+        label = self.groups[group].cohorts[cohort].label
         entering = self._updates.merged.nodes[node].edges
-        edges = [edge for edge in entering if self._updates.labels.of(edge) == group.label]
+        edges = [edge for edge in entering if self._updates.labels.of(edge) == label]
         return self._updates.update(node, edges)
 
     def _addends_of(self, held: Sequence[int]) -> list[int]:
@@ -250,21 +282,20 @@ class SharedGroups:
         """
         if len(group.queries) > 1:
             return True
-        blocks = {self._layout.block_of[node] for node in group.nodes}
-        if all(set(self._layout.blocks[block].nodes) <= set(group.nodes) for block in blocks):
+        own = [node for cohort in group.cohorts for node in cohort.nodes]
+        blocks = {self._layout.block_of[node] for node in own}
+        if all(set(self._layout.blocks[block].nodes) <= set(own) for block in blocks):
             return True
         nodes = self._updates.merged.nodes
-        held = [*group.nodes, *(twin for several in group.twins for twin in several)]
+        beside = [several for cohort in group.cohorts for several in cohort.twins]
+        held = [*own, *(twin for several in beside for twin in several)]
         cells = sum(
             lanes[node] * (len(nodes[node].linear) + len(nodes[node].extremes)) for node in held
         )
         return cost.eager(0, cells) > cost.lazy(0)
 
     def _cost(self, cost: CoarseCost, group: int) -> GroupCost:
-        """Return what a group's steps cost.
-
-        Groups whose nodes are of one block share its step: each saves a part of it.
-        """
+        """Return what a group's steps cost."""
         held = self._members[group]
         cells = [
             self._lanes[h] * (len(update.sums) + len(update.extremes))
@@ -272,10 +303,8 @@ class SharedGroups:
             for update in (self._holders[h].update, *self._holders[h].twins)
         ]
         lanes = sum(self._lanes[h] for h in held)
-        steps = sum(1.0 / self._sharers[block] for block in self._blocks_of[group])
         settling = cost.settling(sum(cells) / lanes)
         return GroupCost(
-            eager=cost.eager(steps, sum(cells)),
             lazy=cost.lazy(len(self._addends[group]) + len(self._stacked[group])),
             settling=settling,
             price=lanes * settling,

@@ -22,7 +22,8 @@ _PLAIN_SECONDS = 1e-5  # a decision there
 def measure(unit: TrendUnit, groups: Sequence[Group], store: Store) -> list[SharingStatistics]:
     """Return the statistics of each group so far.
 
-    A burst is one graphlet where it is shared, and one for each query where it is not. Decisions
+    A burst is one graphlet where it is shared, and one for each query where it is not; its parts
+    are what a snapshot is propagated through. Decisions
     are too short to time one by one: so many are made again, for nothing, and timed together.
     """
     counts = {name: store[name].tolist() for name in DECIDED}
@@ -33,7 +34,7 @@ def measure(unit: TrendUnit, groups: Sequence[Group], store: Store) -> list[Shar
         decisions = counts["decisions"][number]
         found.append(
             SharingStatistics(
-                name=f"{group.label.type}+",
+                name=f"{group.type}+",
                 queries=tuple(unit.templates[query].query.name for query in group.queries),
                 bursts=bursts,
                 graphlets=shared + (bursts - shared) * len(group.queries),
@@ -41,9 +42,10 @@ def measure(unit: TrendUnit, groups: Sequence[Group], store: Store) -> list[Shar
                 splits=counts["splits"][number],
                 merges=counts["merges"][number],
                 graphlet_snapshots=counts["snapshots"][number],
+                event_snapshots=counts["event_snapshots"][number],
                 decisions=decisions,
                 decision_seconds=took * decisions,
-                most_propagated=int(shared > 0),
+                most_propagated=max(counts["most_parts"][number], int(shared > 0)),
             )
         )
     names = ("record_group", "record_time", "record_events", "record_shared", "record_benefit")
