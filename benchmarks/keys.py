@@ -6,7 +6,6 @@ a second. What is final is closed after every batch, as a driver of a live strea
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.measure import Row
+from benchmarks.processes import peak_memory
 
 COMMAND = "python -m benchmarks keys"
 QUERY = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE [key] WITHIN 10 seconds;"
@@ -77,7 +77,7 @@ def measure(keys: int) -> tuple[float, float, float]:
     found += sum(pa.compute.sum(output.column("cell0")).as_py() for output in operator.close())
     if found != expected:
         raise AssertionError(f"{found} trends, and not {expected}")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = peak_memory()
     return peak, operator.statistics.state_bytes / 1e6, taken
 
 

@@ -7,7 +7,6 @@ and removed. The peak is that of the whole process, kernels and reading included
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.measure import Row
+from benchmarks.processes import peak_memory
 
 COMMAND = "python -m benchmarks match_memory"
 BURST = 16  # Bs of a burst
@@ -87,7 +87,7 @@ def measure(size: int) -> tuple[float, int, float]:
         if done.exit_code != 0:
             raise AssertionError(done.stderr)
         seconds = time.process_time() - begun
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        peak = peak_memory()
         rows = pq.read_metadata(Path(folder) / "q.parquet").num_rows
         expected = events(size).num_rows // (BURST + 1) * (2**BURST - 1)
         if rows != expected:

@@ -1,92 +1,121 @@
 """One group of 50 million shuffled events in Spark's Python workers: their memory is bounded.
 
 All events have one key, so one task orders them all: what exceeds `spark.elsinore.taskMemory`
-becomes sorted runs on local disk, which are mapped into memory and merged. What counts is a
-worker's own memory (RssAnon), not pages of files that are mapped, which the system takes back when
-it needs them. The events alone, as columns, are several times the limit.
+becomes sorted runs on local disk, which are mapped into memory and merged. What counts is the most
+that any worker had in memory (VmHWM), interpreter, libraries and pages of mapped files included.
+The results are compared with the triples of each window, counted here.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-import threading
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow.parquet as pq
+
+import elsinore as el
 from benchmarks.measure import Row
-from benchmarks.processes import cpu_seconds, python_workers
-from benchmarks.spark import Stream, workload
+from benchmarks.processes import cpu_seconds, forget_python_peaks, python_peak_megabytes
+from benchmarks.spark import Stream
 
-COMMAND = "python -m benchmarks.spark_memory"
-EVENTS = 50_000_000
-LIMIT = 800  # MB
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+COMMAND = "python -m benchmarks spark_memory"
+EVENTS = (3_000_000, 10_000_000, 50_000_000)
+GROWTH = 1.25  # more than this from the fewest events on would mean that they are kept
 EVENT_BYTES = 28  # key, group, time, class and value
-PAUSE = 0.05  # seconds between looks at the workers' memory
+WINDOW = 1_000_000  # events, and milliseconds
+QUERY = """QUERY triples RETURN key, COUNT(*) AS triples, MAX(b.v) PATTERN SEQ(A a, B b, C c)
+GROUP BY key WITHIN 1000 seconds;"""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a run took: a worker's peak in MB, processor seconds, seconds, MB on disk."""
+
+    peak: float
+    processor: float
+    wall: float
+    spilled: float
 
 
 def main(quick: bool = False) -> list[Row]:
     """Measure; with `quick` a tenth of the events."""
-    return [measured(EVENTS // 10 if quick else EVENTS, LIMIT)]
+    counts = [count // 10 if quick else count for count in EVENTS]
+    found = measured(counts)
+    growth = found[-1].peak / found[0].peak
+    told = "; ".join(map(_told, counts, found))
+    return [
+        Row(
+            f"one group of shuffled events, a worker's peak ({told})",
+            f"{growth:.2f} times that of {counts[0]:,} events",
+            f"at most {GROWTH}",
+            growth <= GROWTH,
+        )
+    ]
 
 
-def measured(events: int, limit: int) -> Row:
-    """Run one group of shuffled events; no worker's own memory may exceed so many MB."""
+def measured(counts: Sequence[int]) -> list[Taken]:
+    """Run one group of shuffled events, so many in turn, in one session."""
     from elsinore.spark.session import local_session  # noqa: PLC0415
 
-    asked = workload(1)
+    with local_session("local[2]") as spark:
+        return [_measured(spark, count) for count in counts]
+
+
+def _measured(spark: SparkSession, events: int) -> Taken:
+    asked = el.Workload.parse(QUERY)
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "events.parquet")
         Stream(events=events, keys=1, shuffled=True).write(path)
-        with local_session("local[2]") as spark:
-            peak = _Peak()
-            processor, wall = cpu_seconds(), time.perf_counter()
-            with peak, asked.run(spark.read.parquet(path), combine="never") as results:
-                rows = results["q0"].toArrow().num_rows
-            processor, wall = cpu_seconds() - processor, time.perf_counter() - wall
-    if rows != events // 1_000_000:
-        raise AssertionError(f"{rows} windows of {events:,} events")
-    size = events * EVENT_BYTES / 2**20
-    return Row(
-        f"{events:,} shuffled events of one group ({size:,.0f} MB as columns), a worker's own "
-        f"memory at most; {processor:.1f} CPU s, {wall:.1f} s",
-        f"{peak.megabytes:.0f} MB",
-        f"at most {limit} MB",
-        peak.megabytes <= limit,
+        forget_python_peaks()
+        processor, wall = cpu_seconds(), time.perf_counter()
+        with asked.run(spark.read.parquet(path), combine="never", ordered=True) as results:
+            found = results["triples"].to_arrow().column("triples").to_pylist()
+            spilled = results.statistics[0].spilled_bytes
+        processor, wall = cpu_seconds() - processor, time.perf_counter() - wall
+        peak = python_peak_megabytes()
+        expected = triples(path, events)
+    if found != expected:
+        raise AssertionError(f"{found[:3]} ... and not {expected[:3]} ...")
+    return Taken(peak, processor, wall, spilled / 1e6)
+
+
+def triples(path: str, events: int) -> list[float]:
+    """Return how many triples of an A, a B and a C in this order each window has."""
+    kinds = np.zeros(events, np.int8)
+    for batch in pq.ParquetFile(path).iter_batches(columns=["time", "type"]):
+        codes = batch.column("type").dictionary_encode()
+        numbers = np.array(["ABC".index(name) for name in codes.dictionary.to_pylist()], np.int8)
+        moments = batch.column("time").cast("int64").to_numpy() // 1_000
+        kinds[moments] = numbers[codes.indices.to_numpy()]
+    found = []
+    for start in range(0, events, WINDOW):
+        part = kinds[start : start + WINDOW]
+        before = np.cumsum(part == 0)  # A's, and pairs of an A and a B
+        before = np.cumsum(before * (part == 1))
+        found.append(float((before * (part == 2)).sum()))
+    return found
+
+
+def _told(count: int, taken: Taken) -> str:
+    size = count * EVENT_BYTES / 1e6
+    return (
+        f"{count:,} events, {size:,.0f} MB as columns: {taken.peak:.0f} MB, "
+        f"{taken.spilled:,.0f} MB on disk, {taken.processor:.1f} CPU s, {taken.wall:.1f} s"
     )
 
 
-class _Peak:
-    """The most memory that a worker had for itself while this was entered, looked at often."""
-
-    def __init__(self) -> None:
-        self.megabytes = 0.0
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        while not self._done.wait(PAUSE):
-            for worker in python_workers():
-                try:
-                    status = Path(f"/proc/{worker}/status").read_text()
-                except OSError:
-                    continue
-                own = status.partition("RssAnon:")[2].split(maxsplit=1)
-                if own:
-                    self.megabytes = max(self.megabytes, int(own[0]) / 1024)
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    parser.add_argument("--events", type=int, default=EVENTS)
-    parser.add_argument("--limit", type=int, default=LIMIT, help="MB")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, nargs="+", default=EVENTS)
     given = parser.parse_args()
-    found = measured(given.events, given.limit)
-    print(f"{found.what}: {found.figure} ({found.target})")
+    for count, taken in zip(given.events, measured(given.events), strict=True):
+        print(_told(count, taken), flush=True)

@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 from elsinore.errors import InputError
 from elsinore.spark import passes, shuffle
 from elsinore.spark.columnar import Layout, Merging, Packing
-from elsinore.spark.columnar.merging import LOCAL_DIRECTORIES
+from elsinore.spark.columnar.runs import LOCAL_DIRECTORIES
 from elsinore.spark.workers import shipped
 from elsinore.workload import Workload
 

@@ -29,6 +29,8 @@ def print_statistics(statistics: Sequence[OperatorStatistics], seconds: float) -
         typer.echo(
             f"By their statistics {skipped:,} of {groups:,} row groups were skipped{unopened}."
         )
+    if spilled := sum(one.spilled_bytes for one in statistics):
+        typer.echo(f"{spilled / 1e6:,.1f} MB of events were brought in order on local disk.")
     for number, one in enumerate(statistics, start=1):
         for detail in one.details(seconds):
             plain_table(f"{detail.title}, operator {number}", detail.rows)

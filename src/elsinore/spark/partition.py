@@ -164,9 +164,11 @@ class RunOperators:
             for partial in operator.close():
                 if partial.num_rows:
                     yield outputs.row(unit, partial, _groups(merging, partial))
-        self._count(operators)
+        self._count(operators, merging.spilled_bytes)
 
-    def _count(self, operators: Sequence[Operator]) -> None:
+    def _count(self, operators: Sequence[Operator], spilled: int) -> None:
+        """Hand on what operators counted, and the bytes that were spilled for all of them."""
+        operators[0].statistics.spilled_bytes = spilled
         for operator, counted in zip(operators, self.statistics, strict=False):
             if counted is not None:
                 count(counted, operator.statistics)
@@ -200,7 +202,7 @@ class RunOperators:
                 return
             yield from waiting.batches(0)
         operator.statistics.totals = given
-        self._count([operator])
+        self._count([operator], merging.spilled_bytes + acted.spilled_bytes)
 
     def _folded(
         self, merging: Merging, acted: Merging, operator: Operator

@@ -26,6 +26,7 @@ MOST_BYTES = 1 << 26  # of input, more of which make more partitions than the co
 TASKS_PER_CORE = 2
 SOME_CORES = 16  # over Spark Connect, which does not tell
 _DEFAULT_PARTITIONS = 200  # Spark's setting where nobody has set it
+ROWS_AT_ONCE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -38,7 +39,8 @@ def layout_of(selected: DataFrame) -> Layout:
 
 def packed(selected: DataFrame, layout: Layout, partitions: int) -> DataFrame:
     """Return the blobs of events."""
-    packing = Packing(layout=layout, partitions=partitions)
+    given_rows = rows_at_once(selected.sparkSession)
+    packing = Packing(layout=layout, partitions=partitions, given_rows=given_rows)
     return selected.mapInArrow(shipped(packing), from_arrow_schema(TRAVELS))
 
 
@@ -71,6 +73,11 @@ def cores_told(spark: SparkSession) -> int:
         return int(spark.sparkContext.defaultParallelism)
     except (PySparkException, AttributeError):
         return SOME_CORES
+
+
+def rows_at_once(spark: SparkSession) -> int:
+    """Return how many rows Spark gives a task at once, whatever their size; 0: as many as fit."""
+    return max(0, int(spark.conf.get(ROWS_AT_ONCE) or 0))
 
 
 def input_bytes(frame: DataFrame) -> int | None:

@@ -20,7 +20,7 @@ pytest.importorskip("pyspark")
 from elsinore.errors import InputError
 from elsinore.spark.columnar import Layout, Merging, Packing
 from elsinore.spark.columnar.hashing import hash_rows
-from elsinore.spark.columnar.merging import LOCAL_DIRECTORIES
+from elsinore.spark.columnar.runs import LOCAL_DIRECTORIES
 
 DAY = dt.date(2024, 2, 29)
 NOON = dt.datetime(2024, 2, 29, 12)
@@ -122,7 +122,7 @@ def test_each_keys_events_come_together_in_order(
     found: list[dict[str, Any]] = []
     for target, blobs in shuffled(table, layout, partitions, tasks, **SMALL).items():
         assert 0 <= target < partitions
-        merging = Merging(layout, group, orders, memory=memory, batch_rows=9, block_rows=4)
+        merging = Merging(layout, group, orders, memory=memory, batch_rows=9)
         for blob in reversed(blobs) if backwards else blobs:
             merging.add(blob)
         past_groups: list[int] = []

@@ -5,15 +5,9 @@ moves the blobs, and starts a task again that has failed.
 """
 
 from elsinore.spark.columnar.blobs import TRAVELS, Layout
-from elsinore.spark.columnar.merging import (
-    MEMORY,
-    KeyCodes,
-    Merging,
-    Sorted,
-    local_directory,
-    together,
-)
+from elsinore.spark.columnar.merging import MEMORY, KeyCodes, Merging, together
 from elsinore.spark.columnar.packing import Combined, CombinesEvents, Packing
+from elsinore.spark.columnar.runs import Sorted, local_directory
 
 __all__ = [
     "MEMORY",

@@ -2,6 +2,10 @@
 
 A blob is two messages of Arrow's IPC format one after the other: the keys, each with how many
 events it has, and the events, key after key, each key's in time order.
+
+Spark gives a task so many rows at once, however large they are where nobody limits their bytes (to
+add them up takes it as long as all else). So that a partition's blobs do not come all at once, each
+is followed by empty rows, as many as its share of what a task is to be given.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+GIVEN_BYTES = 1 << 25  # of blobs that Spark gives a task at once, about
 EVENTS_OF_KEY = "events"  # the column of a blob's keys that says how many events each has
 # What Spark shuffles; `acted`: the blob holds actions of events (`elsinore.operators.panes`).
 TRAVELS = pa.schema([("pid", pa.int32()), ("blob", pa.binary()), ("acted", pa.bool_())])
@@ -39,20 +44,29 @@ class Blob:
 
 
 def encode(
-    blobs: Sequence[tuple[int, pa.RecordBatch, pa.RecordBatch]], *, acted: bool = False
+    blobs: Sequence[tuple[int, pa.RecordBatch, pa.RecordBatch]],
+    *,
+    acted: bool = False,
+    given_rows: int = 0,
 ) -> pa.RecordBatch:
-    """Return rows that travel; each blob is (partition, keys with counts, events or actions)."""
+    """Return rows that travel; each blob is (partition, keys with counts, events or actions).
+
+    given_rows: how many rows Spark gives a task at once; 0 where it heeds their size.
+    """
     sink = pa.BufferOutputStream()
-    ends = [0]
-    for _, keys, events in blobs:
+    ends, targets = [0], []
+    for target, keys, events in blobs:
         sink.write(keys.serialize())
         sink.write(events.serialize())
-        ends.append(sink.tell())
+        end = sink.tell()
+        rows = 1 + (end - ends[-1]) * given_rows // GIVEN_BYTES
+        ends += [end] * rows
+        targets += [target] * rows
     offsets = pa.py_buffer(np.array(ends, dtype=np.int32))
-    column = pa.Array.from_buffers(pa.binary(), len(blobs), [None, offsets, sink.getvalue()])
-    targets = pa.array([target for target, _, _ in blobs], pa.int32())
-    flags = pa.array(np.full(len(blobs), acted))
-    return pa.RecordBatch.from_arrays([targets, column, flags], schema=TRAVELS)
+    column = pa.Array.from_buffers(pa.binary(), len(targets), [None, offsets, sink.getvalue()])
+    flags = pa.array(np.full(len(targets), acted))
+    columns = [pa.array(targets, pa.int32()), column, flags]
+    return pa.RecordBatch.from_arrays(columns, schema=TRAVELS)
 
 
 def decode(layout: Layout, column: pa.Array) -> Iterator[Blob]:
@@ -60,7 +74,8 @@ def decode(layout: Layout, column: pa.Array) -> Iterator[Blob]:
     _, starts, data = column.buffers()
     width = np.int64 if pa.types.is_large_binary(column.type) else np.int32
     offsets = np.frombuffer(starts, dtype=width)[column.offset : column.offset + len(column) + 1]
-    for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+    there = np.flatnonzero(np.diff(offsets))
+    for first, last in zip(offsets[there].tolist(), offsets[there + 1].tolist(), strict=True):
         source = pa.BufferReader(data.slice(first, last - first))
         keys, events = pa.ipc.read_message(source), pa.ipc.read_message(source)
         yield Blob(

@@ -46,7 +46,8 @@ class Packing:
     Calling it with batches that have the layout's columns of keys and events yields rows
     (`pid`, `blob`): all events of a key have one `pid`, below `partitions`, whichever task packs
     them. A blob's events are key after key, each key's in time order; simultaneous ones stay as
-    they came. Memory is a few chunks', however many events come.
+    they came. Memory is a few chunks', however many events come. given_rows: how many rows Spark
+    gives a task at once, whatever their size.
     """
 
     layout: Layout
@@ -54,6 +55,7 @@ class Packing:
     chunk_rows: int = CHUNK_ROWS
     chunk_bytes: int = CHUNK_BYTES
     blob_bytes: int = BLOB_BYTES
+    given_rows: int = 0
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of batches of events."""
@@ -89,11 +91,11 @@ class Packing:
                 some = [column.take(pa.array(there)) for column in keys]
                 begins = np.append(bounds[there], rows.num_rows)
                 blobs = list(self._blobs(targets[there], begins, some, rows))
-                yield encode(blobs, acted=acted)
+                yield encode(blobs, acted=acted, given_rows=self.given_rows)
 
     def _packed(self, table: pa.Table) -> pa.RecordBatch:
         """Return the blobs of one chunk."""
-        return encode(list(self._blobs(*self._by_key(table))))
+        return encode(list(self._blobs(*self._by_key(table))), given_rows=self.given_rows)
 
     def _by_key(
         self, table: pa.Table

@@ -43,7 +43,7 @@ from elsinore.spark.scan.relation import Relation, relation_of
 from elsinore.spark.scan.skipping import Skipping, interests_of
 from elsinore.spark.scan.storage import Storage, storage_of
 from elsinore.spark.scan.tasks import Opens, ScanAndPack
-from elsinore.spark.shuffle import TASKS_PER_CORE, cores_told, partitions_for
+from elsinore.spark.shuffle import TASKS_PER_CORE, cores_told, partitions_for, rows_at_once
 from elsinore.spark.statistics import PLANNING, StatisticsAccumulator
 from elsinore.spark.times import NANOSECONDS_KEY
 from elsinore.spark.workers import shipped
@@ -205,7 +205,7 @@ def task_of(
         units=units,
         options=options,
         storage=storage,
-        packing=Packing(layout=layout, partitions=partitions),
+        packing=Packing(layout=layout, partitions=partitions, given_rows=rows_at_once(spark)),
         combine=None if least is None else _combine(units[0], least, parts, options),
         statistics=statistics,
     )
