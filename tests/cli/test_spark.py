@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,21 @@ def test_statistics_of_the_workers_are_printed(tmp_path: Path) -> None:
     (row,) = [line for line in table.splitlines() if line.startswith("│")]
     cells = [cell.strip() for cell in row.split("│")]
     assert cells[1:4] == ["1", "5", "5"]  # operator, events, matched
+
+
+def test_explain_tells_the_row_groups_that_a_run_skips(tmp_path: Path) -> None:
+    times = list(range(12))
+    events = {"time": times, "type": list("AABBCCDDDDDD"), "key": ["x"] * 12}
+    pq.write_table(pa.table(events), tmp_path / "events.parquet", row_group_size=2)
+    (tmp_path / "w.cep").write_text(QUERY)
+    files = [str(tmp_path / "w.cep"), "--events", str(tmp_path / "events.parquet")]
+    plan = CliRunner().invoke(app, ["explain", *files])
+    assert plan.exit_code == 0, plan.stderr
+    assert "On Spark tasks skip 4 of 6 row groups" in plan.stdout
+    data = CliRunner().invoke(app, ["explain", *files, "--format", "json", "--sample", "0"])
+    assert json.loads(data.stdout)["row_groups"] == [{"read": 2, "skipped": 4}]
+    done = CliRunner().invoke(app, ["run", *files, "--stats"])
+    assert "By their statistics 4 of 6 row groups were skipped." in done.stdout
 
 
 def test_events_are_combined_where_that_is_asked_for(tmp_path: Path) -> None:

@@ -38,7 +38,8 @@ from elsinore.cli.console import reported, steps, warn
 from elsinore.cli.job import Job
 from elsinore.cli.times import UNCERTAIN, Times
 from elsinore.operators import Sample
-from elsinore.operators.explain import explain_json, explain_text
+from elsinore.operators.explain import RowGroups, explain_json, explain_text
+from elsinore.plan import Plan
 from elsinore.workload import EXPLAINERS
 
 SAMPLE = 100_000
@@ -94,7 +95,7 @@ def explain(
     queries = read_workload(workload, query, python=python)
     plan = queries.planned(granularity.value, evaluation=evaluation.value)
     told = form in {Form.text, Form.json}
-    found = None
+    found, row_groups = None, []
     if not events:
         names = ["sample", "time", "type", "time_unit", "order_by", "delimiter", "null"]
         warn_without_effect(context, dict.fromkeys([*names, *UNCERTAIN], "without --events"))
@@ -113,10 +114,11 @@ def explain(
             evaluation=evaluation.value,
         )
         found = _sample(job, sample if told else 0)
+        row_groups = _row_groups(job, plan) if told else []
     if form is Form.text:
-        shown = explain_text(plan, found)
+        shown = explain_text(plan, found, row_groups)
     elif form is Form.json:
-        shown = explain_json(plan, found)
+        shown = explain_json(plan, found, row_groups)
     else:
         shown = EXPLAINERS[form.value](plan)
     typer.echo(shown.rstrip("\n"))
@@ -140,3 +142,25 @@ def _sample(job: Job, most: int) -> Sample | None:
         found = sampled(job, table, most)
         bar.done()
         return found
+
+
+def _row_groups(job: Job, plan: Plan) -> list[RowGroups]:
+    """Return how many row groups of the events' files a run on Spark would read, if it can tell."""
+    if job.source.format != "parquet" or job.source.streamed:
+        return []
+    from elsinore.runtime.options import RunOptions  # noqa: PLC0415 - loads Arrow
+
+    try:
+        from elsinore.spark.scan.looking import row_groups_of  # noqa: PLC0415 - loads PySpark
+    except ImportError:  # no Spark here
+        return []
+    options = RunOptions(
+        time=job.time,
+        type=job.type,
+        time_unit=job.times.unit,
+        uncertain=job.times.uncertain,
+        order_by=job.order_by,
+    )
+    files = [str(file.path.resolve()) for file in job.source.files]
+    looked = row_groups_of(plan, files, options) or []
+    return [RowGroups(len(one.groups), one.skipped) for one in looked]

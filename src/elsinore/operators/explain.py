@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from elsinore.operators.kind import Kind, Sample
 from elsinore.operators.registry import kind_for
@@ -14,13 +14,30 @@ from elsinore.plan.explain import TemplateGraph, mermaid, svg
 from elsinore.words import count, listed
 
 
-def explain_json(plan: Plan, sample: Sample | None = None) -> str:
+class RowGroups(NamedTuple):
+    """How many row groups of files a pass reads on Spark, and skips by their statistics."""
+
+    read: int
+    skipped: int
+
+
+def explain_json(
+    plan: Plan, sample: Sample | None = None, row_groups: Sequence[RowGroups] = ()
+) -> str:
     """Return the plan as a JSON object: units, their queries and classes, and what kinds tell."""
-    return json.dumps(facts(plan, sample), indent=2) + "\n"
+    told = facts(plan, sample)
+    if row_groups:
+        told["row_groups"] = [one._asdict() for one in row_groups]
+    return json.dumps(told, indent=2) + "\n"
 
 
-def explain_text(plan: Plan, sample: Sample | None = None) -> str:
-    """Return the plan in words, and what a sample of the events showed."""
+def explain_text(
+    plan: Plan, sample: Sample | None = None, row_groups: Sequence[RowGroups] = ()
+) -> str:
+    """Return the plan in words, and what a sample of the events showed.
+
+    row_groups: of each pass, where the events lie in files that have some.
+    """
     queries = count(len(plan.workload), "query", "queries")
     operators = count(len(plan.units), "operator", "operators")
     passes = count(len(plan.passes), "pass", "passes")
@@ -35,6 +52,15 @@ def explain_text(plan: Plan, sample: Sample | None = None) -> str:
         lines += kind_for(unit).lines(unit, unit_facts(unit))
     for kind, units, of_kind in _kinds(plan, sample):
         lines += kind.summary_lines(units, of_kind)
+    if any(one.read + one.skipped > 1 for one in row_groups):
+        lines.append("")
+        for number, one in enumerate(row_groups, start=1):
+            which = f" of pass {number}" if len(row_groups) > 1 else ""
+            total = count(one.read + one.skipped, "row group")
+            lines.append(
+                f"On Spark tasks{which} skip {one.skipped:,} of {total}, where statistics show "
+                "that no query takes an event."
+            )
     return "\n".join(lines) + "\n"
 
 

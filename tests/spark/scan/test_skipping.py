@@ -39,8 +39,8 @@ from elsinore.spark.scan.conditions import (
     outcome,
 )
 from elsinore.spark.scan.files import FileColumn, Judged, look_at
+from elsinore.spark.scan.looking import judged
 from elsinore.spark.scan.skipping import Skipping, interests_of
-from elsinore.spark.scan.source import _judged
 from elsinore.spark.scan.tasks import Interest
 
 often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "40")), deadline=None)
@@ -259,7 +259,7 @@ def test_no_event_that_a_query_takes_is_in_a_skipped_row_group(
     )
 
     def judge(uri: str, metadata: pq.FileMetaData, schema: pa.Schema) -> list[Judged]:
-        return _judged(skipping, columns[0], options, uri, metadata, schema)
+        return judged(skipping, options, uri, metadata, schema)
 
     looked = look_at([path], columns, judge)
     kept = {group.number for group in looked.groups}

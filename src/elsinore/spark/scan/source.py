@@ -9,7 +9,6 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
@@ -27,20 +26,11 @@ from elsinore.spark.combining import (
     panes_of,
     shared_times,
 )
-from elsinore.spark.scan.bounds import Statistics
 from elsinore.spark.scan.conditions import NotSimpleError, as_arrow
-from elsinore.spark.scan.files import (
-    FileColumn,
-    Judged,
-    Looked,
-    RowGroup,
-    in_file,
-    look_at,
-    splits,
-)
-from elsinore.spark.scan.ranges import MOST_ROWS, pieces_of, ranges_of, span_of
+from elsinore.spark.scan.files import FileColumn, Looked, RowGroup, look_at, splits
+from elsinore.spark.scan.looking import judged, needed, skipping_of
+from elsinore.spark.scan.ranges import MOST_ROWS, pieces_of, span_of
 from elsinore.spark.scan.relation import Relation, relation_of
-from elsinore.spark.scan.skipping import Skipping, interests_of
 from elsinore.spark.scan.storage import Storage, storage_of
 from elsinore.spark.scan.tasks import Opens, ScanAndPack
 from elsinore.spark.shuffle import TASKS_PER_CORE, cores_told, partitions_for, rows_at_once
@@ -158,34 +148,21 @@ def task_of(
     if frame.sparkSession.conf.get(_INT96_CONVERSION, "false") == "true":
         raise NotSimpleError(f"{_INT96_CONVERSION} is set")
     types = {field.name: field.dataType for field in frame.schema.fields}
-    needed = _needed(units, options)
-    for name in needed:
+    attributes = needed(units, options)
+    for name in attributes:
         if name in types and NANOSECONDS_KEY in frame.schema[name].metadata:
             raise NotSimpleError(f"'{name}' has nanoseconds")
     _refuse(units, options, types)
-    names = {name: relation.columns[name] for name in needed}
+    names = {name: relation.columns[name] for name in attributes}
     read = dict.fromkeys([*names.values(), *sorted(relation.condition_reads)])
     columns = tuple(_file_column(name, relation) for name in read)
     keys = (options.type, *units[0].key)
     coded = frozenset(names[n] for n in keys if isinstance(types[n], T.StringType))
-    time = next(column for column in columns if column.name == names[options.time])
     least = _least_events(units, options)
-    by_name = {column.name: column for column in columns}
-    kind = names[options.type]
-    skipping = Skipping(
-        condition=relation.condition,
-        interests=interests_of(
-            units, names, by_name[names[options.type]].type, names[options.type]
-        ),
-        required=tuple(names[name] for name in units[0].required),
-        time=time.name,
-        type=kind,
-        strict=not options.allow_rejects,
-        columns=by_name,
-    )
+    skipping = skipping_of(units, options, names, columns, relation.condition)
     files = [file for file in relation.files if not skipping.skips_file(file)]
     storage = storage_of(frame.sparkSession, files)
-    looked = look_at(files, columns, partial(_judged, skipping, time, options), storage)
+    looked = look_at(files, columns, partial(judged, skipping, options), storage)
     if files:
         _check_tasks(frame.sparkSession, files[0], storage)
     looked = looked._replace(unopened=len(relation.files) - len(files))
@@ -223,26 +200,6 @@ def _least_events(units: Sequence[Unit], options: RunOptions) -> int | None:
     return None if isinstance(panes, str) else least_events(panes.size, options.combine)
 
 
-def _judged(
-    skipping: Skipping,
-    time: FileColumn,
-    options: RunOptions,
-    uri: str,
-    metadata: pq.FileMetaData,
-    schema: pa.Schema,
-) -> list[Judged]:
-    """Return which of a file's row groups are read, and the spans of their times."""
-    name = None if time.folder else in_file(time.name, schema, uri)
-    spans: list[tuple[int, int] | None] = [None] * metadata.num_row_groups
-    if name is not None:
-        spans = ranges_of(metadata, schema.field(name), time, options)
-    statistics = Statistics(uri, metadata, schema, skipping.columns)
-    return [
-        Judged(not skipping.skips(statistics, number, usable=span is not None), span)
-        for number, span in enumerate(spans)
-    ]
-
-
 def _combine(
     unit: Unit, least: int, parts: Sequence[Sequence[RowGroup]], options: RunOptions
 ) -> CombineEvents | None:
@@ -262,14 +219,6 @@ def _combine(
 
 def _rows(piece: Sequence[RowGroup]) -> int:
     return sum(group.rows for group in piece)
-
-
-def _needed(units: Sequence[Unit], options: RunOptions) -> list[str]:
-    """Return the attributes that a pass reads, each once."""
-    found = dict.fromkeys([options.time, options.type, *options.order_by])
-    for unit in units:
-        found |= dict.fromkeys(unit.attributes)
-    return list(found)
 
 
 def _refuse(units: Sequence[Unit], options: RunOptions, types: dict[str, T.DataType]) -> None:

@@ -1,0 +1,110 @@
+"""Which row groups of files a pass reads, by their statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from elsinore.operators import fitted
+from elsinore.plan import Plan, Unit
+from elsinore.runtime.options import RunOptions
+from elsinore.spark.scan.bounds import Statistics
+from elsinore.spark.scan.conditions import Condition, NotSimpleError
+from elsinore.spark.scan.files import FileColumn, Judged, Looked, in_file, look_at
+from elsinore.spark.scan.ranges import ranges_of
+from elsinore.spark.scan.skipping import Skipping, interests_of
+
+
+def needed(units: Sequence[Unit], options: RunOptions) -> list[str]:
+    """Return the attributes that a pass reads, each once."""
+    found = dict.fromkeys([options.time, options.type, *options.order_by])
+    for unit in units:
+        found |= dict.fromkeys(unit.attributes)
+    return list(found)
+
+
+def skipping_of(
+    units: Sequence[Unit],
+    options: RunOptions,
+    names: Mapping[str, str],
+    columns: Sequence[FileColumn],
+    condition: Condition | None = None,
+) -> Skipping:
+    """Return what decides which row groups a pass reads.
+
+    names: the files' names of the events' columns; condition: the data frame's own.
+    """
+    by_name = {column.name: column for column in columns}
+    kind = names[options.type]
+    return Skipping(
+        condition=condition,
+        interests=interests_of(units, names, by_name[kind].type, kind),
+        required=tuple(names[name] for name in units[0].required),
+        time=names[options.time],
+        type=kind,
+        strict=not options.allow_rejects,
+        columns=by_name,
+    )
+
+
+def judged(
+    skipping: Skipping,
+    options: RunOptions,
+    uri: str,
+    metadata: pq.FileMetaData,
+    schema: pa.Schema,
+) -> list[Judged]:
+    """Return which of a file's row groups are read, and the spans of their times."""
+    time = skipping.columns[skipping.time]
+    name = None if time.folder else in_file(time.name, schema, uri)
+    spans: list[tuple[int, int] | None] = [None] * metadata.num_row_groups
+    if name is not None:
+        spans = ranges_of(metadata, schema.field(name), time, options)
+    statistics = Statistics(uri, metadata, schema, skipping.columns)
+    return [
+        Judged(not skipping.skips(statistics, number, usable=span is not None), span)
+        for number, span in enumerate(spans)
+    ]
+
+
+def row_groups_of(plan: Plan, files: Sequence[str], options: RunOptions) -> list[Looked] | None:
+    """Return the row groups of Parquet files on this machine, for each pass of a plan.
+
+    None where their columns do not say all that a run reads: where times or types are expressions
+    or in the names of folders, and for times that Spark reads itself.
+    """
+    schema = pq.read_schema(files[0])
+    types = {field.name: _as_spark(field.type) for field in schema}
+    if options.uncertain is not None or not {options.time, options.type} <= types.keys():
+        return None
+    plan = fitted(plan, types, declared=True)
+    found = []
+    for numbers in plan.passes:
+        units = [plan.units[number] for number in numbers]
+        names = needed(units, options)
+        if not set(names) <= types.keys() or _reads_times(units, types):
+            return None
+        columns = [FileColumn(name, types[name]) for name in names]
+        skipping = skipping_of(units, options, {name: name for name in names}, columns)
+        try:
+            found.append(look_at(files, columns, partial(judged, skipping, options)))
+        except NotSimpleError:
+            return None
+    return found
+
+
+def _reads_times(units: Sequence[Unit], types: Mapping[str, pa.DataType]) -> bool:
+    """Return whether conditions read times: Spark reads the events then."""
+    computed = {name for unit in units for name in unit.classes.attributes}
+    return any(pa.types.is_temporal(types[name]) for name in computed)
+
+
+def _as_spark(kind: pa.DataType) -> pa.DataType:
+    """Return what Spark reads a column of a file as."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_timestamp(kind) and kind.unit != "ns":
+        return pa.timestamp("us", kind.tz and "UTC")
+    return pa.string() if pa.types.is_large_string(kind) else kind
