@@ -21,6 +21,7 @@ import os, sys
 import pyarrow as pa
 from pyspark.sql import SparkSession
 import elsinore as el
+import elsinore.quantitative as qre
 from elsinore.spark.java import use_java
 
 use_java()
@@ -46,6 +47,9 @@ workload = el.Workload.parse(
 with workload.run(spark.createDataFrame(pa.table(events)), ordered=True) as results:
     found = [row.asDict() for row in results["q"].collect()]
 print(found == workload.run(events)["q"].to_pylist() != [])
+sums = qre.iterate1(qre.atom(qre.any, lambda item: item.time), qre.sum(0)).by("k")
+rows = [row.asDict() for row in sums.run(spark.createDataFrame(pa.table(events))).collect()]
+print(sorted(rows, key=lambda row: row["time"]) == sums.run(pa.table(events)).to_pylist())
 rows = spark.range(0, 8, 1, 4).mapInArrow(kernels, "n long, l long, folder string").collect()
 print({row.folder for row in rows} == {sys.argv[1]}, sum(row.n for row in rows),
       max(row.l for row in rows) > 0)
@@ -62,4 +66,4 @@ def test_workers_over_spark_connect_compile_nothing(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.stdout.splitlines() == ["True", "True 0 True"], done.stderr
+    assert done.stdout.splitlines() == ["True", "True", "True 0 True"], done.stderr

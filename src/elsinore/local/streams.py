@@ -17,7 +17,7 @@ from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import CHUNK, Runs, codes_of, joined, take, whole
 from elsinore.quantitative.stream import Stream
 from elsinore.runtime.inputs import as_table
-from elsinore.runtime.streams import bits, check_key, check_names, run_rows, unknown
+from elsinore.runtime.streams import bits, check_by, check_names, run_rows, unknown
 from elsinore.runtime.times import kind_of_column, to_ticks
 
 TIME = "time"  # the column of times, if the events have it
@@ -52,10 +52,7 @@ def run(
         table = _in_order(table, time)
     elif time != TIME:
         raise unknown(time, table.column_names, "time")
-    for name in by:
-        if name not in table.column_names:
-            raise unknown(name, table.column_names, "by")
-        check_key(name, table.schema.field(name).type)
+    check_by(by, table.column_names, lambda name: table.schema.field(name).type)
     codes, count = codes_of(table, by)
     asked = _pays(query, table) if compiled is None else compiled
     found = run_rows(query, table, codes, count, compiled=asked)

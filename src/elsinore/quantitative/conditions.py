@@ -6,7 +6,7 @@ event comes to the operator, as a column for each part that no AND, OR or NOT jo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -115,9 +115,3 @@ def _names(node: Expression) -> Iterator[str]:
             yield value
         case ex.InList(_, choices):
             yield from (c.value for c in choices if isinstance(c.value, str))
-
-
-def reads(parts: Sequence[Expression], known: Mapping[str, Any]) -> list[str]:
-    """Return the attributes that conditions read and events do not have."""
-    names = dict.fromkeys(found.name for part in parts for found in ex.attributes(part))
-    return [name for name in names if name is not None and name not in known]

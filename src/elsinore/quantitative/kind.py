@@ -20,8 +20,9 @@ from elsinore.plan.classes import classes_of
 
 if TYPE_CHECKING:
     from elsinore.quantitative.operator import Spec
+    from elsinore.quantitative.runnable import Runnable
 
-TIME, VALUE = "time", "value"
+VALUE = "value"  # what the column of values is called
 
 
 class Quantitative(Kind):
@@ -48,33 +49,18 @@ class Quantitative(Kind):
         return units
 
     def _unit(self, number: int, query: Query) -> Unit:
-        from elsinore.quantitative.conditions import Conditions  # noqa: PLC0415 - the engine
-        from elsinore.quantitative.machine.program import bits_of  # noqa: PLC0415
-        from elsinore.quantitative.operator import Spec  # noqa: PLC0415
-        from elsinore.quantitative.pipeline import stages_of  # noqa: PLC0415
-        from elsinore.quantitative.target import resolved  # noqa: PLC0415
+        from elsinore.quantitative.target import resolved  # noqa: PLC0415 - the engine
 
         assert isinstance(query, PythonQuery)
-        found, by = resolved(query)
-        conditions = Conditions.of(bits_of(stages_of(found)[0]))
-        return Unit(
-            kind=__name__,
-            queries=(number,),
-            names=(query.name,),
-            types_of=(conditions.types,),
-            partition=Partition(group_by=tuple(sorted(by))),
-            classes=classes_of((name, ()) for name in conditions.types),
-            keeps_all=True,
-            spec=Spec(found, by, conditions),
-        )
+        return unit_of(*resolved(query), name=query.name, number=number)
 
     def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
         """Return the unit with the columns that the query's functions read."""
-        from elsinore.quantitative.operator import ITEM, PART  # noqa: PLC0415 - the engine
+        from elsinore.quantitative.operator import ITEM, PART, SHOWN  # noqa: PLC0415 - the engine
         from elsinore.quantitative.regex import TYPE  # noqa: PLC0415
         from elsinore.quantitative.target import attributes_of, value_type  # noqa: PLC0415
 
-        spec = _spec(unit)
+        spec = spec_of(unit)
         wanted = attributes_of(spec.query)
         items = tuple(name for name in types if wanted is None or name in wanted)
         parts = spec.conditions.parts
@@ -91,6 +77,8 @@ class Quantitative(Kind):
             items = tuple(dict.fromkeys((*items, TYPE)))
         columns = [Carried(f"{ITEM}{name}", name, Travel.RAW) for name, _ in kinds]
         columns += [Carried(f"{PART}{n}", part, Travel.RAW) for n, part in enumerate(parts)]
+        if spec.shown is not None:
+            columns.append(Carried(SHOWN, spec.shown[0], Travel.RAW))
         made = replace(spec, items=items, types=kinds, value=value)
         return replace(unit, columns=tuple(columns), spec=made)
 
@@ -109,7 +97,7 @@ class Quantitative(Kind):
     def partials(self, unit: Unit, types: Mapping[str, pa.DataType]) -> Sequence[pa.Schema]:
         """Return the columns of what an operator gives out."""
         del types
-        return [_spec(unit).schema]
+        return [spec_of(unit).schema]
 
     def result(
         self,
@@ -120,11 +108,12 @@ class Quantitative(Kind):
     ) -> ResultForm:
         """Return the form of the result: attributes of keys, the event's time, the value."""
         del query, types
-        spec = _spec(unit)
+        spec = spec_of(unit)
         kinds = dict(zip(unit.group_by, groups, strict=True))
         fields = [(name, kinds[name]) for name in spec.by]
-        fields += [(TIME, pa.int64()), (VALUE, spec.value or pa.null())]
-        return ResultForm(schema=pa.schema(fields), times={TIME: None})
+        times: dict[str, None] = {} if spec.shown is not None else {spec.called: None}
+        fields += [(spec.called, spec.time), (VALUE, spec.value or pa.null())]
+        return ResultForm(schema=pa.schema(fields), times=times)
 
     def finish(
         self,
@@ -138,7 +127,7 @@ class Quantitative(Kind):
         from elsinore.quantitative.operator import unpickled  # noqa: PLC0415 - the engine
 
         del query, types
-        spec = _spec(unit)
+        spec = spec_of(unit)
         partials = partials.combine_chunks()
         by_name = dict(zip(unit.group_by, groups, strict=True))
         codes = partials.column("group")
@@ -146,8 +135,8 @@ class Quantitative(Kind):
         values = partials.column(VALUE)
         if spec.value is None:
             values = unpickled(values)
-        columns += [partials.column(TIME), values]
-        return pa.table(columns, names=[*spec.by, TIME, VALUE])
+        columns += [partials.column("time"), values]
+        return pa.table(columns, names=[*spec.by, spec.called, VALUE])
 
     def adds_up(self, unit: Unit) -> bool:
         """Return False: each value is a row of the result by itself."""
@@ -162,7 +151,7 @@ class Quantitative(Kind):
         from elsinore.model.expression import attributes  # noqa: PLC0415
 
         unit = self._unit(0, query)
-        spec = _spec(unit)
+        spec = spec_of(unit)
         read = {f.name: "a condition" for part in spec.conditions.parts for f in attributes(part)}
         for name, where in (read | dict.fromkeys(spec.by, "by")).items():
             if name is not None and schema.kind(name) is None:
@@ -183,11 +172,11 @@ class Quantitative(Kind):
 
     def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
         """Return what may be a mistake: rates that never match."""
-        return [(0, text) for text in _spec(unit).query.warnings]
+        return [(0, text) for text in spec_of(unit).query.warnings]
 
     def facts(self, unit: Unit) -> dict[str, Any]:
         """Return the query's tree of expressions, with rates."""
-        return {"queries": [{"name": unit.names[0], "tree": _spec(unit).query.explain()}]}
+        return {"queries": [{"name": unit.names[0], "tree": spec_of(unit).query.explain()}]}
 
     def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
         """Return the same in words."""
@@ -198,7 +187,28 @@ class Quantitative(Kind):
         return told
 
 
-def _spec(unit: Unit) -> Spec:
+def unit_of(query: Runnable, by: tuple[str, ...], *, name: str, number: int = 0) -> Unit:
+    """Return the unit of a query, or a pipeline, that is run by some attributes."""
+    from elsinore.quantitative.conditions import Conditions  # noqa: PLC0415 - the engine
+    from elsinore.quantitative.machine.program import bits_of  # noqa: PLC0415
+    from elsinore.quantitative.operator import Spec  # noqa: PLC0415
+    from elsinore.quantitative.pipeline import stages_of  # noqa: PLC0415
+
+    conditions = Conditions.of(bits_of(stages_of(query)[0]))
+    return Unit(
+        kind=__name__,
+        queries=(number,),
+        names=(name,),
+        types_of=(conditions.types,),
+        partition=Partition(group_by=tuple(sorted(by))),
+        classes=classes_of((kind, ()) for kind in conditions.types),
+        keeps_all=True,
+        spec=Spec(query, by, conditions),
+    )
+
+
+def spec_of(unit: Unit) -> Spec:
+    """Return what a unit's operators need to know of their query."""
     from elsinore.quantitative.operator import Spec  # noqa: PLC0415 - the engine
 
     assert isinstance(unit.spec, Spec)

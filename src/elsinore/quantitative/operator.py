@@ -15,7 +15,7 @@ from elsinore.operators import OperatorOptions, OperatorStatistics
 from elsinore.plan import Unit
 from elsinore.quantitative.conditions import Conditions
 from elsinore.quantitative.regex import TYPE
-from elsinore.quantitative.rows import Runs
+from elsinore.quantitative.rows import Runs, Tell
 from elsinore.quantitative.runnable import Runnable
 from elsinore.quantitative.stream import Stream
 from elsinore.quantitative.values import as_array
@@ -23,6 +23,7 @@ from elsinore.quantitative.values import as_array
 MAGIC = b"elsinore quantitative operator 1\n"
 ITEM = "item "  # what a column of an attribute is called, before its name
 PART = "condition "  # what a column of truth values is called, before its number
+SHOWN = "shown time"  # what a column of times is called that are given out as they are
 BESIDE = ("query", "group", "time", "value")
 
 
@@ -31,7 +32,9 @@ class Spec:
     """What an operator needs to know of its query.
 
     `value` is the type of its values, None where it is known by the values alone: these are then
-    given out pickled.
+    given out pickled. `called` is what the result calls the time; `shown` the attribute, and its
+    type, that is given out for it where ticks are too coarse. Without `compiled` the machine runs
+    in Python. `tell` tells the bits of a pipeline's later predicates.
     """
 
     query: Runnable
@@ -40,11 +43,20 @@ class Spec:
     items: tuple[str, ...] = ()  # the attributes that items have
     types: tuple[tuple[str, pa.DataType], ...] = ()  # of these
     value: pa.DataType | None = None
+    called: str = "time"
+    shown: tuple[str, pa.DataType] | None = None
+    compiled: bool = True
+    tell: Tell | None = None
+
+    @property
+    def time(self) -> pa.DataType:
+        """The type of times that are given out."""
+        return pa.int64() if self.shown is None else self.shown[1]
 
     @property
     def schema(self) -> pa.Schema:
         """The columns of what is given out."""
-        kinds = (pa.int32(), pa.int32(), pa.int64(), self.value or pa.binary())
+        kinds = (pa.int32(), pa.int32(), self.time, self.value or pa.binary())
         return pa.schema(list(zip(BESIDE, kinds, strict=True)))
 
 
@@ -55,7 +67,8 @@ class QuantitativeOperator:
         spec = unit.spec
         assert isinstance(spec, Spec)
         self._spec, self._one_slot = spec, options.one_slot
-        self._runs = Runs(spec.query, dict(spec.types), compiled=True)
+        types = dict(spec.types)
+        self._runs = Runs(spec.query, types, compiled=spec.compiled, tell=spec.tell)
         self._last = -1  # the key of the last row, where keys come one after another
         self._keys = 0
         self.statistics = OperatorStatistics()
@@ -73,7 +86,7 @@ class QuantitativeOperator:
         classes = batch.column("class").to_numpy()
         truths = [batch.column(f"{PART}{n}") for n in range(len(spec.conditions.parts))]
         told = spec.conditions.bits(classes, truths)
-        columns = {name: batch.column(f"{ITEM}{name}") for name, _ in spec.types}
+        columns = {name: _typed(batch.column(f"{ITEM}{name}"), kind) for name, kind in spec.types}
         if TYPE in spec.items:
             columns[TYPE] = spec.conditions.types_of(classes, columns.get(TYPE))
         table = pa.table(columns) if columns else _bare(batch.num_rows)
@@ -92,11 +105,12 @@ class QuantitativeOperator:
             values = pa.array([pickle.dumps(value) for value in values.to_pylist()], pa.binary())
         elif values.type != spec.value:
             values = values.cast(spec.value)
+        time = "time" if spec.shown is None else SHOWN
         yield pa.record_batch(
             [
                 pa.array(np.zeros(len(rows), np.int32)),
                 batch.column("group").take(rows),
-                batch.column("time").take(rows),
+                batch.column(time).take(rows),
                 values,
             ],
             schema=spec.schema,
@@ -156,6 +170,11 @@ class _Plain(pickle.Unpickler):
 def _bare(rows: int) -> pa.Table:
     """Return events without attributes that are read."""
     return pa.table({"nothing": pa.nulls(rows)})
+
+
+def _typed(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return a column as the events have it: on Spark times travel without their zone."""
+    return column if column.type == kind else column.cast(kind)
 
 
 def unpickled(values: pa.Array) -> pa.Array:

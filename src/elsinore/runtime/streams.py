@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from elsinore.errors import InputError, QuerySemanticError, did_you_mean
 from elsinore.model import expression as ex
-from elsinore.quantitative.machine.program import Bits
-from elsinore.quantitative.regex import TYPE, Predicate
-from elsinore.quantitative.rows import Runs, codes_of, whole
+from elsinore.quantitative.machine.program import Bits, bits_of
+from elsinore.quantitative.pipeline import stages_of
+from elsinore.quantitative.regex import TYPE, VALUE, Predicate
+from elsinore.quantitative.rows import Runs, whole
 from elsinore.quantitative.runnable import Runnable
 from elsinore.quantitative.values import as_array
 from elsinore.runtime.classify import type_numbers
@@ -21,36 +22,18 @@ from elsinore.runtime.expressions import evaluate
 NARROW = 62  # predicates that fit the bits of a machine's integer
 
 
-class KeyRuns:
-    """Runs a query over rows that are sorted by key and time, each key on a stream of its own.
+def attributes_asked(query: Runnable, names: Sequence[str]) -> set[str]:
+    """Return the attributes that a query's predicates ask for, of events that have `names`.
 
-    A batch may begin with rows of the key that the batch before ended with.
+    Raises QuerySemanticError for one that they do not have.
     """
-
-    def __init__(
-        self, query: Runnable, by: Sequence[str], schema: pa.Schema, *, compiled: bool
-    ) -> None:
-        types = dict(zip(schema.names, schema.types, strict=True))
-        self._runs = Runs(query, types, compiled=compiled, tell=bits)
-        self._by = tuple(by)
-        self._last: tuple[Any, ...] | None = None
-
-    def process(self, table: pa.Table) -> tuple[Any, pa.Array | None]:
-        """Return after which rows there are values, and which; None for no values at all."""
-        if table.num_rows == 0:
-            return np.zeros(0, np.int64), None
-        codes, _ = codes_of(table, self._by)
-        new = np.diff(codes, prepend=codes[0]) != 0
-        first, last = (self._key(table, row) for row in (0, table.num_rows - 1))
-        new[0] = self._last is not None and first != self._last
-        runs = np.cumsum(new).astype(np.int32)
-        self._last = last
-        found = self._runs.run(table, bits(self._runs.bits, table), runs, int(runs[-1]) + 1)
-        self._runs.keep_only(int(runs[-1]))
-        return found.places, found.values
-
-    def _key(self, table: pa.Table, row: int) -> tuple[Any, ...]:
-        return tuple(table[name][row].as_py() for name in self._by)
+    asked: set[str] = set()
+    for leaf in bits_of(stages_of(query)[0]).told:
+        reads = {str(read.name) for read in ex.attributes(leaf.condition)}
+        for name in sorted(reads - set(names)):
+            raise unknown(name, names, leaf.name)
+        asked |= reads
+    return asked
 
 
 def bits(told: Bits, table: pa.Table) -> Any:
@@ -156,13 +139,26 @@ def check_names(fields: Sequence[str], taken: Sequence[str]) -> None:
             )
 
 
-def check_key(name: str, kind: pa.DataType) -> None:
-    """Raise QuerySemanticError where the values of an attribute cannot be keys."""
-    if pa.types.is_nested(kind):
-        raise QuerySemanticError(
-            f"by '{name}': a struct, an array or a map cannot be a key. Key by an attribute that "
-            "is a number or a text."
-        )
+def check_by(
+    by: Sequence[str], names: Sequence[str], kind_of: Callable[[str], pa.DataType]
+) -> None:
+    """Raise QuerySemanticError where an attribute of keys is not there, or cannot be one.
+
+    names: the attributes that events have; kind_of: the type of one.
+    """
+    for name in by:
+        if name not in names:
+            raise unknown(name, names, "by")
+        if name == VALUE:
+            raise QuerySemanticError(
+                f"by '{name}': so the query's values are called in the result. Give the attribute "
+                "another name."
+            )
+        if pa.types.is_nested(kind_of(name)):
+            raise QuerySemanticError(
+                f"by '{name}': a struct, an array or a map cannot be a key. Key by an attribute "
+                "that is a number or a text."
+            )
 
 
 def unknown(name: str, names: Sequence[str], reader: str) -> QuerySemanticError:

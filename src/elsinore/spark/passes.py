@@ -209,7 +209,7 @@ def selected_events(units: Sequence[Unit], events: Events, *, strict: bool = Tru
         told = F.concat(
             F.lit("An event cannot be used: "),
             events.reason,
-            F.lit(". Mend the input, or let the run go on without such events (rejects)."),
+            F.lit(". Mend the input, drop such events, or let a workload go on without (rejects)."),
         )
         frame = frame.filter(F.when(events.reason.isNull(), True).otherwise(F.raise_error(told)))
     for name in first.required:

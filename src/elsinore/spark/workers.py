@@ -7,10 +7,13 @@ function that needs nothing but Python, and unpickles ours when it is called.
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import os
 import sys
+import sysconfig
 from collections.abc import Callable, Iterable, Iterator
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -51,6 +54,33 @@ def ship_by_value(objects: Iterable[object]) -> None:
             "builtins",
         }:
             cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+
+
+def modules_of_users(query: object) -> set[ModuleType]:
+    """Return the modules that define what a query is made of, but for those that are installed.
+
+    A query is made of frozen dataclasses, tuples, and what users define: functions, accumulators.
+    """
+    installed = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+    found: set[ModuleType] = set()
+    pending, seen = [query], set[int]()
+    while pending:
+        part = pending.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, tuple | list):
+            pending += part
+        elif isinstance(part, FunctionType):
+            pending += inspect.getclosurevars(part).nonlocals.values()
+        elif dataclasses.is_dataclass(part) and not isinstance(part, type):
+            pending += [getattr(part, field.name) for field in dataclasses.fields(part)]
+        name = part.__module__ if isinstance(part, type | FunctionType) else type(part).__module__
+        module = sys.modules.get(name)
+        file = getattr(module, "__file__", None)
+        if module is not None and file is not None and not file.startswith(installed):
+            found.add(module)
+    return found
 
 
 def shipped(function: MapInArrow) -> MapInArrow:

@@ -232,7 +232,7 @@ def _refuse(units: Sequence[Unit], options: RunOptions, types: dict[str, T.DataT
     time, kind = types[options.time], types[options.type]
     if not isinstance(time, (*_TIMES, *_WHOLE_AND_FLOATING)):
         raise NotSimpleError(f"its time is {time.simpleString()}")
-    if not isinstance(kind, (T.StringType, T.IntegralType)):
+    if not isinstance(kind, (T.StringType, T.IntegralType)) and any(unit.types for unit in units):
         raise NotSimpleError(f"its type is {kind.simpleString()}")
     for unit in units:
         computed = set(unit.classes.attributes)

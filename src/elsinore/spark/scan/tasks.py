@@ -34,8 +34,8 @@ from elsinore.spark.statistics import StatisticsAccumulator, count
 
 TABLE_LIMIT = 1 << 16  # so many classes are looked up in a table
 REFUSAL = (
-    "An event cannot be used: {}. Mend the input, or let the run go on without such events "
-    "(rejects)."
+    "An event cannot be used: {}. Mend the input, drop such events, or let a workload go on "
+    "without (rejects)."
 )
 
 
@@ -137,6 +137,9 @@ class ScanAndPack:
         classes = []
         for unit, interest in zip(self.units, interests, strict=True):
             read_by = {name: column(name) for name in unit.classes.attributes}
+            if not unit.types:  # then the column of types may be any
+                classes.append(np.full(table.num_rows, -1, np.int64))
+                continue
             codes = classify(
                 unit.classes, type_numbers(_text(types), unit.types), unit.types, read_by
             )
