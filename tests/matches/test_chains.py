@@ -7,11 +7,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elsinore.kernels import compiling
-from elsinore.matches import chains, query
+from elsinore.matches import chains, operator, query
 from elsinore.matches.operator import MatchOperator
 from elsinore.operators import OperatorOptions
 from oracles.matches import Happening
-from support.matches import batch_of, parsed, units_of
+from support.matches import batch_of, parsed, streams_apart, units_of
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "40"))
 PATTERNS = (
@@ -43,28 +43,10 @@ def texts(draw: st.DrawFn) -> str:
     )
 
 
-@st.composite
-def streams(draw: st.DrawFn) -> list[Happening]:
-    """Draw events a second apart at least, a few of them of no type that is asked for."""
-    number = st.one_of(st.none(), st.integers(0, 3))
-    made, time = [], 0
-    for _ in range(draw(st.integers(0, 60))):
-        time += draw(st.integers(1, 3)) * 1_000_000
-        v = draw(number)
-        values = {
-            "k": draw(st.integers(0, 1)),
-            "n": draw(number),
-            "v": None if v is None else 1.0 * v,
-        }
-        values["s"] = draw(st.sampled_from(["x", "y", None]))
-        made.append(Happening(time, draw(st.sampled_from("AABBBCD")), values))
-    return made
-
-
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     texts(),
-    streams(),
+    streams_apart(),
     st.integers(0, 60),
     st.sampled_from([0, chains.LOOKS_EACH]),
     st.sampled_from([3, 1000]),
@@ -87,6 +69,7 @@ def test_where_an_event_leads_to_one_state_the_search_finds_the_same(
 
 def _no_chains(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(query, "is_chained", lambda *_: False)
+    patch.setattr(operator, "goes_back", lambda *_: False)
 
 
 def _no_search(patch: pytest.MonkeyPatch) -> None:

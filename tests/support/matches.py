@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from hypothesis import strategies as st
 
 from elsinore.language import parse_workload
 from elsinore.matches.operator import MatchOperator
@@ -361,3 +362,21 @@ def streams(drawn: Drawn, most: int = 9) -> list[Happening]:
 def parsed(*texts: str) -> Workload:
     """Return the workload of some queries."""
     return parse_workload("\n".join(texts))
+
+
+@st.composite
+def streams_apart(draw: st.DrawFn) -> list[Happening]:
+    """Draw events a second apart at least, a few of them of no type that is asked for."""
+    number = st.one_of(st.none(), st.integers(0, 3))
+    made, time = [], 0
+    for _ in range(draw(st.integers(0, 60))):
+        time += draw(st.integers(1, 3)) * 1_000_000
+        v = draw(number)
+        values = {
+            "k": draw(st.integers(0, 1)),
+            "n": draw(number),
+            "v": None if v is None else 1.0 * v,
+        }
+        values["s"] = draw(st.sampled_from(["x", "y", None]))
+        made.append(Happening(time, draw(st.sampled_from("AABBBCD")), values))
+    return made

@@ -55,14 +55,14 @@ class Events:
         """Return the codes of the groups of events at some places."""
         if self._groups is None:
             return pa.array(np.zeros(len(places), dtype=np.int32))
-        return pa.array(self._group_of_place[places])
+        return _taken(self._group_of_place, places, None)
 
     @cached_property
-    def _group_of_place(self) -> NDArray[np.int32]:
+    def _group_of_place(self) -> pa.Array:
         assert self._groups is not None
         begins = self._keys[:, FIRST_ROW]
         groups = self._groups[self.order[begins]]
-        return np.repeat(groups, self._keys[:, END_ROW] - begins)
+        return pa.array(np.repeat(groups, self._keys[:, END_ROW] - begins))
 
 
 def _taken(values: pa.Array, rows: Ints, missing: Any) -> pa.Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from elsinore.errors import InputError, StateError
-from elsinore.kernels import enter
+from elsinore.kernels import enter, is_compiling
 from elsinore.matches.arrays import Bytes, Ints
-from elsinore.matches.evaluation.choice import search_of
+from elsinore.matches.evaluation.choice import Search, search_of
 from elsinore.matches.evaluation.statistics import MatchStatistics, QueryStatistics
 from elsinore.matches.events import Events
 from elsinore.matches.keyed import (
@@ -27,14 +27,16 @@ from elsinore.matches.keyed import (
     arrange,
     kept_rows,
 )
+from elsinore.matches.merged import goes_back
 from elsinore.matches.operands import RESERVED, TIME, Laws, Layout, Operands
-from elsinore.matches.query import AggregateFailure, Found
+from elsinore.matches.query import AggregateFailure, Found, QuerySearch, are_apart
 from elsinore.matches.registers import COMPUTED
 from elsinore.matches.returns import ColumnKind, is_windowed
 from elsinore.matches.rows import Rows
 from elsinore.matches.scan import NO_WINDOW
 from elsinore.matches.spec import MatchUnit, attribute_of, column_of, spec_of
 from elsinore.matches.template import MatchTemplate
+from elsinore.matches.together import MOST_QUERIES, Together
 from elsinore.operators import OperatorOptions
 from elsinore.plan import Unit
 from elsinore.plan.modes import HIGH, LAW
@@ -155,8 +157,14 @@ class MatchOperator:
         self._set_times(keys, arranged[TIME], reached)
         operands = self._engine.operands(table, order, arranged)
         events = self._engine.events(table, order, keys, operands)
+        answered: set[int] = set()
+        for together in self._engine.together if are_apart(operands, keys) else ():
+            if together.is_possible(keys):
+                answered.update(together.places)
+                yield from self._search_together(together, operands, keys, events)
         for number, template in enumerate(self._spec.templates):
-            yield from self._search(number, template, operands, keys, table, events)
+            if number not in answered:
+                yield from self._search(number, template, operands, keys, table, events)
         self._rows = self._kept(table, order, arranged, keys)
         if self._rows is not None:
             held = max(self.statistics.state_bytes, self._rows.nbytes)
@@ -175,6 +183,24 @@ class MatchOperator:
         elif self._options.one_slot:
             keys[:-1, REACHED] = EVER  # the next key has begun: this one is over
         keys[:, REACHED] = np.maximum(keys[:, REACHED], keys[:, PASSED])
+
+    def _search_together(
+        self, together: Together, operands: Operands, keys: Ints, events: Events
+    ) -> Iterator[pa.RecordBatch]:
+        engine = self._engine
+        assert engine is not None
+        search = engine.searches[together.places[0]]
+        if is_compiling() and isinstance(search, QuerySearch):
+            search.compile_search(operands, _window(search.template))
+        for numbers, piece in together.matches(operands, keys):
+            groups = events.groups(piece.first)
+            made: dict[Hashable, list[pa.Array]] = {}
+            for number in numbers:
+                rows = engine.rows[number]
+                if rows.made_of not in made:
+                    made[rows.made_of] = rows.of(piece, operands, events)
+                self.statistics.totals += len(piece)
+                yield engine.batch(number, piece, groups, made[rows.made_of])
 
     def _search(
         self,
@@ -203,7 +229,8 @@ class MatchOperator:
             if self._left[number] != EVER:
                 self._left[number] -= len(given)
             self.statistics.totals += len(given)
-            yield engine.batch(number, given, events, rows.of(given, operands, events))
+            columns = rows.of(given, operands, events)
+            yield engine.batch(number, given, events.groups(given.first), columns)
             if self._left[number] <= 0:
                 return
 
@@ -250,7 +277,7 @@ class MatchOperator:
                 self._left[number] -= len(given)
             self.statistics.totals += len(given)
             columns = engine.rows[number].of(given, operands, events, mine[: len(given)])
-            yield engine.batch(number, given, events, columns)
+            yield engine.batch(number, given, events.groups(given.first), columns)
 
     def _kept(self, table: pa.Table, order: Ints, times: Ints, keys: Ints) -> pa.Table | None:
         """Return the rows that a match that is not given out yet may hold."""
@@ -297,6 +324,7 @@ class _Engine:
             search_of(template, unit.classes, self._layout, size if self._dense else 0, statistics)
             for template, statistics in zip(spec.templates, counted, strict=True)
         ]
+        self.together = _together(spec, self.searches)
         self.rows = [Rows(template, self._layout) for template in spec.templates]
         self._schemas = spec.partials(self._layout.types)
 
@@ -376,16 +404,23 @@ class _Engine:
                 search.learn(codes, numbers)
 
     def batch(
-        self, number: int, found: Found, events: Events, columns: list[pa.Array]
+        self, number: int, found: Found, groups: pa.Array, columns: list[pa.Array]
     ) -> pa.RecordBatch:
         """Return matches as a batch of partial outputs."""
-        arrays = [
-            pa.array(np.full(len(found), number, dtype=np.int32)),
-            events.groups(found.first),
-        ]
+        arrays = [pa.array(np.full(len(found), number, dtype=np.int32)), groups]
         if is_windowed(self._spec.templates[number].query):
             arrays.append(pa.array(found.window.copy()))
         return pa.RecordBatch.from_arrays(arrays + columns, schema=self._schemas[number])
+
+
+def _together(spec: MatchUnit, searches: Sequence[Search]) -> list[Together]:
+    """Return the queries that may be answered together."""
+    found = [
+        (place, template, search.tables)
+        for place, (template, search) in enumerate(zip(spec.templates, searches, strict=True))
+        if type(search) is QuerySearch and goes_back(template, search.tables)
+    ]
+    return [Together(found[at : at + MOST_QUERIES]) for at in range(0, len(found), MOST_QUERIES)]
 
 
 def _longest_interval(table: pa.Table) -> int:

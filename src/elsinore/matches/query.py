@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,8 +130,12 @@ class QuerySearch:
             for column in template.columns
         )
         self.guard = GUARD
-        self._room = _Room(self.tables)
         self._filled = 0  # the longest array of events there was
+
+    @cached_property
+    def _room(self) -> _Room:
+        """The arrays to work in; a query that others answer needs none."""
+        return _Room(self.tables)
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
         """Take in classes that came for the first time."""
@@ -161,8 +166,8 @@ class QuerySearch:
         if chained:
             seconds = LINK_SECONDS * int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).sum())
             progress[se.BUDGET] = se.STEP_LIMIT if is_compiled(su.select_any) else PLAIN_STEPS
-        if chained and is_compiling():  # events to come may be simultaneous
-            _search(self.tables, room, operands, negatives, keys[:0], progress.copy(), seconds)
+        if chained and is_compiling():
+            self.compile_search(operands, window)
         while True:
             if chained:
                 _follow(self.tables, room, operands, keys, progress, seconds)
@@ -176,6 +181,13 @@ class QuerySearch:
                 return
             widen = found is None or 2 * room.found.shape[1] <= WIDEST
             self._make_way(status, progress, widen=widen)
+
+    def compile_search(self, operands: Operands, window: tuple[int, int, int]) -> None:
+        """Have the search for any pattern compiled: events to come may be simultaneous."""
+        keys = np.zeros((0, ky.KEY_COLUMNS), dtype=np.int64)
+        negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
+        progress = _progress(self.tables, window, ANY_NUMBER, with_paths=self.wants_paths)
+        _search(self.tables, self._room, operands, negatives, keys, progress, 0.0)
 
     def _taken(self, progress: Ints) -> tuple[int, Found | None]:
         """Return why a kernel stopped and what it found, and ready `progress` for its next piece.
@@ -357,8 +369,11 @@ def _search(
 
 def is_chained(tables: Tables, operands: Operands, keys: Ints) -> bool:
     """Return whether an event leads to one state: see `elsinore.matches.chains` and `subsets`."""
-    if tables.integers[Header.MOVES_AT] == 0:
-        return False
+    return bool(tables.integers[Header.MOVES_AT] != 0) and are_apart(operands, keys)
+
+
+def are_apart(operands: Operands, keys: Ints) -> bool:
+    """Return whether no two events of a key are simultaneous."""
     last = operands.wholes[ky.MOMENT][keys[:, ky.END_ROW] - 1]
     return bool(np.all(last == keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW] - 1))
 

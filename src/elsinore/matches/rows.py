@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +37,8 @@ class Rows:
                 expression = column.expression
                 compiler.add(Condition(expression, (), (), (), expression))
         self._program = compiler.program
+        # queries of which this is equal have equal columns of matches that are the same
+        self.made_of = self._places, tuple(replace(c, name="") for c in template.columns)
 
     def of(
         self,

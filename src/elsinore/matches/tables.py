@@ -107,6 +107,12 @@ class Tables:
         for negative, own in zip(self.negatives, states.negatives, strict=True):
             negative.set_classes(own)
 
+    @property
+    def moves(self) -> Ints:
+        """[1 + class, state + 2]: where events lead to, as `Header.MOVES_AT` tells it."""
+        width = int(self.integers[Header.STATES]) + 2
+        return self.integers[self.integers[Header.MOVES_AT] - width :].reshape(-1, width)
+
     def _moves(self, states: ClassStates) -> list[Ints]:
         """Return where an event of each class leads to; nothing where that is not one state."""
         count = int(self.integers[Header.STATES])

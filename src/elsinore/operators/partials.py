@@ -41,9 +41,10 @@ def by_query(
     for batch in batches:
         if batch.num_rows == 0:
             continue
-        numbers = family_of[batch.column("query").to_numpy()]
-        if numbers.min() == numbers.max():
-            pieces[numbers[0]].append(pa.Table.from_batches([batch]))
+        places = batch.column("query").to_numpy()
+        family = family_of[places[0]]
+        if np.all(places == places[0]) or np.all(family_of[places] == family):
+            pieces[family].append(pa.Table.from_batches([batch]))
         else:
             mixed.setdefault(first[batch.schema], []).append(batch)
     for several in mixed.values():
