@@ -33,8 +33,9 @@ from elsinore.spark.finishing import Finish
 from elsinore.spark.partition import Outputs, RunOperators, travelling
 from elsinore.spark.scan import ranges, source
 from elsinore.spark.scan.files import FileColumn, look_at, splits
+from elsinore.spark.scan.looking import judged
 from elsinore.spark.scan.skipping import Skipping, interests_of
-from elsinore.spark.scan.source import _combine, _judged
+from elsinore.spark.scan.source import _combine
 from elsinore.spark.scan.tasks import ScanAndPack
 from oracles.reference import ReferenceEvent
 from support.trends import Feature, table_of, trend_cases
@@ -64,7 +65,7 @@ def results(
         strict=True,
         columns=by_name,
     )
-    looked = look_at([str(path)], columns, partial(_judged, skipping, columns[0], options))
+    looked = look_at([str(path)], columns, partial(judged, skipping, options))
     parts = splits(looked.groups, tasks)
     combine = None
     if options.combine is Combine.ALWAYS:
