@@ -201,6 +201,7 @@ class Workload:
         time_granularity: str | Mapping[str, str] | None = None,
         time_step: str | float | None = None,
         time_distribution: str | Sequence[float] | Mapping[str, Sequence[float]] | None = None,
+        time_sets: bool = False,
         order_by: str | Sequence[str] = (),
         rejects: bool = False,
         ordered: bool = False,
@@ -233,6 +234,8 @@ class Workload:
                         how probable they are, from the first to the last; equally if not said;
                         by type where that is a dict, of each event where that names a column (or
                         SQL expression) of lists or texts such as "0.25,0.75"
+        time_sets       where times are uncertain: the events of a repeated variable that nothing
+                        relates to one another are a set, in whatever order they happened
         order_by        columns that order events of one time
         rejects         go on without events that have no time or no type, which stop the run
                         otherwise; `results.rejected` has them
@@ -270,6 +273,7 @@ class Workload:
             time_granularity=time_granularity,
             time_step=time_step,
             time_distribution=time_distribution,
+            time_sets=time_sets,
             order_by=order_by,
             rejects=rejects,
             ordered=ordered,

@@ -184,6 +184,14 @@ TimeDistributionOption = Annotated[
         "last; equally if not said; repeatable. Or the column with lists of them, event by event.",
     ),
 ]
+TimeSetsOption = Annotated[
+    bool,
+    typer.Option(
+        "--time-sets",
+        help="Where times are uncertain: events of a repeated variable that nothing relates to one "
+        "another are a set, in whatever order they happened.",
+    ),
+]
 OrderByOption = Annotated[
     list[str] | None,
     typer.Option("--order-by", metavar="COL", help="Orders events of one time; repeatable."),

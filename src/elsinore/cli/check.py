@@ -15,6 +15,7 @@ from elsinore.cli.arguments import (
     TimeGranularityOption,
     TimeIntervalOption,
     TimeOption,
+    TimeSetsOption,
     TimeStepOption,
     TimeUnitOption,
     TypeOption,
@@ -43,6 +44,7 @@ def check(
     time_granularity: TimeGranularityOption = None,
     time_step: TimeStepOption = None,
     time_distribution: TimeDistributionOption = None,
+    time_sets: TimeSetsOption = False,
     order_by: OrderByOption = None,
     delimiter: DelimiterOption = None,
     null: NullOption = None,
@@ -61,7 +63,13 @@ def check(
         from elsinore.cli.events import looked_at  # noqa: PLC0415 - loads Arrow
 
         times = Times.of(
-            time, time_unit.value, time_interval, time_granularity, time_step, time_distribution
+            time,
+            time_unit.value,
+            time_interval,
+            time_granularity,
+            time_step,
+            time_distribution,
+            time_sets,
         )
         job = Job(
             workload=queries,

@@ -24,6 +24,7 @@ from elsinore.cli.arguments import (
     TimeGranularityOption,
     TimeIntervalOption,
     TimeOption,
+    TimeSetsOption,
     TimeStepOption,
     TimeUnitOption,
     TypeOption,
@@ -80,6 +81,7 @@ def explain(
     time_granularity: TimeGranularityOption = None,
     time_step: TimeStepOption = None,
     time_distribution: TimeDistributionOption = None,
+    time_sets: TimeSetsOption = False,
     order_by: OrderByOption = None,
     delimiter: DelimiterOption = None,
     null: NullOption = None,
@@ -101,7 +103,13 @@ def explain(
         warn_without_effect(context, dict.fromkeys([*names, *UNCERTAIN], "without --events"))
     else:
         times = Times.of(
-            time, time_unit.value, time_interval, time_granularity, time_step, time_distribution
+            time,
+            time_unit.value,
+            time_interval,
+            time_granularity,
+            time_step,
+            time_distribution,
+            time_sets,
         )
         job = Job(
             workload=queries,

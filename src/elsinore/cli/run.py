@@ -29,6 +29,7 @@ from elsinore.cli.arguments import (
     TimeGranularityOption,
     TimeIntervalOption,
     TimeOption,
+    TimeSetsOption,
     TimeStepOption,
     TimeUnitOption,
     TypeOption,
@@ -59,6 +60,7 @@ def run(
     time_granularity: TimeGranularityOption = None,
     time_step: TimeStepOption = None,
     time_distribution: TimeDistributionOption = None,
+    time_sets: TimeSetsOption = False,
     order_by: OrderByOption = None,
     delimiter: DelimiterOption = None,
     null: NullOption = None,
@@ -138,7 +140,13 @@ def run(
     if out is not None and out.exists() and not out.is_dir():
         raise ArgumentError(f"--out names a folder, but '{out}' is a file.")
     times = Times.of(
-        time, time_unit.value, time_interval, time_granularity, time_step, time_distribution
+        time,
+        time_unit.value,
+        time_interval,
+        time_granularity,
+        time_step,
+        time_distribution,
+        time_sets,
     )
     job = Job(
         workload=queries,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from elsinore.runtime.times import TimeUnit
     from elsinore.runtime.uncertain import UncertainTimes
 
-UNCERTAIN = ("time_interval", "time_granularity", "time_step", "time_distribution")
+UNCERTAIN = ("time_interval", "time_granularity", "time_step", "time_distribution", "time_sets")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +28,7 @@ class Times:
     granularity: str | Mapping[str, str] | None = None
     step: str | None = None
     distribution: str | tuple[float, ...] | Mapping[str, tuple[float, ...]] | None = None
+    sets: bool = False
 
     @classmethod
     def of(
@@ -38,6 +39,7 @@ class Times:
         granularity: Sequence[str] | None,
         step: str | None,
         distribution: Sequence[str] | None,
+        sets: bool = False,
     ) -> Times:
         """Return what the options say, as they were given.
 
@@ -54,6 +56,7 @@ class Times:
             granularity=_granularity(granularity) if granularity else None,
             step=step,
             distribution=_distribution(distribution) if distribution else None,
+            sets=sets,
         )
 
     @property
@@ -66,6 +69,7 @@ class Times:
             "time_granularity": self.granularity,
             "time_step": self.step,
             "time_distribution": self.distribution,
+            "time_sets": self.sets,
         }
 
     @property
@@ -78,6 +82,7 @@ class Times:
             granularity=self.granularity,
             step=self.step,
             distribution=self.distribution,
+            sets=self.sets,
         )
 
 

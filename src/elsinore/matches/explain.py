@@ -29,6 +29,7 @@ def template_facts(template: MatchTemplate) -> dict[str, Any]:
         "states": len(template.states),
         "begins_with": sorted(begins),
         "ends_with": sorted(ends),
+        "sets": list(template.sets),
         "registers": [_remembered(register) for register in template.registers],
         "aggregates": dict(_stepped(r) for r in template.registers if r.aggregate is not None),
         "conditions": [
@@ -71,6 +72,8 @@ def template_lines(facts: dict[str, Any]) -> list[str]:
     how = facts["evaluation"]
     lines.append(f"    evaluated by {how['evaluation']}: {how['why']}")
     lines += [f"    {c['text']}: {c['class']}; {c['when']}" for c in facts["conditions"]]
+    if facts["sets"]:
+        lines.append(f"    sets, whose events nothing relates: {listed(facts['sets'])}")
     if facts["registers"]:
         lines.append(f"    a partial match remembers: {'; '.join(facts['registers'])}")
     lines += [f"    {name} runs {how}" for name, how in facts["aggregates"].items()]

@@ -20,6 +20,7 @@ from elsinore.matches.operands import CLASS, TIME, Layout, Operands
 from elsinore.matches.query import Found, longest
 from elsinore.matches.tables import ClassStates
 from elsinore.matches.template import START, MatchTemplate
+from elsinore.matches.uncertain import summed_up
 from elsinore.matches.waiting import WaitingSearch
 from elsinore.plan.classes import Classes
 from elsinore.plan.guards import FREE, Ways
@@ -49,7 +50,7 @@ class NegatedSearch(WaitingSearch):
         places += [(states + 1, end.state, end.ways) for end in template.ends]
         for source, target, ways in places:
             self._ways[source, target] = sets.setdefault(ways, len(sets) - 1)
-        self._sets = [sorted(*ways) for ways, number in sets.items() if number >= 0]
+        self._patterns = [sorted(*ways) for ways, number in sets.items() if number >= 0]
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
         """Take in classes that came for the first time."""
@@ -66,12 +67,11 @@ class NegatedSearch(WaitingSearch):
         each break a match in several places.
         """
         starts, points, odds = self.possible(operands)
-        sums = np.empty(len(points) + len(starts) - 1, dtype=np.float64)
-        enter(ub.sum_up, LOOK_SECONDS * len(sums), starts, odds, sums)
+        sums = summed_up(starts, odds)
         classes = operands.wholes[CLASS]
         forbidden = [states.at[classes] * (classes >= 0) > 0 for states in self._forbidden]
-        breaks = np.zeros((len(self._sets), len(classes)), dtype=np.uint8)
-        for number, patterns in enumerate(self._sets):
+        breaks = np.zeros((len(self._patterns), len(classes)), dtype=np.uint8)
+        for number, patterns in enumerate(self._patterns):
             breaks[number] = np.any([forbidden[pattern] for pattern in patterns], axis=0)
         frame = np.zeros(ub.FRAME, dtype=np.int64)
         frame[: ub.LONGEST] = window

@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from elsinore.automata import Nfa, Symbol, Transition, ambiguity
-from elsinore.errors import QuerySemanticError, Span, UnsupportedError
+from elsinore.errors import QuerySemanticError, Span, UnsupportedError, option
 from elsinore.matches.aggregates import Aggregates
 from elsinore.matches.conditions import Condition, Conditions
 from elsinore.matches.registers import Register
 from elsinore.matches.returns import Column, returned
+from elsinore.matches.uncorrelated import uncorrelated
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named
@@ -26,6 +27,7 @@ from elsinore.model.query import Query
 from elsinore.plan.guards import NO_WAY, GuardedPositions, Ways, either, guarded_positions
 from elsinore.plan.modes import HIGH, LAW, Uncertainty
 from elsinore.plan.predicates import contradictions, local_predicates
+from elsinore.words import listed
 
 START = -1  # the source of an edge that begins a match
 
@@ -68,7 +70,8 @@ class MatchTemplate:
 
     `final` are the conditions of the whole match. `duplicates`: two runs may select the same events
     for the same variables; they are one match. `computed` are attributes that events do not have,
-    `uncertain` what is known of times where they are intervals.
+    `uncertain` what is known of times where they are intervals, `sets` the variables whose events
+    are a set then: their order does not matter (`elsinore.matches.uncorrelated`).
     """
 
     query: Query
@@ -83,6 +86,7 @@ class MatchTemplate:
     duplicates: bool
     computed: tuple[tuple[str, Expression], ...] = ()
     uncertain: Uncertainty | None = None
+    sets: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -174,7 +178,15 @@ def match_template(
     if query.collapsed:
         _refuse_uncollapsible(template)
     warnings = contradictions(query, local, ())
-    return replace(template, warnings=warnings, uncertain=uncertain)
+    sets = uncorrelated(query) if uncertain is not None and uncertain.sets else ()
+    if sets and template.negatives:
+        raise UnsupportedError(
+            f"NOT is not supported where the events of {listed(sets)} are a set. Leave it out, or "
+            f"{option('time_sets')}.",
+            span=query.pattern.span or query.span,
+            query=query.name,
+        )
+    return replace(template, warnings=warnings, uncertain=uncertain, sets=sets)
 
 
 def is_uncertain(query: Query) -> bool:

@@ -24,6 +24,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Bytes, Doubles, Ints, Shorts
+from elsinore.matches.chances import chance_between
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, TIME, first_at
 
 AT, STATE = 0, 1  # columns of `paths`
@@ -38,39 +39,6 @@ BEGIN, LENGTH, NEAR, TIED, CHOICES, NEAR_AT, TIED_AT, CHOICES_AT, GAPS_AT = rang
 MOST_TIED = 32  # events that could lie in several gaps of a match
 MOST_WORLDS = 1_000_000  # that they make
 TOO_MANY = -1.0  # in place of a confidence
-
-
-@kernel(borrows=True)
-def sum_up(starts: Ints, odds: Doubles, sums: Doubles) -> None:
-    """Fill `sums`: those of event n, from 0 on, begin at starts[n] + n."""
-    for event in range(len(starts) - 1):
-        total = 0.0
-        sums[starts[event] + event] = 0.0
-        for place in range(starts[event], starts[event + 1]):
-            total += odds[place]
-            sums[place + event + 1] = total
-
-
-@kernel(borrows=True)
-def chance_between(
-    event: int, after: int, before: int, starts: Ints, points: Ints, sums: Doubles
-) -> float:
-    """Return the probability that an event is later than `after` and earlier than `before`."""
-    low, high = starts[event], starts[event + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if points[middle] <= after:
-            low = middle + 1
-        else:
-            high = middle
-    first, high = low, starts[event + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if points[middle] < before:
-            low = middle + 1
-        else:
-            high = middle
-    return sums[low + event] - sums[first + event]
 
 
 @kernel(borrows=True)

@@ -13,6 +13,7 @@ from elsinore.kernels import enter
 from elsinore.matches import search as se
 from elsinore.matches import worlds as wo
 from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.chances import sum_up
 from elsinore.matches.operands import CLASS, TIME, Laws, Layout, Operands
 from elsinore.matches.program import register_places
 from elsinore.matches.query import ANY_NUMBER, PLAIN_STEPS, Found, QuerySearch, patience
@@ -23,6 +24,7 @@ from elsinore.plan.modes import HIGH, Uncertainty
 
 MOST_POINTS = 100_000  # times that are possible for one event
 MOST_IN_ALL = 20_000_000  # for the events of a batch together: 320 MB
+POINT_SECONDS = 1e-6  # what summing up a possible time takes in plain Python
 ROUNDING = 1e-12  # of the threshold: sums of doubles are not exact
 
 
@@ -41,6 +43,11 @@ class UncertainSearch(QuerySearch):
         asked = RegisterKind.CONFIDENCE
         self.threshold = (template.query.confidence or 0.0) * (1.0 - ROUNDING)
         self.register = places[kinds.index(asked)] if asked in kinds else -1
+        names = list(template.sets)
+        self._sets: Ints = np.array(
+            [names.index(s.variable) if s.variable in names else -1 for s in template.states],
+            dtype=np.int64,
+        )
         self._classes = classes
         self._kinds = np.zeros(size + 1, dtype=np.int64)  # [class], the last one of no class
 
@@ -64,10 +71,15 @@ class UncertainSearch(QuerySearch):
         room = self._room
         widest = int(np.diff(starts).max(initial=0))
         mass = np.zeros((len(room.path) + 1, widest), dtype=np.float64)
-        work = np.zeros((2, widest), dtype=np.float64)
+        sums, many = np.zeros(0, dtype=np.float64), widest
+        if self.template.sets:
+            sums, many = summed_up(starts, odds), widest * len(mass)
+        work = np.zeros((2, many), dtype=np.float64)
+        times = np.zeros((3, many if self.template.sets else 0), dtype=np.int64)
         progress = self._begun(window, limit)
         cursor = np.zeros(wo.CURSOR, dtype=np.int64)
         cursor[[wo.DEPTH, wo.REGISTER]] = -1, self.register
+        cursor[wo.HAS_SETS] = int(bool(self.template.sets))
         cursor[wo.LONGEST] = int((high - low).max(initial=0))
         negatives = np.zeros((0, 0), dtype=np.int64)
         seen: set[tuple[int, bytes]] = set()
@@ -78,7 +90,7 @@ class UncertainSearch(QuerySearch):
                 wo.scan_worlds, seconds, self.tables.integers, self.tables.constants,
                 operands.doubles, operands.wholes, keys, starts, points, odds, negatives, progress,
                 cursor, self.threshold, mass, work, room.path, room.held, room.numbers, room.stack,
-                room.whole_stack, room.found, room.counted, room.paths,
+                room.whole_stack, room.found, room.counted, room.paths, self._sets, sums, times,
             )  # fmt: skip
             seconds = math.inf  # what takes so long is compiled
             status, piece = self._taken(progress)
@@ -88,6 +100,9 @@ class UncertainSearch(QuerySearch):
                 return
             if status == se.DEEP:
                 mass = np.concatenate([mass, np.zeros_like(mass)])
+                if self.template.sets:
+                    work = np.zeros((2, widest * len(mass)), dtype=np.float64)
+                    times = np.zeros((3, widest * len(mass)), dtype=np.int64)
             self._make_way(status, progress, widen=piece is None)
 
     def possible(self, operands: Operands) -> tuple[Ints, Ints, NDArray[np.float64]]:
@@ -136,6 +151,13 @@ class UncertainSearch(QuerySearch):
             "event. Ask for those that are more probable (CONFIDENCE >= ...), for some of them "
             "with LIMIT, or make the window shorter."
         )
+
+
+def summed_up(starts: Ints, odds: Doubles) -> Doubles:
+    """Return the probabilities of possible times summed up (`elsinore.matches.chances`)."""
+    sums = np.empty(len(odds) + len(starts) - 1, dtype=np.float64)
+    enter(sum_up, POINT_SECONDS * len(sums), starts, odds, sums)
+    return sums
 
 
 def possible_times(

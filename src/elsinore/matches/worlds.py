@@ -13,7 +13,9 @@ is below the threshold is not gone on with.
 
 What kernels are passed beside what those of `elsinore.matches.search` are: `starts` [event + 1],
 `points` and `odds`, the points of all events; `mass` [step, point] and `work` [2, point];
-`cursor`, what the search keeps between calls; the threshold.
+`cursor`, what the search keeps between calls; the threshold; for sets of events `sets` [state],
+`sums` and `times` [3, point], see `elsinore.matches.unordered`: `mass` [step, 0] is the confidence
+then.
 """
 
 from __future__ import annotations
@@ -51,15 +53,17 @@ from elsinore.matches.search import (
 )
 from elsinore.matches.search import BROKEN as BROKE
 from elsinore.matches.select import clear_registers, give_out, select
+from elsinore.matches.unordered import chance_of_stages
 
 CLASS_AT = 5  # a place in the header of `tables`
 TIME, CLASS = 0, 1  # rows of `integers`
 STATUS, COUNTED, WITHIN, SLIDE, ORIGIN, WINDOW = 5, 16, 12, 13, 14, 1  # entries of `progress`
 # Entries of `cursor`: the key, its next beginning, the state of it that is next, the depth of the
 # path under way (below 0: none), whether its last step is new, where the confidence goes, the
-# longest interval, whether a window has been set for the key, and its first and last times.
-KEY, BEGIN, TURN, DEPTH, IS_NEW, REGISTER, LONGEST, HAS_WINDOW, FROM, TO = range(10)
-CURSOR = 10
+# longest interval, whether a window has been set for the key, and its first and last times, whether
+# the events of some variable are a set (`unordered`).
+KEY, BEGIN, TURN, DEPTH, IS_NEW, REGISTER, LONGEST, HAS_WINDOW, FROM, TO, HAS_SETS = range(11)
+CURSOR = 11
 FAR = np.int64(2**62)  # beyond all times
 
 
@@ -208,12 +212,17 @@ def scan_worlds(
     found: Ints,
     counted: Doubles,
     paths: Shorts,
+    sets: Ints,
+    sums: Doubles,
+    times: Ints,
 ) -> None:
     """Give out matches at or above the threshold; stop where there is no room, as STATUS says.
 
     Called again it goes on from there. A match is given out that holds a new event.
     """
     clear_registers(tables, constants, held, numbers)
+    has_sets = cursor[HAS_SETS] == 1
+    within = progress[WITHIN] if progress[SLIDE] == 0 else -1
     while True:
         if cursor[DEPTH] < 0:
             if not next_beginning(integers, keys, progress, cursor):
@@ -231,7 +240,14 @@ def scan_worlds(
             edge = tables[tables[EDGE_AT] + state]
             if edge < 0:
                 continue
-            total = begun(row, starts, points, odds, cursor, mass)
+            path[0, AT], path[0, STATE], path[0, EDGE] = row, state, edge
+            if has_sets:
+                total = mass[0, 0] = chance_of_stages(
+                    path, 0, within, cursor[FROM], cursor[TO], sets, starts, points, sums, times,
+                    work,
+                )  # fmt: skip
+            else:
+                total = begun(row, starts, points, odds, cursor, mass)
             checks = tables[tables[CHECK_AT] + edge]
             if total <= 0.0 or total < threshold:
                 continue
@@ -240,7 +256,6 @@ def scan_worlds(
                 numbers, stack, whole_stack,
             ):  # fmt: skip
                 continue
-            path[0, AT], path[0, STATE], path[0, EDGE] = row, state, edge
             path[0, BACK] = int(row >= keys[cursor[KEY], NEW_ROW])
             cursor[DEPTH], cursor[IS_NEW] = 0, 1
         key, depth = cursor[KEY], cursor[DEPTH]
@@ -258,10 +273,11 @@ def scan_worlds(
                 total = 0.0
                 for place in range(starts[row + 1] - starts[row]):
                     total += mass[depth, place]
-                is_relative = progress[SLIDE] == 0 and progress[WITHIN] >= 0
                 widest = points[starts[row + 1] - 1] - points[starts[path[0, AT]]]
-                if is_relative and widest > progress[WITHIN]:
-                    total = within_window(path, depth, progress[WITHIN], starts, points, odds, work)
+                if has_sets:
+                    total = mass[depth, 0]
+                elif 0 <= within < widest:
+                    total = within_window(path, depth, within, starts, points, odds, work)
                 if cursor[REGISTER] >= 0:
                     numbers[depth + 1, cursor[REGISTER]] = total
                 if total > 0.0 and total >= threshold and is_match(
@@ -274,15 +290,19 @@ def scan_worlds(
             # what may follow is later than the earliest time that the event can be at
             earliest = FAR
             for place in range(starts[row], starts[row + 1]):
-                if mass[depth, place - starts[row]] > 0.0:
+                if has_sets or mass[depth, place - starts[row]] > 0.0:
                     earliest = points[place]
                     break
+            step = depth if has_sets and sets[state] >= 0 else 0
+            while step > 0 and sets[path[step - 1, STATE]] == sets[state]:
+                step -= 1
+                earliest = max(earliest, points[starts[path[step, AT]]])
             path[depth, EVENT] = first_at(
                 integers, keys[key, FIRST_ROW], keys[key, END_ROW], earliest - cursor[LONGEST] + 1
             )
             latest = cursor[TO]
-            if progress[SLIDE] == 0 and progress[WITHIN] >= 0:
-                latest = points[starts[path[0, AT] + 1] - 1] + progress[WITHIN]
+            if within >= 0:
+                latest = points[starts[path[0, AT] + 1] - 1] + within
             path[depth, LEAF], path[depth, UNTIL], path[depth, CHOICE] = earliest, latest, 0
             cursor[IS_NEW] = 0
         has_grown = False
@@ -296,7 +316,7 @@ def scan_worlds(
             if (
                 listed < 0
                 or path[depth, CHOICE] >= tables[listed]
-                or points[starts[other + 1] - 1] <= path[depth, LEAF]
+                or (not has_sets and points[starts[other + 1] - 1] <= path[depth, LEAF])
                 or is_bound(path, depth, other)
             ):
                 path[depth, EVENT] += 1
@@ -306,6 +326,11 @@ def scan_worlds(
             path[depth, CHOICE] += 1
             edge = tables[tables[EDGE_AT] + (state + 1) * tables[STATES] + target]
             if edge < 0:
+                continue
+            if has_sets and sets[state] >= 0 and sets[state] == sets[target]:
+                if other < row:  # a set is made of its events in one order
+                    continue
+            elif points[starts[other + 1] - 1] <= path[depth, LEAF]:
                 continue
             near, checks = tables[tables[NEAR_AT] + edge], tables[tables[CHECK_AT] + edge]
             if tables[near] > 0 and not all_hold(
@@ -318,10 +343,16 @@ def scan_worlds(
                 held, numbers, stack, whole_stack,
             ):  # fmt: skip
                 continue
-            total = grown(row, other, depth + 1, starts, points, odds, cursor, mass)
+            path[depth + 1, AT], path[depth + 1, STATE] = other, target
+            if has_sets:
+                total = mass[depth + 1, 0] = chance_of_stages(
+                    path, depth + 1, within, cursor[FROM], cursor[TO], sets, starts, points, sums,
+                    times, work,
+                )  # fmt: skip
+            else:
+                total = grown(row, other, depth + 1, starts, points, odds, cursor, mass)
             if total <= 0.0 or total < threshold:
                 continue
-            path[depth + 1, AT], path[depth + 1, STATE] = other, target
             path[depth + 1, EDGE], path[depth + 1, PLACE] = edge, other
             is_fresh = path[depth, BACK] == 1 or other >= keys[key, NEW_ROW]
             path[depth + 1, BACK] = int(is_fresh)

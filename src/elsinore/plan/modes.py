@@ -47,12 +47,14 @@ class Uncertainty:
     They are `step` ticks apart and equally probable; or, where `weights` are given, as many as
     these, at equal distances from the first to the last. Types in `by_type` have weights of their
     own; `by_event`: the column `LAW` has those of each event, null where they are equal.
+    With `sets` the order of events that nothing relates to one another does not matter.
     """
 
     step: int = 1
     weights: tuple[float, ...] = ()
     by_type: tuple[tuple[str, tuple[float, ...]], ...] = ()
     by_event: bool = False
+    sets: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

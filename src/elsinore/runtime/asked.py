@@ -33,6 +33,7 @@ class Asked:
     time_granularity: str | Mapping[str, str] | None = None
     time_step: str | float | None = None
     time_distribution: str | Sequence[float] | Mapping[str, Sequence[float]] | None = None
+    time_sets: bool = False
     order_by: str | Sequence[str] = ()
     rejects: bool = False
     ordered: bool = False
@@ -57,6 +58,7 @@ class Asked:
                 granularity=self.time_granularity,
                 step=self.time_step,
                 distribution=self.time_distribution,
+                sets=self.time_sets,
             ),
             type=self.type,
             time_unit=self.time_unit,

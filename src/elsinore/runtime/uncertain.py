@@ -32,7 +32,7 @@ class UncertainTimes:
     or, without it, `granularity` has pairs of a type (None: all others) and a length, and times
     are the last possible ones. Lengths are in microseconds, or, where they are bare, in the unit of
     numeric times. See `elsinore.plan.modes.Uncertainty` for `step`, `weights` and those of types;
-    `law` is the column, or SQL expression, with those of each event.
+    `law` is the column, or SQL expression, with those of each event; for `sets` see there too.
     """
 
     high: str | None = None
@@ -41,6 +41,7 @@ class UncertainTimes:
     weights: tuple[float, ...] = ()
     weights_by_type: tuple[tuple[str, tuple[float, ...]], ...] = ()
     law: str | None = None
+    sets: bool = False
 
     def uncertainty(self, clock: Clock) -> Uncertainty:
         """Return what the engine is told, in ticks of a clock."""
@@ -51,6 +52,7 @@ class UncertainTimes:
             weights=self.weights,
             by_type=self.weights_by_type,
             by_event=self.law is not None,
+            sets=self.sets,
         )
 
     def shifts(self, clock: Clock) -> tuple[dict[str, int], int]:
@@ -94,13 +96,18 @@ def uncertain_times(
     granularity: str | Mapping[str, str] | None,
     step: str | float | None,
     distribution: str | Sequence[float] | Mapping[str, Sequence[float]] | None,
+    sets: bool = False,
 ) -> UncertainTimes | None:
     """Return what a user says of uncertain times; None where that is nothing.
 
     Raises InputError for what contradicts itself or cannot be.
     """
     if interval is None and granularity is None:
-        for name, value in (("time_step", step), ("time_distribution", distribution)):
+        for name, value in (
+            ("time_step", step),
+            ("time_distribution", distribution),
+            ("time_sets", sets or None),
+        ):
             if value is not None:
                 raise InputError(
                     f"{option(name)} is about uncertain times: say which they are with "
@@ -129,6 +136,7 @@ def uncertain_times(
         if isinstance(distribution, Mapping)
         else (),
         law=distribution if isinstance(distribution, str) else None,
+        sets=sets,
     )
 
 
