@@ -300,6 +300,8 @@ def scan_worlds(
             path[depth, EVENT] = first_at(
                 integers, keys[key, FIRST_ROW], keys[key, END_ROW], earliest - cursor[LONGEST] + 1
             )
+            if has_sets:  # what is in a set may be simultaneous
+                path[depth, EVENT] = min(path[depth, EVENT], row + 1)
             latest = cursor[TO]
             if within >= 0:
                 latest = points[starts[path[0, AT] + 1] - 1] + within
