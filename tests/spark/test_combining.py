@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -17,17 +19,21 @@ from hypothesis import strategies as st
 pytest.importorskip("pyspark")
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 import elsinore as el
 from elsinore.errors import InvalidWorkloadError, QueryError
 from elsinore.local import run as run_in_process
-from elsinore.model import Workload
+from elsinore.model import Window, Workload
+from elsinore.model.window import SECOND
 from elsinore.operators import OperatorOptions, kind_for, plan
 from elsinore.operators.panes import ActionSize
 from elsinore.plan import Plan, Unit
 from elsinore.plan.modes import Combine
 from elsinore.runtime.options import RunOptions
-from elsinore.spark.columnar import Layout, Packing
+from elsinore.runtime.results import Results
+from elsinore.spark import shuffle
+from elsinore.spark.columnar import Layout, Packing, Stretches
 from elsinore.spark.combining import least_events, panes_of, shared_times
 from elsinore.spark.finishing import Finish
 from elsinore.spark.partition import Outputs, RunOperators, travelling
@@ -37,6 +43,7 @@ from elsinore.spark.scan.looking import judged
 from elsinore.spark.scan.skipping import Skipping, interests_of
 from elsinore.spark.scan.source import _combine
 from elsinore.spark.scan.tasks import ScanAndPack
+from elsinore.spark.spreading import Share, stretches_of
 from oracles.reference import ReferenceEvent
 from support.trends import Feature, table_of, trend_cases
 
@@ -45,11 +52,16 @@ often = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-PARTITIONS = 2
+PARTITIONS = 3
 
 
 def results(
-    ready: Plan, unit: Unit, path: Path, options: RunOptions, tasks: int
+    ready: Plan,
+    unit: Unit,
+    path: Path,
+    options: RunOptions,
+    tasks: int,
+    stretches: Stretches | None = None,
 ) -> tuple[dict[str, list[Any]], int]:
     """Return a unit's results, and how many events were combined, as tasks and Spark make them."""
     schema = pq.read_schema(path)
@@ -91,7 +103,7 @@ def results(
         condition=None,
         units=(unit,),
         options=options,
-        packing=Packing(layout=layout, partitions=PARTITIONS),
+        packing=Packing(layout=layout, partitions=PARTITIONS, stretches=stretches),
         combine=combine,
     )
     sent = list(scan([pa.record_batch({"id": range(len(parts))})])) if parts else []
@@ -106,6 +118,9 @@ def results(
         orders=orders,
         memory=300,
         actions=None if combine is None else combine.layout,
+        share=None
+        if stretches is None or not stretches.crossing
+        else Share.of([unit], stretches, PARTITIONS),
     )
     partials: list[pa.RecordBatch] = []
     for partition in range(PARTITIONS):
@@ -178,20 +193,65 @@ def test_combined_events_give_what_others_give(
             found, combined = results(ready, unit, path, options, tasks)
             if mode is Combine.ALWAYS and apart and any(found.values()):
                 assert combined > 0
-            for name, told in found.items():
-                wanted = expected[name].to_pylist()
-                assert len(told) == len(wanted)
-                keys = [
-                    n
-                    for n in expected[name].column_names
-                    if not isinstance(wanted and wanted[0][n], float)
-                ]
-                for row, same in zip(
-                    sorted(comparable(told), key=lambda r: [repr(r[k]) for k in keys]),
-                    sorted(wanted, key=lambda r: [repr(r[k]) for k in keys]),
-                    strict=True,
-                ):
-                    assert row == pytest.approx(same, nan_ok=True)
+            check(found, expected)
+
+
+def check(found: dict[str, list[Any]], expected: Results[Any]) -> None:
+    for name, told in found.items():
+        wanted = expected[name].to_pylist()
+        assert len(told) == len(wanted)
+        keys = [
+            n for n in expected[name].column_names if not isinstance(wanted and wanted[0][n], float)
+        ]
+        for row, same in zip(
+            sorted(comparable(told), key=lambda r: [repr(r[k]) for k in keys]),
+            sorted(wanted, key=lambda r: [repr(r[k]) for k in keys]),
+            strict=True,
+        ):
+            assert row == pytest.approx(same, nan_ok=True)
+
+
+@often
+@given(
+    trend_cases(most=14)
+    | trend_cases(most=14, features=(Feature.NEGATION, Feature.STRATEGIES))
+    | trend_cases(features=(Feature.ADJACENT, Feature.ANCHORED, Feature.CONJUNCTION)),
+    st.sampled_from(
+        [Window(3 * SECOND), Window(4 * SECOND, SECOND), Window(2 * SECOND, 3 * SECOND)]
+    ),
+    st.integers(1, 6),
+    st.integers(1, 4),
+    st.booleans(),
+    st.integers(0, 2**16),
+)
+def test_a_keys_events_in_several_partitions_give_what_one_gives(
+    tmp_path: Path,
+    case: tuple[Workload, list[ReferenceEvent]],
+    window: Window,
+    rows: int,
+    tasks: int,
+    ordered: bool,
+    seed: int,
+) -> None:
+    workload, stream = case
+    assume(len(stream) > 0)
+    windowed = (replace(query, window=query.window or window) for query in workload.queries)
+    try:
+        ready = plan(replace(workload, queries=tuple(windowed)))
+    except (QueryError, InvalidWorkloadError):
+        assume(False)
+        raise
+    table = table_of(stream)
+    shuffled = np.random.default_rng(seed).permutation(len(table))
+    table = table.append_column("turn", pa.array(np.argsort(shuffled)))
+    path = tmp_path / "events.parquet"
+    pq.write_table(table.take(pa.array(shuffled)), path, row_group_size=rows)
+    options = RunOptions(order_by=("turn",) if ordered else (), combine=Combine.NEVER)
+    expected = run_in_process(ready, table, options)
+    for unit in ready.units:
+        stretches = stretches_of([unit], options, PARTITIONS, None)
+        assume(isinstance(stretches, Stretches))
+        check(results(ready, unit, path, options, tasks, stretches)[0], expected)
 
 
 def test_variances_are_combined_without_loss(tmp_path: Path) -> None:
@@ -280,6 +340,33 @@ def test_events_in_no_order_of_time_are_not_combined(
         for row, same in zip(rows_of(found["q"]), rows_of(workload.run(table)["q"]), strict=True):
             assert row == pytest.approx(same)
         assert found.statistics[0].combined == 0
+
+
+def test_a_large_keys_events_are_spread_over_partitions_where_none_are_combined(
+    spark: SparkSession,
+) -> None:
+    table = skewed()
+    shuffled = table.take(pa.array(np.random.default_rng(1).permutation(len(table))))
+    sliding = """QUERY q RETURN COUNT(*) AS n, AVG(B.v) AS v PATTERN SEQ(A, B+)
+        WITHIN 10 seconds SLIDE 5 seconds;"""
+    for text, names in ((QUERY.replace("SLIDE 50 seconds", ""), ["g"]), (sliding, [])):
+        workload = el.Workload.parse(text)
+        # twice as many partitions as there are cores, however little there is to do
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(shuffle, "PARTITION_BYTES", 1 << 10)
+            found = workload.run(spark.createDataFrame(shuffled.to_pandas()))
+            rows = found["q"].frame.withColumn("partition", F.spark_partition_id()).toArrow()
+        by = [(name, "ascending") for name in [*names, "window_start"]]
+        rows, expected = rows.sort_by(by), workload.run(table)["q"].sort_by(by)
+        large = rows.filter(pc.equal(rows.column("g"), 0)) if names else rows
+        assert len(set(large.column("partition").to_pylist())) > 1
+        for row, same in zip(
+            rows.drop_columns("partition").to_pylist(), expected.to_pylist(), strict=True
+        ):
+            assert row == pytest.approx(same)
+        (counted,) = found.statistics
+        assert counted.events == len(table) if names else counted.events < len(table)
+        assert counted.totals == len(rows)
 
 
 def test_events_are_read_again_where_what_was_combined_overlaps(

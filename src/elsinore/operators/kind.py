@@ -180,6 +180,14 @@ class Kind(Protocol):
         """Return how a unit's events are combined by panes, or why they cannot be."""
         return "its queries need single events"
 
+    def windows(self, unit: Unit) -> Sequence[Window] | str:
+        """Return the window of each query where none depends on another; or why some do.
+
+        What a partial output tells depends on its window's events alone then, and its column
+        `window` has the window's index.
+        """
+        return "its results are not of windows"
+
     def statistics(self) -> OperatorStatistics:
         """Return what an operator counts that has done nothing."""
         return OperatorStatistics()

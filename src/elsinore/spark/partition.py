@@ -15,12 +15,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from elsinore.operators import Operator, OperatorOptions, kind_for
+from elsinore.operators import Operator, OperatorOptions, OperatorStatistics, kind_for
 from elsinore.operators.panes import CannotFoldError, Panes
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Carried, Travel, Unit
 from elsinore.spark.columnar import MEMORY, Layout, Merging, Sorted, together
+from elsinore.spark.spreading import Share
 from elsinore.spark.statistics import StatisticsAccumulator, count
 from elsinore.spark.waiting import Waiting
 from elsinore.spark.workers import MapInArrow
@@ -122,6 +124,7 @@ class RunOperators:
     each unit, when the partition ends. `memory`: bytes of events that are merged without a disk.
     Where `actions` says what columns they have, blobs may hold actions of events of the one unit;
     `again` gives the blobs of some partitions once more, with none, in case they overlap after all.
+    Where events travel twice, `share` tells which windows are the partition's own.
     """
 
     units: tuple[Unit, ...]
@@ -133,6 +136,7 @@ class RunOperators:
     statistics: tuple[StatisticsAccumulator | None, ...] = ()
     actions: pa.Schema | None = None
     again: Callable[[Sequence[int]], Iterable[pa.RecordBatch]] | None = None
+    share: Share | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take a partition's blobs; yield partial outputs as groups end."""
@@ -141,8 +145,8 @@ class RunOperators:
         bound_for: set[int] = set()
         for batch in batches:
             blobs = batch.column("blob")
+            bound_for.update(pc.unique(batch.column("pid")).to_pylist())
             if acted is not None:
-                bound_for.update(batch.column("pid").to_pylist())
                 acted.add(blobs.filter(batch.column("acted")))
                 blobs = blobs.filter(pc.invert(batch.column("acted")))
             merging.add(blobs)
@@ -150,28 +154,27 @@ class RunOperators:
             yield from self._with_actions(merging, acted, sorted(bound_for))
             return
         operators = [kind_for(unit).operator(unit, self.options) for unit in self.units]
-        outputs = self.outputs
+        taking = Taking(self, merging, sorted(bound_for))
         seen = False
         for events in merging.batches():
             seen = True
-            for number, (unit, operator) in enumerate(zip(self.units, operators, strict=True)):
-                for partial in operator.process(self._given(events, number)):
-                    if partial.num_rows:
-                        yield outputs.row(unit, partial, _groups(merging, partial))
+            for number, operator in enumerate(operators):
+                given = self._given(events, number)
+                taking.count(number, given)
+                yield from taking.rows(number, operator.process(given))
         if not seen:
             return
-        for unit, operator in zip(self.units, operators, strict=True):
-            for partial in operator.close():
-                if partial.num_rows:
-                    yield outputs.row(unit, partial, _groups(merging, partial))
-        self._count(operators, merging.spilled_bytes)
+        for number, operator in enumerate(operators):
+            yield from taking.rows(number, operator.close())
+        told = [taking.counted(n, one) for n, one in enumerate(operators)]
+        self._count(told, merging.spilled_bytes)
 
-    def _count(self, operators: Sequence[Operator], spilled: int) -> None:
+    def _count(self, told: Sequence[OperatorStatistics], spilled: int) -> None:
         """Hand on what operators counted, and the bytes that were spilled for all of them."""
-        operators[0].statistics.spilled_bytes = spilled
-        for operator, counted in zip(operators, self.statistics, strict=False):
+        told[0].spilled_bytes = spilled
+        for one, counted in zip(told, self.statistics, strict=False):
             if counted is not None:
-                count(counted, operator.statistics)
+                count(counted, one)
 
     def _acted(self, merging: Merging) -> Merging | None:
         """Return what orders actions, by the same codes of keys; None where there are none."""
@@ -202,7 +205,7 @@ class RunOperators:
                 return
             yield from waiting.batches(0)
         operator.statistics.totals = given
-        self._count([operator], merging.spilled_bytes + acted.spilled_bytes)
+        self._count([operator.statistics], merging.spilled_bytes + acted.spilled_bytes)
 
     def _folded(
         self, merging: Merging, acted: Merging, operator: Operator
@@ -238,6 +241,59 @@ class RunOperators:
         if len(self.units) > 1 and not unit.keeps_all:  # others' events are among them
             given = given.filter(pc.greater_equal(given.column("class"), 0))
         return given
+
+
+class Taking:
+    """Takes what operators give out of a partition's events: rows of its own windows."""
+
+    def __init__(self, run: RunOperators, merging: Merging, here: Sequence[int]) -> None:
+        self._run = run
+        self._merging = merging
+        self._here = here  # the partitions that events are bound for
+        self._first = np.zeros(0, np.int64)  # [group], see `Share.first_partitions`
+        self._events = [0] * len(run.units)  # that belong to windows of others alone or as well,
+        self._matched = [0] * len(run.units)  # of interest
+        self._rows = [0] * len(run.units)  # that others give out
+
+    def count(self, number: int, given: pa.RecordBatch) -> None:
+        """Count which events that a unit's operator is given are others' own."""
+        share = self._run.share
+        if share is not None:
+            others = ~share.own_events(given, self._partitions(share), self._here)
+            self._events[number] += int(np.count_nonzero(others))
+            of_interest = given.column("class").to_numpy() >= 0
+            self._matched[number] += int(np.count_nonzero(others & of_interest))
+
+    def rows(self, number: int, partials: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield what a unit's operator gives out as rows of the data frame."""
+        share = self._run.share
+        for given in partials:
+            partial = given
+            if share is not None and given.num_rows:
+                own = share.own_rows(number, given, self._partitions(share), self._here)
+                partial = given.take(pa.array(own))
+                self._rows[number] += given.num_rows - partial.num_rows
+            if partial.num_rows:
+                groups = _groups(self._merging, partial)
+                yield self._run.outputs.row(self._run.units[number], partial, groups)
+
+    def counted(self, number: int, operator: Operator) -> OperatorStatistics:
+        """Return what a unit's operator counted, but for what is others'."""
+        found = operator.statistics
+        return replace(
+            found,
+            events=found.events - self._events[number],
+            matched=found.matched - self._matched[number],
+            totals=found.totals - self._rows[number],
+        )
+
+    def _partitions(self, share: Share) -> NDArray[np.int64]:
+        """Return the partition of the first stretch of each group that is known by now."""
+        groups = self._merging.codes.groups
+        count = len(groups[0]) if groups else 1
+        if len(self._first) != count:
+            self._first = share.first_partitions(groups, count)
+        return self._first
 
 
 def _of_actions(actions: Sorted) -> pa.RecordBatch:

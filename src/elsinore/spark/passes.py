@@ -19,7 +19,7 @@ from elsinore.plan import Carried, Travel, Unit
 from elsinore.runtime.options import RunOptions
 from elsinore.spark.answers import INLINE_BYTES, Answers, Presented
 from elsinore.spark.classify import class_column
-from elsinore.spark.columnar import Layout
+from elsinore.spark.columnar import Layout, Stretches
 from elsinore.spark.combining import panes_of
 from elsinore.spark.compiled import hand_over_panes
 from elsinore.spark.events import Events
@@ -32,10 +32,10 @@ from elsinore.spark.shuffle import (
     cores_told,
     layout_of,
     packed,
-    partitions_for,
     sent,
     task_memory,
 )
+from elsinore.spark.spreading import Share, spread
 from elsinore.spark.statistics import StatisticsAccumulator
 from elsinore.spark.workers import MapInArrow, shipped
 
@@ -128,9 +128,11 @@ class Pass:
             read = scanned(frame, self.units, options, layout, self.statistics[0])
             if read is not None:
                 few = read.partitions <= TASKS_PER_CORE * cores_told(frame.sparkSession)
-                return Blobs(read.blobs, read.partitions, layout, read, few)
-        partitions = partitions_for(frame, layout)
-        return Blobs(packed(selected, layout, partitions), partitions, layout, None, False)
+                stretches = read.task.packing.stretches
+                return Blobs(read.blobs, read.partitions, stretches, layout, read, few)
+        partitions, stretches = spread(frame, self.units, options, layout)
+        blobs = packed(selected, layout, partitions, stretches)
+        return Blobs(blobs, partitions, stretches, layout, None, False)
 
     def _operators(self, blobs: Blobs) -> MapInArrow:
         """Return what runs the operators over a partition's blobs."""
@@ -141,6 +143,9 @@ class Pass:
             panes = panes_of(self.units[0])
             assert isinstance(panes, Panes), panes
             hand_over_panes(session, self.units[0], panes, ordered=bool(options.order_by))
+        share = None
+        if blobs.stretches is not None and blobs.stretches.crossing:
+            share = Share.of(self.units, blobs.stretches, blobs.partitions)
         return RunOperators(
             units=self.units,
             outputs=self._outputs,
@@ -151,18 +156,21 @@ class Pass:
             statistics=self.statistics,
             actions=actions,
             again=again,
+            share=share,
         )
 
 
 class Blobs(NamedTuple):
     """A pass's events as they travel: for how many partitions, and how they lie in blobs.
 
+    `stretches` are what a key's events are spread by; None where all of them go to one partition.
     `read` is how tasks read files for them, None where Spark does. `few`: that is done in moments,
     and may well be done again.
     """
 
     frame: DataFrame
     partitions: int
+    stretches: Stretches | None
     layout: Layout
     read: Scanned | None
     few: bool

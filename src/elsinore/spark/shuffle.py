@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from elsinore.errors import InputError
-from elsinore.spark.columnar import MEMORY, TRAVELS, Layout, Packing
+from elsinore.spark.columnar import MEMORY, TRAVELS, Layout, Packing, Stretches
 from elsinore.spark.workers import shipped
 
 TASK_MEMORY = "spark.elsinore.taskMemory"  # a session's setting
@@ -37,10 +37,16 @@ def layout_of(selected: DataFrame) -> Layout:
     return Layout(pa.schema(keys), pa.schema([field for field in schema if field not in keys]))
 
 
-def packed(selected: DataFrame, layout: Layout, partitions: int) -> DataFrame:
+def packed(
+    selected: DataFrame, layout: Layout, partitions: int, stretches: Stretches | None
+) -> DataFrame:
     """Return the blobs of events."""
-    given_rows = rows_at_once(selected.sparkSession)
-    packing = Packing(layout=layout, partitions=partitions, given_rows=given_rows)
+    packing = Packing(
+        layout=layout,
+        partitions=partitions,
+        stretches=stretches,
+        given_rows=rows_at_once(selected.sparkSession),
+    )
     return selected.mapInArrow(shipped(packing), from_arrow_schema(TRAVELS))
 
 
@@ -49,15 +55,13 @@ def sent(blobs: DataFrame, partitions: int) -> DataFrame:
     return blobs.repartitionById(partitions, "pid")
 
 
-def partitions_for(frame: DataFrame, layout: Layout, size: int | None = None) -> int:
+def partitions_for(frame: DataFrame, size: int | None = None) -> int:
     """Return in how many partitions a pass's events are worked on, without looking at them.
 
     As many as keep the cores busy and no more than the input is worth; many more only where they
     would be large. A number that the user has set for Spark's shuffles is not exceeded. `size`: the
     bytes of the input, where they are known.
     """
-    if not len(layout.keys):
-        return 1
     spark = frame.sparkSession
     most = TASKS_PER_CORE * cores_told(spark)
     size = input_bytes(frame) if size is None else size

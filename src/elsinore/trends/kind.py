@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Query
+from elsinore.model.window import Window
 from elsinore.operators import Kind, Operator, OperatorOptions, Rehearsal, ResultForm, Sample
 from elsinore.operators.panes import Panes
 from elsinore.plan import Partition, Plan, PlanOptions, TrendUnit, Unit, plan_trends
@@ -142,6 +143,12 @@ class Trends(Kind):
         from elsinore.trends.actions import TrendPanes  # noqa: PLC0415 - Numba
 
         return TrendPanes(spec_of(unit))
+
+    def windows(self, unit: Unit) -> Sequence[Window] | str:
+        """Return the window of each query: trends lie in one, and read no event beyond it."""
+        windows = [template.query.window for template in spec_of(unit).members]
+        given = [window for window in windows if window is not None]
+        return given if len(given) == len(windows) else "a query has no WITHIN"
 
     def statistics(self) -> TrendStatistics:
         """Return what an operator counts that has done nothing."""

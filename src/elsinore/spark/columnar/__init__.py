@@ -8,6 +8,7 @@ from elsinore.spark.columnar.blobs import TRAVELS, Layout
 from elsinore.spark.columnar.merging import MEMORY, KeyCodes, Merging, together
 from elsinore.spark.columnar.packing import Combined, CombinesEvents, Packing
 from elsinore.spark.columnar.runs import Sorted, local_directory
+from elsinore.spark.columnar.stretches import Stretches, covering
 
 __all__ = [
     "MEMORY",
@@ -19,6 +20,8 @@ __all__ = [
     "Merging",
     "Packing",
     "Sorted",
+    "Stretches",
+    "covering",
     "local_directory",
     "together",
 ]

@@ -14,6 +14,7 @@ from elsinore.runtime.keys import encode_keys
 from elsinore.runtime.rows import is_sorted, rows_by_type
 from elsinore.spark.columnar.blobs import Layout, encode
 from elsinore.spark.columnar.hashing import hash_rows, same_floats
+from elsinore.spark.columnar.stretches import Stretches
 
 CHUNK_ROWS = 1 << 20  # events that are ordered at once; more give longer runs of a key
 CHUNK_BYTES = 1 << 25  # as above, of their columns; a task holds about four times as much
@@ -48,10 +49,14 @@ class Packing:
     them. A blob's events are key after key, each key's in time order; simultaneous ones stay as
     they came. Memory is a few chunks', however many events come. given_rows: how many rows Spark
     gives a task at once, whatever their size.
+
+    With `stretches`, a key's events have one `pid` for each of its stretches of time, and those
+    that are of windows of two stretches travel twice.
     """
 
     layout: Layout
     partitions: int
+    stretches: Stretches | None = None
     chunk_rows: int = CHUNK_ROWS
     chunk_bytes: int = CHUNK_BYTES
     blob_bytes: int = BLOB_BYTES
@@ -105,14 +110,18 @@ class Packing:
         coded = encode_keys(values, [], [], table.num_rows)
         codes = np.flatnonzero(coded.example >= 0)
         distinct = [column.take(pa.array(coded.example[codes])) for column in values]
-        hashes = hash_rows(distinct, len(codes)) % np.uint64(self.partitions)
+        hashes = (hash_rows(distinct, len(codes)) % np.uint64(self.partitions)).astype(np.int64)
         places = np.argsort(hashes, kind="stable")
-        targets = hashes[places].astype(np.int64)
         ranks = np.full(len(coded.example), -1, dtype=np.int32)
         ranks[codes[places]] = np.arange(len(codes), dtype=np.int32)
-        order, starts = _by_key_and_time(
-            ranks[coded.group], len(codes), table.column("time").to_numpy()
-        )
+        key, targets = ranks[coded.group], hashes[places]
+        times = table.column("time").to_numpy()
+        if self.stretches is None:
+            order, starts = _by_key_and_time(key, len(codes), times)
+        else:
+            order, starts, stretch = self._spread(key, targets, times, self.stretches)
+            of_stretch = key[order[starts[:-1]]]
+            places, targets = places[of_stretch], stretch
         rows = pa.array(order)
         events = pa.RecordBatch.from_arrays(
             [
@@ -126,6 +135,27 @@ class Packing:
             for column, field in zip(distinct, self.layout.keys, strict=True)
         ]
         return targets, starts, keys, events
+
+    def _spread(
+        self,
+        key: NDArray[np.int32],
+        targets: NDArray[np.int64],
+        times: NDArray[np.int64],
+        stretches: Stretches,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return rows by partition, key and time; where a key's begin in each; and the partition.
+
+        key: [row]; targets: [key] -> the partition of its first stretch.
+        """
+        rows, after = stretches.bound(times, self.partitions)
+        of_key, _ = _by_key_and_time(key[rows], len(targets), times[rows])
+        bound_for = ((targets[key[rows]] + after) % self.partitions).astype(np.int32)
+        order, _ = rows_by_type(bound_for[of_key], self.partitions)
+        order = of_key[order]
+        bound_for, key = bound_for[order], key[rows[order]]
+        fresh = (np.diff(bound_for, prepend=-1) != 0) | (np.diff(key, prepend=-1) != 0)
+        firsts = np.flatnonzero(fresh)
+        return rows[order], np.append(firsts, len(order)), bound_for[firsts].astype(np.int64)
 
     def _blobs(
         self,

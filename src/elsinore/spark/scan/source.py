@@ -34,6 +34,7 @@ from elsinore.spark.scan.relation import Relation, relation_of
 from elsinore.spark.scan.storage import Storage, storage_of
 from elsinore.spark.scan.tasks import Opens, ScanAndPack
 from elsinore.spark.shuffle import TASKS_PER_CORE, cores_told, partitions_for, rows_at_once
+from elsinore.spark.spreading import spread
 from elsinore.spark.statistics import PLANNING, StatisticsAccumulator
 from elsinore.spark.times import NANOSECONDS_KEY
 from elsinore.spark.workers import shipped
@@ -169,10 +170,17 @@ def task_of(
     groups = looked.groups
     spark = frame.sparkSession
     rows = sum(group.rows for group in groups)
-    partitions = partitions_for(frame, layout, size=rows * EVENT_BYTES)
     size = sum(group.size for group in groups)
     tasks = max(TASKS_PER_CORE * cores_told(spark), -(-size // SPLIT_BYTES))
     parts = tuple(tuple(part) for part in splits(groups, tasks))
+    combine = None if least is None else _combine(units[0], least, parts, options)
+    if combine is None:
+        partitions, stretches = spread(
+            frame, units, options, layout, size=rows * EVENT_BYTES, span=_span(groups)
+        )
+    else:
+        partitions = partitions_for(frame, rows * EVENT_BYTES) if len(layout.keys) else 1
+        stretches = None
     scan = ScanAndPack(
         splits=parts,
         columns=columns,
@@ -182,8 +190,13 @@ def task_of(
         units=units,
         options=options,
         storage=storage,
-        packing=Packing(layout=layout, partitions=partitions, given_rows=rows_at_once(spark)),
-        combine=None if least is None else _combine(units[0], least, parts, options),
+        packing=Packing(
+            layout=layout,
+            partitions=partitions,
+            stretches=stretches,
+            given_rows=rows_at_once(spark),
+        ),
+        combine=combine,
         statistics=statistics,
     )
     return scan, looked
@@ -215,6 +228,13 @@ def _combine(
         return None
     orders = tuple(f"o{n}" for n in range(len(options.order_by)))
     return CombineEvents(unit=unit, least=least, shared=shared, orders=orders)
+
+
+def _span(groups: Sequence[RowGroup]) -> tuple[int, int] | None:
+    """Return the first and the last time of all row groups; None where some are not known."""
+    if not groups or any(group.span is None for group in groups):
+        return None
+    return span_of(groups)
 
 
 def _rows(piece: Sequence[RowGroup]) -> int:

@@ -1,0 +1,124 @@
+"""Spreading a key's events over partitions: by stretches of time, where results are of windows.
+
+One key may have most of the events. Where its events are not combined before the shuffle, they go
+to several partitions, each of which works on some of the key's windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+
+from elsinore.model.window import LONGEST, Window
+from elsinore.operators import kind_for
+from elsinore.plan import Unit
+from elsinore.runtime.options import RunOptions
+from elsinore.spark.columnar import Layout, Stretches, covering
+from elsinore.spark.columnar.hashing import hash_rows
+from elsinore.spark.shuffle import partitions_for
+
+Ints = NDArray[np.int64]
+
+# Where windows cross stretches, events near a border travel twice: one of so many, and at most one
+# of so few, to keep partitions busy where windows are long.
+SELDOM, OFTEN = 8, 2
+
+
+def spread(
+    frame: DataFrame,
+    units: Sequence[Unit],
+    options: RunOptions,
+    layout: Layout,
+    *,
+    size: int | None = None,
+    span: tuple[int, int] | None = None,
+) -> tuple[int, Stretches | None]:
+    """Return in how many partitions a pass's events are worked on, and how a key's are spread.
+
+    `size`: the bytes of the input, `span`: the first and the last time, where they are known.
+    """
+    partitions = partitions_for(frame, size)
+    stretches = stretches_of(units, options, partitions, span)
+    if isinstance(stretches, Stretches):
+        return partitions, stretches if partitions > 1 else None
+    return partitions if len(layout.keys) else 1, None
+
+
+def stretches_of(
+    units: Sequence[Unit], options: RunOptions, partitions: int, span: tuple[int, int] | None
+) -> Stretches | str:
+    """Return how a pass's events are spread over partitions, or why a key's go to one.
+
+    `span`: the first and the last time of the events, where they are known.
+    """
+    if options.uncertain is not None:
+        return "times are uncertain"
+    windows: list[Window] = []
+    for unit in units:
+        of_unit = kind_for(unit).windows(unit)
+        if isinstance(of_unit, str):
+            return of_unit
+        windows += of_unit
+    windows = list(dict.fromkeys(windows))
+    lasts = LONGEST if span is None else span[1] - span[0] + 1
+    whole = covering(windows, most=LONGEST)
+    if whole is not None:
+        length, origin = whole
+    elif units[0].equivalence:
+        return "windows overlap, and a group has several keys"
+    else:
+        within = max(window.within for window in windows)
+        often = SELDOM if span is None else lasts // (partitions * within)
+        length, origin = within * min(max(often, OFTEN), SELDOM), 0
+    if length >= lasts:
+        return "one window is as long as all events take"
+    return Stretches(length, origin, tuple(windows))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Which windows are a partition's own, and which events, where some travel twice.
+
+    `windows`: for each unit, those of its queries. A key is its group: there is no more to it.
+    """
+
+    stretches: Stretches
+    partitions: int
+    windows: tuple[tuple[Window, ...], ...]
+
+    @classmethod
+    def of(cls, units: Sequence[Unit], stretches: Stretches, partitions: int) -> Share:
+        """Return it for a pass's units."""
+        windows = tuple(tuple(kind_for(unit).windows(unit)) for unit in units)
+        return cls(stretches=stretches, partitions=partitions, windows=windows)  # type: ignore[arg-type]
+
+    def first_partitions(self, groups: Sequence[pa.Array], count: int) -> Ints:
+        """Return the partition of the first stretch of each of some groups."""
+        return (hash_rows(groups, count) % np.uint64(self.partitions)).astype(np.int64)
+
+    def own_rows(
+        self, unit: int, partial: pa.RecordBatch, first: Ints, here: Collection[int]
+    ) -> Ints:
+        """Return the rows of a partial output whose windows belong to the partitions `here`."""
+        windows = self.windows[unit]
+        query = partial.column("query").to_numpy()
+        index = partial.column("window").to_numpy()
+        stretch = np.zeros(partial.num_rows, np.int64)
+        for number, window in enumerate(windows):
+            of_query = query == number
+            stretch[of_query] = self.stretches.of_windows(window, index[of_query])
+        target = (first[partial.column("group").to_numpy()] + stretch) % self.partitions
+        return np.flatnonzero(np.isin(target, list(here)))
+
+    def own_events(
+        self, events: pa.RecordBatch, first: Ints, here: Collection[int]
+    ) -> NDArray[np.bool_]:
+        """Return which events lie in stretches that belong to the partitions `here`."""
+        stretch = self.stretches.numbers(events.column("time").to_numpy())
+        target = (first[events.column("group").to_numpy()] + stretch) % self.partitions
+        return np.isin(target, list(here))
