@@ -17,15 +17,15 @@ import numpy as np
 
 from elsinore.matches import backwards as bw
 from elsinore.matches.arrays import Ints
-from elsinore.matches.registers import Register, RegisterKind
+from elsinore.matches.registers import RegisterKind
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.scan import NO_WINDOW
-from elsinore.matches.tables import Header, Tables
+from elsinore.matches.tables import Header, Tables, known_row
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.model.kinds import Strategy
 
 MOST_ENTRIES = 1 << 16
-FIRST, LAST, REGISTERS = range(3)  # numbers of a match
+REGISTERS = 2  # numbers of a match, behind its first and last row
 NEVER, MISSING, ALWAYS = -(2**62), 0, 2**62  # below what a number of a match becomes the row
 _FROM = {RegisterKind.FIRST: ALWAYS, RegisterKind.LATEST: MISSING, RegisterKind.COUNT: NEVER}
 _LISTED = {ColumnKind.LIST, ColumnKind.EVENTS, ColumnKind.MATCH_NUMBER}
@@ -67,7 +67,7 @@ class Query:
         self.is_contiguous = template.strategy is Strategy.CONTIGUOUS
         self.computes = any(c.kind is ColumnKind.COMPUTED for c in template.columns)
         ordered = sorted(template.registers, key=lambda one: not one.kind.holds_event)
-        known = [_known(template, register) for register in ordered]
+        known = [known_row(template, register) for register in ordered]
         self.registers = [r for r, row in zip(ordered, known, strict=True) if row is None]
         places = itertools.count(REGISTERS)
         self.columns = tuple(next(places) if row is None else row for row in known)
@@ -92,19 +92,6 @@ class Query:
             else:
                 found += [NEVER, 0]
         return tuple(found)
-
-
-def _known(template: MatchTemplate, register: Register) -> int | None:
-    """Return which row of a match a register always holds, FIRST or LAST; None: neither."""
-    if register.kind is RegisterKind.FIRST:
-        states = [edge.target for edge in template.edges if edge.source == START]
-    else:
-        states = [end.state for end in template.ends]
-    if register.kind is RegisterKind.COUNT or not all(
-        template.states[state].variable in register.variables for state in states
-    ):
-        return None
-    return FIRST if register.kind is RegisterKind.FIRST else LAST
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ LISTED = {ColumnKind.LIST, ColumnKind.EVENTS}  # columns that all events of a ma
 NUMBERED = {ColumnKind.MATCH_NUMBER}  # and where it is uncertain which of them is the last
 ROOM = 1 << 15  # matches given out at a time, at first
 WIDEST = 1 << 17  # and where there are many
+_NOWHERE = np.int64(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +219,17 @@ class QuerySearch:
     def _given(self, room: _Room, count: int, filled: int) -> Found:
         """Return what stands in the working room, until it is used again; each match once."""
         found = room.found[:, :count]
+        for place, row in self.tables.known:
+            found[sl.BOUND + place] = found[row]
         result = Found(
             first=found[sl.FIRST_ROW],
             last=found[sl.LAST_ROW],
             window=found[sl.IN_WINDOW],
             events=found[sl.BOUND :].T,
             numbers=room.counted[:, :count].T,
-            starts=np.append(found[sl.PATH_AT], filled),
+            starts=np.append(found[sl.PATH_AT], filled)
+            if filled
+            else np.broadcast_to(_NOWHERE, count + 1),
             paths=room.paths[:filled],
         )
         return self._once(result) if self.template.duplicates else result

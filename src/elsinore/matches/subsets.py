@@ -29,6 +29,7 @@ from elsinore.matches.search import (
     FOUND,
     FULL,
     LAST,
+    LIMITED,
     SEGMENT,
     STATE,
     STATES,
@@ -43,7 +44,21 @@ from elsinore.matches.search import (
 )
 from elsinore.matches.search import COUNTED as GIVEN
 from elsinore.matches.search import GUARD as MOST
-from elsinore.matches.select import begin_registers, give_out, give_out_with, select
+from elsinore.matches.search import LIMIT as WANTED
+from elsinore.matches.select import (
+    BOUND,
+    LAST_ROW,
+    NUMBERS,
+    PATH_AT,
+    UPDATE_AT,
+    begin_registers,
+    event_after,
+    give_out,
+    number_after,
+    select,
+)
+from elsinore.matches.select import EVENTS as BOUND_EVENTS
+from elsinore.matches.select import FIRST_ROW as FIRST_EVENT
 
 MOVES_AT = 31  # a place in the header of `tables`
 # Columns of `path` [step], behind row and state: whether a match ends here that is not given out
@@ -231,22 +246,13 @@ def descend(
             if progress[STATUS] != DONE:
                 break
             path[depth, PENDING] = 0
-        at = path[depth, ENDING]
-        steps = depth + 2 if progress[WITH_PATHS] == 1 else 0
-        while at >= 0:
-            if progress[FOUND] >= found.shape[1] or progress[FILLED] + steps > len(paths):
-                progress[STATUS] = FULL
-                break
-            give_out_with(
-                tables, progress, path, depth, links[ROW, at], tables[links[MOVES, at] + 1 + state],
-                doubles, integers, held, numbers, found, counted, paths,
+        if path[depth, ENDING] >= 0:
+            give_ends(
+                tables, doubles, integers, depth, progress, links, path, held, numbers, found,
+                counted, paths,
             )  # fmt: skip
             if progress[STATUS] != DONE:
                 break
-            at = links[ENDER + state, at]
-        path[depth, ENDING] = at
-        if progress[STATUS] != DONE:
-            break
         at = path[depth, GOING]
         if at < 0:
             depth -= 1
@@ -262,3 +268,64 @@ def descend(
         enter_step(tables, depth, at, target, row, fresh, links, path)
         select(tables, target, row, depth + 1, doubles, integers, held, numbers)
     progress[DEPTH] = depth
+
+
+@kernel(inline=True, borrows=True)
+def give_ends(
+    tables: Ints,
+    doubles: Doubles,
+    integers: Ints,
+    depth: int,
+    progress: Ints,
+    links: Shorts,
+    path: Ints,
+    held: Ints,
+    numbers: Doubles,
+    found: Ints,
+    counted: Doubles,
+    paths: Shorts,
+) -> None:
+    """Write down the matches that end right behind a path; `progress` says why not all of them.
+
+    Registers are those of the path, and what the last event does to them.
+    """
+    state, first, before = path[depth, STATE], path[0, AT], depth + 1
+    place, number, filled = path[depth, ENDING], progress[FOUND], progress[FILLED]
+    steps = depth + 2 if progress[WITH_PATHS] == 1 else 0
+    room = min(found.shape[1] - number, progress[MOST] - progress[GIVEN])
+    if steps > 0:
+        room = min(room, (len(paths) - filled) // steps)
+    end = number + min(room, progress[WANTED] - number)
+    while place >= 0 and number < end:
+        row, target = links[ROW, place], tables[links[MOVES, place] + 1 + state]
+        found[FIRST_EVENT, number], found[LAST_ROW, number] = first, row
+        for register in range(tables[BOUND_EVENTS]):
+            found[BOUND + register, number] = held[before, register]
+        for register in range(tables[NUMBERS]):
+            counted[register, number] = numbers[before, register]
+        listed = tables[tables[UPDATE_AT] + target]
+        for update in range(listed + 1, listed + 1 + tables[listed], 4):
+            kind, register = tables[update], tables[update + 1]
+            column, is_whole = tables[update + 2], tables[update + 3]
+            if kind <= 3:
+                found[BOUND + register, number] = event_after(
+                    kind, column, is_whole, row, held[before, register], doubles, integers
+                )
+            else:
+                counted[register, number] = number_after(
+                    kind, column, is_whole, row, numbers[before, register], doubles, integers
+                )
+        if steps > 0:
+            found[PATH_AT, number] = filled
+            for step in range(depth + 1):
+                paths[filled + step, 0], paths[filled + step, 1] = path[step, AT], path[step, STATE]
+            paths[filled + depth + 1, 0], paths[filled + depth + 1, 1] = row, target
+            filled += steps
+        number += 1
+        place = links[ENDER + state, place]
+    progress[GIVEN] += number - progress[FOUND]
+    progress[FOUND], progress[FILLED], path[depth, ENDING] = number, filled, place
+    if number >= progress[WANTED]:
+        progress[STATUS] = LIMITED
+    elif place >= 0:
+        progress[STATUS] = TOO_MANY if progress[GIVEN] >= progress[MOST] else FULL

@@ -83,6 +83,7 @@ class Tables:
     is_path: bool  # whether no condition looks farther than to the neighbour
     counts_exactly: bool  # whether the number of paths is that of matches
     is_chain: bool  # whether matches may be for `elsinore.matches.chains` or `subsets`
+    known: tuple[tuple[int, int], ...]  # registers of events, and the row of a match they hold
 
     def set_texts(self, operands: Operands) -> None:
         """Put in the integers that stand for texts among those of a batch."""
@@ -143,6 +144,7 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     for condition in template.conditions:
         compiler.add(condition)
     program = compiler.program
+    pairs = [program.pair_of(number) for number in range(len(template.conditions))]
     table = list[int]([0] * Header.SIZE)
     states = len(template.states)
     places = register_places(template.registers)
@@ -198,13 +200,19 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
             program.constants.append(value)
     table[Header.INIT_AT] = put([len(initial), *initial])
 
+    is_chain = _is_chain(template, pairs)
+    known = {
+        n: known_row(template, r) if is_chain else None for n, r in enumerate(template.registers)
+    }
     every = {state.variable for state in template.states}
     begins = {edge.target for edge in template.edges if edge.source == START}
 
     def updates(state: int) -> list[int]:
         found = []
-        for place, register in zip(places, template.registers, strict=True):
+        for number, (place, register) in enumerate(zip(places, template.registers, strict=True)):
             if template.states[state].variable not in register.variables:
+                continue
+            if known[number] is not None:  # nothing reads it before the match is complete
                 continue
             is_first = register.kind is RegisterKind.FIRST and every <= {*register.variables}
             if is_first and state not in begins:  # the match's first event has been bound
@@ -228,7 +236,6 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     table[Header.ENDS_AT] = put([int(state not in sources) for state in range(states)])
     table[Header.HAS_LATE] = int(any(edge.late for edge in edges))
     _put_sets(table, template)
-    pairs = [program.pair_of(number) for number in range(len(template.conditions))]
     table[Header.PAIR_AT] = at = put([-1] * len(pairs))
     for number, pair in enumerate(pairs):
         if pair is not None:
@@ -261,7 +268,8 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
         and not begins_with_not
         and not template.ends_with_not
         and not template.duplicates,
-        is_chain=_is_chain(template, pairs),
+        is_chain=is_chain,
+        known=tuple((places[n], row) for n, row in known.items() if row is not None),
     )
 
 
@@ -283,6 +291,21 @@ def _is_chain(template: MatchTemplate, pairs: Sequence[object]) -> bool:
         and (not checks or template.strategy is not Strategy.ANY)
         and all(pairs[check] is not None for check in checks)
     )
+
+
+def known_row(template: MatchTemplate, register: Register) -> int | None:
+    """Return which row of a match a register always holds: 0 its first, 1 its last; None: neither.
+
+    That is when the match is complete: before it, a register of the last row may hold others.
+    """
+    if register.kind is RegisterKind.FIRST:
+        row, states = 0, [edge.target for edge in template.edges if edge.source == START]
+    elif register.kind is RegisterKind.LATEST:
+        row, states = 1, [end.state for end in template.ends]
+    else:
+        return None
+    bound = all(template.states[state].variable in register.variables for state in states)
+    return row if bound else None
 
 
 def _put_sets(table: list[int], template: MatchTemplate) -> None:
