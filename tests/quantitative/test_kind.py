@@ -45,6 +45,9 @@ MODULE.kinds = qre.iterate1(  # type: ignore[attr-defined]
     qre.atom(), "", kinds_seen
 )
 MODULE.pipeline = qre.filter(HIGH) >> qre.iterate1(qre.atom(), qre.count())  # type: ignore[attr-defined]
+SO_FAR = qre.iterate1(qre.atom(qre.item.value >= 0.0, lambda item: item.value), qre.max())
+LESS = qre.iterate1(qre.atom(qre.any, lambda item: item.value - item.k), qre.sum(0.0))
+MODULE.chain = MODULE.totals >> SO_FAR.by("k") >> LESS  # type: ignore[attr-defined]
 MODULE.number = 5  # type: ignore[attr-defined]
 TEXT = """
 QUERY totals FROM detectors:totals;
@@ -95,6 +98,29 @@ def test_all_kinds_run_together_and_give_what_each_gives_alone() -> None:
     assert results["trends"].num_rows == 4
 
 
+def test_a_chain_that_a_text_names_runs_beside_others_and_gives_what_it_gives_alone() -> None:
+    text = f"{TEXT} QUERY chain FROM detectors:chain;"
+    alone = MODULE.chain.run(events())
+    assert run(text)["chain"].to_pylist() == alone.to_pylist()
+    assert alone.column_names == ["time", "value"]
+    assert len(set(alone["value"].to_pylist())) > 5
+    rows: dict[str, list[Any]] = {}
+    for name, table in Workload.parse(text, python=[MODULE]).batches(events()):
+        rows.setdefault(name, []).extend(table.to_pylist())
+    assert rows["chain"] == alone.to_pylist()
+    told = Workload.parse(text, python=[MODULE]).explain()
+    assert ">> over the values in order of time" in told
+    assert "by k" in told
+    assert run("QUERY chain FROM detectors:chain", rejects=True)["chain"].num_rows == alone.num_rows
+
+
+def test_a_chain_of_no_values_has_none() -> None:
+    few = events(3)
+    assert MODULE.totals.run(few.slice(0, 0)).num_rows == 0
+    none = MODULE.chain.run(few.slice(0, 0))
+    assert (none.num_rows, none.column_names) == (0, ["time", "value"])
+
+
 def test_types_and_whole_items_come_to_functions() -> None:
     found = run("QUERY kinds FROM detectors:kinds; QUERY p FROM detectors:pipeline")
     assert found["kinds"].to_pylist()[-1]["value"] == "".join(events()["type"].to_pylist())
@@ -103,10 +129,11 @@ def test_types_and_whole_items_come_to_functions() -> None:
 
 def test_spark_gives_what_this_process_gives(spark: SparkSession) -> None:
     text = "QUERY totals FROM detectors:totals; QUERY collected FROM detectors:per_key;"
+    text += "QUERY chain FROM detectors:chain;"
     frame = spark.createDataFrame(events().to_pandas())
     found = Workload.parse(text, python=[MODULE]).run(frame)
     expected = run(text)
-    for name in ("totals", "collected"):
+    for name in ("totals", "collected", "chain"):
         rows = [repr(row) for row in found[name].to_pylist()]
         assert sorted(rows) == sorted(repr(row) for row in expected[name].to_pylist())
 

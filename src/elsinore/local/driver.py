@@ -238,9 +238,12 @@ def _run_unit(
     if kind.runs_in_threads(unit) and not options.record:
         threads = threads_for(batch.num_rows, keys.count, options.threads)
 
+    after = kind.after(unit)
+
     def results(outputs: Iterable[pa.RecordBatch]) -> list[pa.Table]:
         def present(table: pa.Table, form: ResultForm) -> pa.Table:
-            return _presented(table, form, stream.kind)
+            shown = _presented(table, form, stream.kind)
+            return shown if after is None else after(shown)
 
         return [table for table, _ in results_of(unit, outputs, groups, types, present)]
 
@@ -249,7 +252,7 @@ def _run_unit(
         return results(given_out), counted
     operator = kind.operator(unit, asked)
     outputs: Iterable[pa.RecordBatch] = itertools.chain(operator.process(batch), operator.close())
-    if in_pieces and not kind.adds_up(unit):
+    if in_pieces and not kind.adds_up(unit) and after is None:
         forms = [
             kind.result(unit, place, [values.type for values in groups], types)
             for place in range(len(unit.queries))

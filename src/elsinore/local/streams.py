@@ -59,13 +59,22 @@ def run(
     return _result(table, by, *found, time if timed else None)
 
 
-def values_as_events(found: pa.Table, time: str) -> tuple[pa.Table, str]:
+def no_values(found: pa.Table, keys: Sequence[str], time: str) -> pa.Table:
+    """Return what the next query makes of no values."""
+    names = dict.fromkeys((*keys, time, "value"))
+    return pa.table({n: found[n] if n in found.column_names else pa.nulls(0) for n in names})
+
+
+def values_as_events(found: pa.Table, time: str) -> tuple[pa.Table | None, str]:
     """Return what `run` gave as events for the next query, and the name of the column of times.
 
-    Raises QuerySemanticError where a field of the values is called like a key or the time.
+    None stands for no values. Raises QuerySemanticError where a field of the values is called like
+    a key or the time.
     """
     if time not in found.column_names:
         time = POSITION
+    if not found.num_rows:
+        return None, time
     column = whole(found["value"])
     if not pa.types.is_struct(column.type):
         return found, time

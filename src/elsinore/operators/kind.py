@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -131,6 +131,14 @@ class Kind(Protocol):
         `adds_up`, all partial outputs of a group are there; else they may come piece by piece, and
         each piece's result is a part of the whole.
         """
+
+    def after(self, unit: Unit) -> Callable[[Any], Any] | None:
+        """Return what turns a query's whole result into the rows that are shown, if anything does.
+
+        It takes a table or a data frame, the result as it would be shown else, and returns such.
+        """
+        del unit
+        return None
 
     def families(self, unit: Unit) -> Sequence[Sequence[int]]:
         """Return a unit's queries, by place, in lists of those that `finish_family` takes together.

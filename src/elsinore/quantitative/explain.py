@@ -22,7 +22,7 @@ from elsinore.quantitative.query import (
     Window,
 )
 from elsinore.quantitative.regex import name_of, written
-from elsinore.quantitative.runnable import Runnable
+from elsinore.quantitative.runnable import Chain, Keyed, Runnable
 
 WIDTH, HEIGHT = 250, 44  # of a box in the picture, in pixels
 GAP, DROP = 16, 36  # between boxes side by side, and between a box and those below it
@@ -38,8 +38,8 @@ class Box:
     below: tuple[Box, ...]
 
 
-def explain(query: Runnable, format: str = "text") -> str:  # noqa: A002 - the word for it
-    """Return the expression trees of a query, with warnings in the text.
+def explain(query: Runnable | Keyed | Chain, format: str = "text") -> str:  # noqa: A002
+    """Return the expression trees of queries, with warnings in the text.
 
     >>> from elsinore.quantitative import atom, event, iterate
     >>> print(explain(iterate(atom(event("M"), len), 0, max)))
@@ -47,8 +47,8 @@ def explain(query: Runnable, format: str = "text") -> str:  # noqa: A002 - the w
     └─ atom M by len: M
     the machine runs in Python: len is no plain Python function
     """
-    formats: dict[str, Callable[[Runnable], str]] = {
-        "text": _text,
+    formats: dict[str, Callable[[Runnable | Keyed | Chain], str]] = {
+        "text": _told,
         "mermaid": _mermaid,
         "svg": _svg,
     }
@@ -89,6 +89,28 @@ def _title(query: Query) -> str:
             return type(query).__name__
 
 
+def _parts(query: Runnable | Keyed | Chain) -> list[tuple[tuple[str, ...], Runnable]]:
+    """Return what stands one after another, each with the attributes that it is run by."""
+    if isinstance(query, Chain):
+        return [part for stage in query.stages for part in _parts(stage)]
+    return [(query.attributes, query.query)] if isinstance(query, Keyed) else [((), query)]
+
+
+def _stages(query: Runnable | Keyed | Chain) -> list[Query]:
+    return [stage for _, part in _parts(query) for stage in stages_of(part)]
+
+
+def _told(query: Runnable | Keyed | Chain) -> str:
+    told = []
+    for place, (keys, part) in enumerate(_parts(query)):
+        if place:
+            told.append(">> over the values in order of time")
+        if keys:
+            told.append(f"by {', '.join(keys)}")
+        told.append(_text(part))
+    return "\n".join(told)
+
+
 def _text(query: Runnable) -> str:
     lines: list[str] = []
 
@@ -117,7 +139,7 @@ def _text(query: Runnable) -> str:
     return "\n".join(lines)
 
 
-def _mermaid(query: Runnable) -> str:
+def _mermaid(query: Runnable | Keyed | Chain) -> str:
     lines = ["flowchart TB"]
     count = 0
 
@@ -129,17 +151,17 @@ def _mermaid(query: Runnable) -> str:
             lines.append(f"  {name} --> {add(part)}")
         return name
 
-    roots = [add(tree(stage)) for stage in stages_of(query)]
+    roots = [add(tree(stage)) for stage in _stages(query)]
     lines += [
         f"  {before} ==>|values are items| {after}" for before, after in itertools.pairwise(roots)
     ]
     return "\n".join(lines) + "\n"
 
 
-def _svg(query: Runnable) -> str:
+def _svg(query: Runnable | Keyed | Chain) -> str:
     drawn: list[str] = []
     left, bottom = GAP, 0.0
-    for place, stage in enumerate(stages_of(query)):
+    for place, stage in enumerate(_stages(query)):
         box = tree(stage)
         width = _width(box)
         if place:

@@ -5,8 +5,9 @@ Only planning is loaded with this module; the engine comes with the first query 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ from elsinore.plan.classes import classes_of
 
 if TYPE_CHECKING:
     from elsinore.quantitative.operator import Spec
-    from elsinore.quantitative.runnable import Runnable
+    from elsinore.quantitative.runnable import Chain, Keyed, Runnable
 
 VALUE = "value"  # what the column of values is called
 
@@ -52,7 +53,8 @@ class Quantitative(Kind):
         from elsinore.quantitative.target import resolved  # noqa: PLC0415 - the engine
 
         assert isinstance(query, PythonQuery)
-        return unit_of(*resolved(query), name=query.name, number=number)
+        found, by, after = resolved(query)
+        return unit_of(found, by, name=query.name, number=number, after=after)
 
     def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
         """Return the unit with the columns that the query's functions read."""
@@ -138,6 +140,13 @@ class Quantitative(Kind):
         columns += [partials.column("time"), values]
         return pa.table(columns, names=[*spec.by, spec.called, VALUE])
 
+    def after(self, unit: Unit) -> Callable[[Any], Any] | None:
+        """Return what runs the rest of a chain over the values of its first query."""
+        from elsinore.quantitative.runnable import after  # noqa: PLC0415 - the engine
+
+        rest = spec_of(unit).after
+        return partial(after, stages=rest) if rest else None
+
     def adds_up(self, unit: Unit) -> bool:
         """Return False: each value is a row of the result by itself."""
         del unit
@@ -172,11 +181,11 @@ class Quantitative(Kind):
 
     def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
         """Return what may be a mistake: rates that never match."""
-        return [(0, text) for text in spec_of(unit).query.warnings]
+        return [(0, text) for text in _whole(unit).warnings]
 
     def facts(self, unit: Unit) -> dict[str, Any]:
         """Return the query's tree of expressions, with rates."""
-        return {"queries": [{"name": unit.names[0], "tree": spec_of(unit).query.explain()}]}
+        return {"queries": [{"name": unit.names[0], "tree": _whole(unit).explain()}]}
 
     def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
         """Return the same in words."""
@@ -187,8 +196,18 @@ class Quantitative(Kind):
         return told
 
 
-def unit_of(query: Runnable, by: tuple[str, ...], *, name: str, number: int = 0) -> Unit:
-    """Return the unit of a query, or a pipeline, that is run by some attributes."""
+def unit_of(
+    query: Runnable,
+    by: tuple[str, ...],
+    *,
+    name: str,
+    number: int = 0,
+    after: tuple[Runnable | Keyed, ...] = (),
+) -> Unit:
+    """Return the unit of a query, or a pipeline, that is run by some attributes.
+
+    Its values are the items of what comes `after`.
+    """
     from elsinore.quantitative.conditions import Conditions  # noqa: PLC0415 - the engine
     from elsinore.quantitative.machine.program import bits_of  # noqa: PLC0415
     from elsinore.quantitative.operator import Spec  # noqa: PLC0415
@@ -203,7 +222,7 @@ def unit_of(query: Runnable, by: tuple[str, ...], *, name: str, number: int = 0)
         partition=Partition(group_by=tuple(sorted(by))),
         classes=classes_of((kind, ()) for kind in conditions.types),
         keeps_all=True,
-        spec=Spec(query, by, conditions),
+        spec=Spec(query, by, conditions, after=after),
     )
 
 
@@ -217,6 +236,15 @@ def spec_of(unit: Unit) -> Spec:
 
 def _plain(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _whole(unit: Unit) -> Runnable | Keyed | Chain:
+    """Return what a text's FROM names, whole."""
+    from elsinore.quantitative.runnable import Chain, Keyed  # noqa: PLC0415 - the engine
+
+    spec = spec_of(unit)
+    first = Keyed(spec.query, spec.by) if spec.by else spec.query
+    return Chain((first, *spec.after)) if spec.after else first
 
 
 KIND = Quantitative()

@@ -16,7 +16,7 @@ from elsinore.plan import Unit
 from elsinore.quantitative.conditions import Conditions
 from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import Runs, Tell
-from elsinore.quantitative.runnable import Runnable
+from elsinore.quantitative.runnable import Keyed, Runnable
 from elsinore.quantitative.stream import Stream
 from elsinore.quantitative.values import as_array
 
@@ -34,7 +34,8 @@ class Spec:
     `value` is the type of its values, None where it is known by the values alone: these are then
     given out pickled. `called` is what the result calls the time; `shown` the attribute, and its
     type, that is given out for it where ticks are too coarse. Without `compiled` the machine runs
-    in Python. `tell` tells the bits of a pipeline's later predicates.
+    in Python. `tell` tells the bits of a pipeline's later predicates. `after` are the queries that
+    take the values of all keys.
     """
 
     query: Runnable
@@ -47,6 +48,7 @@ class Spec:
     shown: tuple[str, pa.DataType] | None = None
     compiled: bool = True
     tell: Tell | None = None
+    after: tuple[Runnable | Keyed, ...] = ()
 
     @property
     def time(self) -> pa.DataType:

@@ -6,9 +6,10 @@ What these methods call knows the nodes, so it is loaded when they are called.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from elsinore.errors import QuerySemanticError
 
@@ -80,7 +81,15 @@ class Runnable:
             )
         return Keyed(self, attributes)
 
-    def __rshift__(self, after: Runnable) -> Pipeline:
+    @overload
+    def __rshift__(self, after: Runnable) -> Pipeline: ...
+
+    @overload
+    def __rshift__(self, after: Keyed | Chain) -> Chain: ...
+
+    def __rshift__(self, after: Runnable | Keyed | Chain) -> Pipeline | Chain:
+        if isinstance(after, Keyed | Chain):
+            return Chain((self,)) >> after
         from elsinore.quantitative.pipeline import pipeline  # noqa: PLC0415
 
         return pipeline(self, after)
@@ -108,7 +117,19 @@ class Keyed:
             self.query, data, time=time, type=type, by=self.attributes, compiled=compiled, **options
         )
 
-    def __rshift__(self, after: Runnable | Keyed) -> Chain:
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may be a mistake in a query that can be run."""
+        found: tuple[str, ...] = self.query.warnings
+        return found
+
+    def explain(self, format: str = "text") -> str:  # noqa: A002 - the word for it
+        """Return the expression tree with rates, as "text", "mermaid" or "svg"."""
+        from elsinore.quantitative.explain import explain  # noqa: PLC0415
+
+        return explain(self, format)
+
+    def __rshift__(self, after: Runnable | Keyed | Chain) -> Chain:
         return Chain((self,)) >> after
 
 
@@ -134,16 +155,44 @@ class Chain:
         """Return the last query's values over the events in `data`, as that query's `run` does."""
         first, *others = self.stages
         found = first.run(data, time=time, type=type, compiled=compiled)
-        for number, stage in enumerate(others, start=2):
-            items, time = driver(found).values_as_events(found, time)
-            given = options if number == len(self.stages) else {}
-            found = stage.run(items, time=time, compiled=compiled, **given)
-        return found
+        return after(found, others, time=time, compiled=compiled, **options)
 
-    def __rshift__(self, after: Runnable | Keyed) -> Chain:
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may be a mistake in queries that can be run."""
+        return tuple(text for stage in self.stages for text in stage.warnings)
+
+    def explain(self, format: str = "text") -> str:  # noqa: A002 - the word for it
+        """Return the expression trees with rates, as "text", "mermaid" or "svg"."""
+        from elsinore.quantitative.explain import explain  # noqa: PLC0415
+
+        return explain(self, format)
+
+    def __rshift__(self, after: Runnable | Keyed | Chain) -> Chain:
+        if isinstance(after, Chain):
+            return Chain((*self.stages, *after.stages))
         if not isinstance(after, Runnable | Keyed):
             raise QuerySemanticError(f"f >> g takes queries, not {after!r}.")
         return Chain((*self.stages, after))
+
+
+def after(
+    found: Any, stages: Sequence[Runnable | Keyed], *, time: str = "time", **options: Any
+) -> Any:
+    """Return the last stage's values over `found`, the values of what stands before them all.
+
+    The values of each are the items of the next. `time` is what the column of times is called.
+    """
+    given = {"compiled": options.pop("compiled", None)}
+    for number, stage in enumerate(stages, start=1):
+        items, time = driver(found).values_as_events(found, time)
+        if items is None:  # nobody can tell what attributes they would have
+            keys = stage.attributes if isinstance(stage, Keyed) else ()
+            found = driver(found).no_values(found, keys, time)
+            continue
+        last = options if number == len(stages) else {}
+        found = stage.run(items, time=time, **given, **last)
+    return found
 
 
 def warn_of(query: Runnable) -> None:

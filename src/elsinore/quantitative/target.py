@@ -25,34 +25,42 @@ from elsinore.quantitative.query import (
     Split,
     output,
 )
-from elsinore.quantitative.runnable import Keyed, Runnable
+from elsinore.quantitative.runnable import Chain, Keyed, Runnable
 from elsinore.quantitative.versions import Bag, Counts
 
 SCALARS = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 
 
-def resolved(query: PythonQuery) -> tuple[Runnable, tuple[str, ...]]:
-    """Return the query or pipeline that FROM names, and the attributes that it is run by.
+Stages = tuple[Runnable | Keyed, ...]
 
-    Raises QuerySemanticError where it names something else.
+
+def resolved(query: PythonQuery) -> tuple[Runnable, tuple[str, ...], Stages]:
+    """Return the query or pipeline that FROM names, the attributes it is run by, and what follows.
+
+    What follows takes the values of all keys, as in `f.by(...) >> g`. Raises QuerySemanticError
+    where it names something else.
     """
     found = query.target
     span = query.places.get("FROM", query.span)
-    if found is not None and callable(found) and not isinstance(found, Runnable | Keyed):
+    if found is not None and callable(found) and not isinstance(found, Runnable | Keyed | Chain):
         try:
             found = found()
         except Exception as error:
             raise QuerySemanticError(
                 f"{query.source}() fails: {type(error).__name__}: {error}", span=span
             ) from error
+    after: Stages = ()
+    if isinstance(found, Chain):
+        found, *rest = found.stages
+        after = tuple(rest)
     if isinstance(found, Keyed) and isinstance(found.query, Runnable):
-        return found.query, found.attributes
+        return found.query, found.attributes, after
     if isinstance(found, Runnable):
-        return found, ()
+        return found, (), after
     shown = type(found).__name__
     raise QuerySemanticError(
         f"{query.source} is a {shown}, and no query of elsinore.quantitative, nor a function "
-        "without arguments that returns one. Chains, f.by(...) >> g, are run by their own `run`.",
+        "without arguments that returns one.",
         span=span,
     )
 

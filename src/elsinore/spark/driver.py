@@ -17,7 +17,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from elsinore.model import PythonQuery
 from elsinore.operators import bind, fitted, kind_for
-from elsinore.plan import Plan
+from elsinore.plan import Plan, Unit
 from elsinore.plan.modes import HIGH, LAW
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import REASON_COLUMN
@@ -69,17 +69,20 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         for numbers in plan.passes
     ]
     answers: dict[str, tuple[int, Answers]] = {}
+    kept: list[Answers] = []
     makers: dict[int, Callable[[], DataFrame]] = {}
     for pass_ in passes:
         if len(pass_.presented) == 1:
             ((number, shown),) = pass_.presented.items()
-            makers[number] = partial(shown.frame, pass_.result())
+            makers[number] = _followed(pass_.units[0], partial(shown.frame, pass_.result()))
             continue
         together = pass_.answers()
+        kept.append(together)
         for unit in pass_.units:
             for number, name in zip(unit.queries, unit.names, strict=True):
-                makers[number] = partial(together.frame, number)
-                answers[name] = number, together
+                makers[number] = _followed(unit, partial(together.frame, number))
+                if kind_for(unit).after(unit) is None:
+                    answers[name] = number, together
     frames = Frames({query.name: makers[number] for number, query in enumerate(plan.workload)})
 
     def result(name: str) -> Result:
@@ -88,7 +91,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         return Result(name, frames[name])
 
     def release() -> None:
-        for _, together in answers.values():
+        for together in kept:
             together.close()
 
     rejected = None
@@ -114,6 +117,12 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
             for number, name in zip(unit.queries, unit.names, strict=True)
         },
     )
+
+
+def _followed(unit: Unit, make: Callable[[], DataFrame]) -> Callable[[], DataFrame]:
+    """Return what makes a query's data frame, with what its kind does to whole results."""
+    after = kind_for(unit).after(unit)
+    return make if after is None else lambda: after(make())
 
 
 def type_warnings(plan: Plan, events: Events) -> tuple[str, ...]:
