@@ -16,6 +16,7 @@ from elsinore.trends.columns import addend_columns, order_columns, shift_of
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.hamlet import HamletEvaluator
+from elsinore.trends.index import IndexEvaluator, can_index
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
 from elsinore.trends.partials import totals_fields
 from elsinore.trends.sets import SetEvents, SetsEvaluator
@@ -67,7 +68,11 @@ def evaluator_of(unit: TrendUnit, *, by_time: bool, sharing: Sharing, record: bo
 class _Shared:
     def __init__(self, unit: TrendUnit, by_time: bool, sharing: Sharing, record: bool) -> None:
         self.unit = unit
-        self._inner = HamletEvaluator(unit, sharing=sharing, by_time=by_time, record=record)
+        self._inner: HamletEvaluator | IndexEvaluator
+        if can_index(unit):
+            self._inner = IndexEvaluator(unit, by_time=by_time)
+        else:
+            self._inner = HamletEvaluator(unit, sharing=sharing, by_time=by_time, record=record)
 
     @property
     def statistics(self) -> list[SharingStatistics]:

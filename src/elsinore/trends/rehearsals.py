@@ -35,6 +35,7 @@ _NEIGHBOURS = """
     QUERY a RETURN COUNT(*), MAX(T.v) PATTERN SEQ(A, T+) WHERE T[i].v >= T[i-1].v;
     QUERY b RETURN COUNT(*) PATTERN SEQ(Z, T+) WHERE T[i].v >= T[i-1].v AND Z.v < 3;
 """
+_ALONE = "QUERY a RETURN COUNT(*) PATTERN SEQ(A, T+) WHERE T[i].v >= T[i-1].v AND [k];"
 _GRAPH = """
     QUERY a RETURN COUNT(*), SUM(T.v) PATTERN SEQ(A, T+)
     WHERE T[i].v >= T[i-1].v AND T[i].v < 9 * T[i-1].v;
@@ -48,6 +49,7 @@ REHEARSALS = (
     Rehearsal(queries=_PREDICATES, events=_TEXT),
     Rehearsal(queries=_NEIGHBOURS, events=_MANY),
     Rehearsal(queries=_NEIGHBOURS, events=_AT_ONCE),
+    Rehearsal(queries=_ALONE, events=_MANY),
     Rehearsal(queries=_GRAPH, events=_FEW),
     Rehearsal(queries=_BOTH, events=_FEW),
 )
