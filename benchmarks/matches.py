@@ -3,13 +3,16 @@
 `SEQ(A a, B+ b, C c)` per key, types at random among four, from an Arrow table to an Arrow table.
 The rival sorts by key and loops, compiled for this query alone; polars and DuckDB say what they can
 by window functions. All results are compared, row by row. Processor seconds, warm.
+`python -m benchmarks matches contiguous any --write` measures these parts alone: each takes less
+than a minute, all of them some minutes.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -29,6 +32,8 @@ from elsinore.runtime.options import RunOptions
 EVENTS = 10_000_000
 MANY = 1_000_000  # events for many queries, and for SKIP TILL ANY MATCH
 WINDOWS = (8, 64, 1_000)  # events, for COLLAPSED
+COUNTED = 100_000  # events of one window whose matches are counted
+COMPARED = 20_000  # events of which sets are compared with all matches
 RUNS = 3
 COMMAND = "python -m benchmarks matches"
 
@@ -64,28 +69,35 @@ def text(
     )
 
 
-def main(quick: bool) -> list[Row]:
-    """Measure; with `quick` a tenth of the events."""
+def main(quick: bool, parts: Sequence[str] = ()) -> list[Row]:
+    """Measure all parts, or some of them; with `quick` a tenth of the events.
+
+    Raises ValueError for a part that there is not.
+    """
     pa.set_cpu_count(1)
-    table = events(EVENTS // 10 if quick else EVENTS)
-    part = events(MANY // 10 if quick else MANY)
-    rows = []
-    for strategy, rising, target in (
-        ("contiguous", False, 8),
-        ("next", False, 8),
-        ("contiguous", True, 5),
-        ("next", True, 5),
-    ):
-        rows.append(_against_loop(table, strategy, target, rising=rising))
-    rows += [_against_frames(part, "contiguous"), _against_frames(part, "next")]
-    rows += [_many(part, "contiguous"), _many(part, "next")]
-    rows.append(_far(part))
-    rows += [_collapsed(part, within) for within in WINDOWS]
-    rows += [_any(part), _lists(part), _count(10_000 if quick else 100_000)]
-    return rows
+    scale = 10 if quick else 1
+    every: dict[str, Callable[[], Row]] = {}
+    for strategy in ("contiguous", "next"):
+        every[strategy] = partial(_against_loop, strategy, 8, scale)
+        every[f"{strategy}-rising"] = partial(_against_loop, strategy, 5, scale, rising=True)
+        every[f"{strategy}-frames"] = partial(_against_frames, strategy, scale)
+        every[f"{strategy}-many"] = partial(_many, strategy, scale)
+    every["far"] = partial(_far, scale)
+    for within in WINDOWS:
+        every[f"collapsed-{within}"] = partial(_collapsed, within, scale)
+    every |= {
+        f"collapsed-rising-{within}": partial(_paths, within, scale) for within in WINDOWS[:2]
+    }
+    every |= {"any": partial(_any, scale), "lists": partial(_lists, scale)}
+    every["count"] = partial(_count, COUNTED // scale)
+    if unknown := set(parts) - set(every):
+        raise ValueError(f"no parts: {', '.join(sorted(unknown))}; parts: {', '.join(every)}")
+    rows = [(name, every[name]()) for name in parts or every]
+    return [replace(row, what=f"{name}: {row.what}") for name, row in rows]
 
 
-def _against_frames(table: pa.Table, strategy: str) -> Row:
+def _against_frames(strategy: str, scale: int) -> Row:
+    table = events(MANY // scale)
     ready = plan(parse_workload(text(strategy)))
     found = run(ready, table, RunOptions())["q"]
     ours = statistics.median(_seconds(lambda: run(ready, table, RunOptions())) for _ in range(RUNS))
@@ -103,7 +115,8 @@ def _against_frames(table: pa.Table, strategy: str) -> Row:
     )
 
 
-def _against_loop(table: pa.Table, strategy: str, target: float, *, rising: bool) -> Row:
+def _against_loop(strategy: str, target: float, scale: int, *, rising: bool = False) -> Row:
+    table = events(EVENTS // scale)
     ready = plan(parse_workload(text(strategy, rising=rising)))
     room = table.num_rows // 2
     ours, theirs = _in_turn(
@@ -123,7 +136,8 @@ def _against_loop(table: pa.Table, strategy: str, target: float, *, rising: bool
     )
 
 
-def _many(table: pa.Table, strategy: str) -> Row:
+def _many(strategy: str, scale: int) -> Row:
+    table = events(MANY // scale)
     names = [x + y + z for x in "ABCD" for y in "ABCD" for z in "ABCD" if y not in (x, z)][:50]
     names = (names * 2)[:50]
     one = plan(parse_workload(text(strategy)))
@@ -143,8 +157,9 @@ def _many(table: pa.Table, strategy: str) -> Row:
     )
 
 
-def _far(table: pa.Table) -> Row:
+def _far(scale: int) -> Row:
     """The worst regime: windows as long as the stream, in which hardly any match is complete."""
+    table = events(MANY // scale)
     kinds = np.array(["A", "B", "C"])[
         np.random.default_rng(3).choice(3, table.num_rows, p=[0.5, 0.4999, 0.0001])
     ]
@@ -165,7 +180,8 @@ def _far(table: pa.Table) -> Row:
     )
 
 
-def _any(table: pa.Table) -> Row:
+def _any(scale: int) -> Row:
+    table = events(MANY // scale)
     ready = plan(parse_workload(text("any", within=16, more="AVG(b[].v) AS m,")))
     found = run(ready, table, RunOptions())["q"]
     hand = by_hand(table, "any", 16_000_000, room=found.num_rows + 1)
@@ -184,7 +200,8 @@ def _any(table: pa.Table) -> Row:
     )
 
 
-def _collapsed(table: pa.Table, within: int) -> Row:
+def _collapsed(within: int, scale: int) -> Row:
+    table = events(MANY // scale)
     ready = plan(
         parse_workload(
             f"""QUERY q RETURN key, a.v AS a, COUNT(b[]) AS n, COUNT(c[]) AS m, b[b.LEN].v AS c
@@ -207,7 +224,42 @@ def _collapsed(table: pa.Table, within: int) -> Row:
     )
 
 
-def _lists(table: pa.Table) -> Row:
+def _paths(within: int, scale: int) -> Row:
+    """Sets of what is on paths to a match; of the first events compared with all matches."""
+    table = events(MANY // scale)
+    pattern = "PATTERN SEQ(A a, B+ b[], C c) WHERE [key] AND b[i].v > b[i-1].v"
+    sets = plan(
+        parse_workload(
+            f"""QUERY q RETURN key, a.v AS a, COUNT(b[]) AS n, COUNT(c[]) AS m {pattern}
+            WITHIN {within} seconds COLLAPSED;"""
+        )
+    )
+    each = plan(
+        parse_workload(f"QUERY q RETURN key, a.v AS a, b[].v AS b, c.v AS c {pattern} WITHIN 8 s;")
+    )
+    if within == WINDOWS[0]:
+        part = table.slice(0, COMPARED)
+        expected: dict[tuple[int, float], tuple[set[float], set[float]]] = {}
+        for row in run(each, part, RunOptions())["q"].to_pylist():
+            bound = expected.setdefault((row["key"], row["a"]), (set(), set()))
+            bound[0].update(row["b"])
+            bound[1].add(row["c"])
+        found = run(sets, part, RunOptions())["q"].to_pylist()
+        counts = {key: (len(bs), len(cs)) for key, (bs, cs) in expected.items()}
+        if {(row["key"], row["a"]): (row["n"], row["m"]) for row in found} != counts or not found:
+            raise AssertionError("the sets are not those of the matches")
+    taken = statistics.median(_seconds(lambda: run(sets, table, RunOptions())) for _ in range(RUNS))
+    speed = table.num_rows / taken / 1e6
+    return Row(
+        f"COLLAPSED, rising, windows of {within:,} events",
+        f"{speed:.1f} M events/s",
+        "at least 3 M events/s",
+        speed >= 3,
+    )
+
+
+def _lists(scale: int) -> Row:
+    table = events(MANY // scale)
     ready = plan(parse_workload(text("any", within=16, more="b[].v AS vs,")))
     small = table.slice(0, table.num_rows // 4)
     found = run(ready, small, RunOptions())["q"]
