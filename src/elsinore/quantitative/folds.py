@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from elsinore.errors import QuerySemanticError
-from elsinore.quantitative.versions import Bag, Counts
+from elsinore.quantitative.versions import Bag, Counts, plain
 
 EMPTY_BAG = Bag()
 EMPTY_COUNTS = Counts()
@@ -65,8 +65,8 @@ class Merging:
 
     def __call__(self, total: Mapping[Any, int], counts: Mapping[Any, int]) -> Counts:
         """Return the sums, without those that are 0."""
-        found = dict(total)
-        for key, number in counts.items():
+        found = dict(plain(total))
+        for key, number in plain(counts).items():
             found[key] = found.get(key, 0) + self.sign * number
             if not found[key]:
                 del found[key]
@@ -264,6 +264,7 @@ def most_common(counted: Mapping[Any, int]) -> tuple[Any, int] | None:
     """
     if not counted:
         return None
+    counted = plain(counted)
     most = builtins.max(counted.values())
     return builtins.min(value for value, number in counted.items() if number == most), most
 

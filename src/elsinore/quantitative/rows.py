@@ -24,7 +24,9 @@ from elsinore.quantitative.lowered import (
     has_names,
     kept_machine,
 )
+from elsinore.quantitative.machine.control import NotFlat
 from elsinore.quantitative.machine.emit import fresh
+from elsinore.quantitative.machine.flat_states import FlatStates
 from elsinore.quantitative.machine.idle import idle_bits
 from elsinore.quantitative.machine.program import Bits
 from elsinore.quantitative.machine.reads import attributes_read_of
@@ -35,6 +37,7 @@ from elsinore.quantitative.stream import OperationError, Stream, record_type
 from elsinore.quantitative.values import as_array
 
 CHUNK = 1 << 16  # rows made records at a time
+FLAT = 256  # rows from which on the interpreter's machine is written as flat loops
 MOST_MOVED = 10_000  # streams that go over to another machine when nulls come
 MOST_KEPT = 0.8  # of the rows, beyond which those that change nothing are not left out
 
@@ -113,6 +116,8 @@ class Runs:
         self._memories: list[Memory] = []  # of the compiled machines, one for each stage
         self._stages, self._schema, self._tell = stages_of(query), schema, tell
         self._reads = attributes_read_of(fresh(self._stages[0]))
+        self._flat: FlatStates | None = None  # the interpreter's machine as flat loops
+        self._is_flat = len(self._stages) == 1  # whether there may be such
         self._refused: set[frozenset[str]] = set()  # columns with nulls that are not compiled
         self.idle: Any = None  # by bits, whether such rows change nothing; None: not known
         if len(self._stages) == 1:
@@ -175,6 +180,8 @@ class Runs:
         """Let go of all streams but one, which gets the code 0."""
         for memory in self._memories:
             memory.keep_only(code)
+        if self._flat is not None:
+            self._flat.keep_only(code)
         self._plain = {0: self._plain[code]} if code in self._plain else {}
 
     def stream(self, code: int) -> Stream:
@@ -182,6 +189,10 @@ class Runs:
         if code in self._plain:
             return self._plain[code]
         found = self._first.again()
+        if self._flat is not None and code < self._flat.count:
+            (stage,) = found.stages
+            stage.state = self._flat.state(code) or stage.state
+            stage.position = int(self._flat.taken[code])
         for stage, memory in zip(found.stages, self._memories, strict=False):
             if code < memory.count:
                 state = memory.state(code)
@@ -192,6 +203,8 @@ class Runs:
     def put(self, code: int, stream: Stream) -> None:
         """Take a stream over, in the state that it is in."""
         self._plain[code] = stream
+        if self._flat is not None:
+            self._flatten(code + 1)
         self._take_in()
 
     # --- compiled machines ----------------------------------------------------------------------
@@ -342,6 +355,12 @@ class Runs:
         self, table: pa.Table, told: Any, codes: Any, begin: int
     ) -> tuple[Any, list[Any]]:
         """Give rows from a place on to the interpreter's machine, stream by stream."""
+        if self._is_flat and not self._memories and begin == 0 and (
+            self._flat is not None or table.num_rows >= FLAT
+        ):  # fmt: skip
+            with suppress(NotFlat):
+                return self._flattened(table, told, codes)
+            self._leave_flat()
         rest = codes[begin:]
         if len(rest) and rest[0] == rest[-1] and (rest == rest[0]).all():
             code = int(rest[0])
@@ -357,6 +376,53 @@ class Runs:
             places += [place + start for place in more]
             found += values
         return np.array(places, np.int64), found
+
+    def _flattened(self, table: pa.Table, told: Any, codes: Any) -> tuple[Any, list[Any]]:
+        """Give rows to flat loops; those at which a function raises to the interpreter."""
+        self._flatten(int(codes.max()) + 1)
+        flat, columns = self._flat, _Columns(table)
+        assert flat is not None
+        places: list[Any] = []
+        values: list[Any] = []
+        begin = 0
+        while begin < table.num_rows:
+            rest = columns if begin == 0 else _Columns(table.slice(begin))
+            few, more, stopped = flat.run(told[begin:], codes[begin:], rest)
+            places.append(few + begin)
+            values += more
+            end = table.num_rows if stopped is None else begin + stopped
+            flat.taken += np.bincount(codes[begin:end], minlength=flat.count)
+            if stopped is None:
+                break
+            code, row = int(codes[end]), table.slice(end, 1)
+            stream = self.stream(code)
+            one, given = take(stream, row, told[end : end + 1])  # raises what is to be told
+            places.append(np.array(one, np.int64) + end)
+            values += given
+            self.put(code, stream)
+            begin = end + 1
+        return np.concatenate(places), values
+
+    def _flatten(self, count: int) -> None:
+        """Let flat loops run all streams, with codes below `count` those that are new as well."""
+        if self._flat is None:
+            names = tuple(self._schema)
+            names = tuple(n for n in names if self._reads is None or n in self._reads)
+            program = self._first.stages[0].machine.program
+            self._flat = FlatStates(program, names, record_type(names))
+        self._flat.grow(max([count, *(code + 1 for code in self._plain)]))
+        for code, stream in list(self._plain.items()):
+            (stage,) = stream.stages
+            self._flat.put(code, stage.state)
+            self._flat.taken[code] = stage.position
+            del self._plain[code]
+
+    def _leave_flat(self) -> None:
+        """Let the interpreter run all streams: there can be no flat loops."""
+        if self._flat is not None:
+            streams = {code: self.stream(code) for code in range(self._flat.count)}
+            self._flat, self._plain = None, streams | self._plain
+        self._is_flat = False
 
     def _by_code(self, table: pa.Table, told: Any, codes: Any) -> tuple[list[int], list[Any]]:
         """Give rows of several streams to the interpreter's machine."""
@@ -389,6 +455,18 @@ class Runs:
             found += zip(rows[places].tolist(), values, strict=True)
         found.sort(key=lambda pair: pair[0])
         return [row for row, _ in found], [value for _, value in found]
+
+
+class _Columns(dict[str, pa.Array]):
+    """The columns of a table, each made one array when it is asked for."""
+
+    def __init__(self, table: pa.Table) -> None:
+        super().__init__()
+        self._table = table
+
+    def __missing__(self, name: str) -> pa.Array:
+        self[name] = whole(self._table[name])
+        return self[name]
 
 
 class _Unlocked:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -29,7 +30,7 @@ def as_array(values: Sequence[Any]) -> pa.Array:
     """
     if all(kind in PLAIN for kind in set(map(type, values))):
         return _plain_array(values)
-    kinds = {_kind(value) for value in values if value is not None}
+    kinds = _kinds(values)
     if len(kinds) > 1:
         raise _mixed(kinds)
     kind = next(iter(kinds), "plain")
@@ -40,6 +41,16 @@ def as_array(values: Sequence[Any]) -> pa.Array:
     if kind != "plain":
         return _structs(values)
     return _plain_array([_plain(value) for value in values])
+
+
+def _kinds(values: Sequence[Any]) -> set[str]:
+    """Return the kinds of values; told by their types, plain tuples by their lengths as well."""
+    examples = {type(value): value for value in values}
+    found = {_kind(value) for value in examples.values() if value is not None}
+    if tuple in examples:
+        lengths = {len(value): value for value in values if type(value) is tuple}
+        found |= {_kind(value) for value in lengths.values()}
+    return found
 
 
 def _plain_array(values: Sequence[Any]) -> pa.Array:
@@ -86,24 +97,29 @@ def _plain(value: Any) -> Any:
 
 
 def _structs(values: Sequence[Any]) -> pa.Array:
-    names = next(_fields(value) for value in values if value is not None)
-    absent = np.array([value is None for value in values])
-    columns = [
-        as_array(
-            [
-                None
-                if value is None
-                else getattr(value, name)
-                if dataclasses.is_dataclass(value)
-                else value[place]
-                for value in values
-            ]
-        )
-        for place, name in enumerate(names)
-    ]
+    some = [value for value in values if value is not None]
+    names, absent = _fields(some[0]), len(some) < len(values)
+    columns = []
+    for place, name in enumerate(names):
+        parts = _field(some, place, name)
+        if absent:
+            rest = iter(parts)
+            parts = [None if value is None else next(rest) for value in values]
+        columns.append(as_array(parts))
     if not names:
         return pa.array([None if value is None else {} for value in values], pa.struct([]))
-    return pa.StructArray.from_arrays(columns, names=list(names), mask=pa.array(absent))
+    mask = pa.array([value is None for value in values]) if absent else None
+    return pa.StructArray.from_arrays(columns, names=list(names), mask=mask)
+
+
+def _field(records: Sequence[Any], place: int, name: str) -> list[Any]:
+    """Return a field of records, which are tuples or dataclasses."""
+    kinds = set(map(type, records))
+    by_name, by_place = operator.attrgetter(name), operator.itemgetter(place)
+    reads = {kind: by_name if dataclasses.is_dataclass(kind) else by_place for kind in kinds}
+    if len(kinds) == 1:
+        return list(map(reads[kinds.pop()], records))
+    return [reads[type(record)](record) for record in records]
 
 
 def _maps(values: Sequence[Any]) -> pa.Array:

@@ -156,6 +156,21 @@ class KeyThreads:
         """The machine of a key."""
         return self._program
 
+    @property
+    def key(self) -> Callable[[Any], Any]:
+        """The function of an item that is its key."""
+        return self._key
+
+    @property
+    def mask(self) -> int:
+        """The bit of the synchronization items; -1: all are."""
+        return self._mask
+
+    @property
+    def test(self) -> Callable[[Any], bool] | None:
+        """What tells synchronization items, where no bit does."""
+        return self._test
+
     def states(self) -> tuple[State | None, dict[Any, State | None]]:
         """Return the state of idle keys and those of the others, for saving."""
         self.settle()

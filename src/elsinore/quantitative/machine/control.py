@@ -1,0 +1,437 @@
+"""A machine's control states: what it does at an item, by where its threads wait.
+
+Which threads wait where is all that a machine's branches depend on, with what is true of the item.
+So a machine is a finite automaton whose transitions are straight code over registers, a cost
+register automaton (Alur, D'Antoni, Deshmukh, Raghothaman and Yuan, Regular Functions and Cost
+Register Automata, LICS 2013). Its states and transitions are found by running the machine itself
+on symbols in place of values, as far as items of some classes lead. Two variables that hold the
+same value in a state are one register there, and what is computed twice from the same values is
+computed once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from elsinore.quantitative.folds import Counting, Merging, most_common
+from elsinore.quantitative.machine.keys import KeyThreads, Program
+from elsinore.quantitative.versions import Counts
+from elsinore.quantitative.windows import Sliding
+
+MOST_STATES = 48  # of a machine; one with more runs as it is
+MOST_TRANSITIONS = 600
+VALUE = "value"
+NAMED = re.compile(r"(f|k|keys|p)(\d+)(\w*)")  # functions, constants, threads of keys, tests
+
+
+class NotFlat(Exception):  # noqa: N818 - a reason, which nobody has to mend
+    """Why a machine is not written state by state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a register holds: a value, or what grows at the node with a number.
+
+    of: "value"; "window" (the last values, and an accumulator), "keys" (the states of keys, and of
+    those without items), "counts" (of values).
+    """
+
+    of: str
+    number: int = -1
+
+
+PLAIN = Kind(VALUE)
+
+
+class Symbol:
+    """Stands for a value while a machine is run on symbols."""
+
+    __slots__ = ("kind", "name", "tracer")
+
+    def __init__(self, name: str, kind: Kind = PLAIN, tracer: Tracer | None = None) -> None:
+        self.name, self.kind, self.tracer = name, kind, tracer
+
+    def feed(self, item: Any, bits: int, serial: int) -> None:
+        """Note that threads of keys get the item, once."""
+        del item, bits, serial
+        assert self.tracer is not None
+        if not any(op.role == "feed" and op.given == (self,) for op in self.tracer.ops):
+            self.tracer.ops.append(Op("feed", "", None, (self,), self))
+
+    def collect(self) -> Symbol:
+        """Note that the values of keys are collected."""
+        assert self.tracer is not None
+        return self.tracer.note("collect", "", None, (self,))
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """What is computed at an item: by a role (call, count, push, value, keys, feed, collect)."""
+
+    role: str
+    name: str  # of the function, in the machine's source
+    function: Any
+    given: tuple[Any, ...]
+    result: Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A control state: which atoms threads wait at, and in which registers their values are."""
+
+    waiting: tuple[bool, ...]  # by variable of the machine; False for those that are no flags
+    registers: tuple[int | None, ...]  # by variable; None for flags, and where nobody waits
+    kinds: tuple[Kind, ...]  # of the registers
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an item does in a state: operations, the state after it, its registers, the value."""
+
+    ops: tuple[Op, ...]
+    target: int
+    values: tuple[Any, ...]  # of the target's registers: symbols, or None, True and False
+    has: bool
+    value: Any
+
+    def changes_nothing(self, state: int) -> bool:
+        """Return whether the item need not be given to a machine in a state."""
+        same = all(v is r for v, r in zip(self.values, registers(len(self.values)), strict=True))
+        return self.target == state and same and not self.ops and not self.has
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What an item does that depends on a test in plain Python."""
+
+    name: str
+    yes: Outcome | Choice
+    no: Outcome | Choice
+
+
+NOTHING = object()  # the value of a variable where nobody waits
+_REGISTERS: list[Symbol] = []
+
+
+def registers(count: int) -> list[Symbol]:
+    """Return the symbols of what registers hold, always the same ones."""
+    while len(_REGISTERS) < count:
+        _REGISTERS.append(Symbol(f"r{len(_REGISTERS)}"))
+    return _REGISTERS[:count]
+
+
+ITEM = Symbol("x")
+
+
+class Tracer:
+    """Runs a machine's source on symbols, and notes what it computes.
+
+    windows: whether windows that values are taken out of are told from other values.
+    """
+
+    def __init__(self, program: Program, *, windows: bool) -> None:
+        names = dict(program.run.__globals__)
+        self.functions = {n: v for n, v in names.items() if NAMED.fullmatch(n)}
+        self.ops: list[Op] = []
+        self._known: dict[Any, Symbol] = {}
+        self._truths: dict[str, bool] = {}
+        self.windows: dict[int, Sliding] = {}
+        for name, function in self.functions.items():
+            letter, number, role = NAMED.fullmatch(name).groups()  # type: ignore[union-attr]
+            window: Any = getattr(function, "__self__", None)
+            if windows and role == "push" and _gives_out(window):
+                self.windows[int(number)] = window
+            if letter == "f":
+                names[name] = self._calling(name, int(number), role, function)
+            elif letter == "keys":
+                names[name] = self._making(name, int(number))
+            elif letter == "p":
+                names[name] = self._testing(name)
+        for name in self.functions:
+            letter, number, _ = NAMED.fullmatch(name).groups()  # type: ignore[union-attr]
+            if letter == "k":
+                names[name] = Symbol(name, self._kind(int(number), self.functions[name]))
+        exec(compile(program.source, program.filename, "exec"), names)
+        self._begin, self._step = names["begin"], names["step"]
+
+    def _kind(self, number: int, init: Any) -> Kind:
+        """Return what a node's first state is."""
+        if number in self.windows:
+            return Kind("window", number)
+        step = self.functions.get(f"f{number}step")
+        counting = isinstance(step, Counting) and step.cell is None and isinstance(init, Counts)
+        return Kind("counts", number) if counting else PLAIN
+
+    def begin(self) -> tuple[Any, ...]:
+        """Return the first state, in symbols."""
+        self._restart({})
+        state, _, _ = self._begin()
+        return tuple(state)
+
+    def step(self, marks: tuple[Any, ...], bits: int, truths: dict[str, bool]) -> Any:
+        """Return the state after an item, whether there is a value, which; None: asks a test."""
+        self._restart(truths)
+        try:
+            after, has, value = self._step(marks, ITEM, bits, 0)
+        except _Asked as asked:
+            return asked
+        return after, has, value
+
+    def note(self, role: str, name: str, function: Any, given: tuple[Any, ...],
+             kind: Kind = PLAIN) -> Symbol:  # fmt: skip
+        """Note an operation; return its result, an earlier one's where that is the same."""
+        key = role, id(function), tuple(map(id, given))
+        if role in {"call", "count", "collect"} and key in self._known:
+            return self._known[key]
+        result = Symbol(f"t{len(self.ops)}", kind, self)
+        self.ops.append(Op(role, name, function, given, result))
+        self._known[key] = result
+        return result
+
+    def _restart(self, truths: dict[str, bool]) -> None:
+        self.ops, self._known, self._truths = [], {}, truths
+        for symbol in _REGISTERS:
+            symbol.tracer = self
+
+    def _calling(self, name: str, number: int, role: str, function: Any) -> Callable[..., Symbol]:
+        if number in self.windows and role in {"push", "value"}:
+            kind = Kind("window", number) if role == "push" else PLAIN
+            return lambda *given: self.note(role, name, function, given, kind)
+        if self._kind(number, self.functions.get(f"k{number}")).of == "counts" and role == "step":
+            kind = Kind("counts", number)
+            return lambda *given: self.note("count", name, function, given, kind)
+        return lambda *given: self.note("call", name, function, given)
+
+    def _making(self, name: str, number: int) -> Callable[[], Symbol]:
+        return lambda: self.note("keys", name, None, (), Kind("keys", number))
+
+    def _testing(self, name: str) -> Callable[[Any], bool]:
+        def test(item: Any) -> bool:
+            del item
+            if name not in self._truths:
+                raise _Asked(name)
+            return self._truths[name]
+
+        return test
+
+
+def _gives_out(window: Any) -> bool:
+    """Return whether the oldest value is taken out of a window's accumulator."""
+    return isinstance(window, Sliding) and window.fold.inverse is not None
+
+
+def _outcomes(outcome: Outcome | Choice) -> list[Outcome]:
+    if isinstance(outcome, Outcome):
+        return [outcome]
+    return [*_outcomes(outcome.yes), *_outcomes(outcome.no)]
+
+
+def _shown(outcome: Outcome) -> set[Kind]:
+    counted = {id(op.result) for op in outcome.ops if op.role == "count"}
+    found = {outcome.value} if outcome.has else set()
+    for op in outcome.ops:
+        for place, value in enumerate(op.given):
+            in_passing = op.function is most_common or (
+                op.role == "count" and place == 0
+            ) or (isinstance(op.function, Merging) and place == 1)  # fmt: skip
+            if not in_passing or id(value) in counted:
+                found.add(value)
+    return {
+        value.kind for value in found if isinstance(value, Symbol) and value.kind.of == "counts"
+    }
+
+
+def is_same(left: Any, right: Any) -> bool:
+    """Return whether two values are one: the same object, or plain ones that nothing tells apart.
+
+    >>> is_same(0.5, 1 / 2), is_same(0.0, -0.0), is_same(1, True), is_same([], [])
+    (True, False, False, False)
+    """
+    if left is right:
+        return True
+    plain = type(left) is type(right) and type(left) in {int, float, str}
+    return plain and repr(left) == repr(right)
+
+
+class _Asked(Exception):  # noqa: N818
+    """A test whose truth is not decided yet."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+@dataclass(slots=True)
+class Automaton:
+    """The control states of a machine, and what items of some classes do in them."""
+
+    program: Program
+    tracer: Tracer
+    states: list[State] = field(default_factory=list)
+    classes: list[int] = field(default_factory=list)  # bits of predicates
+    outcomes: dict[tuple[int, int], Outcome | Choice] = field(default_factory=dict)
+    begins: tuple[Any, ...] = ()  # what the first state's registers hold
+    first_ops: tuple[Op, ...] = ()
+    inner: dict[int, Automaton] = field(default_factory=dict)  # of keys, by number of the node
+    samples: dict[int, KeyThreads] = field(default_factory=dict)
+    _places: dict[State, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, program: Program, *, is_inner: bool = False) -> Automaton:
+        """Return the automaton with the first state. Raises NotFlat where there can be none."""
+        if is_inner and program.keyed:
+            raise NotFlat("keys within keys")
+        tracer = Tracer(program, windows=not is_inner)
+        found = cls(program, tracer)
+        names = [n for n in tracer.functions if n.startswith("keys")]
+        for name, inner, make in zip(names, program.keyed, program.keys, strict=True):
+            number = int(name.removeprefix("keys"))
+            found.inner[number] = cls.of(inner, is_inner=True)
+            found.samples[number] = make()
+            if found.samples[number].test is not None:
+                raise NotFlat("a synchronization predicate in plain Python")
+        state = tracer.begin()
+        found.first_ops = tuple(tracer.ops)
+        if any(op.role not in {"keys", "call", "collect"} for op in found.first_ops):
+            raise NotFlat("a window with values at the beginning")
+        _, found.begins = found._state(state)
+        return found
+
+    def meet(self, classes: Iterable[int]) -> bool:
+        """Find the states that items of classes lead to; return whether anything is new."""
+        new = [bits for bits in classes if bits not in self.classes]
+        self.classes += new
+        for inner in self.inner.values():
+            inner.meet(new)
+        return self._explore() or bool(new)
+
+    def _explore(self) -> bool:
+        place, had = 0, len(self.outcomes)
+        while place < len(self.states):
+            for bits in self.classes:
+                if (place, bits) not in self.outcomes:
+                    self.outcomes[place, bits] = self._outcome(place, bits, {})
+                    if len(self.outcomes) > MOST_TRANSITIONS or len(self.states) > MOST_STATES:
+                        raise NotFlat("too many states")
+            place += 1
+        return len(self.outcomes) > had
+
+    def idle(self, bits: int) -> bool:
+        """Return whether items of a class change nothing, in whatever state."""
+        found = (self.outcomes[n, bits] for n in range(len(self.states)))
+        return all(
+            isinstance(one, Outcome) and one.changes_nothing(n) for n, one in enumerate(found)
+        )
+
+    def shown(self) -> set[Kind]:
+        """Return the counts that are read other than in passing, so that old ones must last."""
+        found: set[Kind] = set()
+        for (_, bits), outcome in self.outcomes.items():
+            for each in _outcomes(outcome):
+                found |= _shown(each)
+                for op in each.ops:
+                    if op.role == "feed":
+                        number = op.given[0].kind.number
+                        if bits & self.samples[number].mask:  # its effect must be put off
+                            inner = self.inner[number]
+                            for place in range(len(inner.states)):
+                                for one in _outcomes(inner.outcomes[place, bits]):
+                                    found |= {o.result.kind for o in one.ops if o.role == "count"}
+        return found.union(*(inner.shown() for inner in self.inner.values()))
+
+    def place(self, waiting: tuple[bool, ...], values: tuple[Any, ...]) -> tuple[int, list[Any]]:
+        """Return a state that variables can be in, and the values of its registers.
+
+        values: by variable, NOTHING for flags, and where nobody waits.
+        """
+        best: tuple[int, list[Any]] | None = None
+        for number, state in enumerate(self.states):
+            held = self._held(state, values) if state.waiting == waiting else None
+            if held is not None and (best is None or len(held) < len(best[1])):
+                best = number, held
+        if best is not None:
+            return best
+        if self.tracer.windows or self.program.threads:
+            raise NotFlat("a state that none of the items so far leads to")
+        held, place = [], []
+        for value in values:
+            known = next((n for n, each in enumerate(held) if is_same(each, value)), len(held))
+            place.append(None if value is NOTHING else known)
+            held += [value] if value is not NOTHING and known == len(held) else []
+        return self._number(State(waiting, tuple(place), (PLAIN,) * len(held))), held
+
+    @staticmethod
+    def _held(state: State, values: tuple[Any, ...]) -> list[Any] | None:
+        held: list[Any] = [NOTHING] * len(state.kinds)
+        for register, value in zip(state.registers, values, strict=True):
+            if register is None:
+                continue
+            if held[register] is not NOTHING and not is_same(held[register], value):
+                return None
+            held[register] = value
+        return held
+
+    # --- one item -------------------------------------------------------------------------------
+
+    def _outcome(self, place: int, bits: int, truths: dict[str, bool]) -> Outcome | Choice:
+        found = self.tracer.step(self._marks(self.states[place]), bits, truths)
+        if isinstance(found, _Asked):
+            yes, no = ({**truths, found.name: truth} for truth in (True, False))
+            return Choice(
+                found.name, self._outcome(place, bits, yes), self._outcome(place, bits, no)
+            )
+        after, has, value = found
+        ops = tuple(self.tracer.ops)
+        self._check(ops, bits)
+        if after is None:
+            after = tuple(False if "_" not in name else None for name in self.program.variables)
+        target, values = self._state(after)
+        return Outcome(ops, target, values, bool(has), value)
+
+    def _check(self, ops: tuple[Op, ...], bits: int) -> None:
+        """Raise NotFlat for what is not written: an item of a key that goes to several maps."""
+        fed = [op.given[0] for op in ops if op.role == "feed"]
+        for symbol in fed:
+            if not bits & self.samples[symbol.kind.number].mask:
+                collects = any(op.role == "collect" and op.given[0] in fed for op in ops)
+                if len(fed) > 1 or collects:
+                    raise NotFlat("several maps of keys at once")
+
+    def _marks(self, state: State) -> tuple[Any, ...]:
+        symbols = registers(len(state.kinds))
+        for symbol, kind in zip(symbols, state.kinds, strict=True):
+            symbol.kind = kind
+        return tuple(
+            waits if register is None and "_" not in name else
+            (None if register is None else symbols[register])
+            for name, waits, register in zip(
+                self.program.variables, state.waiting, state.registers, strict=True
+            )
+        )  # fmt: skip
+
+    def _state(self, values: tuple[Any, ...]) -> tuple[int, tuple[Any, ...]]:
+        """Return the number of a state of the machine in symbols, and what its registers hold."""
+        names = self.program.variables
+        flags = dict(zip(names, values, strict=True))
+        held: list[Any] = []
+        place: list[int | None] = []
+        for name, value in zip(names, values, strict=True):
+            if "_" not in name or not flags[name.partition("_")[0]]:
+                place.append(None)
+                continue
+            known = next((n for n, one in enumerate(held) if one is value), None)
+            place.append(len(held) if known is None else known)
+            if known is None:
+                held.append(value)
+        waiting = tuple("_" not in n and bool(v) for n, v in zip(names, values, strict=True))
+        kinds = tuple(v.kind if isinstance(v, Symbol) else PLAIN for v in held)
+        return self._number(State(waiting, tuple(place), kinds)), tuple(held)
+
+    def _number(self, state: State) -> int:
+        if state not in self._places:
+            self._places[state] = len(self.states)
+            self.states.append(state)
+        return self._places[state]

@@ -1,0 +1,273 @@
+"""The states of a machine that is run by flat loops, and how they take a batch of items."""
+
+from __future__ import annotations
+
+import gc
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from elsinore.quantitative.machine.control import NOTHING, VALUE, Automaton, Kind, NotFlat
+from elsinore.quantitative.machine.flat import Loops, loops
+from elsinore.quantitative.machine.keys import KeyThreads, Program
+from elsinore.quantitative.machine.scope import cells
+from elsinore.quantitative.versions import Counts
+
+CHUNK = 1 << 16  # items that columns are made lists for at a time
+
+
+class FlatStates:
+    """The states of a query's streams, told by codes 0, 1, ..., and the loops that run them.
+
+    columns: the attributes that items have, None where items are objects.
+    """
+
+    def __init__(self, program: Program, columns: tuple[str, ...] | None, record: Any) -> None:
+        self._automaton = Automaton.of(program)
+        self._program, self._columns, self._record = program, columns, record
+        self._order: list[int] = []  # the classes, the most frequent first
+        self._numbers: Any = None  # by bits, the number of a class; -1: such items change nothing
+        self._shown: frozenset[Kind] = frozenset()
+        self._loops: dict[bool, Loops] = {}
+        self._states: list[list[Any]] = []
+        self.taken: Any = np.zeros(0, np.int64)  # items, by code
+
+    @property
+    def count(self) -> int:
+        """How many streams there are."""
+        return len(self._states)
+
+    def grow(self, count: int) -> None:
+        """Make room for streams with codes below `count`."""
+        more = count - self.count
+        if more > 0:
+            self._states += [[-1] for _ in range(more)]  # -1: it has not begun
+            self.taken = np.concatenate([self.taken, np.zeros(more, np.int64)])
+
+    def keep_only(self, code: int) -> None:
+        """Let go of all streams but one, which gets the code 0."""
+        self._states, self.taken = [self._states[code]], self.taken[code : code + 1].copy()
+
+    # --- a batch --------------------------------------------------------------------------------
+
+    def run(
+        self, bits: Any, codes: Any, items: Mapping[str, pa.Array] | Sequence[Any]
+    ) -> tuple[Any, list[Any], int | None]:
+        """Take items: columns by name, or objects. `taken` is the caller's to change.
+
+        Returns after which of them there are values, the values, and the item at which a function
+        raised, if one did: the states are those before it. Raises NotFlat, before any item is
+        taken, where they lead to too many states.
+        """
+        many = self.count > 1
+        if many and self._program.keyed:
+            raise NotFlat("keys within several streams")
+        self._meet(bits)
+        numbers = self._numbered(bits)
+        rows = np.flatnonzero(numbers >= 0)
+        machine = self._machine(many=many)
+        for state in self._states:
+            if state[0] < 0:
+                state[:] = machine.begin()
+        states: Any = self._states
+        if not many:
+            (states,) = self._states
+            states += [None] * (machine.cells - len(states))
+            del states[machine.cells :]
+        places: list[int] = []
+        values: list[Any] = []
+        stopped: int | None = None
+        for begin in range(0, len(rows), CHUNK):
+            few = rows[begin : begin + CHUNK]
+            given = [few.tolist(), numbers[few].tolist()]
+            if many:
+                given.append(codes[few].tolist())
+            given += self._lists(items, machine.columns, few)
+            with _not_collecting():
+                stopped = machine.run(states, zip(*given, strict=True), places, values)
+            if stopped is not None:
+                break
+        return np.array(places, np.int64), values, stopped
+
+    @staticmethod
+    def _lists(items: Any, used: Sequence[str], rows: Any) -> list[list[Any]]:
+        if isinstance(items, Mapping):
+            return [as_list(items[name], rows) for name in used]
+        return [[items[row] for row in rows.tolist()]]
+
+    # --- classes --------------------------------------------------------------------------------
+
+    def _meet(self, bits: Any) -> None:
+        """Learn what items of the classes among some do."""
+        known = self._automaton.classes
+        few = len(bits) and int(bits.max()) < CHUNK if bits.dtype != object else False
+        if few:
+            numbers = np.bincount(bits)
+            present = np.flatnonzero(numbers)
+            numbers = numbers[present]
+        else:
+            present, numbers = np.unique(bits, return_counts=True)
+        new = [int(each) for each in present if int(each) not in known]
+        if not new and self._loops:
+            return
+        frequent = dict(zip(present.tolist(), numbers.tolist(), strict=True))
+        if self._automaton.meet(new) or not self._loops:
+            self._write(sorted(self._automaton.classes, key=lambda b: -frequent.get(b, 0)))
+
+    def _write(self, classes: Sequence[int]) -> None:
+        """Write the loops anew; states become such as these have them."""
+        shown = frozenset(self._automaton.shown())
+        if shown != self._shown:
+            states = [self.state(code) for code in range(self.count)]
+            self._shown = shown
+            for code, state in enumerate(states):
+                if state is not None:
+                    self._states[code] = flattened(self._automaton, state, shown)
+        self._order = [bits for bits in classes if not self._automaton.idle(bits)]
+        self._loops = {}
+
+    def _machine(self, *, many: bool) -> Loops:
+        if many not in self._loops:
+            self._loops[many] = loops(
+                self._automaton, self._columns, self._record, self._order,
+                many=many, shown=self._shown,
+            )  # fmt: skip
+        return self._loops[many]
+
+    def _numbered(self, bits: Any) -> Any:
+        """Return the numbers of items' classes, -1 for what changes nothing."""
+        if bits.dtype == object or (len(bits) and int(bits.max()) >= CHUNK):
+            numbers = {told: n for n, told in enumerate(self._order)}
+            return np.array([numbers.get(int(told), -1) for told in bits], np.int64)
+        table = np.full(CHUNK, -1, np.int64)
+        table[[told for told in self._order if told < CHUNK]] = [
+            n for n, told in enumerate(self._order) if told < CHUNK
+        ]
+        return table[bits]
+
+    # --- the interpreter's states ---------------------------------------------------------------
+
+    def state(self, code: int) -> tuple[Any, ...] | None:
+        """Return a stream's state as the interpreter has it; None before its first item."""
+        state = self._states[code]
+        return None if state[0] < 0 else interpreted(self._automaton, state, self._shown)
+
+    def put(self, code: int, state: tuple[Any, ...]) -> None:
+        """Take a state of the interpreter's. Raises NotFlat where none of the loops can."""
+        had = len(self._automaton.states)
+        self._states[code] = flattened(self._automaton, state, self._shown)
+        if len(self._automaton.states) > had:
+            self._automaton.meet(())
+            self._write(self._order or self._automaton.classes)
+
+
+@contextmanager
+def _not_collecting() -> Iterator[None]:
+    """Look for no cycles of garbage while a few items' values are made, none of which is any."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def interpreted(
+    automaton: Automaton, state: Sequence[Any], shown: frozenset[Kind]
+) -> tuple[Any, ...]:
+    """Return a state as the machine that is interpreted has it."""
+    control = automaton.states[state[0]]
+    held: list[Any] = []
+    at = 1
+    for kind in control.kinds:
+        parts = state[at : at + cells(kind)]
+        held.append(_as_interpreted(automaton, kind, parts, shown))
+        at += cells(kind)
+    return tuple(
+        waits if "_" not in name else None if register is None else held[register]
+        for name, waits, register in zip(
+            automaton.program.variables, control.waiting, control.registers, strict=True
+        )
+    )
+
+
+def _as_interpreted(
+    automaton: Automaton, kind: Kind, parts: Sequence[Any], shown: frozenset[Kind]
+) -> Any:
+    if kind.of == VALUE or kind in shown:
+        return parts[0]
+    if kind.of == "counts":
+        return Counts(parts[0])
+    if kind.of == "window":
+        return list(parts[0]), 0, len(parts[0]), parts[1]
+    inner, threads = automaton.inner[kind.number], automaton.samples[kind.number].copy()
+    states = {key: alive(inner, state, shown) for key, state in parts[0].items()}
+    threads.restore(alive(inner, parts[1], shown), states)
+    return threads
+
+
+def alive(
+    automaton: Automaton, state: Sequence[Any], shown: frozenset[Kind]
+) -> tuple[Any, ...] | None:
+    """Return a key's state as the interpreter has it, None where nothing can follow."""
+    found = interpreted(automaton, state, shown)
+    return found if any(automaton.states[state[0]].waiting) else None
+
+
+def flattened(
+    automaton: Automaton, state: tuple[Any, ...] | None, shown: frozenset[Kind]
+) -> list[Any]:
+    """Return a state of the interpreted machine's as the loops have it."""
+    names = automaton.program.variables
+    if state is None:
+        state = tuple(False if "_" not in name else None for name in names)
+    flags = dict(zip(names, state, strict=True))
+    waiting = tuple("_" not in n and bool(v) for n, v in zip(names, state, strict=True))
+    values = tuple(
+        v if "_" in n and flags[n.partition("_")[0]] else NOTHING
+        for n, v in zip(names, state, strict=True)
+    )
+    number, held = automaton.place(waiting, values)
+    found: list[Any] = [number]
+    for kind, value in zip(automaton.states[number].kinds, held, strict=True):
+        if kind.of == VALUE or kind in shown:
+            found.append(value)
+        elif kind.of == "counts":
+            found.append(dict(value))
+        elif kind.of == "window":
+            kept, first, beyond, total = value
+            found += [deque(kept[first:beyond]), total]
+        else:
+            assert isinstance(value, KeyThreads)
+            idle, states = value.states()
+            inner = automaton.inner[kind.number]
+            found.append({key: flattened(inner, each, shown) for key, each in states.items()})
+            found.append(flattened(inner, idle, shown))
+    return found
+
+
+def as_list(column: pa.Array, rows: Any) -> list[Any]:
+    """Return some rows of a column as Python's values.
+
+    >>> as_list(pa.array([1.5, None, 2.5]), np.array([1, 2]))
+    [None, 2.5]
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind) and not column.null_count:
+        values = np.array([*column.dictionary.to_pylist(), None], object)
+        return values[column.indices.to_numpy()[rows]].tolist()  # type: ignore[no-any-return]
+    plain = pa.types.is_integer(kind) or kind in {pa.float64(), pa.float32(), pa.bool_()}
+    if not plain:
+        return column.take(pa.array(rows)).to_pylist()  # type: ignore[no-any-return]
+    few = column.take(pa.array(rows)) if len(rows) < len(column) else column
+    if not few.null_count:
+        return few.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
+    filled = few.fill_null(False if kind == pa.bool_() else 0)
+    values = np.array(filled.to_numpy(zero_copy_only=False).tolist(), object)
+    values[few.is_null().to_numpy(zero_copy_only=False)] = None
+    return values.tolist()  # type: ignore[no-any-return]

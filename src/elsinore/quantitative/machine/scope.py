@@ -1,0 +1,390 @@
+"""What is written for one item in one control state: operations, then what they change.
+
+Everything is computed before anything is changed. Windows, counts and the states of keys are
+changed in place where the loops keep them for themselves.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from elsinore.quantitative.combinators import Key
+from elsinore.quantitative.machine.control import (
+    ITEM,
+    Automaton,
+    Choice,
+    Kind,
+    Op,
+    Outcome,
+    State,
+    Symbol,
+    registers,
+)
+from elsinore.quantitative.machine.emit import INDENT
+from elsinore.quantitative.machine.inline import expression_of
+from elsinore.quantitative.machine.page import Page
+from elsinore.quantitative.machine.reads import item_reads
+
+CHANGED = re.compile(r"\br\d|\b[su]\[")  # a register in an expression
+CONSTANT = re.compile(r"-?\d+(\.\d+)?|None|True|False")
+
+
+def cells(kind: Kind) -> int:
+    """Return how many variables a register has."""
+    return 2 if kind.of in {"window", "keys"} else 1
+
+
+class Scope:
+    """What is known by which name while an item's operations are written."""
+
+    def __init__(
+        self,
+        writer: Page,
+        automaton: Automaton,
+        state: State,
+        form: str,
+        item: list[bool] | None = None,
+    ) -> None:
+        self.writer, self.state, self.form = writer, state, form
+        self.automaton = automaton
+        self.texts: dict[int, str] = {}
+        self.seconds: dict[int, str] = {}  # a window's accumulator, the threads of idle keys
+        self.outs: dict[int, str] = {}  # the values of keys that were given an item
+        self.held: list[Any] = []  # symbols stay while their ids are names
+        self.made_item = item if item is not None else [False]
+        self.after: list[str] = []  # lines that change what was before the item
+        at = 0 if form == "r" else 1
+        symbols = registers(len(state.kinds))
+        for symbol, kind in zip(symbols, state.kinds, strict=True):
+            names = [self._cell(at + cell) for cell in range(cells(kind))]
+            at += len(names)
+            self._give(symbol, *names)
+
+    def _cell(self, number: int) -> str:
+        return f"r{number}" if self.form == "r" else f"{self.form}[{number}]"
+
+    def _give(self, symbol: Any, text: str, second: str = "") -> None:
+        self.texts[id(symbol)], self.seconds[id(symbol)] = text, second
+        self.held.append(symbol)
+
+    def copy(self) -> Scope:
+        """Return a scope that goes on by itself."""
+        other = Scope(self.writer, self.automaton, self.state, self.form, list(self.made_item))
+        other.texts, other.seconds = dict(self.texts), dict(self.seconds)
+        other.outs = dict(self.outs)
+        other.held, other.after = self.held, list(self.after)
+        return other
+
+    def choose(
+        self,
+        outcome: Outcome | Choice,
+        number: int,
+        bits: int,
+        leave: Callable[[Scope, Outcome, int], None],
+    ) -> None:
+        """Write an item's operations, after the tests that they depend on."""
+        writer = self.writer
+        if isinstance(outcome, Choice):
+            test = self.automaton.tracer.functions[outcome.name]
+            writer.line(f"if {writer.name_of(test)}({self._item(None)}):")
+            for each in (outcome.yes, outcome.no):
+                writer.level += 1
+                begin = len(writer.lines)
+                self.copy().choose(each, number, bits, leave)
+                if len(writer.lines) == begin:
+                    writer.line("pass")
+                writer.level -= 1
+                if each is outcome.yes:
+                    writer.line("else:")
+            return
+        own = [op for op in outcome.ops if op.role == "feed" and not self._is_sync(op, bits)]
+        for op in outcome.ops:
+            if op not in own:
+                self._operation(op, outcome, bits)
+        for op in own:
+            self._feed_own(op, bits)
+        for line in self.after:
+            writer.line(line)
+        leave(self, outcome, number)
+
+    # --- values ---------------------------------------------------------------------------------
+
+    def text(self, value: Any) -> str:
+        """Return how a value is written."""
+        if not isinstance(value, Symbol):
+            return repr(value)
+        if value is ITEM:
+            return self._item(None)
+        if id(value) not in self.texts:
+            self._constant(value)
+        return self.texts[id(value)]
+
+    def _second(self, value: Any) -> str:
+        self.text(value)
+        return self.seconds[id(value)]
+
+    def _constant(self, symbol: Symbol) -> None:
+        """Give a constant of the machine a name; a window without values is made where it goes."""
+        held = self.automaton.tracer.functions[symbol.name]
+        if symbol.kind.of == "window":
+            self._give(symbol, "deque()", self.writer.name_of(held[3]))
+            return
+        if symbol.kind.of == "counts" and symbol.kind not in self.writer.shown:
+            self._give(symbol, "{}")
+            return
+        plain = type(held) in {int, bool} or held is None
+        self._give(symbol, repr(held) if plain else self.writer.name_of(held))
+
+    def _item(self, attributes: set[str] | None) -> str:
+        """Write that the item is an object with attributes, None: all; return its name."""
+        writer = self.writer
+        if writer.columns is None:
+            return "x"
+        if attributes is None or not all(map(is_name, attributes)):
+            if not self.made_item[0]:
+                columns = ", ".join(f"c{n}" for n in range(len(writer.columns)))
+                writer.line(f"x = Record({columns})")
+                self.made_item[0] = True
+            return "x"
+        for name in sorted(attributes):
+            if name not in writer.columns:
+                return self._item(None)
+            writer.line(f"v.{name} = {self._column(name)}")
+        return "v"
+
+    def _column(self, name: str) -> str | None:
+        if self.writer.columns is None:
+            return f"x.{name}"
+        if name not in self.writer.columns:
+            return None
+        return f"c{self.writer.columns.index(name)}"
+
+    def call(self, function: Any, given: Sequence[Any]) -> str:
+        """Write the call of a function; return the expression of its value."""
+        items = [n for n, value in enumerate(given) if value is ITEM]
+        if isinstance(function, Key) and items == [0]:
+            column = self._column(function.attribute) if is_name(function.attribute) else None
+            return column or f"{self.writer.name_of(function)}({self._item(None)})"
+        expression = expression_of(function)
+        if expression is not None and len(expression.parameters) == len(given) and len(items) < 2:
+            given_texts = ["x" if value is ITEM else self.text(value) for value in given]
+            text = expression.written(
+                given_texts, self._column, items[0] if items else None, self.writer.name_of
+            )
+            if text is not None:
+                return text
+        reads = item_reads(function) if items == [0] else None
+        texts = [self._item(reads) if value is ITEM else self.text(value) for value in given]
+        return f"{self.writer.name_of(function)}({', '.join(texts)})"
+
+    def _assign(self, text: str) -> str:
+        if text.isidentifier() or CONSTANT.fullmatch(text):
+            return text
+        found = self.writer.temporary()
+        self.writer.line(f"{found} = {text}")
+        return found
+
+    # --- operations -----------------------------------------------------------------------------
+
+    def _operation(self, op: Op, outcome: Outcome, bits: int) -> None:
+        match op.role:
+            case "call":
+                self._give(op.result, self._assign(self.call(op.function, op.given)))
+            case "count":
+                self._count(op, outcome)
+            case "push":
+                self._push(op, outcome)
+            case "value":
+                self._value(op)
+            case "keys":
+                first = self.first(self.automaton.inner[op.result.kind.number])
+                self._give(op.result, "{}", first)
+            case "feed":
+                self._feed_all(op, outcome, bits)
+            case "collect":
+                fed = self.outs.get(id(op.given[0]), "{}")
+                self._give(op.result, self._assign(f"dict({fed})" if fed != "{}" else fed))
+
+    def _count(self, op: Op, outcome: Outcome) -> None:
+        """Write that a value is counted: in place, where nobody looks at the counts before it."""
+        writer, (old, value) = self.writer, op.given
+        if op.result.kind in writer.shown:
+            self._give(op.result, self._assign(self.call(op.function, op.given)))
+            return
+        given, counts = self._assign(self.text(value)), self.text(old)
+        if not old.name.startswith("r") or any(v is old for v in outcome.values):
+            counts = writer.temporary()
+            writer.line(f"{counts} = {self.text(old)}.copy()")
+        number = writer.temporary()
+        writer.line(f"{number} = {counts}.get({given}, 0) + 1")
+        self.after.append(f"{counts}[{given}] = {number}")
+        self._give(op.result, counts)
+
+    def _push(self, op: Op, outcome: Outcome) -> None:
+        """Write that a window gets a value, and gives the oldest one out where it is full."""
+        writer = self.writer
+        old, value = op.given
+        window = self.automaton.tracer.windows[op.result.kind.number]
+        held = [*outcome.values, outcome.value, *(g for o in outcome.ops if o is not op
+                                                   for g in o.given)]  # fmt: skip
+        ours = isinstance(old, Symbol) and old.name.startswith("r")
+        given = self._assign(self.text(value))
+        kept, total = self.text(old), self._second(old)
+        if not ours or any(other is old for other in held):
+            kept = writer.temporary()
+            writer.line(f"{kept} = {self.text(old)}" + (".copy()" if ours else ""))
+        after = writer.temporary()
+        full = writer.temporary()
+        step = self._of(window.fold.step, total, given)
+        writer.line(f"{after} = {step}")
+        writer.line(f"{full} = len({kept}) == {window.size}")
+        writer.line(f"if {full}: {after} = {self._of(window.fold.inverse, after, f'{kept}[0]')}")
+        self.after += [f"if {full}: {kept}.popleft()", f"{kept}.append({given})"]
+        self._give(op.result, kept, after)
+
+    def _value(self, op: Op) -> None:
+        window = self.automaton.tracer.windows[op.given[0].kind.number]
+        total, finish = self._second(op.given[0]), window.fold.finish
+        self._give(op.result, total if finish is None else self._assign(self._of(finish, total)))
+
+    def _of(self, function: Any, *texts: str) -> str:
+        """Return the expression of a function of what is written already."""
+        symbols = [Symbol("t") for _ in texts]
+        for symbol, text in zip(symbols, texts, strict=True):
+            self._give(symbol, text)
+        return self.call(function, symbols)
+
+    # --- keys -----------------------------------------------------------------------------------
+
+    def _is_sync(self, op: Op, bits: int) -> bool:
+        return bool(bits & self.automaton.samples[op.given[0].kind.number].mask)
+
+    def first(self, automaton: Automaton) -> str:
+        """Return the expression of a machine's first state."""
+        scope = Scope(self.writer, automaton, State((), (), ()), "s")
+        for op in automaton.first_ops:
+            scope._operation(op, Outcome((), 0, (), False, None), 0)
+        state = Outcome((), 0, automaton.begins, False, None)
+        return f"[{', '.join(['0', *scope._sources(state)])}]"
+
+    def _feed_own(self, op: Op, bits: int) -> None:
+        """Write that an item goes to its own key."""
+        writer, number = self.writer, op.given[0].kind.number
+        inner = self.automaton.inner[number]
+        states = self.text(op.given[0])
+        key = self._assign(self.call(self.automaton.samples[number].key, (ITEM,)))
+        writer.line(f"u = {states}.get({key})")
+        writer.line("if u is None:")
+        idle = self._second(op.given[0])
+        grows = any(kind.of == "counts" for state in inner.states for kind in state.kinds)
+        own = f"forked({idle})" if grows else f"{idle}[:]"
+        writer.line(f"{INDENT}u = {states}[{key}] = {own}")
+        writer.line(f"{INDENT}fresh = i, {states}, {key}")
+        found = [
+            n for n in range(len(inner.states))
+            if not _changes_nothing(inner.outcomes[n, bits], n)
+        ]  # fmt: skip
+        if not found:
+            return
+
+        def write(state: int) -> None:
+            scope = Scope(writer, inner, inner.states[state], "u", list(self.made_item))
+            begin = len(writer.lines)
+            scope.choose(
+                inner.outcomes[state, bits], state, bits,
+                lambda scope, outcome, number: scope.assign_list(outcome, number, "u"),
+            )  # fmt: skip
+            if len(writer.lines) == begin:
+                writer.line("pass")
+
+        writer.chain(found, write, "u")
+
+    def _feed_all(self, op: Op, outcome: Outcome, bits: int) -> None:
+        """Write that an item goes to all keys, into a new dict; and the keys' values then."""
+        writer, threads = self.writer, op.given[0]
+        inner = self.automaton.inner[threads.kind.number]
+        states = self.text(threads)
+        lives = any(value is threads for value in outcome.values)
+        found = [
+            n for n in range(len(inner.states))
+            if not _changes_nothing(inner.outcomes[n, bits], n)
+        ]  # fmt: skip
+        after, out = writer.temporary(), writer.temporary()
+        self.outs[id(threads)] = out
+        writer.line(f"{after} = {{}}; {out} = {{}}")
+        writer.line(f"for y, u in chain(((IDLE, {self._second(threads)}),), {states}.items()):")
+        writer.level += 1
+
+        def leave(scope: Scope, each: Outcome, number: int) -> None:
+            if each.has:
+                writer.line(f"{out}[y] = {scope.text(each.value)}")
+            if lives:
+                scope.assign_list(each, number, f"{after}[y]", keep=True)
+
+        def write(state: int) -> None:
+            scope = Scope(writer, inner, inner.states[state], "u", list(self.made_item))
+            begin = len(writer.lines)
+            scope.choose(inner.outcomes[state, bits], state, bits, leave)
+            if len(writer.lines) == begin:
+                writer.line("pass")
+
+        begin = len(writer.lines)
+        if found:
+            writer.chain(found, write, "u")
+        if lives:
+            if found:
+                writer.line("else:")
+            writer.line(f"{INDENT if found else ''}{after}[y] = u")
+        elif len(writer.lines) == begin:
+            writer.line("pass")
+        writer.level -= 1
+        writer.line(f"{out}.pop(IDLE, None)")
+        if lives:
+            idle = self._assign(f"{after}.pop(IDLE)")
+            self.texts[id(threads)], self.seconds[id(threads)] = after, idle
+
+    # --- the state after an item ----------------------------------------------------------------
+
+    def _sources(self, outcome: Outcome) -> list[str]:
+        found: list[str] = []
+        kinds = self.automaton.states[outcome.target].kinds
+        for value, kind in zip(outcome.values, kinds, strict=True):
+            found.append(self.text(value))
+            if cells(kind) > 1:
+                found.append(self._second(value))
+        return found
+
+    def assign_variables(self, outcome: Outcome) -> None:
+        """Write what the registers hold, where they are variables."""
+        pairs = [(f"r{n}", text) for n, text in enumerate(self._sources(outcome))]
+        self._assign_all([(to, text) for to, text in pairs if to != text])
+
+    def assign_list(self, outcome: Outcome, number: int, to: str, *, keep: bool = False) -> None:
+        """Write what the registers hold, where they are in a list; keep: in a new one."""
+        sources = self._sources(outcome)
+        if keep or outcome.target != number:
+            whole = f"[{', '.join([str(outcome.target), *sources])}]"
+            self.writer.line(f"{to}{'' if keep else '[:]'} = {whole}")
+            return
+        pairs = [(f"{self.form}[{n}]", text) for n, text in enumerate(sources, start=1)]
+        self._assign_all([(to, text) for to, text in pairs if to != text])
+
+    def _assign_all(self, pairs: list[tuple[str, str]]) -> None:
+        if any(CHANGED.search(text) for _, text in pairs) and len(pairs) > 1:
+            left, right = (", ".join(part) for part in zip(*pairs, strict=True))
+            self.writer.line(f"{left} = {right}")
+            return
+        for to, text in pairs:
+            self.writer.line(f"{to} = {text}")
+
+
+def _changes_nothing(outcome: Outcome | Choice, number: int) -> bool:
+    return isinstance(outcome, Outcome) and outcome.changes_nothing(number)
+
+
+def is_name(name: str) -> bool:
+    """Return whether a name can be written as that of an attribute."""
+    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
