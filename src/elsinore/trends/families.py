@@ -34,9 +34,19 @@ class Family:
     loops: dict[int, bool] = field(default_factory=dict)  # block -> its lanes are predecessors
     blocks: dict[int, int] = field(default_factory=dict)  # lane's cell -> block
     read: set[int] = field(default_factory=set)
+    first: tuple[int, Sequence[Run]] | None = None  # a class that is alone so far
 
     def join(self, place: int, runs: Sequence[Run]) -> bool:
         """Add a class, the place of whose words is given; return whether it agrees."""
+        if not self.places and self.first is None:
+            self.first = place, runs
+            return True
+        if self.first is not None:
+            first, self.first = self.first, None
+            self._add(*first)
+        return self._add(place, runs)
+
+    def _add(self, place: int, runs: Sequence[Run]) -> bool:
         told: dict[int, tuple[int, bool]] = {}
         blocks: dict[int, int] = {}
         for run in runs:

@@ -31,7 +31,6 @@ from elsinore.trends.updates import (
     VALUE,
     Update,
     Updates,
-    composes,
     rank_codes,
     rounds,
     tangled,
@@ -155,7 +154,7 @@ class Program:
         ]
         ticks = (0, *(self._groups[group] for group in sections.ticks))
         apart = tangled(updates, resets)
-        serial = not (apart or resets) and composes(self._updates)
+        serial = not (apart or resets) and self._updates.composes
         changing = {update.node for update in updates}
         quick = (
             serial

@@ -13,7 +13,7 @@ from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.layout import Layout
 from elsinore.trends.sharing.clock import DEPTH
 from elsinore.trends.sharing.holders import GroupCost, SharedGroups
-from elsinore.trends.updates import Updates, composes
+from elsinore.trends.updates import Updates
 
 VERSION = 8
 FIRST_ROWS = 64  # rows of totals to begin with; a power of two
@@ -169,7 +169,7 @@ def new_store(
         addend=2 * len(unit.addends),
         rank=ranks,
         run=FIRST_RUNS,
-        noted=layout.cells + len(layout.blocks) + 1 if composes(updates) else 0,
+        noted=layout.cells + len(layout.blocks) + 1 if updates.composes else 0,
         class_number=1,
         depth=DEPTH,
         record=RECORDS if record else 0,

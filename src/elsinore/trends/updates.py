@@ -59,6 +59,8 @@ class Updates:
         self.windows: tuple[Window | None, ...] = self.merged.windows
         kinds_of = {window: kind for kind, window in enumerate(self.windows)}
         self.kind_of = [kinds_of[node.window] for node in self.merged.nodes]
+        # whether moments may be composed: nothing but the number of events is told of them
+        self.composes = not (unit.summed or any(node.extremes for node in self.merged.nodes))
         self._summed = addend_codes(unit)
         self._ranked = rank_codes(unit)
         self._told: dict[tuple[int, ...], Update] = {}
@@ -152,11 +154,6 @@ def rank_codes(unit: TrendUnit) -> dict[tuple[FieldKind, str], int]:
     return codes
 
 
-def composes(updates: Updates) -> bool:
-    """Return whether moments may be composed: nothing but the number of events is told of them."""
-    return not updates.unit.summed and not any(node.extremes for node in updates.merged.nodes)
-
-
 def tangled(updates: Sequence[Update], resets: Sequence[int]) -> bool:
     """Return whether some node is changed before it is read, in whichever order."""
     changed: set[int] = set()
@@ -175,6 +172,10 @@ def rounds(updates: Sequence[Update]) -> list[list[Update]]:
     order the last round has what is left.
     """
     waiting = {update.node: update for update in updates}
+    if not any(
+        node in waiting and node != update.node for update in updates for node in update.reads
+    ):
+        return [list(updates)] if waiting else []
     readers: dict[int, int] = dict.fromkeys(waiting, 0)
     for update in updates:
         for node in update.reads - {update.node}:

@@ -152,6 +152,8 @@ class SharedGroups:
         true: frozenset[Expression],
     ) -> Sections:
         """Split what a class of events does: what is of no group, and each group's part."""
+        if not self.groups:
+            return Sections(parts=(tuple(updates),), ticks=(), takers=(), settled=(), breaks=())
         ticking: dict[int, list[Update]] = {}
         takers: dict[int, set[int]] = {}
         rest: list[Update] = []
