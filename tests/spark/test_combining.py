@@ -380,6 +380,9 @@ def test_events_are_read_again_where_what_was_combined_overlaps(
     pq.write_table(shuffled, path, row_group_size=500)
     for row, same in zip(rows_of(found["q"]), rows_of(workload.run(table)["q"]), strict=True):
         assert row == pytest.approx(same)
+    (counted,) = found.statistics
+    assert (counted.events, counted.matched) == (len(table), len(table))
+    assert counted.combined < 0.05 * len(table)  # of keys that do not overlap
 
 
 def test_an_action_is_made_where_it_is_cheaper_than_its_events() -> None:

@@ -123,7 +123,8 @@ class RunOperators:
     `travelling`). Out: see `Outputs`. What the operators counted is added to `statistics`, one for
     each unit, when the partition ends. `memory`: bytes of events that are merged without a disk.
     Where `actions` says what columns they have, blobs may hold actions of events of the one unit;
-    `again` gives the blobs of some partitions once more, with none, in case they overlap after all.
+    `again` gives the blobs of some partitions once more, with none, in case they overlap after all;
+    `uncombined` is then how many events had come without being combined.
     Where events travel twice, `share` tells which windows are the partition's own.
     """
 
@@ -136,6 +137,7 @@ class RunOperators:
     statistics: tuple[StatisticsAccumulator | None, ...] = ()
     actions: pa.Schema | None = None
     again: Callable[[Sequence[int]], Iterable[pa.RecordBatch]] | None = None
+    uncombined: int | None = None
     share: Share | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -172,6 +174,11 @@ class RunOperators:
     def _count(self, told: Sequence[OperatorStatistics], spilled: int) -> None:
         """Hand on what operators counted, and the bytes that were spilled for all of them."""
         told[0].spilled_bytes = spilled
+        if self.uncombined is not None:  # who combined the others has counted them
+            twice = told[0].events - self.uncombined
+            told[0].events -= twice
+            told[0].matched -= twice
+            told[0].combined -= twice
         for one, counted in zip(told, self.statistics, strict=False):
             if counted is not None:
                 count(counted, one)
@@ -200,7 +207,7 @@ class RunOperators:
                 if self.again is None:
                     raise
                 LOG.warning("A task reads its events again, none combined: %s", error)
-                alone = replace(self, actions=None, again=None)
+                alone = replace(self, actions=None, again=None, uncombined=merging.rows)
                 yield from alone(self.again(partitions))
                 return
             yield from waiting.batches(0)

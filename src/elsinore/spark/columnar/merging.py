@@ -99,6 +99,7 @@ class Merging:
     shared: KeyCodes | None = None
     codes: KeyCodes = field(init=False)
     seen: Codes = field(init=False, default_factory=lambda: np.zeros(0, dtype=np.int32))
+    rows: int = field(init=False, default=0)  # events that were added
     _blobs: list[Blob] = field(init=False, default_factory=list)
     _bytes: int = field(init=False, default=0)
     _runs: list[Run] = field(init=False, default_factory=list)
@@ -117,6 +118,7 @@ class Merging:
             if self._bytes and self._bytes + blob.events.nbytes > self.memory:
                 self._spill()
             self._blobs.append(blob)
+            self.rows += blob.events.num_rows
             self._bytes += blob.events.nbytes + blob.keys.nbytes
 
     def batches(self) -> Iterator[Sorted]:
