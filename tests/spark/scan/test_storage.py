@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -139,6 +140,40 @@ def test_stores_that_arrow_lacks_are_left_to_spark_and_missing_files_are_named()
         open_file("wasbs://c@account.blob.core.windows.net/x.parquet")
     with pytest.raises(InputError, match=re.escape("'file:/no/such.parquet' cannot be read")):
         open_file("file:/no/such.parquet")
+    with pytest.raises(InputError, match="cannot be read as Parquet") as failure:
+        open_file("hdfs://no.such.host:1/x.parquet")
+    assert "\n" not in str(failure.value)
     azure = Storage({"fs.azure.account.key.it.dfs.core.windows.net": "c2VjcmV0"})
     _, path = azure.located("abfss://box@it.dfs.core.windows.net/a%20b/c.parquet")
     assert path == "box/a b/c.parquet"
+
+
+def test_stores_are_opened_as_hadoops_configuration_says() -> None:
+    key = "c2VjcmV0"
+    china = "it.dfs.core.chinacloudapi.cn"
+    found = Storage({f"fs.azure.account.key.{china}": key}).located(f"abfss://box@{china}/x")[0]
+    assert found == pa_fs.AzureFileSystem(
+        "it",
+        account_key=key,
+        blob_storage_authority=".blob.core.chinacloudapi.cn",
+        dfs_storage_authority=".dfs.core.chinacloudapi.cn",
+    )
+    settings = {"fs.azure.account.key": key, "fs.azure.abfs.endpoint": "127.0.0.1:10000"}
+    found = Storage(settings).located("abfs://box@it.dfs.core.windows.net/x")[0]
+    assert found == pa_fs.AzureFileSystem(
+        "it",
+        account_key=key,
+        **{f"{service}_storage_authority": "127.0.0.1:10000" for service in ("blob", "dfs")},
+        **{f"{service}_storage_scheme": "http" for service in ("blob", "dfs")},
+    )
+    settings = {
+        "fs.gs.storage.root.url": "http://127.0.0.1:9",
+        "fs.gs.auth.type": "Unauthenticated",
+    }
+    found, path = Storage(settings).located("gs://box/a/x.parquet")
+    assert path == "box/a/x.parquet"
+    limit = timedelta(minutes=1)
+    assert found == pa_fs.GcsFileSystem(
+        anonymous=True, scheme="http", endpoint_override="127.0.0.1:9", retry_time_limit=limit
+    )
+    assert found != pa_fs.GcsFileSystem(anonymous=True, retry_time_limit=limit)

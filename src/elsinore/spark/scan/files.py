@@ -62,7 +62,8 @@ def open_file(uri: str, storage: Storage = HERE, **options: Any) -> pq.ParquetFi
         source = path if isinstance(system, pa_fs.LocalFileSystem) else system.open_input_file(path)
         return pq.ParquetFile(source, coerce_int96_timestamp_unit="us", **options)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"'{uri}' cannot be read as Parquet: {error}") from error
+        reason = str(error).partition("\n")[0]  # of HDFS, a hundred places without a library
+        raise InputError(f"'{uri}' cannot be read as Parquet: {reason}") from error
 
 
 class Judged(NamedTuple):

@@ -87,10 +87,8 @@ def scanned(
     except InputError as error:
         if options.scan is Scan.ARROW or not isinstance(error.__cause__, OSError):
             raise
-        warnings.warn(
-            f"Spark reads the files: Arrow cannot open them ({error.__cause__}).",
-            stacklevel=2,
-        )
+        why = str(error.__cause__).partition("\n")[0]
+        warnings.warn(f"Spark reads the files: Arrow cannot open them ({why}).", stacklevel=2)
         return None
     if statistics is not None:
         statistics.add({PLANNING: _told(units[0], looked)})

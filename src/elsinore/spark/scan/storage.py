@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from datetime import timedelta
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -31,7 +32,16 @@ _S3_NAMES = (
     "aws.credentials.provider",
 )
 _AZURE_NAMES = ("fs.azure.account.key", "fs.azure.sas.fixed.token")
+_AZURE_ENDPOINT = "fs.azure.abfs.endpoint"  # HOST:PORT instead of the account's hosts
+_AZURE_DOMAIN = "core.windows.net"
 _GS_ENDPOINT = "fs.gs.storage.root.url"
+# Settings of Google's connector for Hadoop, old and new, that say to send no credentials.
+_GS_ANONYMOUS = {
+    "fs.gs.auth.type": "UNAUTHENTICATED",
+    "fs.gs.auth.null.enable": "true",
+    "google.cloud.auth.null.enable": "true",
+}
+_GS_PATIENCE = timedelta(minutes=1)  # Arrow's own is a quarter of an hour
 _AMAZON = "s3.amazonaws.com"  # the end point that stands in configurations by default
 
 
@@ -69,8 +79,9 @@ def storage_of(spark: SparkSession, uris: list[str]) -> Storage:
         elif scheme in AZURE:
             host = netloc.rpartition("@")[2]
             names += [name + suffix for name in _AZURE_NAMES for suffix in ("", f".{host}")]
+            names.append(_AZURE_ENDPOINT)
         elif scheme == "gs":
-            names.append(_GS_ENDPOINT)
+            names += [_GS_ENDPOINT, *_GS_ANONYMOUS]
     if not names:
         return Storage()
     session: Any = spark
@@ -112,21 +123,31 @@ def _s3(bucket: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
 
 
 def _gs(_: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
-    endpoint = settings.get(_GS_ENDPOINT, "").rstrip("/")
-    scheme, _, host = endpoint.rpartition("://")
-    if not host or host == "storage.googleapis.com":
-        return pa_fs.GcsFileSystem()
-    return pa_fs.GcsFileSystem(scheme=scheme or "https", endpoint_override=host)
+    options: dict[str, Any] = {"retry_time_limit": _GS_PATIENCE}
+    if any(settings.get(name, "").upper() == by.upper() for name, by in _GS_ANONYMOUS.items()):
+        options["anonymous"] = True
+    scheme, _, host = settings.get(_GS_ENDPOINT, "").rstrip("/").rpartition("://")
+    if host and host != "storage.googleapis.com":
+        options |= {"scheme": scheme or "https", "endpoint_override": host}
+    return pa_fs.GcsFileSystem(**options)
 
 
-def _azure(netloc: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
+def _azure(secure: bool, netloc: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
     host = netloc.rpartition("@")[2]
+    account, _, domain = host.partition(".")
     options = {}
     for option, name in zip(("account_key", "sas_token"), _AZURE_NAMES, strict=True):
         given = settings.get(f"{name}.{host}", settings.get(name))
         if given:
             options[option] = given
-    return pa_fs.AzureFileSystem(account_name=host.partition(".")[0], **options)
+    endpoint, domain = settings.get(_AZURE_ENDPOINT), domain.removeprefix("dfs.")
+    for service in ("blob", "dfs"):
+        if endpoint:
+            options[f"{service}_storage_authority"] = endpoint
+            options[f"{service}_storage_scheme"] = "https" if secure else "http"
+        elif domain not in {"", _AZURE_DOMAIN}:  # a cloud of its own, such as China's
+            options[f"{service}_storage_authority"] = f".{service}.{domain}"
+    return pa_fs.AzureFileSystem(account_name=account, **options)
 
 
 def _hdfs(netloc: str, _: Mapping[str, str]) -> pa_fs.FileSystem:
@@ -136,7 +157,8 @@ def _hdfs(netloc: str, _: Mapping[str, str]) -> pa_fs.FileSystem:
 
 _MAKERS: dict[str, Callable[[str, Mapping[str, str]], pa_fs.FileSystem]] = {
     **dict.fromkeys(S3, _s3),
-    **dict.fromkeys(AZURE, _azure),
+    "abfs": partial(_azure, False),
+    "abfss": partial(_azure, True),
     "gs": _gs,
     "hdfs": _hdfs,
 }
