@@ -1,10 +1,8 @@
-"""Run benchmarks by name (all of them without one) and write RESULTS.md."""
+"""Run benchmarks by name, or all of them, which also writes what they measure into RESULTS.md."""
 
 from __future__ import annotations
 
 import argparse
-import re
-from pathlib import Path
 
 from benchmarks import (
     confidence,
@@ -25,7 +23,7 @@ from benchmarks import (
     startup,
     windows,
 )
-from benchmarks.measure import Row, machine
+from benchmarks.results import RESULTS, section_of, with_rows, write, write_machine
 
 BENCHMARKS = {
     "in_process": in_process,
@@ -47,7 +45,6 @@ BENCHMARKS = {
     "startup": startup,
 }
 IN_PARTS = {"matches", "quantitative"}  # what measures parts of itself if some are named
-RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
 def main() -> None:
@@ -57,22 +54,17 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put the figures into RESULTS.md")
     arguments = parser.parse_args()
     names, parts = chosen(parser, arguments.names)
-    sections = {}
+    whole = not arguments.names and not arguments.quick
     for name in names:
         module = BENCHMARKS[name]
         rows = module.main(arguments.quick, parts) if parts else module.main(arguments.quick)
         for row in rows:
             print(f"{'ok  ' if row.met else 'MISS'} {row.what}: {row.figure} ({row.target})")
-        sections[name] = section(name, module.__doc__ or "", module.COMMAND, rows)
-        if parts and arguments.write:
-            sections[name] = with_rows(RESULTS.read_text(), sections[name])
-    if not arguments.names and not arguments.quick:
-        text = ["# Results", "", "Measured on", "", *machine(), "", *sections.values()]
-        RESULTS.write_text("\n".join(text).rstrip() + "\n")
-        print(f"written to {RESULTS}")
-    elif arguments.write:
-        RESULTS.write_text(with_sections(RESULTS.read_text(), sections))
-        print(f"written to {RESULTS}")
+        if whole or arguments.write:  # at once, for a run may be stopped
+            section = section_of(name, module.__doc__ or "", module.COMMAND, rows)
+            write(with_rows(RESULTS.read_text(), section) if parts else section)
+    if whole:
+        write_machine()
 
 
 def chosen(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[str], list[str]]:
@@ -82,63 +74,6 @@ def chosen(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[str]
     if parts and (len(names) != 1 or names[0] not in IN_PARTS):
         parser.error(f"no benchmarks: {', '.join(parts)}; benchmarks: {', '.join(BENCHMARKS)}")
     return names or list(BENCHMARKS), parts
-
-
-def with_sections(text: str, sections: dict[str, str]) -> str:
-    r"""Return results in which some sections are new, those that were not there at the end.
-
-    >>> with_sections("# Results\n\n## A\n\n1\n\n## B\n\n2\n", {"a": "## A\n\n3"})
-    '# Results\n\n## A\n\n3\n\n## B\n\n2\n'
-    """
-    for name, new in sections.items():
-        before, _, rest = text.partition(f"## {name.replace('_', ' ').capitalize()}\n")
-        _, more, after = rest.partition("\n## ")
-        parts = [before.rstrip(), new.rstrip(), *([f"## {after.rstrip()}"] if more else [])]
-        text = "\n\n".join(parts) + "\n"
-    return text
-
-
-def with_rows(text: str, part: str) -> str:
-    r"""Return a part's section with the rows that the results have of the benchmark's other parts.
-
-    >>> print(with_rows("## A\n\n| N1, x |\n| P7, y |\n", "## A\n\n| P7, z |\n"), end="")
-    ## A
-    <BLANKLINE>
-    | N1, x |
-    | P7, z |
-    """
-    _, _, there = text.partition(part.partition("\n")[0] + "\n")
-    new = _rows(part)
-    heads = set(map(_head, new))
-    kept = [row for row in _rows(there.partition("\n## ")[0]) if _head(row) not in heads]
-    return part[: part.index(new[0])] + "\n".join([*kept, *new]) + "\n"
-
-
-def _rows(text: str) -> list[str]:
-    rows = [line for line in text.splitlines() if line.startswith("| ")]
-    return [row for row in rows if not row.startswith("| what ")]
-
-
-def _head(row: str) -> str:
-    return re.split(r"[,:;] ", row)[0]
-
-
-def section(name: str, about: str, command: str, rows: list[Row]) -> str:
-    """Return a benchmark's part of the results as Markdown."""
-    lines = [
-        f"## {name.replace('_', ' ').capitalize()}",
-        "",
-        about.strip(),
-        "",
-        f"    {command}",
-        "",
-    ]
-    lines += ["| what | measured | target | met |", "|---|---|---|---|"]
-    lines += [
-        f"| {row.what} | {row.figure} | {row.target} | {'yes' if row.met else 'no'} |"
-        for row in rows
-    ]
-    return "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":

@@ -10,17 +10,20 @@ seconds of the whole process tree and, in brackets, seconds.
 from __future__ import annotations
 
 import argparse
+import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from types import FrameType
 
+from benchmarks.results import RESULTS, section_in, write
 from benchmarks.spark import Stream, Taken, measured
 
 COMMAND = "python -m benchmarks.spark_grid"
 BUDGET = 200.0  # seconds
-RESULTS = Path(__file__).parent / "RESULTS.md"
-HEADING = "## Spark grid"
+LIMIT = 230.0  # seconds for a regime
+TITLE = "Spark grid"
 OURS = ("files", "frame", "local")
 RIVALS = ("by hand", "polars", "floor")
 WAYS = (*OURS, *RIVALS)
@@ -33,6 +36,7 @@ class Regime:
     stream: Stream
     queries: int = 1
     ways: Sequence[str] = WAYS
+    warm: Stream | None = None  # a smaller stream for the first run of each way
 
 
 MILLION = 1_000_000
@@ -47,7 +51,9 @@ REGIMES = {
     "80 % in a key": Regime(Stream(events=2 * MILLION, share=0.8)),
     "shuffled": Regime(Stream(events=2 * MILLION, shuffled=True)),
     "shuffled, 80 %": Regime(Stream(events=2 * MILLION, share=0.8, shuffled=True)),
-    "100 M events": Regime(Stream(events=100 * MILLION), 1, ("files", "floor")),
+    "100 M events": Regime(
+        Stream(events=100 * MILLION), 1, ("files", "floor"), Stream(events=MILLION)
+    ),
 }
 BY_DEFAULT = tuple(name for name in REGIMES if name != "100 M events")
 
@@ -57,6 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("regimes", nargs="*", metavar="REGIME", help=", ".join(REGIMES))
     parser.add_argument("--budget", type=float, default=BUDGET, help="seconds; none is begun after")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for a regime")
     parser.add_argument("--ways", help=f"only these, with commas, of {', '.join(WAYS)}")
     parser.add_argument("--results", action="store_true", help=f"write into {RESULTS.name}")
     given = parser.parse_args()
@@ -71,24 +78,48 @@ def main() -> None:
             continue
         regime = REGIMES[name]
         ways = [w for w in regime.ways if given.ways is None or w in given.ways.split(",")]
-        lines.append(line(name, regime, measured(regime.stream, regime.queries, ways, runs=1)))
+        try:
+            with limited(given.limit):
+                taken = measured(regime.stream, regime.queries, ways, runs=1, warm=regime.warm)
+            lines.append(line(name, regime, taken))
+        except PassedLimitError:
+            cells = dict.fromkeys(ways, f"passed {given.limit:.0f} s")
+            lines.append(line(name, regime, {}, cells))
         print(lines[-1], flush=True)
         if given.results:  # at once, for the run may be stopped
-            RESULTS.write_text(merged(RESULTS.read_text(), lines))
+            write(merged(section_in(RESULTS.read_text(), TITLE), lines))
+
+
+class PassedLimitError(Exception):
+    """A regime has taken more time than it may."""
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise PassedLimitError in the block once it has taken so many seconds."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise PassedLimitError
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 COLUMNS = ["regime", "events", "keys", "queries", *WAYS, "files / by hand", "peak of a worker"]
 
 
-def merged(text: str, lines: Sequence[str]) -> str:
-    r"""Return the results with lines of the grid put in: new cells replace a regime's old ones.
+def merged(section: str, lines: Sequence[str]) -> str:
+    r"""Return the section with lines of the grid put in: new cells replace a regime's old ones.
 
-    >>> old = merged("# Results\n", [_row(["x", "1", "", "2"])])
+    >>> old = merged("", [_row(["x", "1", "", "2"])])
     >>> merged(old, [_row(["x", "", "3", "4"])]).splitlines()[-1]
     '| x | 1 | 3 | 4 |'
     """
-    before, there, after = text.partition(f"{HEADING}\n")
-    section, next_section, rest = after.partition("\n## ") if there else ("", "", "")
     rows = {}
     for one in [*section.splitlines(), *lines]:
         cells = [cell.strip() for cell in one.strip("|").split("|")]
@@ -96,18 +127,20 @@ def merged(text: str, lines: Sequence[str]) -> str:
             continue
         known = rows.get(cells[0], [""] * len(cells))
         rows[cells[0]] = [new or old for new, old in zip(cells, known, strict=True)]
-    about = [HEADING, "", (__doc__ or "").strip(), "", f"    {COMMAND} --results", ""]
+    about = [f"## {TITLE}", "", (__doc__ or "").strip(), "", f"    {COMMAND} --results", ""]
     table = [_row(COLUMNS), _row(["---"] * len(COLUMNS)), *map(_row, rows.values())]
-    end = f"\n{next_section}{rest}" if next_section else "\n"
-    return before.rstrip("\n") + "\n\n" + "\n".join([*about, *table]) + end
+    return "\n".join([*about, *table])
 
 
-def line(name: str, regime: Regime, taken: dict[str, Taken]) -> str:
-    """Return a regime's line: processor seconds and, in brackets, seconds."""
-    cells = [
-        f"{taken[way].processor:.1f} ({taken[way].wall:.1f})" if way in taken else ""
-        for way in WAYS
-    ]
+def line(
+    name: str, regime: Regime, taken: dict[str, Taken], told: Mapping[str, str] | None = None
+) -> str:
+    """Return a regime's line: processor seconds and, in brackets, seconds, or what is `told`."""
+    told = {
+        **(told or {}),
+        **{way: f"{one.processor:.1f} ({one.wall:.1f})" for way, one in taken.items()},
+    }
+    cells = [told.get(way, "") for way in WAYS]
     ratio = ""
     if {"files", "by hand"} <= taken.keys():
         ratio = f"{taken['files'].processor / taken['by hand'].processor:.2f}"

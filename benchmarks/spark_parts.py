@@ -16,7 +16,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.processes import cpu_seconds
+from benchmarks.results import RESULTS, write
 from benchmarks.spark import KEYS, Stream, text_of, workload
+from elsinore.words import count
 
 COMMAND = "python -m benchmarks.spark_parts"
 
@@ -27,11 +29,17 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=10_000_000)
     parser.add_argument("--keys", type=int, default=KEYS)
     parser.add_argument("--queries", type=int, default=1)
+    parser.add_argument("--results", action="store_true", help=f"write into {RESULTS.name}")
     given = parser.parse_args()
     rows = parts(Stream(events=given.events, keys=given.keys), given.queries)
-    print("| part | CPU s |\n|---|---|")
-    for name, seconds in rows.items():
-        print(f"| {name} | {seconds:.1f} |")
+    queries = count(given.queries, "query", "queries")
+    what = f"{given.events:,} events, {given.keys:,} keys, {queries}"
+    lines = [f"| {what} | CPU s |", "|---|---|"]
+    lines += [f"| {name} | {seconds:.1f} |" for name, seconds in rows.items()]
+    print("\n".join(lines))
+    if given.results:
+        about = ["## Spark parts", "", (__doc__ or "").strip(), "", f"    {COMMAND} --results", ""]
+        write("\n".join([*about, *lines]))
 
 
 def parts(stream: Stream, queries: int) -> dict[str, float]:
