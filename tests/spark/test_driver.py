@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("pyspark")
@@ -265,6 +266,25 @@ def test_a_type_that_never_occurs_is_warned_of(spark: SparkSession) -> None:
     workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, Bee+);")
     table = events()
     assert workload.run(frame_of(spark, table)).warnings == workload.run(table).warnings
+
+
+def test_tasks_that_read_files_count_types_as_they_read(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = pa.table({"time": range(7), "type": list("ABABBXB"), "v": range(7)})
+    pq.write_table(table, tmp_path / "events.parquet", row_group_size=3)
+    workload = Workload.parse("QUERY q RETURN MIN(A.v) AS v PATTERN SEQ(A X, NOT Bee, B+);")
+    results = workload.run(spark.read.parquet(str(tmp_path / "events.parquet")))
+    context: Any = spark.sparkContext
+    results["q"].collect()
+    context.setJobGroup("warnings", "what is told of types")
+    try:
+        told = results.warnings
+    finally:
+        context._jsc.clearJobGroup()
+    assert len(told) == 2  # no Bee, and a variable that is named as a type
+    assert told == workload.run(table).warnings
+    assert context.statusTracker().getJobIdsForGroup("warnings") == []
 
 
 def test_closed_results_let_go_of_what_spark_keeps(spark: SparkSession) -> None:

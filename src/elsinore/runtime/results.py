@@ -63,7 +63,8 @@ class Results(Mapping[str, Result], Generic[Frame]):
     def warnings(self) -> tuple[str, ...]:
         """Sentences on what may be a mistake, such as a type that never occurs.
 
-        On Spark this looks at the types of all events and at all results.
+        On Spark this looks at all results, and once more at the types of all events, unless the
+        tasks that computed results have read them all from files.
         """
         return self.find_warnings()
 

@@ -8,7 +8,7 @@ together (`elsinore.spark.passes`).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from pyspark.sql import DataFrame
@@ -29,7 +29,7 @@ from elsinore.spark.compiled import hand_over
 from elsinore.spark.events import Events, look_at_time, schema_of, unusable_report
 from elsinore.spark.expressions import quoted
 from elsinore.spark.passes import Pass, operator_options
-from elsinore.spark.statistics import accumulator, total
+from elsinore.spark.statistics import TypesSeen, accumulator, total
 from elsinore.spark.workers import ship_by_value, use_own_interpreter
 
 __all__ = ["look_at_time", "run", "unusable_report"]
@@ -64,9 +64,15 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     statistics = [accumulator(frame) for _ in plan.units]
     types = {n: events.arrow_type(n) for u in plan.units for n in (*u.carried, *u.group_by)}
     hand_over(frame.sparkSession, plan.units, operator_options(options), types)
+    seen = [TypesSeen(accumulator(frame)) for _ in plan.passes]
     passes = [
-        Pass(tuple(plan.units[n] for n in numbers), events, tuple(statistics[n] for n in numbers))
-        for numbers in plan.passes
+        Pass(
+            units=tuple(plan.units[n] for n in numbers),
+            events=events,
+            statistics=tuple(statistics[n] for n in numbers),
+            seen=types_seen,
+        )
+        for numbers, types_seen in zip(plan.passes, seen, strict=True)
     ]
     answers: dict[str, tuple[int, Answers]] = {}
     kept: list[Answers] = []
@@ -107,7 +113,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
             for unit, one in zip(plan.units, statistics, strict=True)
             if one is not None
         ),
-        find_warnings=lambda: type_warnings(plan, events) + overflow_warnings(plan, result),
+        find_warnings=lambda: type_warnings(plan, events, seen) + overflow_warnings(plan, result),
         release=release,
         find_result=result,
         orders={
@@ -125,11 +131,17 @@ def _followed(unit: Unit, make: Callable[[], DataFrame]) -> Callable[[], DataFra
     return make if after is None else lambda: after(make())
 
 
-def type_warnings(plan: Plan, events: Events) -> tuple[str, ...]:
-    """Return a sentence for each query that names types which never occur; costs a scan."""
+def type_warnings(plan: Plan, events: Events, seen: Sequence[TypesSeen]) -> tuple[str, ...]:
+    """Return a sentence for each query that names types which never occur.
+
+    Costs a scan unless some pass has `seen` all events.
+    """
+    for one in seen:
+        if (types := one.types()) is not None:
+            return absent_types(plan, types)
     counted = events.frame.select(events.type.alias("type")).groupBy("type").count()
-    seen = [row["type"] for row in counted.orderBy(F.desc("count")).collect() if row["type"]]
-    return absent_types(plan, seen)
+    types = [row["type"] for row in counted.orderBy(F.desc("count")).collect() if row["type"]]
+    return absent_types(plan, types)
 
 
 def overflow_warnings(plan: Plan, result: Callable[[str], Result]) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ from elsinore.spark.shuffle import (
     task_memory,
 )
 from elsinore.spark.spreading import Share, spread
-from elsinore.spark.statistics import StatisticsAccumulator
+from elsinore.spark.statistics import StatisticsAccumulator, TypesSeen
 from elsinore.spark.workers import MapInArrow, shipped
 
 
@@ -47,6 +47,7 @@ class Pass:
     units: tuple[Unit, ...]
     events: Events
     statistics: tuple[StatisticsAccumulator | None, ...]
+    seen: TypesSeen | None = None
 
     @cached_property
     def presented(self) -> dict[int, Presented]:
@@ -125,7 +126,7 @@ class Pass:
         selected = selected_events(self.units, self.events)
         layout = layout_of(selected)
         if options.uncertain is None:
-            read = scanned(frame, self.units, options, layout, self.statistics[0])
+            read = scanned(frame, self.units, options, layout, self.statistics[0], self.seen)
             if read is not None:
                 few = read.partitions <= TASKS_PER_CORE * cores_told(frame.sparkSession)
                 stretches = read.task.packing.stretches

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from pyspark import TaskContext
 from pyspark.accumulators import Accumulator, AccumulatorParam
@@ -13,29 +15,33 @@ from elsinore.operators import OperatorStatistics
 
 PLANNING = -(1 << 31)  # where no partition's statistics are: those of the driver itself
 StatisticsAccumulator: TypeAlias = Accumulator[dict[int, OperatorStatistics]]
+TypesAccumulator: TypeAlias = Accumulator[dict[int, dict[str, int]]]
 
 
-class ByPartition(AccumulatorParam[dict[int, OperatorStatistics]]):
-    """Keeps the statistics of a unit's operators, one a partition.
+class ByPartition(AccumulatorParam[dict[int, Any]]):
+    """Keeps what each partition's task has counted, such as the statistics of a unit's operators.
 
     Spark adds what a task counted once it has ended well, and again where it is run again though it
     had ended well (by speculation, because its results were lost, or because they are asked for
-    twice): the partition's statistics are then replaced by the same.
+    twice): what is there of the partition is then replaced by the same.
     """
 
-    def zero(self, value: dict[int, OperatorStatistics]) -> dict[int, OperatorStatistics]:  # noqa: ARG002
-        """Return that no operator has done anything."""
+    def zero(self, value: dict[int, Any]) -> dict[int, Any]:  # noqa: ARG002
+        """Return that nothing has been counted."""
         return {}
 
     def addInPlace(  # noqa: N802 - the protocol
-        self, value1: dict[int, OperatorStatistics], value2: dict[int, OperatorStatistics]
-    ) -> dict[int, OperatorStatistics]:
-        """Return the statistics of both's partitions."""
+        self, value1: dict[int, Any], value2: dict[int, Any]
+    ) -> dict[int, Any]:
+        """Return what both's partitions have counted."""
         return value1 | value2
 
 
-def accumulator(frame: DataFrame) -> StatisticsAccumulator | None:
-    """Return an accumulator for one unit's statistics; None over Spark Connect, which has none."""
+def accumulator(frame: DataFrame) -> Accumulator[dict[int, Any]] | None:
+    """Return an accumulator of what partitions count, such as one unit's statistics.
+
+    None over Spark Connect, which has no accumulators.
+    """
     try:
         context = frame.sparkSession.sparkContext
     except (PySparkException, AttributeError):
@@ -47,9 +53,35 @@ def count(
     accumulated: StatisticsAccumulator, statistics: OperatorStatistics, *, mapping: bool = False
 ) -> None:
     """Add what has been counted for this task's partition; `mapping`: before the shuffle."""
+    accumulated.add({~partition() if mapping else partition(): statistics})
+
+
+def partition() -> int:
+    """Return the number of this task's partition."""
     task = TaskContext.get()
-    partition = 0 if task is None else task.partitionId()
-    accumulated.add({~partition if mapping else partition: statistics})
+    return 0 if task is None else task.partitionId()
+
+
+@dataclass(slots=True)
+class TypesSeen:
+    """How many events of each type the tasks of a pass have read, where they see all events.
+
+    `accumulated` gets each task's counts, by partition; None: nobody counts. `tasks`: how many of
+    them see all events together.
+    """
+
+    accumulated: TypesAccumulator | None
+    tasks: int | None = None
+
+    def types(self) -> list[str] | None:
+        """Return the events' types, the most frequent first; None unless all events were read."""
+        counted = {} if self.accumulated is None else self.accumulated.value
+        if self.tasks is None or len(counted) != self.tasks:
+            return None
+        total: Counter[str] = Counter()
+        for counts in counted.values():
+            total.update(counts)
+        return [name for name, _ in total.most_common()]
 
 
 def total(accumulated: StatisticsAccumulator, nothing: OperatorStatistics) -> OperatorStatistics:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -35,7 +36,7 @@ from elsinore.spark.scan.storage import Storage, storage_of
 from elsinore.spark.scan.tasks import Opens, ScanAndPack
 from elsinore.spark.shuffle import TASKS_PER_CORE, cores_told, partitions_for, rows_at_once
 from elsinore.spark.spreading import spread
-from elsinore.spark.statistics import PLANNING, StatisticsAccumulator
+from elsinore.spark.statistics import PLANNING, StatisticsAccumulator, TypesSeen
 from elsinore.spark.times import NANOSECONDS_KEY
 from elsinore.spark.workers import shipped
 
@@ -66,8 +67,11 @@ def scanned(
     options: RunOptions,
     layout: Layout,
     statistics: StatisticsAccumulator | None = None,
+    seen: TypesSeen | None = None,
 ) -> Scanned | None:
-    """Return the blobs of a pass's events, read by the tasks; `statistics` gets what they combine.
+    """Return the blobs of a pass's events, read by the tasks.
+
+    `statistics` gets what they combine, `seen` the types, unless row groups are skipped.
 
     None where Spark is to read them: that is what `options.scan` says, or it leaves the choice and
     tasks could not read the same. Raises InputError where tasks must and cannot, and for files that
@@ -92,6 +96,9 @@ def scanned(
         return None
     if statistics is not None:
         statistics.add({PLANNING: _told(units[0], looked)})
+    if seen is not None and not looked.skipped:
+        scan = replace(scan, types=seen.accumulated)
+        seen.tasks = len(scan.splits)
     count = len(scan.splits)
     numbers = frame.sparkSession.range(0, count, 1, max(1, count))
     return Scanned(

@@ -6,6 +6,7 @@ events travel, of the same classes, with the same values.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,7 +31,12 @@ from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.files import HERE, FileColumn, RowGroup, open_file, read
 from elsinore.spark.scan.ranges import MOST_ROWS, pieces_of
 from elsinore.spark.scan.storage import Storage
-from elsinore.spark.statistics import StatisticsAccumulator, count
+from elsinore.spark.statistics import (
+    StatisticsAccumulator,
+    TypesAccumulator,
+    count,
+    partition,
+)
 
 TABLE_LIMIT = 1 << 16  # so many classes are looked up in a table
 REFUSAL = (
@@ -61,7 +67,7 @@ class ScanAndPack:
 
     `columns` are what is read, by the files' names; `names` gives those by the events' own. Where
     events are combined (`combine`), they are so over each of a split's `pieces` by itself;
-    `statistics` gets what was.
+    `statistics` gets what was, `types` how many events of each type there are.
     """
 
     splits: tuple[tuple[RowGroup, ...], ...]
@@ -75,41 +81,54 @@ class ScanAndPack:
     storage: Storage = HERE
     combine: CombineEvents | None = None
     statistics: StatisticsAccumulator | None = None
+    types: TypesAccumulator | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of the splits that are named."""
+        seen: Counter[str] | None = None if self.types is None else Counter()
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 if self.combine is None:
-                    yield from self.packing(self.selected(self.splits[number]))
+                    yield from self.packing(self.selected(self.splits[number], seen))
                 else:
-                    yield from self._combined(number, self.combine)
+                    yield from self._combined(number, self.combine, seen)
+        if self.types is not None and seen is not None:
+            self.types.add({partition(): dict(seen)})
         if self.combine is not None and self.statistics is not None:
             count(self.statistics, self.combine.statistics, mapping=True)
 
-    def _combined(self, number: int, combine: CombineEvents) -> Iterator[pa.RecordBatch]:
+    def _combined(
+        self, number: int, combine: CombineEvents, seen: Counter[str] | None
+    ) -> Iterator[pa.RecordBatch]:
         for piece in pieces_of(self.splits[number]):
             if sum(group.rows for group in piece) > MOST_ROWS:
-                yield from self.packing(self.selected(piece))
+                yield from self.packing(self.selected(piece, seen))
                 continue
-            events = list(self.selected(piece))
+            events = list(self.selected(piece, seen))
             if events:
                 table = pa.Table.from_batches(events).combine_chunks()
                 yield from self.packing.combined(table, combine)
 
     def again(self, partitions: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of some partitions, of all splits, with no events combined."""
-        alone = replace(self, combine=None, statistics=None)
+        alone = replace(self, combine=None, statistics=None, types=None)
         wanted = pa.array(partitions, pa.int32())
         numbers = pa.RecordBatch.from_pydict({"id": pa.array(range(len(self.splits)), pa.int64())})
         for blobs in alone([numbers]):
             yield blobs.filter(pc.is_in(blobs.column("pid"), wanted))
 
-    def selected(self, groups: Sequence[RowGroup]) -> Iterator[pa.RecordBatch]:
-        """Yield what travels of the events of row groups."""
+    def selected(
+        self, groups: Sequence[RowGroup], seen: Counter[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield what travels of the events of row groups; `seen` counts all of them by type."""
         interests = [Interest(unit) for unit in self.units]
         for table in read(groups, self.columns, self.coded, self.condition, self.storage):
             if table.num_rows:
+                if seen is not None:
+                    types = whole(table.column(self.names[self.options.type]))
+                    told = pc.value_counts(_text(types))
+                    pairs = zip(*(part.to_pylist() for part in told.flatten()), strict=True)
+                    seen.update({name: rows for name, rows in pairs if name is not None})
                 yield from self._travelling(table, interests).to_batches()
 
     def _travelling(self, table: pa.Table, interests: Sequence[Interest]) -> pa.Table:
