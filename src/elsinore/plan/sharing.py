@@ -5,6 +5,10 @@ an E event with the one before in the same way and whose aggregates go together:
 COUNT(*); COUNT(E), SUM and AVG with one another; MIN and MAX with the same MIN and MAX. Grouping is
 the same within a unit; its windows overlap all, pane by pane. Local predicates on E hinder nobody:
 where an event is taken by some queries and not by others it becomes a snapshot (Definition 9).
+
+Where comparisons differ, an event whose predecessors are not the same for all would be a snapshot
+too. The engine shares so where it is to share always. But predecessors are found by an index, one
+for each comparison: one graph looks up as much as a graph for each, and carries more snapshots.
 """
 
 from __future__ import annotations

@@ -51,8 +51,9 @@ WINDOWS = (
 @st.composite
 def workloads(draw: Any) -> Workload:
     """Draw queries that share B+, with order predicates, local predicates and windows."""
-    operator = draw(st.sampled_from(("<", "<=", ">", ">=", "=")))
-    order = draw(st.sampled_from(ORDERS)).format(operator)
+    operators = st.sampled_from(("<", "<=", ">", ">=", "="))
+    drawn = st.builds(str.format, st.sampled_from(ORDERS), operators)
+    orders = draw(st.lists(drawn, min_size=1, max_size=draw(st.sampled_from((1, 3)))))
     locals_ = draw(st.lists(st.sampled_from(LOCALS), min_size=1, max_size=2))
     windows = draw(st.lists(st.sampled_from(WINDOWS), min_size=1, max_size=2))
     kinds = draw(st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=3, unique=True))
@@ -64,7 +65,10 @@ def workloads(draw: Any) -> Workload:
             columns += draw(st.lists(st.sampled_from(OF_ALL), max_size=1))
         where = [
             w
-            for w in (order if draw(st.integers(0, 4)) else "", draw(st.sampled_from(locals_)))
+            for w in (
+                draw(st.sampled_from(orders)) if draw(st.integers(0, 4)) else "",
+                draw(st.sampled_from(locals_)),
+            )
             if w
         ]
         clause = " WHERE " + " AND ".join(where) if where else ""

@@ -136,3 +136,26 @@ def test_example_10_nested_kleene_patterns_have_b_among_the_predecessors_of_a() 
         # b: x=2, 30 in all; each a' extends those and starts: 31, so 2 + 2 * 31 - 2 more reach B6
         assert results["q1"].column("count(*)").to_pylist() == [30 + 30 + 2 + 2 * 31]
         assert results["q2"].column("count(*)").to_pylist() == [15 + 15 + 1 + 3 * 16]
+
+
+def test_the_engine_shares_b3_though_an_edge_holds_for_one_query_only() -> None:
+    """Example 7 and Table 5: z is b5, to which b4 leads for q1 alone; 34 and 15 are y's values."""
+    workload = parse_workload("""
+        QUERY q1 RETURN COUNT(*) PATTERN SEQ(A, B+ b);
+        QUERY q2 RETURN COUNT(*) PATTERN SEQ(C, B+ b) WHERE b[i].v >= b[i-1].v;
+    """)
+    stream = events(STREAM + "B")
+    for place, value in zip((3, 4, 5, 6, 12), (1, 3, 2, 4, 5), strict=True):
+        stream[place] = ReferenceEvent(
+            place * 1_000_000, "B", stream[place].attributes | {"v": value}
+        )
+    for length, expected in (len(STREAM), (7 * 2 + 2 * 8, 7 * 1 + 2 * 2)), (13, (30 + 34, 11 + 15)):
+        table = table_of(stream[:length])
+        (unit,) = shared_units(workload, table)
+        results, evaluator = run_unit(unit, table, sharing=Sharing.ALWAYS)
+        counts = [results[name].column("count(*)").to_pylist() for name in QUERIES]
+        assert counts == [[expected[0]], [expected[1]]]
+        (told,) = evaluator.statistics
+        assert (told.name, told.queries, told.event_snapshots) == ("B+", QUERIES, 1)
+        assert told.graphlet_snapshots == told.shared_graphlets == (1 if length < 13 else 2)
+        assert told.most_propagated == (2 if length < 13 else 3)

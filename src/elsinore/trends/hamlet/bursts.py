@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.numeric.extended import THRESHOLD, scale
+from elsinore.trends.hamlet.edges import compare, first_scratch, insert_everywhere
 from elsinore.trends.hamlet.forms import (
     add_row,
     clear_row,
@@ -26,12 +27,14 @@ from elsinore.trends.hamlet.layout import (
     BIG,
     COLUMNS,
     DEAD,
+    DIFFERS,
     EMPTY,
     EVENT_SNAPSHOTS,
     FOREVER,
     GRAPHLET_SNAPSHOTS,
     INPUT,
     LATEST,
+    MIXED,
     MOST,
     MUST,
     NOTHING,
@@ -43,19 +46,17 @@ from elsinore.trends.hamlet.layout import (
     TOTAL,
     WIDTH,
     Actions,
-    Codes,
     Doubles,
     Events,
     Graph,
     Graphs,
-    Ints,
     Mode,
     Program,
     Words,
     Work,
 )
 from elsinore.trends.hamlet.optimizer import has, has_others, relation_of, takes
-from elsinore.trends.hamlet.states import contribution, own_rank
+from elsinore.trends.hamlet.states import contribute, contribution, own_rank
 from elsinore.trends.hamlet.storage import graph_of
 from elsinore.trends.wide import wide_kernel
 
@@ -378,12 +379,14 @@ def graphlet(
     low: int,
     high: int,
     shared: Words,
-) -> None:
+) -> int:
     """Process a burst in the graph: forms over snapshots, and columns of holders on their own.
 
     The graph has room for a snapshot, for those that events create, and for a moment's events.
+    Returns where in the burst it stopped: that of a MIXED set where there is no such room any more.
     """
     plain = program.sets[number].adjacent == PLAIN
+    mixed = program.sets[number].adjacent == MIXED
     values, carried = program.sets[number].values, program.sets[number].carried
     counts = work.counts[number]
     graph = graph_of(program, graphs, number)
@@ -446,6 +449,8 @@ def graphlet(
         if mode.by_time:
             while j < high and events.times[events.listed[j].row] == time:
                 j += 1
+        if mixed and graph.info[COLUMNS] + j - i > width:
+            break
         for e in range(i, j):
             at = e - i
             row, entry = events.listed[e].row, events.listed[e].entry
@@ -456,6 +461,25 @@ def graphlet(
                 last_entry = entry
                 relation = relation_of(actions, entry, shared) if shares else 0
             if relation == 0 and own_columns == 0:
+                continue
+            if mixed:
+                compare(program, actions, graph, events, number, row, entry, relation, at)
+                if relation == 1 or graph.info[DIFFERS] != 0:
+                    first_form, step = at, 0
+                    if graph.info[DIFFERS] != 0:
+                        first_form, step = first_scratch(program, graph, number), 1
+                    _snapshot_event(
+                        program,
+                        actions,
+                        graph,
+                        number,
+                        entry,
+                        at,
+                        first_form,
+                        step,
+                        shared,
+                        counts,
+                    )
                 continue
             if plain:
                 add_row(form, form_powers, at, rows, row_powers, TOTAL, values, width, columns, big)
@@ -496,7 +520,7 @@ def graphlet(
                         for x in range(carried):
                             form_least[(at * carried + x) * width + c] = FOREVER
             if values > 1 or carried > 0:
-                _contribute(
+                contribute(
                     events,
                     row,
                     form,
@@ -512,21 +536,7 @@ def graphlet(
                     columns,
                 )
             if relation == 1:
-                _snapshot_event(
-                    program,
-                    actions,
-                    graph,
-                    number,
-                    entry,
-                    form,
-                    form_powers,
-                    form_least,
-                    at,
-                    shared,
-                    values,
-                    carried,
-                    counts,
-                )
+                _snapshot_event(program, actions, graph, number, entry, at, at, 0, shared, counts)
             if not big and values > 1:
                 for c in range(at * values * width, (at + 1) * values * width):
                     if abs(form[c]) >= THRESHOLD or form_powers[c] > 0:
@@ -544,7 +554,9 @@ def graphlet(
             big = graph.info[BIG] != 0
             add_row(rows, row_powers, TOTAL, form, form_powers, at, values, width, columns, big)
             least_row(row_least, TOTAL, form_least, at, carried, width, columns)
-            if not plain and events.known[previous, row] != 0:
+            if mixed:
+                insert_everywhere(program, graph, events, number, row, at)
+            elif not plain and events.known[previous, row] != 0:
                 value = events.compared[previous, row]
                 insert(
                     kind,
@@ -571,43 +583,7 @@ def graphlet(
                             graph.info[BIG] = 1
         i = j
     counts[MOST] = max(counts[MOST], np.float64(graph.info[COLUMNS] - own_columns))
-
-
-@wide_kernel
-def _contribute(
-    events: Events,
-    row: int,
-    form: Doubles,
-    powers: Codes,
-    least: Ints,
-    at: int,
-    unit_least: Ints,
-    what: Ints,
-    ranked: Ints,
-    values: int,
-    carried: int,
-    width: int,
-    columns: int,
-) -> None:
-    """Add an event's own values to its sums and extremes: a_j += v * c_j, b_j = min(b_j, own)."""
-    begin, begin_least = at * values * width, at * carried * width
-    for v in range(1, values):
-        for c in range(columns):
-            trends, place = begin + c, begin + v * width + c
-            if form[trends] == 0.0 or what[v * width + c] == NOTHING:
-                continue
-            own = contribution(events, row, what[v * width + c])
-            if own != 0.0:
-                part, exponent = scale(form[trends], powers[trends], own)
-                form[place], powers[place] = plus(form[place], powers[place], part, exponent)
-    for x in range(carried):
-        for c in range(columns):
-            place = begin_least + x * width + c
-            if form[begin + c] == 0.0:
-                least[place] = FOREVER
-            else:
-                own = own_rank(events, row, ranked[x * width + c])
-                least[place] = min(least[place], unit_least[x * width + c], own)
+    return i
 
 
 @wide_kernel
@@ -617,19 +593,20 @@ def _snapshot_event(
     graph: Graph,
     number: int,
     entry: int,
-    form: Doubles,
-    powers: Codes,
-    least: Ints,
     at: int,
+    first_form: int,
+    step: int,
     shared: Words,
-    values: int,
-    carried: int,
     counts: Doubles,
 ) -> None:
-    """Create a snapshot for an event that some who share take and others do not (Definition 9).
+    """Create a snapshot for an event that is not to all who share what it is to one (Definition 9).
 
-    Its value for those who take it is the event's form, evaluated; the event is then that snapshot.
+    Some do not take it, or it has other predecessors for some. Its value for those who take it is
+    the event's form, evaluated: of who compares by condition c, row `first_form + c * step`. The
+    event is then that snapshot.
     """
+    form, powers, least = graph.form, graph.form_powers, graph.form_least
+    values, carried = program.sets[number].values, program.sets[number].carried
     width = graph.info[WIDTH]
     base = program.sets[number].set_cell
     base_least = program.sets[number].set_least
@@ -640,12 +617,13 @@ def _snapshot_event(
         if not has(shared, program.members[member].group):
             continue
         state = program.members[member].member
+        mine = first_form + step * program.members[member].condition
         first = program.states[state].field
         for lane in range(program.kinds[program.states[state].window].overlap):
             if graph.column[program.fields[first].address - base + lane] != SHARED:
                 continue
             for f in range(program.states[state + 1].field - first):
-                value, power = value_of(program, graph, number, form, powers, at, state, lane, f)
+                value, power = value_of(program, graph, number, form, powers, mine, state, lane, f)
                 if f == 0:
                     if value == 0.0:
                         break
@@ -658,7 +636,7 @@ def _snapshot_event(
                     program.extremes[program.states[state].extreme + x].least + lane - base_least
                 )
                 graph.table_least[new, place] = least_of(
-                    program, graph, number, form, least, at, state, lane, x
+                    program, graph, number, form, least, mine, state, lane, x
                 )
     for c in range(new):
         if graph.holder[c] < 0:

@@ -55,7 +55,7 @@ class HamletEvaluator:
         cost: CostModel | None = None,
         record: bool = False,
     ) -> None:
-        self._program = HamletProgram(unit)
+        self._program = HamletProgram(unit, mixed=sharing is Sharing.ALWAYS)
         prices = (CalibratedCost() if cost is None else cost).coefficients
         self.bytes_held = 0  # by all arrays of the last call, at most
         self._mode = Mode(_MODES[sharing], by_time, as_array(prices), record)

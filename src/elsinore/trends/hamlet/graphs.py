@@ -15,6 +15,7 @@ from elsinore.trends.hamlet.layout import (
     LATEST,
     NEVER,
     OLD,
+    PLAIN,
     ROWS,
     ROWS_GO,
     SHARED,
@@ -257,15 +258,54 @@ def earliest_start(program: Program, number: int, time: int) -> int:
 def _keep_epoch(
     program: Program, before: Graphs, info: Ints, graphs: Graphs, number: int, found: Ints
 ) -> None:
-    """Let the present epoch of a graph that lay in `before` be the old one of the graph now."""
+    """Let the present epoch of a graph that lay in `before` be the old one of the graph now.
+
+    found: the keys of the new epoch, those of each condition in turn.
+    """
     old, new = graph_at(program, before, number, info), graph_of(program, graphs, number)
-    passed = info[OLD]
-    kept = info[ROWS] - 1 - passed
-    for i in range(kept):
-        new.keys[i] = old.keys[passed + i]
-        copy_row(program, number, old, 1 + passed + i, new, 1 + i)
-    for i in range(found.shape[0]):
-        new.keys[kept + i] = found[i]
+    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
+    passed, span = info[OLD], (info[ROWS] - 1) // conditions
+    kept, different = span - passed, found.shape[0] // conditions
+    for condition in range(conditions):
+        of, to = condition * span + passed, condition * (kept + different)
+        for i in range(kept):
+            new.keys[to + i] = old.keys[of + i]
+            copy_row(program, number, old, 1 + of + i, new, 1 + to + i)
+        for i in range(different):
+            new.keys[to + kept + i] = found[condition * different + i]
+
+
+@kernel
+def _keys(program: Program, events: Events, number: int, begin: int, end: int) -> Ints:
+    """Return the keys of an epoch, ascending: the values that its events are compared by.
+
+    Those of each condition in turn, as many as of the one that has most; the rest is FOREVER.
+    """
+    first = program.sets[number].conditions
+    conditions = program.sets[number + 1].conditions - first
+    found = np.full((conditions, end - begin), FOREVER, dtype=np.int64)
+    most = 0
+    for condition in range(conditions):
+        if program.conditions[first + condition].compared == PLAIN:
+            continue
+        attribute = program.conditions[first + condition].previous
+        inverted = program.conditions[first + condition].inverted != 0
+        count = 0
+        for i in range(begin, end):
+            row = events.listed[i].row
+            if events.known[attribute, row] != 0:
+                value = events.compared[attribute, row]
+                found[condition, count] = ~value if inverted else value
+                count += 1
+        keys = np.sort(found[condition, :count])
+        found[condition] = FOREVER
+        different = 0
+        for i in range(count):
+            if i == 0 or keys[i] != keys[i - 1]:
+                found[condition, different] = keys[i]
+                different += 1
+        most = max(most, different)
+    return found[:, :most].copy().reshape(conditions * most)
 
 
 @kernel
@@ -295,27 +335,12 @@ def next_epoch(
             high = middle
     info = graphs.info[number]
     info[UNTIL] = low
-    attribute = program.sets[number].previous
-    inverted = program.sets[number].inverted != 0
-    found = np.empty(low - begin, dtype=np.int64)
-    count = 0
-    for i in range(begin, low):
-        row = events.listed[i].row
-        if events.known[attribute, row] != 0:
-            value = events.compared[attribute, row]
-            found[count] = ~value if inverted else value
-            count += 1
-    found = np.sort(found[:count])
-    different = 0
-    for i in range(count):
-        if i == 0 or found[i] != found[different - 1]:
-            found[different] = found[i]
-            different += 1
-    old = info[ROWS] - 1 - info[OLD]
+    found = _keys(program, events, number, begin, low)
+    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
+    old = (info[ROWS] - 1) // conditions - info[OLD]
     before, left = graphs, info.copy()
-    graphs = with_block(
-        program, graphs, number, info[WIDTH], 1 + old + different, info[FORMS], ROWS_GO
-    )
-    _keep_epoch(program, before, left, graphs, number, found[:different])
+    rows = 1 + conditions * old + found.shape[0]
+    graphs = with_block(program, graphs, number, info[WIDTH], rows, info[FORMS], ROWS_GO)
+    _keep_epoch(program, before, left, graphs, number, found)
     info[OLD] = old
     return graphs

@@ -28,6 +28,7 @@ NOTHING, ONE, VALUE = 0, 1, 2
 # how the events of a set are compared with the event before them: not at all; the values up to the
 # event's own, or below it, are its predecessors' (of inverted ones: from it on, above it); equals
 PLAIN, PREFIX, STRICT, EQUAL = 0, 1, 2, 3
+MIXED = 4  # of a set whose members compare in several ways, each a condition of its own
 
 DYNAMIC, ALWAYS, ALONE = 0, 1, 2  # modes of sharing
 
@@ -43,8 +44,10 @@ NOW, INPUT, ADDED, BEFORE = 0, 1, 2, 3
 # entries of Graph.info: columns in use and there; the latest snapshot that began a graphlet, or -1;
 # where in the set's list the epoch ends; whether a number has an exponent; ranks of the old index;
 # rows; forms there is room for; where its block begins, in Graphs.doubles and Graphs.ints
+# whether the forms of an event differ between the ways in which it is compared
 COLUMNS, WIDTH, LATEST, UNTIL, BIG, OLD, ROWS, FORMS, AT, AT_INTS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-INFO = 10
+DIFFERS = 10
+INFO = 11
 # entries of Graphs.used: how much of `doubles` and `codes`, and of `ints`, is given away; the most
 # bytes that graphs took so far
 DOUBLES_USED, INTS_USED, PEAK = 0, 1, 2
@@ -117,13 +120,24 @@ SET = _records(
     ("predecessors", np.float64),  # p of the cost model
     ("values", np.int64),  # numbers in a column: of trends, then of sums
     ("carried", np.int64),  # extremes in a column
-    ("adjacent", np.int64),  # PLAIN, PREFIX, STRICT or EQUAL
+    ("adjacent", np.int64),  # PLAIN, PREFIX, STRICT, EQUAL or MIXED
+    ("conditions", np.int64),  # the ways in which its members compare
     ("inverted", np.int64),  # whether values are compared from the greatest down
     ("current", np.int64),  # the row of Events.compared with the event's value
     ("previous", np.int64),  # the row with that of the event before it
     ("feeds", np.int64),  # whether a fine node stands right after one of its members
 )
-MEMBER = _records(("member", np.int64), ("group", np.int64))
+MEMBER = _records(
+    ("member", np.int64),
+    ("group", np.int64),
+    ("condition", np.int64),  # how it compares: the place among its set's conditions
+)
+CONDITION = _records(  # all as for a set
+    ("compared", np.int64),
+    ("inverted", np.int64),
+    ("current", np.int64),
+    ("previous", np.int64),
+)
 CLASS = _records(
     ("coarse", np.int64),  # in `lists`: coarse states that its events take
     ("breaks", np.int64),  # in `lists`: sets whose bursts they complete
@@ -159,6 +173,7 @@ class Program(NamedTuple):
     queries: Records
     sets: Records
     members: Records
+    conditions: Records
     lists: Ints
     slot_what: Ints  # [set, number] -> the contribution that shared forms carry there
     slot_ranked: Ints  # [set, extreme]
@@ -229,7 +244,8 @@ class Graph(NamedTuple):
     """The shared graph of one set: the snapshot table and the rows of its events.
 
     A row has numbers of `width` columns each: rows[(row * values + v) * width + column]. Rows: the
-    total, the index of the epoch before, that of the present epoch.
+    total, the index of the epoch before, that of the present epoch; of a MIXED set these two for
+    each condition.
     """
 
     info: Ints

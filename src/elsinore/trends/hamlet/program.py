@@ -27,6 +27,7 @@ from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.layout import (
     EQUAL,
     FOREVER,
+    MIXED,
     NOTHING,
     ONE,
     PLAIN,
@@ -65,13 +66,14 @@ class State:
 class SharingSet:
     """Fine nodes that may share.
 
-    They are of one type, with one comparison with the event before and one kind of aggregates.
-    Those of one group have equal local predicates: they take the same events.
+    They are of one type and one kind of aggregates, and compare an event with the one before in one
+    way, or in any of several `conditions`. Those of one group have equal local predicates: they
+    take the same events.
     """
 
     type: str
-    adjacent: Adjacent | None
     members: list[int]
+    conditions: list[Adjacent | None] = field(default_factory=list)
     groups: list[int] = field(default_factory=list)  # [member] -> its group
     slots: list[int] = field(default_factory=list)  # contributions that shared forms carry
     extreme_slots: list[int] = field(default_factory=list)
@@ -129,8 +131,14 @@ def _extreme(entry: Field, codes: Mapping[tuple[FieldKind, str], int]) -> int:
     return codes[entry.kind, entry.attribute or ""]
 
 
-def sharing_sets(states: Sequence[State], aggregations: Sequence[Aggregation]) -> list[SharingSet]:
-    """Put the fine nodes into sets that may share, as `elsinore.plan.sharing` says."""
+def sharing_sets(
+    states: Sequence[State], aggregations: Sequence[Aggregation], *, mixed: bool = False
+) -> list[SharingSet]:
+    """Put the fine nodes into sets that may share, as `elsinore.plan.sharing` says.
+
+    mixed: those that compare events in different ways too, by snapshots at events (HAMLET,
+    Definition 9).
+    """
     found: dict[object, SharingSet] = {}
     types: dict[int, set[str]] = defaultdict(set)
     for state in states:
@@ -138,8 +146,12 @@ def sharing_sets(states: Sequence[State], aggregations: Sequence[Aggregation]) -
     for place, state in enumerate(states):
         if not state.fine:
             continue
-        key = (state.type, state.adjacent, aggregated(aggregations[state.query]))
-        found.setdefault(key, SharingSet(state.type, state.adjacent, [])).members.append(place)
+        how = None if mixed else state.adjacent
+        key = (state.type, how, aggregated(aggregations[state.query]))
+        one = found.setdefault(key, SharingSet(state.type, []))
+        one.members.append(place)
+        if state.adjacent not in one.conditions:
+            one.conditions.append(state.adjacent)
     for one in found.values():
         told: dict[object, int] = {}
         for member in one.members:
@@ -164,11 +176,13 @@ _KINDS = {
     Operator.EQ: EQUAL,
 }
 
+_DESCENDING = {Operator.LE, Operator.LT}
+
 
 class HamletProgram:
     """The arrays of a unit, and the actions of its classes, worked out as the classes occur."""
 
-    def __init__(self, unit: TrendUnit) -> None:
+    def __init__(self, unit: TrendUnit, *, mixed: bool = False) -> None:
         templates = unit.templates
         for template in templates:
             reason = obstacle(template)
@@ -176,7 +190,8 @@ class HamletProgram:
                 raise ValueError(f"{template.query.name}: {reason}")
         self.unit = unit
         self.states = states_of(templates, addend_codes(unit), rank_codes(unit))
-        self.sets = sharing_sets(self.states, [one.aggregation for one in templates])
+        aggregations = [one.aggregation for one in templates]
+        self.sets = sharing_sets(self.states, aggregations, mixed=mixed)
         self.windows = tuple(dict.fromkeys(template.query.window for template in templates))
         self._home = {
             member: number for number, one in enumerate(self.sets) for member in one.members
@@ -200,9 +215,9 @@ class HamletProgram:
     def name(self, number: int) -> str:
         """Return the sub-pattern of a set, such as Travel+."""
         one = self.sets[number]
-        if one.adjacent is None:
+        how = one.conditions[0]
+        if how is None or len(one.conditions) > 1:
             return f"{one.type}+"
-        how = one.adjacent
         return f"{one.type}+ [i].{how.current} {how.operator.value} [i-1].{how.previous}"
 
     def queries(self, number: int) -> tuple[str, ...]:
@@ -213,12 +228,14 @@ class HamletProgram:
 
     def comparing(self, columns: ComparedColumns) -> Program:
         """Return the arrays, with the rows of `columns` by which each set compares its events."""
-        sets = self.arrays.sets.copy()
+        sets, conditions = self.arrays.sets.copy(), self.arrays.conditions.copy()
         for number, one in enumerate(self.sets):
-            if one.adjacent is not None:
-                rows = columns.rows(one.adjacent.current, one.adjacent.previous)
-                sets["current"][number], sets["previous"][number] = rows
-        return self.arrays._replace(sets=sets)
+            for place, how in enumerate(one.conditions, int(sets["conditions"][number])):
+                if how is not None:
+                    rows = columns.rows(how.current, how.previous)
+                    conditions["current"][place], conditions["previous"][place] = rows
+                    sets["current"][number], sets["previous"][number] = rows
+        return self.arrays._replace(sets=sets, conditions=conditions)
 
     def classes(self, codes: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return for each event's class code the number of its actions; -1 for none."""
@@ -348,11 +365,18 @@ class HamletProgram:
             if state.fine:
                 for before in state.before:
                     after[before].append(place)
-        adjacent = [_KINDS[one.adjacent.operator if one.adjacent else None] for one in sets]
-        inverted = [
-            one.adjacent is not None and one.adjacent.operator in {Operator.LE, Operator.LT}
-            for one in sets
+        conditions = [how for one in sets for how in one.conditions]
+        condition_of = [
+            one.conditions.index(states[m].adjacent) for one in sets for m in one.members
         ]
+        kind_of = [_KINDS[how.operator if how else None] for how in conditions]
+        turned = [how is not None and how.operator in _DESCENDING for how in conditions]
+        first = _starts(len(one.conditions) for one in sets)
+        adjacent = [
+            MIXED if len(one.conditions) > 1 else kind_of[place]
+            for one, place in zip(sets, first.tolist(), strict=False)
+        ]
+        inverted = [turned[place] for place in first[:-1].tolist()]
         lists = _Lists()
         within = [window.count(kind) for kind in range(len(self.windows))]
         by_kind = np.argsort(window, kind="stable").tolist()
@@ -412,6 +436,7 @@ class HamletProgram:
                 values=values,
                 carried=carried,
                 adjacent=adjacent,
+                conditions=first,
                 inverted=inverted,
                 current=[-1] * len(sets),  # until it is known what the attributes are
                 previous=[-1] * len(sets),
@@ -421,6 +446,14 @@ class HamletProgram:
                 layout.MEMBER,
                 member=members,
                 group=[group for one in sets for group in one.groups],
+                condition=condition_of,
+            ),
+            conditions=_table(
+                layout.CONDITION,
+                compared=kind_of,
+                inverted=turned,
+                current=[-1] * len(conditions),
+                previous=[-1] * len(conditions),
             ),
             lists=lists.items,
             slot_what=slot_what,

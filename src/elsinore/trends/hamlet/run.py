@@ -32,6 +32,7 @@ from elsinore.trends.hamlet.layout import (
     GRAPHLETS,
     LAST_SHARED,
     MERGES,
+    MIXED,
     MOST,
     MUST,
     NEVER,
@@ -72,10 +73,12 @@ from elsinore.trends.wide import wide_kernel
 EDGE, BROKEN, INSIDE = 0, 1, 2  # why bursts are complete: see `run`
 # where a run is: what comes next, the key, the moment's first row and that after it, whether it
 # completes bursts, the phase, the place in the queue of complete bursts and how many they are
-STEP, KEY, ROW, AFTER, BREAKS, PHASE, PLACE, COUNT, PLACES = range(9)
+# and the first row of the burst, of which a part may be done
+STEP, KEY, ROW, AFTER, BREAKS, PHASE, PLACE, COUNT, BEGAN, PLACES = range(10)
 KEYS, MOMENTS, PHASES, BURSTS_OF_IT, MADE = range(5)
 DONE, RESULTS, RECORDS, ROOM, GRAPHLETS_ROOM = range(5)  # why it stops: what needs room
 MOST_SNAPSHOTS = 512  # of one plain graphlet; a longer burst is cut, which costs one snapshot
+MIXED_SNAPSHOTS = 64  # of a burst that there is room for where events are compared in several ways
 MOST_CELLS = 2**27  # of an index before its snapshots are given up for columns of the holders
 
 
@@ -121,11 +124,40 @@ def _has_room(
     info, shared = graphs.info[number], work.masks[CHOSEN, : _words(program, number)]
     if info[UNTIL] <= low or leaving(program, work, graphs, number, shared) > 0:
         return False
-    columns = info[COLUMNS] + 1 + snapshots_at_events(actions, events, low, high, shared)
+    moment = longest_moment(events, mode.by_time, low, high)
+    columns = info[COLUMNS] + 1 + _snapshots(program, actions, events, number, low, high, shared)
+    if program.sets[number].adjacent == MIXED:
+        columns, moment = columns + moment, moment + _forms(program, number)
     holders = program.sets[number + 1].holders - program.sets[number].holders
     if columns > info[WIDTH] or (mode.sharing == DYNAMIC and columns > max(holders, 2)):
         return False
-    return info[FORMS] >= longest_moment(events, mode.by_time, low, high)
+    return info[FORMS] >= moment
+
+
+@wide_kernel
+def _forms(program: Program, number: int) -> int:
+    """Return how many forms an event needs beside its own, one for each way to compare it."""
+    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
+    return conditions if conditions > 1 else 0
+
+
+@wide_kernel
+def _snapshots(
+    program: Program,
+    actions: Actions,
+    events: Events,
+    number: int,
+    low: int,
+    high: int,
+    shared: Words,
+) -> int:
+    """Return how many snapshots the events of a burst create, or those that come first.
+
+    Where events are compared in several ways that is known as they are; a graphlet stops there.
+    """
+    if program.sets[number].adjacent == MIXED:
+        return min(high - low, MIXED_SNAPSHOTS)
+    return snapshots_at_events(actions, events, low, high, shared)
 
 
 @wide_kernel
@@ -156,7 +188,10 @@ def _room(
     low, high = work.bursts[number].low, work.bursts[number].high
     words = program.sets[number + 1].words - program.sets[number].words
     shared = work.masks[CHOSEN, :words]
-    snapshots = snapshots_at_events(actions, events, low, high, shared)
+    snapshots = _snapshots(program, actions, events, number, low, high, shared)
+    moment = longest_moment(events, mode.by_time, low, high)
+    if program.sets[number].adjacent == MIXED:
+        snapshots, moment = snapshots + moment, moment + _forms(program, number)
     if info[UNTIL] <= low:
         graphs = next_epoch(program, graphs, events, number, low, key_end)
     holders = program.sets[number + 1].holders - program.sets[number].holders
@@ -179,7 +214,6 @@ def _room(
         graphs = next_epoch(program, graphs, events, number, low, key_end)
     for m in range(program.sets[number].members, program.sets[number + 1].members):
         work.flags[program.members[m].member].stale = 1
-    moment = longest_moment(events, mode.by_time, low, high)
     return widened(program, graphs, number, info[COLUMNS] + 1 + snapshots, moment)
 
 
@@ -572,6 +606,7 @@ def _go_on(
                 return RECORDS
             _choose(program, actions, work, graphs, events, mode, number)
             at[STEP] = MADE
+            at[BEGAN] = work.bursts[number].low
             if not plain:
                 if not _has_room(program, actions, work, graphs, events, mode, number):
                     return ROOM
@@ -588,7 +623,11 @@ def _go_on(
         if not plain:  # MADE
             low, high = work.bursts[number].low, work.bursts[number].high
             shared = work.masks[CHOSEN, : _words(program, number)]
-            graphlet(program, actions, work, graphs, events, mode, number, low, high, shared)
+            low = graphlet(program, actions, work, graphs, events, mode, number, low, high, shared)
+            if low < high:
+                work.bursts[number].low = low
+                return ROOM
+            work.bursts[number].low = at[BEGAN]
         _end_burst(program, actions, work, events, mode, number, out)
         at[PLACE] += 1
         at[STEP] = BURSTS_OF_IT

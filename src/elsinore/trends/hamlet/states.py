@@ -16,8 +16,11 @@ from elsinore.trends.hamlet.layout import (
     TOTAL,
     VALUE,
     WIDTH,
+    Codes,
+    Doubles,
     Events,
     Graphs,
+    Ints,
     Program,
     Work,
 )
@@ -116,6 +119,43 @@ def own_rank(events: Events, row: int, ranked: int) -> int:
         return FOREVER
     rank = events.orders[ranked >> 1, row]
     return ~rank if ranked & 1 == 1 else rank
+
+
+@wide_kernel
+def contribute(
+    events: Events,
+    row: int,
+    form: Doubles,
+    powers: Codes,
+    least: Ints,
+    at: int,
+    unit_least: Ints,
+    what: Ints,
+    ranked: Ints,
+    values: int,
+    carried: int,
+    width: int,
+    columns: int,
+) -> None:
+    """Add an event's own values to its sums and extremes: a_j += v * c_j, b_j = min(b_j, own)."""
+    begin, begin_least = at * values * width, at * carried * width
+    for v in range(1, values):
+        for c in range(columns):
+            trends, place = begin + c, begin + v * width + c
+            if form[trends] == 0.0 or what[v * width + c] == NOTHING:
+                continue
+            own = contribution(events, row, what[v * width + c])
+            if own != 0.0:
+                part, exponent = scale(form[trends], powers[trends], own)
+                form[place], powers[place] = plus(form[place], powers[place], part, exponent)
+    for x in range(carried):
+        for c in range(columns):
+            place = begin_least + x * width + c
+            if form[begin + c] == 0.0:
+                least[place] = FOREVER
+            else:
+                own = own_rank(events, row, ranked[x * width + c])
+                least[place] = min(least[place], unit_least[x * width + c], own)
 
 
 @wide_kernel
