@@ -31,10 +31,10 @@ from elsinore.cli.console import ArgumentError, reported, steps, warn
 from elsinore.cli.job import Job, check_places, inputs_of
 from elsinore.cli.times import Times
 from elsinore.errors import InputError
-from elsinore.plan.explain.sharing import may_share, sharing_text
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, to_microseconds
 from elsinore.trends.kind import trend_units
+from elsinore.trends.shared import may_share, sharing_text
 from elsinore.words import count
 
 WRITTEN = ("bursts.csv", "sharing.png", "sharing.svg")

@@ -14,12 +14,12 @@ from elsinore.model.window import Window
 from elsinore.operators import Kind, Operator, OperatorOptions, Rehearsal, ResultForm, Sample
 from elsinore.operators.panes import Panes
 from elsinore.plan import Partition, Plan, PlanOptions, TrendUnit, Unit, plan_trends
-from elsinore.plan.explain import SharedBursts, SharedSample, TemplateGraph, template_graph
-from elsinore.plan.explain.sharing import sharing_facts, sharing_text
+from elsinore.plan.explain import TemplateGraph, template_graph
 from elsinore.plan.explain.text import query_warnings, unit_facts, unit_lines
 from elsinore.plan.panes import can_combine
 from elsinore.plan.paths import Path
 from elsinore.trends.rehearsals import REHEARSALS
+from elsinore.trends.shared import SharedBursts, SharedSample, sharing_facts, sharing_text
 from elsinore.trends.statistics import SharingStatistics, TrendStatistics
 
 if TYPE_CHECKING:

@@ -2,12 +2,9 @@
 
 from elsinore.plan.explain.graph import TemplateGraph, template_graph
 from elsinore.plan.explain.mermaid import mermaid
-from elsinore.plan.explain.sharing import SharedBursts, SharedSample
 from elsinore.plan.explain.svg import svg
 
 __all__ = [
-    "SharedBursts",
-    "SharedSample",
     "TemplateGraph",
     "mermaid",
     "svg",

@@ -8,13 +8,22 @@ from typing import Any
 from elsinore.model.query import Query
 from elsinore.model.window import UNITS, Window
 from elsinore.plan.explain.graph import template_graph
-from elsinore.plan.explain.sharing import path_in_words
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.panes import can_combine
 from elsinore.plan.paths import Path
 from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.words import count, listed
+
+
+def path_in_words(path: Path, why: str) -> str:
+    """Return a query's way and the reason for it as one phrase.
+
+    >>> path_in_words(Path.GRAPH, "its own graph of events: NOT looks at what lies between events")
+    'graph path (its own graph of events), as NOT looks at what lies between events'
+    """
+    what, _, reason = why.partition(": ")
+    return f"{path.value} path ({what}), as {reason}" if reason else f"{path.value} path: {what}"
 
 
 def unit_facts(unit: TrendUnit) -> dict[str, Any]:

@@ -1,16 +1,31 @@
-"""What `explain` tells of sharing: which queries stand alone, which pairs apart, and why."""
+"""What `explain` tells of sharing: which queries share what, which pairs stand apart, and why."""
 
 from __future__ import annotations
 
+import itertools
+import os
+from dataclasses import replace
+
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from elsinore.language import parse_workload
+from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.operators.explain import explain_text
-from elsinore.plan import Granularity, Path, Plan
-from elsinore.plan.explain.sharing import SharedSample, Units, alone, apart, may_share, sharing_text
+from elsinore.plan import Granularity, Plan
 from elsinore.trends.kind import trend_units
+from elsinore.trends.shared import (
+    SharedPattern,
+    Units,
+    apart,
+    may_share,
+    shared_patterns,
+    sharing_text,
+)
 from elsinore.words import count, listed
+from support.trends import trend_workloads
 
 RISING = "QUERY {name} RETURN COUNT(*) PATTERN SEQ({first}, B b+) WHERE {key}b[i].v > b[i-1].v;"
 
@@ -27,20 +42,60 @@ def rising(name: str, first: str = "A", key: str = "") -> str:
     return RISING.format(name=name, first=first, key=key)
 
 
-def test_queries_that_keep_no_shared_graph_stand_alone_by_their_reasons() -> None:
-    found = alone(
-        units_of(
-            "QUERY q1 RETURN COUNT(*) PATTERN SEQ(A, B+);",
-            "QUERY q2 RETURN COUNT(*) PATTERN SEQ(C, B+);",
-            "QUERY q3 RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(X, Y), B+);",
-            rising("q4"),
-        )
+def test_queries_are_apart_by_the_ways_they_go() -> None:
+    units = units_of(
+        "QUERY q1 RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b.v > 1;",
+        "QUERY q2 RETURN COUNT(*) PATTERN SEQ(C, B+);",
+        "QUERY q3 RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(X, Y), B+);",
+        "QUERY q4 RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(X, Y), B+, C);",
+        rising("q5"),
     )
-    assert [(one.queries, one.path) for one in found] == [
-        (("q1", "q2"), Path.COARSE),
-        (("q3",), Path.GRAPH),
-        (("q4",), Path.SHARED),
-    ]
+    assert shared_patterns(units) == (SharedPattern("B+", ("q1", "q2")),)
+    assert {pair: why for why, pairs in told(units).items() for pair in pairs}.keys() == {
+        *(("q1", name) for name in ("q3", "q4", "q5")),
+        *(("q2", name) for name in ("q3", "q4", "q5")),
+        ("q3", "q4"),
+        ("q3", "q5"),
+        ("q4", "q5"),
+    }
+    (why,) = (why for why, pairs in told(units).items() if ("q3", "q4") in pairs)
+    assert why == "each keeps its own graph of events, as NOT is about more than single events"
+
+
+def told(units: Units) -> dict[str, set[tuple[str, str]]]:
+    """Return the pairs that are apart, in the order of their names, by their reasons."""
+    return {one.why: {tuple(sorted(pair)) for pair in one.pairs()} for one in apart(units)}  # type: ignore[misc]
+
+
+@settings(
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "15")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(trend_workloads(), trend_workloads(), st.sampled_from(Granularity), st.booleans())
+def test_every_pair_of_queries_shares_or_is_apart_for_a_reason(
+    one: Workload, other: Workload, granularity: Granularity, exact: bool
+) -> None:
+    queries = [replace(query, name=f"q{n}") for n, query in enumerate([*one, *other])]
+    units = trend_units(plan(Workload(tuple(queries), exact=exact), granularity=granularity))
+    sharing = {
+        tuple(sorted(pair))
+        for shared in shared_patterns(units)
+        for pair in itertools.combinations(shared.queries, 2)
+    }
+    apart_ = [tuple(sorted(pair)) for several in apart(units) for pair in several.pairs()]
+    assert len(apart_) == len(set(apart_)) == sum(several.count for several in apart(units))
+    assert sharing.isdisjoint(apart_)
+    names = [template.query.name for _, unit in units for template in unit.members]
+    assert sharing.union(apart_) == {
+        tuple(sorted(pair)) for pair in itertools.combinations(names, 2)
+    }
+    lines = "\n".join(sharing_text(units, None))
+    for several in apart(units):
+        assert several.why
+        assert several.why in lines
+    for shared in shared_patterns(units):
+        assert f"{shared.pattern} of {listed(shared.queries, 20)}" in lines
 
 
 def test_queries_on_the_shared_graph_with_one_sub_pattern_are_not_apart() -> None:
@@ -49,7 +104,7 @@ def test_queries_on_the_shared_graph_with_one_sub_pattern_are_not_apart() -> Non
 
 def test_queries_that_are_keyed_otherwise_are_apart() -> None:
     (found,) = apart(units_of(rising("q1"), rising("q2", key="[k] AND ")))
-    assert found.pairs == (("q1", "q2"),)
+    assert list(found.pairs()) == [("q1", "q2")]
     assert "partitioned" in found.why
 
 
@@ -67,36 +122,8 @@ def test_queries_that_are_keyed_otherwise_are_apart() -> None:
 )
 def test_queries_that_work_otherwise_on_a_burst_are_apart(other: str, why: str) -> None:
     (found,) = apart(units_of(rising("q1"), f"QUERY q2 RETURN {other};"))
-    assert found.pairs == (("q1", "q2"),)
+    assert list(found.pairs()) == [("q1", "q2")]
     assert why in found.why
-
-
-def test_fine_granularity_leaves_no_sums_per_state() -> None:
-    coarse = [f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ({t}, B+);" for n, t in enumerate("AC")]
-    assert alone(units_of(*coarse, granularity=Granularity.FINE)) == ()
-
-
-@pytest.mark.parametrize(
-    ("queries", "why"),
-    [
-        ((rising("q"),), "no other query is run there"),
-        ((rising("q"), rising("other").replace(">", "<")), "it goes together with no other query"),
-        ((rising("q"), rising("q1"), rising("q2")), None),
-        (("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B);",), "it has no Kleene sub-pattern"),
-    ],
-)
-@pytest.mark.parametrize("sample", [None, SharedSample(5, 5, ())])
-def test_a_query_of_the_shared_graph_that_shares_with_nobody_is_told_with_the_reason(
-    queries: tuple[str, ...], why: str | None, sample: SharedSample | None
-) -> None:
-    found = units_of(*queries, granularity=Granularity.FINE)
-    told = [one.why for one in alone(found) if "q" in one.queries]
-    lines = "\n".join(sharing_text(found, sample))
-    if why is None:
-        assert told == []
-    else:
-        assert why in told[0]
-        assert f"alone in the shared graph, as {why}" in lines
 
 
 @pytest.mark.parametrize(
@@ -107,7 +134,7 @@ def test_a_query_of_the_shared_graph_that_shares_with_nobody_is_told_with_the_re
         (
             (
                 rising("q1"),
-                "QUERY q2 RETURN COUNT(*) PATTERN SEQ(A, NOT X, B+);",
+                "QUERY q2 RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(X, Y), B+);",
                 "QUERY q3 RETURN COUNT(*) PATTERN SEQ(A, B+);",
             ),
             False,

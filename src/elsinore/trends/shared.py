@@ -1,0 +1,304 @@
+"""Which queries share what, why others do not, and what a sample of the events showed of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from elsinore.plan.explain.text import path_in_words
+from elsinore.plan.paths import Path
+from elsinore.plan.sharing import aggregated, loops, sharing_sets, why_not
+from elsinore.plan.template import Template
+from elsinore.plan.trends import TrendUnit
+from elsinore.plan.unit import Partition
+from elsinore.trends.labels import Labels
+from elsinore.trends.sharing.groups import groups_of
+from elsinore.words import count, listed
+
+MOST_PAIRS = 20  # pairs of queries that are told for one reason; the rest is counted
+MOST_QUERIES = 20  # names in a row
+MOST_BLOCKS = 5  # lists of names that are told for one reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedBursts:
+    """What became of one sharing set's bursts in a sample (HAMLET, Section 4).
+
+    `events` are those of all its bursts, `shared_events` those of the `shared` ones.
+    """
+
+    pattern: str  # the Kleene sub-pattern, such as Travel+
+    queries: tuple[str, ...]
+    bursts: int
+    shared: int
+    events: int
+    shared_events: int
+    graphlet_snapshots: int
+    event_snapshots: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSample:
+    """What was shared in a run over the first `events` of `total` events."""
+
+    events: int
+    total: int
+    sets: tuple[SharedBursts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPattern:
+    """Queries of a unit that share bursts of a Kleene sub-pattern, where that pays."""
+
+    pattern: str
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Pairs of queries: each of `left` with each of `right`, or all of `left` with one another."""
+
+    left: tuple[str, ...]
+    right: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many pairs they are."""
+        if self.right:
+            return len(self.left) * len(self.right)
+        return len(self.left) * (len(self.left) - 1) // 2
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Return the pairs, one by one."""
+        if self.right:
+            return itertools.product(self.left, self.right)
+        return itertools.combinations(self.left, 2)
+
+    def words(self) -> str:
+        """Return the pairs in words.
+
+        >>> Block(("a", "b"), ("c",)).words(), Block(("a", "b")).words()
+        ('a and b with c', 'a and b with one another')
+        """
+        with_whom = listed(self.right, MOST_QUERIES) if self.right else "one another"
+        return f"{listed(self.left, MOST_QUERIES)} with {with_whom}"
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Pairs of queries that share no bursts with one another, for one reason."""
+
+    blocks: tuple[Block, ...]
+    why: str
+
+    @property
+    def count(self) -> int:
+        """How many pairs they are."""
+        return sum(block.count for block in self.blocks)
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Return the pairs, one by one."""
+        return itertools.chain.from_iterable(block.pairs() for block in self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Queries of a unit that share, or do not, for the same reasons."""
+
+    unit: TrendUnit
+    first: int  # the place of one of them
+    sets: frozenset[int]  # the unit's sharing groups that they are in
+    names: tuple[str, ...]
+    why: str  # why they go the way they go
+
+
+Units = Sequence[tuple[Partition, TrendUnit]]  # all of a workload's
+
+
+def shared_patterns(units: Units) -> tuple[SharedPattern, ...]:
+    """Return which queries may share which Kleene sub-patterns."""
+    found = []
+    for _, unit in units:
+        names = [template.query.name for template in unit.members]
+        for pattern, queries in _sets(unit):
+            if len(queries) > 1:
+                found.append(SharedPattern(pattern, tuple(names[query] for query in queries)))
+    return tuple(found)
+
+
+def _sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the sharing sets of a unit: sub-patterns and queries."""
+    if unit.path is Path.COARSE and not unit.exact:
+        lanes = [1 if node.window is None else node.window.overlap for node in unit.merged.nodes]
+        groups = groups_of(unit, Labels(unit.classes), lanes)
+        return [(f"{group.type}+", group.queries) for group in groups]
+    if unit.path is Path.SHARED:
+        return [(f"{one.type}+", one.queries) for one in sharing_sets(unit.templates)]
+    return []
+
+
+def may_share(units: Units) -> bool:
+    """Return whether some queries may share bursts."""
+    return bool(shared_patterns(units))
+
+
+def apart(units: Units) -> tuple[Apart, ...]:
+    """Return the pairs of queries that share no bursts, by their reasons: all that there are.
+
+    Queries of which the same is to be told go together, so that a thousand take no million pairs.
+    """
+    found: dict[str, list[Block]] = {}
+    alike = [(key, _alike(unit)) for key, unit in units]
+    for _, several in alike:
+        for one in several:
+            if len(one.names) > 1:
+                why = _why_not(one, one)
+                if why is not None:
+                    found.setdefault(why, []).append(Block(one.names))
+        for one, other in itertools.combinations(several, 2):
+            why = _why_not(one, other)
+            if why is not None:
+                found.setdefault(why, []).append(Block(one.names, other.names))
+    for (key, here), (other_key, there) in itertools.combinations(alike, 2):
+        for one, other in itertools.product(here, there):
+            why = f"their events are partitioned by {_partition(key)}, {_partition(other_key)}"
+            if key == other_key:
+                why = " and ".join(
+                    f"{listed(side.names, MOST_QUERIES)} on the "
+                    f"{path_in_words(side.unit.path, side.why)}"
+                    for side in (one, other)
+                )
+                why = f"they go different ways, {why}"
+            found.setdefault(why, []).append(Block(one.names, other.names))
+    return tuple(Apart(tuple(blocks), why) for why, blocks in found.items())
+
+
+def _alike(unit: TrendUnit) -> list[Alike]:
+    """Return the queries of a unit, those of which the same is to be told together."""
+    sets = _sets(unit)
+    places: dict[object, list[int]] = {}
+    within: list[frozenset[int]] = []
+    for query, template in enumerate(unit.members):
+        within.append(frozenset(n for n, (_, queries) in enumerate(sets) if query in queries))
+        told: object = unit.why[query]
+        if isinstance(template, Template):
+            compared = frozenset((name, frozenset(how)) for name, how in loops(template).items())
+            told = (told, compared)
+            if unit.path is Path.SHARED:
+                told = (told, aggregated(template.aggregation))
+        places.setdefault((within[query], told), []).append(query)
+    names = [template.query.name for template in unit.members]
+    return [
+        Alike(
+            unit,
+            several[0],
+            within[several[0]],
+            tuple(names[q] for q in several),
+            unit.why[several[0]],
+        )
+        for several in places.values()
+    ]
+
+
+def _why_not(one: Alike, other: Alike) -> str | None:
+    """Return why queries of a unit share no bursts with others of it; None where they do."""
+    unit = one.unit
+    if unit.path is Path.SHARED:
+        return why_not(unit.templates[one.first], unit.templates[other.first])
+    if one.sets & other.sets:
+        return None
+    if unit.path is not Path.COARSE or unit.exact:
+        what, _, reason = one.why.partition(": ")
+        if unit.exact:
+            return "each is worked out by itself in integers of any size"
+        return f"each keeps {what}, as {reason}" if unit.path is Path.GRAPH else f"{what}: {reason}"
+    here, there = (loops(unit.templates[side.first]) for side in (one, other))
+    common = sorted(here.keys() & there.keys())
+    if not common:
+        return "they have no Kleene sub-pattern in common"
+    return (
+        f"what a burst of {' or '.join(common)} does in one of them is not told by how many events "
+        "it has: some of them lead to, or come from, other states at the same time"
+    )
+
+
+def _partition(partition: Partition) -> str:
+    return f"[{', '.join(partition.key)}]"
+
+
+def sharing_text(units: Units, sample: SharedSample | None) -> list[str]:
+    """Return lines on what is shared and what not; none where there is nothing to tell."""
+    told, pairs = shared_patterns(units), apart(units)
+    if sample is None and not told and not pairs:
+        return []
+    if sample is None:
+        lines = ["", "Sharing of bursts"]
+    else:
+        over = "all" if sample.events == sample.total else f"the first {sample.events:,} of"
+        lines = ["", f"Sharing of bursts, over {over} {count(sample.total, 'event')}"]
+    sampled = () if sample is None else sample.sets
+    for found in sampled:
+        lines += _set_lines(found)
+    known = {found.queries for found in sampled}
+    for one in told:
+        if one.queries not in known:
+            lines.append(f"  {one.pattern} of {listed(one.queries, MOST_QUERIES)}, where it pays")
+    for several in pairs:
+        blocks = listed([block.words() for block in several.blocks], MOST_BLOCKS)
+        lines.append(f"  Not {blocks}: {several.why}.")
+    return lines
+
+
+def _set_lines(found: SharedBursts) -> list[str]:
+    lines = [f"  {found.pattern} of {listed(found.queries, MOST_QUERIES)}"]
+    if found.bursts == 0:
+        return [*lines, "    no bursts"]
+    share, weight = found.shared / found.bursts, found.shared_events / max(found.events, 1)
+    lines.append(
+        f"    {share:.0%} of {count(found.bursts, 'burst', 'bursts')} shared, with {weight:.0%} of "
+        f"{count(found.events, 'event', 'events')}"
+    )
+    lines.append(
+        f"    {count(found.graphlet_snapshots, 'snapshot', 'snapshots')} of graphlets, "
+        f"{found.event_snapshots:,} of events"
+    )
+    return lines
+
+
+def sharing_facts(units: Units, sample: SharedSample | None) -> dict[str, Any]:
+    """Return what there is to tell of sharing, as plain data; `sampled` only with a sample."""
+    told: dict[str, Any] = {
+        "sets": [
+            {"pattern": one.pattern, "queries": list(one.queries)} for one in shared_patterns(units)
+        ],
+        "apart": [
+            {
+                "pairs": [list(pair) for pair in itertools.islice(one.pairs(), MOST_PAIRS)],
+                "count": one.count,
+                "why": one.why,
+            }
+            for one in apart(units)
+        ],
+    }
+    if sample is not None:
+        told["sampled"] = {
+            "events": sample.events,
+            "total": sample.total,
+            "sets": [_set_facts(found) for found in sample.sets],
+        }
+    return told
+
+
+def _set_facts(found: SharedBursts) -> dict[str, Any]:
+    return {
+        "pattern": found.pattern,
+        "queries": list(found.queries),
+        "bursts": found.bursts,
+        "shared_bursts": found.shared,
+        "events": found.events,
+        "shared_events": found.shared_events,
+        "graphlet_snapshots": found.graphlet_snapshots,
+        "event_snapshots": found.event_snapshots,
+    }
