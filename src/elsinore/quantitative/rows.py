@@ -498,6 +498,15 @@ def joined(parts: Sequence[pa.Array], values: list[Any]) -> list[pa.Array]:
     return [*parts, more]
 
 
+def concatenated(parts: Sequence[pa.Array]) -> pa.Array:
+    """Return columns of values as one, also where some came of another type."""
+    if not parts:
+        return as_array([])
+    if all(part.type == parts[0].type for part in parts):
+        return pa.concat_arrays(parts)
+    return as_array([value for part in parts for value in part.to_pylist()])
+
+
 def _is_small(column: pa.Array) -> bool:
     """Return whether compiled code may hold a column's whole numbers."""
     if column.type != pa.int64():
@@ -512,22 +521,33 @@ def codes_of(table: pa.Table, by: Sequence[str]) -> tuple[Any, int]:
         return np.zeros(table.num_rows, np.int32), 1
     codes: Any = None
     for name in by:
-        column = whole(table[name])
-        if not pa.types.is_dictionary(column.type):
-            column = column.dictionary_encode(null_encoding="encode")
-        more = column.indices
-        if more.null_count:
-            more = more.fill_null(len(column.dictionary))
-        own = more.to_numpy()
+        own, size = _numbers_of(whole(table[name]))
         if codes is None:
             codes = own
             continue
-        both = codes.astype(np.int64) * (len(column.dictionary) + 1) + own
+        both = codes.astype(np.int64) * size + own
         _, codes = np.unique(both, return_inverse=True)
     return codes.astype(np.int32, copy=False), int(codes.max(initial=-1)) + 1
 
 
+def _numbers_of(column: pa.Array) -> tuple[Any, int]:
+    """Return a number for each value of a column, equal for equal ones, and a bound of them."""
+    if pa.types.is_signed_integer(column.type) and len(column) > column.null_count:
+        least, most = (bound.as_py() for bound in pc.min_max(column).values())
+        if most - least < len(column):  # keys that lie close together are their own numbers
+            filled = column.cast(pa.int64()).fill_null(most + 1) if column.null_count else column
+            return np.subtract(filled.to_numpy(), least, dtype=np.int64), most - least + 2
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode(null_encoding="encode")
+    numbers = column.indices
+    if numbers.null_count:
+        numbers = numbers.fill_null(len(column.dictionary))
+    return numbers.to_numpy(), len(column.dictionary) + 1
+
+
 def whole(column: pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array."""
+    """Return a column as one array, which is copied where it is in pieces only."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
     found = column.combine_chunks()
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

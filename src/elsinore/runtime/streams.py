@@ -13,12 +13,12 @@ from elsinore.model import expression as ex
 from elsinore.quantitative.machine.program import Bits, bits_of
 from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.regex import TYPE, VALUE, Predicate
-from elsinore.quantitative.rows import Runs, whole
+from elsinore.quantitative.rows import Runs, concatenated, whole
 from elsinore.quantitative.runnable import Runnable
-from elsinore.quantitative.values import as_array
 from elsinore.runtime.classify import type_numbers
 from elsinore.runtime.expressions import evaluate
 
+SLICE = 1 << 18  # rows that are run at a time: their columns stay in the processor's memory
 NARROW = 62  # predicates that fit the bits of a machine's integer
 
 
@@ -120,8 +120,15 @@ def run_rows(
     """Run a query over rows, row i of the stream `codes[i]`; return where there are values."""
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
     runs = Runs(query, types, compiled=compiled, tell=bits)
-    found = runs.run(table, bits(runs.bits, table), codes, count)
-    return found.places, as_array([]) if found.values is None else found.values
+    step = SLICE if count == 1 else max(1, table.num_rows)
+    places: list[Any] = [np.zeros(0, np.int64)]
+    values: list[pa.Array] = []
+    for begin in range(0, table.num_rows, step):
+        part = table.slice(begin, step)
+        found = runs.run(part, bits(runs.bits, part), codes[begin : begin + step], count)
+        places.append(found.places + begin)
+        values += [] if found.values is None else [found.values]
+    return np.concatenate(places), concatenated(values)
 
 
 def _is_text(column: pa.Array) -> bool:
