@@ -18,6 +18,7 @@ from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.run import COMPILE, DONE, GROW, UNKNOWN, run
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import rebuild_table
+from elsinore.trends.garbage import collector_resting
 from elsinore.trends.layout import Layout
 from elsinore.trends.partials import totals_batch
 from elsinore.trends.program import Program, rank_columns
@@ -98,24 +99,25 @@ class TrendOperator:
         self._one_slot = one_slot
         self._ordered = ordered
         self._sharing = sharing
-        self._updates = Updates(unit)
-        layout = Layout(self._updates)
-        self._shared = SharedGroups(
-            self._updates,
-            layout,
-            share=sharing is not Sharing.NEVER,
-            all_of_them=sharing is Sharing.ALWAYS,
-        )
-        self._program = Program(self._updates, layout, self._shared)
-        self._ranks = rank_columns(self._updates)
-        self._types = unit.classes.types
-        self._offsets = [classes.offset for classes in self._types]
-        self._compiled: list[int] = []  # the codes of the classes that occurred, in turn
-        self._places: dict[int, int] = {}  # code -> place in `_known`, where codes are too many
-        self._known = np.full(min(unit.classes.size, TABLE_LIMIT) + 1, UNKNOWN, dtype=np.int64)
-        self._store: Store = new_store(
-            self._updates, layout, self._shared, ranks=len(self._ranks), record=record
-        )
+        with collector_resting(len(unit.templates)):
+            self._updates = Updates(unit)
+            layout = Layout(self._updates)
+            self._shared = SharedGroups(
+                self._updates,
+                layout,
+                share=sharing is not Sharing.NEVER,
+                all_of_them=sharing is Sharing.ALWAYS,
+            )
+            self._program = Program(self._updates, layout, self._shared)
+            self._ranks = rank_columns(self._updates)
+            self._types = unit.classes.types
+            self._offsets = [classes.offset for classes in self._types]
+            self._compiled: list[int] = []  # the codes of the classes that occurred, in turn
+            self._places: dict[int, int] = {}  # code -> place in `_known`, where codes are too many
+            self._known = np.full(min(unit.classes.size, TABLE_LIMIT) + 1, UNKNOWN, dtype=np.int64)
+            self._store: Store = new_store(
+                self._updates, layout, self._shared, ranks=len(self._ranks), record=record
+            )
         self._store["wanted"] = sharing is Sharing.ALWAYS
         self._seconds = PLAIN_SECONDS + PLAIN_LANE * layout.cells
         self._shifts = np.empty((len(unit.squared), 0))  # [attribute, group], NaN: none yet
@@ -288,12 +290,13 @@ class TrendOperator:
         code_of = dict(zip(places, places, strict=True))
         if self.unit.classes.size > TABLE_LIMIT:
             code_of = {number: code for code, number in self._places.items()}
-        for place in places:
-            code = code_of[place]
-            classes = self._types[bisect.bisect_right(self._offsets, code) - 1]
-            self._known[place] = self._program.add_class(classes.type, classes.true(code))
-            self._compiled.append(code)
-        self._program.freeze()
+        with collector_resting(len(self.unit.templates)):
+            for place in places:
+                code = code_of[place]
+                classes = self._types[bisect.bisect_right(self._offsets, code) - 1]
+                self._known[place] = self._program.add_class(classes.type, classes.true(code))
+                self._compiled.append(code)
+            self._program.freeze()
         self._store.grow(class_number=self._program.classes)
         self.statistics.classes = len(self._compiled)
 
