@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from elsinore.model.expression import Expression
-from elsinore.plan.classes import Bit, Classes, Digit, TypeClasses
+from elsinore.plan.classes import Bit, Classes, Digit
 from elsinore.plan.merged import Edge
 from elsinore.plan.template import Reset
 
@@ -40,27 +40,44 @@ class Labels:
     """The labels of edges and resets, each worked out once."""
 
     def __init__(self, classes: Classes) -> None:
-        self._types = {one.type: one for one in classes.types}
+        self._digits = {one.type: tuple(map(_known, one.digits)) for one in classes.types}
         self._known: dict[tuple[str, frozenset[Expression], frozenset[Expression]], Label] = {}
 
     def of(self, edge: Edge | Reset) -> Label:
         """Return the classes that an edge takes, or whose events empty a node."""
         key = (edge.type, edge.needs, edge.lacks)
         if key not in self._known:
-            self._known[key] = Label(edge.type, _parts(self._types[edge.type], edge))
+            parts = tuple(_part(digit, edge) for digit in self._digits[edge.type])
+            self._known[key] = Label(edge.type, parts)
         return self._known[key]
 
 
-def _parts(classes: TypeClasses, edge: Edge | Reset) -> tuple[Part, ...]:
-    return tuple(_part(digit, edge) for digit in classes.digits)
+@dataclass(frozen=True, slots=True)
+class _KnownDigit:
+    """A digit's values, and at which of them each of its predicates is true."""
+
+    values: frozenset[int]
+    true: dict[Expression, frozenset[int]]
 
 
-def _part(digit: Digit, edge: Edge | Reset) -> Part:
-    told = frozenset((digit.predicate,) if isinstance(digit, Bit) else digit.predicates)
-    needs, lacks = edge.needs & told, edge.lacks & told
-    if digit.radix > RADIX_LIMIT:
-        return needs, lacks
-    if not needs and not lacks:
-        return frozenset(range(digit.radix))
-    true = {value: digit.true(value) for value in range(digit.radix)}
-    return frozenset(v for v, held in true.items() if needs <= held and not lacks & held)
+def _known(digit: Digit) -> _KnownDigit:
+    told = (digit.predicate,) if isinstance(digit, Bit) else tuple(digit.predicates)
+    found: dict[Expression, set[int]] = {predicate: set() for predicate in told}
+    if digit.radix <= RADIX_LIMIT:
+        for value in range(digit.radix):
+            for predicate in digit.true(value):
+                found[predicate].add(value)
+    true = {predicate: frozenset(values) for predicate, values in found.items()}
+    return _KnownDigit(frozenset(range(digit.radix)), true)
+
+
+def _part(digit: _KnownDigit, edge: Edge | Reset) -> Part:
+    needs, lacks = edge.needs & digit.true.keys(), edge.lacks & digit.true.keys()
+    if len(digit.values) > RADIX_LIMIT:
+        return frozenset(needs), frozenset(lacks)
+    values = digit.values
+    for predicate in needs:
+        values &= digit.true[predicate]
+    for predicate in lacks:
+        values -= digit.true[predicate]
+    return values

@@ -135,7 +135,9 @@ class Program:
         steps = self._steps(updates)
         all_steps = self._steps_list(steps)
         step_lists, costs = [all_steps], [0]
-        if sections.ticks:
+        if len(sections.ticks) == 1 and not sections.parts[0]:  # all are of one group
+            step_lists, costs = [self._steps_list(()), all_steps], [0, self._cost(steps)]
+        elif sections.ticks:
             of_parts = [self._steps(part) for part in sections.parts]
             step_lists = [self._steps_list(several) for several in of_parts]
             costs = [self._cost(several) for several in of_parts]
