@@ -14,11 +14,9 @@ R = TypeVar("R")
 @overload
 def wide_kernel(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
+def wide_kernel(*, inline: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def wide_kernel(
-    *, inline: bool = False, forced: bool = False
-) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def wide_kernel(
-    function: Callable[P, R] | None = None, /, *, inline: bool = False, forced: bool = False
+    function: Callable[P, R] | None = None, /, *, inline: bool = False
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """Compile a function as `kernel` does, but let it count no references to arrays.
 
@@ -27,13 +25,11 @@ def wide_kernel(
     such kernels must neither make arrays nor keep slices of them; what they are passed is kept
     alive by whoever calls from Python.
 
-    inline: as for `kernel`; forced: have the compiler's back end inline it always.
+    inline: as for `kernel`.
     """
     options: dict[str, Any] = {"_nrt": False}
     if inline:
         options["inline"] = "always"
-    if forced:
-        options["forceinline"] = True
 
     def declared(body: Callable[P, R]) -> Callable[P, R]:
         return compiled(body, options)
