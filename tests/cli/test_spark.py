@@ -72,9 +72,13 @@ def test_explain_tells_the_row_groups_that_a_run_skips(tmp_path: Path) -> None:
     assert plan.exit_code == 0, plan.stderr
     assert "On Spark tasks skip 4 of 6 row groups" in plan.stdout
     data = CliRunner().invoke(app, ["explain", *files, "--format", "json", "--sample", "0"])
-    assert json.loads(data.stdout)["row_groups"] == [{"read": 2, "skipped": 4}]
+    why = "there are fewer than 131,072 events"
+    told = {"read": 2, "skipped": 4, "not_combined_because": why}
+    assert json.loads(data.stdout)["row_groups"] == [told]
+    assert f"none are combined before a shuffle: {why}." in plan.stdout
     done = CliRunner().invoke(app, ["run", *files, "--stats"])
     assert "By their statistics 4 of 6 row groups were skipped." in done.stdout
+    assert f"No events were combined before the shuffle: {why}." in done.stdout
 
 
 def test_events_are_combined_where_that_is_asked_for(tmp_path: Path) -> None:

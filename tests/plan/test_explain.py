@@ -52,6 +52,15 @@ def test_the_text_tells_whether_events_are_combined_before_a_shuffle(planned: Pl
     exact = explain_text(plan(parse_workload("EXACT; QUERY q RETURN COUNT(*) PATTERN A+;")))
     assert "before they are shuffled: it computes with integers of any size." in exact
     assert json.loads(explain_json(planned))["units"][0]["not_combined_because"] is None
+    assert "a key's windows are spread over partitions." in text
+    assert "windows go to one partition: windows overlap, and a group has several keys." in text
+    assert "a key's windows go to one partition: a query has no WITHIN." in exact
+    together = (
+        "QUERY q RETURN COUNT(*) PATTERN A+ WITHIN 60 SLIDE 30;\n"
+        "QUERY r RETURN COUNT(*) PATTERN A+ a WHERE a[i].v > a[i-1].v AND [k] WITHIN 9 SLIDE 3;"
+    )
+    alike = explain_text(plan(parse_workload(together.replace(" AND [k]", ""))))
+    assert "they are shuffled: several operators go over the events together." in alike
 
 
 def test_the_text_warns_of_windows_that_leave_gaps(planned: Plan) -> None:

@@ -28,20 +28,21 @@ from elsinore.model import Window, Workload
 from elsinore.model.window import SECOND
 from elsinore.operators import OperatorOptions, kind_for, plan
 from elsinore.operators.panes import ActionSize
-from elsinore.plan import Plan, Unit
+from elsinore.plan import Plan, Sharing, Unit
 from elsinore.plan.modes import Combine
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.results import Results
 from elsinore.spark import shuffle
 from elsinore.spark.columnar import Layout, Packing, Stretches
-from elsinore.spark.combining import least_events, panes_of, shared_times
+from elsinore.spark.combining import CombineEvents, least_events, panes_of, shared_times
 from elsinore.spark.finishing import Finish
 from elsinore.spark.partition import Outputs, RunOperators, travelling
-from elsinore.spark.scan import ranges, source
-from elsinore.spark.scan.files import FileColumn, look_at, splits
+from elsinore.spark.scan import combined as choice
+from elsinore.spark.scan import files, ranges, tasks
+from elsinore.spark.scan.combined import combining
+from elsinore.spark.scan.files import FileColumn, RowGroup, look_at, splits
 from elsinore.spark.scan.looking import judged
 from elsinore.spark.scan.skipping import Skipping, interests_of
-from elsinore.spark.scan.source import _combine
 from elsinore.spark.scan.tasks import ScanAndPack
 from elsinore.spark.spreading import Share, stretches_of
 from oracles.reference import ReferenceEvent
@@ -81,8 +82,8 @@ def results(
     parts = splits(looked.groups, tasks)
     combine = None
     if options.combine is Combine.ALWAYS:
-        combine = _combine(unit, 1, parts, options)
-        assert combine is not None
+        combine = combining([unit], parts, options)
+        assert isinstance(combine, CombineEvents)
     keys = [(f"g{n}", schema.field(name).type) for n, name in enumerate(unit.group_by)]
     keys += [(f"k{n}", schema.field(name).type) for n, name in enumerate(unit.equivalence)]
     orders = tuple(f"o{n}" for n in range(len(options.order_by)))
@@ -154,14 +155,16 @@ def comparable(rows: list[Any]) -> list[Any]:
     st.integers(1, 5),
     st.sampled_from(["time", "hardly", "chance"]),
     st.booleans(),
+    st.booleans(),
     st.integers(0, 2**16),
 )
 def test_combined_events_give_what_others_give(
     tmp_path: Path,
     case: tuple[Workload, list[ReferenceEvent]],
     rows: int,
-    tasks: int,
+    count: int,
     order: str,
+    large: bool,
     ordered: bool,
     seed: int,
 ) -> None:
@@ -190,9 +193,14 @@ def test_combined_events_give_what_others_give(
         assume(not isinstance(panes_of(unit), str))
         for mode in (Combine.ALWAYS, Combine.NEVER):
             options = RunOptions(order_by=by, combine=mode)
-            found, combined = results(ready, unit, path, options, tasks)
+            with pytest.MonkeyPatch.context() as patched:
+                if large:  # for memory: row groups are cut in time
+                    patched.setattr(files, "BATCH_ROWS", 1)
+                    patched.setattr(tasks, "PIECE_ROWS", 2)
+                    patched.setattr(tasks, "MOST_ROWS", 2)
+                found, some = results(ready, unit, path, options, count)
             if mode is Combine.ALWAYS and apart and any(found.values()):
-                assert combined > 0
+                assert some > 0
             check(found, expected)
 
 
@@ -310,7 +318,7 @@ def test_a_large_keys_events_are_combined_by_the_tasks_that_read_them(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = skewed()
-    monkeypatch.setattr(source, "ENOUGH_ROWS", len(table))
+    monkeypatch.setattr(choice, "ENOUGH_ROWS", len(table))
     pq.write_table(table, tmp_path / "events.parquet", row_group_size=500)
     workload = el.Workload.parse(QUERY)
     expected = rows_of(workload.run(table)["q"])
@@ -332,7 +340,7 @@ def test_events_in_no_order_of_time_are_not_combined(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = skewed()
-    monkeypatch.setattr(source, "ENOUGH_ROWS", len(table))
+    monkeypatch.setattr(choice, "ENOUGH_ROWS", len(table))
     shuffled = table.take(pa.array(np.random.default_rng(1).permutation(len(table))))
     pq.write_table(shuffled, tmp_path / "events.parquet", row_group_size=500)
     workload = el.Workload.parse(QUERY)
@@ -383,6 +391,29 @@ def test_events_are_read_again_where_what_was_combined_overlaps(
     (counted,) = found.statistics
     assert (counted.events, counted.matched) == (len(table), len(table))
     assert counted.combined < 0.05 * len(table)  # of keys that do not overlap
+
+
+def test_why_no_events_are_combined_is_told() -> None:
+    text = "QUERY {} RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 60;"
+    (unit,) = plan(el.language.parse_workload(text.format("q"))).units
+    kept = "QUERY q RETURN COUNT(*) PATTERN B+ b WHERE b[i].v > b[i-1].v WITHIN 60;"
+    (fine,) = plan(el.language.parse_workload(kept)).units
+    apart = [[RowGroup("f", n, 10**6, 1, (n * 10, n * 10 + 9))] for n in range(3)]
+    over = [[RowGroup("f", n, 10**6, 1, (n, n + 9))] for n in range(3)]
+    few = [[RowGroup("f", 0, 10, 1, (0, 9))]]
+    unknown = [[RowGroup("f", 0, 10**6, 1, None)]]
+    told = [
+        combining([unit, unit], apart, RunOptions()),
+        combining([unit], apart, RunOptions(combine=Combine.NEVER)),
+        combining([unit], apart, RunOptions(record=True)),
+        combining([unit], apart, RunOptions(sharing=Sharing.ALWAYS)),
+        combining([fine], apart, RunOptions()),
+        combining([unit], over, RunOptions()),
+        combining([unit], few, RunOptions()),
+        combining([unit], unknown, RunOptions(combine=Combine.ALWAYS)),
+    ]
+    assert len({why for why in told if isinstance(why, str) and why}) == len(told)
+    assert isinstance(combining([unit], apart, RunOptions()), CombineEvents)
 
 
 def test_an_action_is_made_where_it_is_cheaper_than_its_events() -> None:

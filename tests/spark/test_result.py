@@ -91,6 +91,7 @@ def test_results_of_a_pass_are_computed_by_one_job_and_alike_however_they_are_re
     by_k = [query for query in workload if query.group_by]
     assert len(by_k) == 4
     assert jobs(el.Workload(*by_k), "four") == jobs(el.Workload(*by_k[:2]), "two") <= 3
+    assert jobs(el.Workload(workload["counts"]), "one") <= 2  # one for each stage
     here = workload.run(several())
     with workload.run(frame) as results:
         for name, result in results.items():

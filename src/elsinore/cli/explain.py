@@ -40,7 +40,8 @@ from elsinore.cli.job import Job
 from elsinore.cli.times import UNCERTAIN, Times
 from elsinore.operators import Sample
 from elsinore.operators.explain import RowGroups, explain_json, explain_text
-from elsinore.plan import Plan
+from elsinore.plan import Plan, Sharing
+from elsinore.plan.modes import mode_named
 from elsinore.workload import EXPLAINERS
 
 SAMPLE = 100_000
@@ -168,7 +169,8 @@ def _row_groups(job: Job, plan: Plan) -> list[RowGroups]:
         time_unit=job.times.unit,
         uncertain=job.times.uncertain,
         order_by=job.order_by,
+        sharing=mode_named(Sharing, job.sharing, "sharing"),
     )
     files = [str(file.path.resolve()) for file in job.source.files]
     looked = row_groups_of(plan, files, options) or []
-    return [RowGroups(len(one.groups), one.skipped) for one in looked]
+    return [RowGroups(len(one.groups), one.skipped, one.not_combined or None) for one in looked]

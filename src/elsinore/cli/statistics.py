@@ -29,6 +29,8 @@ def print_statistics(statistics: Sequence[OperatorStatistics], seconds: float) -
         typer.echo(
             f"By their statistics {skipped:,} of {groups:,} row groups were skipped{unopened}."
         )
+    for why in dict.fromkeys(one.not_combined for one in statistics if one.not_combined):
+        typer.echo(f"No events were combined before the shuffle: {why}.")
     if spilled := sum(one.spilled_bytes for one in statistics):
         typer.echo(f"{spilled / 1e6:,.1f} MB of events were brought in order on local disk.")
     for number, one in enumerate(statistics, start=1):

@@ -7,18 +7,24 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from elsinore.operators.kind import Kind, Sample
+from elsinore.operators.panes import KEEPS_ALL, OVERLAP, SEVERAL_OPERATORS
 from elsinore.operators.registry import kind_for
 from elsinore.plan import Plan, Unit
 from elsinore.plan.classes import Bit, Choices, Digit
 from elsinore.plan.explain import TemplateGraph, mermaid, svg
+from elsinore.plan.panes import common_borders
 from elsinore.words import count, listed
 
 
 class RowGroups(NamedTuple):
-    """How many row groups of files a pass reads on Spark, and skips by their statistics."""
+    """How many row groups of files a pass reads on Spark, and skips by their statistics.
+
+    And why it combines none of their events before the shuffle; None where it does if that pays.
+    """
 
     read: int
     skipped: int
+    not_combined_because: str | None = None
 
 
 def explain_json(
@@ -49,7 +55,7 @@ def explain_text(
         lines += ["", f"Operator {number}: partitioned by {key}; results by {groups}."]
         if unit.required:
             lines.append(f"  Events with a null in [{', '.join(unit.required)}] match nothing.")
-        lines += kind_for(unit).lines(unit, unit_facts(unit))
+        lines += kind_for(unit).lines(unit, unit_facts(unit, plan))
     for kind, units, of_kind in _kinds(plan, sample):
         lines += kind.summary_lines(units, of_kind)
     if any(one.read + one.skipped > 1 for one in row_groups):
@@ -61,6 +67,9 @@ def explain_text(
                 f"On Spark tasks{which} skip {one.skipped:,} of {total}, where statistics show "
                 "that no query takes an event."
             )
+    for why in dict.fromkeys(one.not_combined_because for one in row_groups):
+        if why is not None:
+            lines += ["", f"Of these files' events none are combined before a shuffle: {why}."]
     return "\n".join(lines) + "\n"
 
 
@@ -68,15 +77,15 @@ def facts(plan: Plan, sample: Sample | None = None) -> dict[str, Any]:
     """Return what there is to tell of a plan, as plain data."""
     told: dict[str, Any] = {
         "exact": plan.workload.exact,
-        "units": [unit_facts(unit) for unit in plan.units],
+        "units": [unit_facts(unit, plan) for unit in plan.units],
     }
     for kind, units, of_kind in _kinds(plan, sample):
         told |= kind.summary(units, of_kind)
     return told
 
 
-def unit_facts(unit: Unit) -> dict[str, Any]:
-    """Return what there is to tell of a unit, as plain data."""
+def unit_facts(unit: Unit, plan: Plan) -> dict[str, Any]:
+    """Return what there is to tell of a unit of a plan, as plain data."""
     common = {
         "kind": kind_for(unit).name,
         "partitioned_by": list(unit.key),
@@ -91,7 +100,27 @@ def unit_facts(unit: Unit) -> dict[str, Any]:
         },
         "queries": [{"name": name} for name in unit.names],
     }
-    return common | kind_for(unit).facts(unit)
+    told = common | kind_for(unit).facts(unit)
+    if "not_combined_because" in told:
+        told["not_combined_because"] = told["not_combined_because"] or _not_combined(unit, plan)
+        told["not_spread_because"] = _not_spread(unit)
+    return told
+
+
+def _not_combined(unit: Unit, plan: Plan) -> str | None:
+    """Return why Spark's tasks combine none of a unit's events, whatever its kind says."""
+    if unit.keeps_all:
+        return KEEPS_ALL
+    alike = [one for one in plan.units if one.partition == unit.partition]
+    return SEVERAL_OPERATORS if len(alike) > 1 else None
+
+
+def _not_spread(unit: Unit) -> str | None:
+    """Return why a key's windows are worked on in one of Spark's partitions; None: in several."""
+    windows = kind_for(unit).windows(unit)
+    if isinstance(windows, str):
+        return windows
+    return OVERLAP if unit.equivalence and common_borders(windows) is None else None
 
 
 def explain_mermaid(plan: Plan) -> str:

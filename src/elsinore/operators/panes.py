@@ -18,6 +18,11 @@ from elsinore.errors import InputError
 
 Ints = NDArray[np.int64]
 
+# Why events are not combined, whatever their kind.
+KEEPS_ALL = "events of no interest have a part in its queries"
+OVERLAP = "windows overlap, and a group has several keys"  # why a key's windows are not spread
+SEVERAL_OPERATORS = "several operators go over the events together"
+
 
 class CannotFoldError(InputError):
     """Actions cannot be folded: what they stand for has to be read again, event by event."""

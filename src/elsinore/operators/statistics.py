@@ -24,6 +24,7 @@ class OperatorStatistics:
     totals: int = 0  # rows given out
     state_bytes: int = 0  # memory of its state, at most
     combined: int = 0  # events that were combined before they came to it
+    not_combined: str = ""  # why none were on Spark; empty where some might be
     row_groups: int = 0  # of the files that its events came from, and how many of them were
     skipped_groups: int = 0  # not read, as by their statistics they held no event of interest
     skipped_files: int = 0  # files that were not opened, as their folders' names said so
@@ -45,6 +46,7 @@ class OperatorStatistics:
             totals=self.totals + other.totals,
             state_bytes=max(self.state_bytes, other.state_bytes),
             combined=self.combined + other.combined,
+            not_combined=self.not_combined or other.not_combined,
             row_groups=self.row_groups + other.row_groups,
             skipped_groups=self.skipped_groups + other.skipped_groups,
             skipped_files=self.skipped_files + other.skipped_files,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from elsinore.model.window import Window
 from elsinore.plan.paths import Path
@@ -27,6 +27,24 @@ def pane_length(windows: Iterable[Window | None]) -> int | None:
         if window is not None:
             found = math.gcd(found, window.pane)
     return found or None
+
+
+def common_borders(windows: Sequence[Window]) -> tuple[int, int] | None:
+    """Return the least stretch of time, and its origin, whose borders no window crosses.
+
+    Windows that tumble or leave gaps have one together; None where some overlap, or their origins
+    do not fit.
+
+    >>> common_borders([Window(10), Window(15)])
+    (30, 0)
+    >>> common_borders([Window(10, 5)]) is None
+    True
+    """
+    length, origin = math.lcm(*(window.step for window in windows)), windows[0].origin
+    for window in windows:
+        if window.overlap > 1 or (window.origin - origin) % window.step:
+            return None
+    return length, origin
 
 
 def can_combine(unit: TrendUnit) -> str | None:

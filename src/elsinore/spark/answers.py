@@ -1,4 +1,4 @@
-"""Results of several queries of a pass: one job over the events finishes all of them.
+"""Results of the queries of a pass: one job over the events finishes all of them.
 
 Tasks pack the rows of all queries (`elsinore.spark.finishing`), and Spark keeps what they packed.
 Whoever asks for the rows of one query here gets them all fetched at once, as far as they are small;

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.operators import OperatorStatistics, kind_for
-from elsinore.operators.panes import ActionSize, Panes, action_type
+from elsinore.operators.panes import KEEPS_ALL, ActionSize, Panes, action_type
 from elsinore.plan import Unit
 from elsinore.plan.modes import Combine
 from elsinore.spark.columnar import Combined
@@ -60,7 +60,7 @@ def least_events(size: ActionSize, mode: Combine) -> int | None:
 def panes_of(unit: Unit) -> Panes | str:
     """Return how a unit's events are combined, or why they cannot be."""
     if unit.keeps_all:
-        return "events of no interest have a part in its queries"
+        return KEEPS_ALL
     return kind_for(unit).panes(unit)
 
 

@@ -42,9 +42,9 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
 
     No job is started here.
 
-    Where units of a pass have several queries, one job computes the rows of all of them when the
-    first are asked for, and Spark keeps them (`persist`) until `Results.close`. Where it keeps
-    nothing (some serverless ones refuse to), each data frame is a pass of its own.
+    One job computes the rows of all queries of a pass when the first are asked for. Where there are
+    several, Spark keeps them (`persist`) until `Results.close`. Where it keeps nothing (some
+    serverless ones refuse to), each data frame is a pass of its own.
 
     Raises QueryError where a query does not fit the columns and InputError for unknown time or type
     columns. Unusable events (null time or type) make Spark stop with an error when results are
@@ -78,15 +78,14 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     kept: list[Answers] = []
     makers: dict[int, Callable[[], DataFrame]] = {}
     for pass_ in passes:
-        if len(pass_.presented) == 1:
-            ((number, shown),) = pass_.presented.items()
-            makers[number] = _followed(pass_.units[0], partial(shown.frame, pass_.result()))
-            continue
         together = pass_.answers()
         kept.append(together)
+        alone = len(pass_.presented) == 1
         for unit in pass_.units:
             for number, name in zip(unit.queries, unit.names, strict=True):
-                makers[number] = _followed(unit, partial(together.frame, number))
+                # a data frame of the only query keeps nothing: it is a pass of its own
+                made = pass_.frame if alone else partial(together.frame, number)
+                makers[number] = _followed(unit, made)
                 if kind_for(unit).after(unit) is None:
                     answers[name] = number, together
     frames = Frames({query.name: makers[number] for number, query in enumerate(plan.workload)})

@@ -36,7 +36,7 @@ from elsinore.spark.shuffle import (
     task_memory,
 )
 from elsinore.spark.spreading import Share, spread
-from elsinore.spark.statistics import StatisticsAccumulator, TypesSeen
+from elsinore.spark.statistics import PLANNING, StatisticsAccumulator, TypesSeen
 from elsinore.spark.workers import MapInArrow, shipped
 
 
@@ -65,11 +65,16 @@ class Pass:
     def result(self) -> DataFrame:
         """Return the finished rows of the one query there is."""
         ((unit,), (shown,)) = self.units, self.presented.values()
-        return self._finished(Finish(unit, 0, self._types[0]), self._blobs(), shown.raw)
+        return self._finished(Finish(unit, 0, self._types[0]), shown.raw)
+
+    def frame(self) -> DataFrame:
+        """Return the result of the one query there is, as it is shown."""
+        (shown,) = self.presented.values()
+        return shown.frame(self.result())
 
     def answers(self) -> Answers:
         """Return the results of all queries."""
-        blobs = self._blobs()
+        blobs = self._blobs
         finish = FinishAll(
             outputs=self._outputs,
             queries={
@@ -81,17 +86,18 @@ class Pass:
             inline=INLINE_BYTES // blobs.partitions,
             memory=task_memory(self.events.frame.sparkSession),
         )
-        answers = self._finished(finish, blobs, from_arrow_schema(ANSWERS))
+        answers = self._finished(finish, from_arrow_schema(ANSWERS))
         return Answers(
             packed=answers,
             queries=self.presented,
             zone=self.events.time_zone,
-            dear=not blobs.few,
+            dear=not blobs.few and len(self.presented) > 1,
         )
 
-    def _finished(self, finish: MapInArrow, blobs: Blobs, schema: T.StructType) -> DataFrame:
+    def _finished(self, finish: MapInArrow, schema: T.StructType) -> DataFrame:
         """Return what is made of partial outputs; groups that are added up are together then."""
-        events, run = sent(blobs.frame, blobs.partitions), self._operators(blobs)
+        blobs, run = self._blobs, self._operators
+        events = sent(blobs.frame, blobs.partitions)
         if not self._adds_up_over_partitions:
             return events.mapInArrow(shipped(Chained(run, finish)), schema)
         names = self.units[0].group_by
@@ -120,23 +126,31 @@ class Pass:
         """How what the operators give out lies in a data frame."""
         return Outputs(self.units, self._types)
 
+    @cached_property
     def _blobs(self) -> Blobs:
         """Return what is shuffled of the events."""
         frame, options = self.events.frame, self.events.options
         selected = selected_events(self.units, self.events)
         layout = layout_of(selected)
+        read: Scanned | str = "times are uncertain"
         if options.uncertain is None:
             read = scanned(frame, self.units, options, layout, self.statistics[0], self.seen)
-            if read is not None:
+            if not isinstance(read, str):
                 few = read.partitions <= TASKS_PER_CORE * cores_told(frame.sparkSession)
                 stretches = read.task.packing.stretches
                 return Blobs(read.blobs, read.partitions, stretches, layout, read, few)
+        if self.statistics[0] is not None:
+            told = kind_for(self.units[0]).statistics()
+            told.not_combined = f"Spark reads the events, for {read}"
+            self.statistics[0].add({PLANNING: told})
         partitions, stretches = spread(frame, self.units, options, layout)
         blobs = packed(selected, layout, partitions, stretches)
         return Blobs(blobs, partitions, stretches, layout, None, False)
 
-    def _operators(self, blobs: Blobs) -> MapInArrow:
+    @cached_property
+    def _operators(self) -> MapInArrow:
         """Return what runs the operators over a partition's blobs."""
+        blobs = self._blobs
         options, session = self.events.options, self.events.frame.sparkSession
         actions, again = None, None
         if blobs.read is not None and blobs.read.actions is not None:

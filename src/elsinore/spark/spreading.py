@@ -16,9 +16,11 @@ from pyspark.sql import DataFrame
 
 from elsinore.model.window import LONGEST, Window
 from elsinore.operators import kind_for
+from elsinore.operators.panes import OVERLAP
 from elsinore.plan import Unit
+from elsinore.plan.panes import common_borders
 from elsinore.runtime.options import RunOptions
-from elsinore.spark.columnar import Layout, Stretches, covering
+from elsinore.spark.columnar import Layout, Stretches
 from elsinore.spark.columnar.hashing import hash_rows
 from elsinore.spark.shuffle import partitions_for
 
@@ -66,11 +68,11 @@ def stretches_of(
         windows += of_unit
     windows = list(dict.fromkeys(windows))
     lasts = LONGEST if span is None else span[1] - span[0] + 1
-    whole = covering(windows, most=LONGEST)
-    if whole is not None:
-        length, origin = whole
+    borders = common_borders(windows)
+    if borders is not None:
+        length, origin = borders
     elif units[0].equivalence:
-        return "windows overlap, and a group has several keys"
+        return OVERLAP
     else:
         within = max(window.within for window in windows)
         often = SELDOM if span is None else lasts // (partitions * within)

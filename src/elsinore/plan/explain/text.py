@@ -64,6 +64,12 @@ def unit_lines(unit: dict[str, Any]) -> list[str]:
         f"  On Spark events of a key and pane {combined} before they are shuffled"
         f"{f': {why}' if why else ''}."
     )
+    spread = unit["not_spread_because"]
+    lines.append(
+        "  Of those that are shuffled a key's windows "
+        + ("go to one partition" if spread else "are spread over partitions")
+        + (f": {spread}." if spread else ".")
+    )
     lines += [
         f"  {shared['type']}+ is in {listed(shared['queries'])}."
         for shared in unit["shared_kleene"]

@@ -8,7 +8,7 @@ from elsinore.spark.columnar.blobs import TRAVELS, Layout
 from elsinore.spark.columnar.merging import MEMORY, KeyCodes, Merging, together
 from elsinore.spark.columnar.packing import Combined, CombinesEvents, Packing
 from elsinore.spark.columnar.runs import Sorted, local_directory
-from elsinore.spark.columnar.stretches import Stretches, covering
+from elsinore.spark.columnar.stretches import Stretches
 
 __all__ = [
     "MEMORY",
@@ -21,7 +21,6 @@ __all__ = [
     "Packing",
     "Sorted",
     "Stretches",
-    "covering",
     "local_directory",
     "together",
 ]

@@ -6,8 +6,6 @@ worked on in different partitions, however many of the events are that key's.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,18 +70,3 @@ class Stretches:
                 rows = np.concatenate((rows, before))
                 numbers = np.concatenate((numbers, numbers[before] - 1))
         return rows, numbers % partitions
-
-
-def covering(windows: Sequence[Window], *, most: int) -> tuple[int, int] | None:
-    """Return the least length, and the origin, of stretches that no window crosses.
-
-    None where there are no such, or only longer ones than `most`.
-
-    >>> covering([Window(10), Window(15)], most=100)
-    (30, 0)
-    >>> covering([Window(10, 5)], most=100) is None
-    True
-    """
-    length, origin = math.lcm(*(window.step for window in windows)), windows[0].origin
-    found = Stretches(length, origin, tuple(windows))
-    return None if length > most or found.crossing else (length, origin)

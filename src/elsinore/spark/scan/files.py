@@ -79,12 +79,14 @@ Judge = Callable[[str, pq.FileMetaData, pa.Schema], Sequence[Judged]]
 class Looked(NamedTuple):
     """The row groups that are to be read, in the order of the files, and how many are not.
 
-    `unopened`: files that are not, whatever row groups they have.
+    `unopened`: files that are not, whatever row groups they have; `not_combined`: why none of their
+    events are combined before the shuffle, if none are.
     """
 
     groups: list[RowGroup]
     skipped: int
     unopened: int = 0
+    not_combined: str = ""
 
 
 def look_at(

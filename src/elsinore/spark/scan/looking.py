@@ -12,6 +12,7 @@ from elsinore.operators import fitted
 from elsinore.plan import Plan, Unit
 from elsinore.runtime.options import RunOptions
 from elsinore.spark.scan.bounds import Statistics
+from elsinore.spark.scan.combined import combining
 from elsinore.spark.scan.conditions import Condition, NotSimpleError
 from elsinore.spark.scan.files import FileColumn, Judged, Looked, in_file, look_at
 from elsinore.spark.scan.ranges import ranges_of
@@ -73,6 +74,8 @@ def judged(
 def row_groups_of(plan: Plan, files: Sequence[str], options: RunOptions) -> list[Looked] | None:
     """Return the row groups of Parquet files on this machine, for each pass of a plan.
 
+    And why none of their events are combined before the shuffle, if none are.
+
     None where their columns do not say all that a run reads: where times or types are expressions
     or in the names of folders, and for times that Spark reads itself.
     """
@@ -90,9 +93,12 @@ def row_groups_of(plan: Plan, files: Sequence[str], options: RunOptions) -> list
         columns = [FileColumn(name, types[name]) for name in names]
         skipping = skipping_of(units, options, {name: name for name in names}, columns)
         try:
-            found.append(look_at(files, columns, partial(judged, skipping, options)))
+            looked = look_at(files, columns, partial(judged, skipping, options))
         except NotSimpleError:
             return None
+        combine = combining(units, [looked.groups], options)
+        why = combine if isinstance(combine, str) else ""
+        found.append(looked._replace(not_combined=why))
     return found
 
 

@@ -13,7 +13,7 @@ from elsinore.runtime.times import to_ticks
 from elsinore.spark.scan.files import FileColumn, RowGroup
 
 PIECE_ROWS = 1 << 20  # row groups are combined together up to so many events
-MOST_ROWS = 1 << 21  # and are not where one alone has more: its events are in memory at once
+MOST_ROWS = 1 << 21  # where one alone has more, it is cut in time: events are in memory at once
 
 
 def ranges_of(

@@ -16,21 +16,15 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from elsinore.errors import InputError
 from elsinore.operators import OperatorStatistics, kind_for
-from elsinore.plan import Sharing, Unit
-from elsinore.plan.modes import Combine, Scan
+from elsinore.plan import Unit
+from elsinore.plan.modes import Scan
 from elsinore.runtime.options import RunOptions
 from elsinore.spark.columnar import TRAVELS, Layout, Packing
-from elsinore.spark.combining import (
-    CombineEvents,
-    apart,
-    least_events,
-    panes_of,
-    shared_times,
-)
+from elsinore.spark.scan.combined import combining
 from elsinore.spark.scan.conditions import NotSimpleError, as_arrow
 from elsinore.spark.scan.files import FileColumn, Looked, RowGroup, look_at, splits
 from elsinore.spark.scan.looking import judged, needed, skipping_of
-from elsinore.spark.scan.ranges import MOST_ROWS, pieces_of, span_of
+from elsinore.spark.scan.ranges import span_of
 from elsinore.spark.scan.relation import Relation, relation_of
 from elsinore.spark.scan.storage import Storage, storage_of
 from elsinore.spark.scan.tasks import Opens, ScanAndPack
@@ -42,8 +36,6 @@ from elsinore.spark.workers import shipped
 
 SPLIT_BYTES = 1 << 27  # of row groups, as Spark's own splits
 EVENT_BYTES = 16  # about what an event takes in a file, for how many partitions it is worth
-ENOUGH_ROWS = 1 << 17  # fewer are sent sooner than tasks have loaded what combines them
-MOSTLY = 0.5  # of the events must lie where no other task has any, for some to be combined
 _INT96_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
 _TIMES = (T.TimestampType, T.TimestampNTZType, T.DateType)
 _WHOLE_AND_FLOATING = (T.IntegralType, T.DoubleType, T.FloatType)
@@ -68,17 +60,17 @@ def scanned(
     layout: Layout,
     statistics: StatisticsAccumulator | None = None,
     seen: TypesSeen | None = None,
-) -> Scanned | None:
+) -> Scanned | str:
     """Return the blobs of a pass's events, read by the tasks.
 
     `statistics` gets what they combine, `seen` the types, unless row groups are skipped.
 
-    None where Spark is to read them: that is what `options.scan` says, or it leaves the choice and
-    tasks could not read the same. Raises InputError where tasks must and cannot, and for files that
-    do not fit together or cannot be opened.
+    Why not, where Spark is to read them: that is what `options.scan` says, or it leaves the choice
+    and tasks could not read the same. Raises InputError where tasks must and cannot, and for files
+    that do not fit together or cannot be opened.
     """
     if options.scan is Scan.SPARK:
-        return None
+        return "that was asked for (scan: spark)"
     try:
         scan, looked = task_of(frame, units, options, layout, statistics)
     except NotSimpleError as reason:
@@ -87,13 +79,13 @@ def scanned(
                 f"The events cannot be read by the tasks themselves: {reason}. Let Spark read them "
                 "(scan: spark or auto)."
             ) from None
-        return None
+        return str(reason)
     except InputError as error:
         if options.scan is Scan.ARROW or not isinstance(error.__cause__, OSError):
             raise
         why = str(error.__cause__).partition("\n")[0]
         warnings.warn(f"Spark reads the files: Arrow cannot open them ({why}).", stacklevel=2)
-        return None
+        return f"Arrow cannot open the files ({why})"
     if statistics is not None:
         statistics.add({PLANNING: _told(units[0], looked)})
     if seen is not None and not looked.skipped:
@@ -133,6 +125,7 @@ _opened: dict[tuple[str, str, str], str | None] = {}  # why the tasks of a sessi
 def _told(unit: Unit, looked: Looked) -> OperatorStatistics:
     """Return how many row groups there are and how many are skipped, as a unit's statistics."""
     told = kind_for(unit).statistics()
+    told.not_combined = looked.not_combined
     told.row_groups = len(looked.groups) + looked.skipped
     told.skipped_groups, told.skipped_files = looked.skipped, looked.unopened
     return told
@@ -164,7 +157,6 @@ def task_of(
     columns = tuple(_file_column(name, relation) for name in read)
     keys = (options.type, *units[0].key)
     coded = frozenset(names[n] for n in keys if isinstance(types[n], T.StringType))
-    least = _least_events(units, options)
     skipping = skipping_of(units, options, names, columns, relation.condition)
     files = [file for file in relation.files if not skipping.skips_file(file)]
     storage = storage_of(frame.sparkSession, files)
@@ -178,12 +170,15 @@ def task_of(
     size = sum(group.size for group in groups)
     tasks = max(TASKS_PER_CORE * cores_told(spark), -(-size // SPLIT_BYTES))
     parts = tuple(tuple(part) for part in splits(groups, tasks))
-    combine = None if least is None else _combine(units[0], least, parts, options)
-    if combine is None:
+    found = combining(units, parts, options)
+    combine = None
+    if isinstance(found, str):
+        looked = looked._replace(not_combined=found)
         partitions, stretches = spread(
             frame, units, options, layout, size=rows * EVENT_BYTES, span=_span(groups)
         )
     else:
+        combine = found
         partitions = partitions_for(frame, rows * EVENT_BYTES) if len(layout.keys) else 1
         stretches = None
     scan = ScanAndPack(
@@ -207,43 +202,11 @@ def task_of(
     return scan, looked
 
 
-def _least_events(units: Sequence[Unit], options: RunOptions) -> int | None:
-    """Return how many events of a key and pane are worth an action; None where none is made.
-
-    Queries that share what they do differently from one another are told of what they shared.
-    """
-    if len(units) > 1 or options.record or options.sharing is not Sharing.DYNAMIC:
-        return None
-    panes = panes_of(units[0])
-    return None if isinstance(panes, str) else least_events(panes.size, options.combine)
-
-
-def _combine(
-    unit: Unit, least: int, parts: Sequence[Sequence[RowGroup]], options: RunOptions
-) -> CombineEvents | None:
-    """Return what combines events; None where times are unknown, or hardly lie apart."""
-    if any(group.span is None for part in parts for group in part):
-        return None
-    pieces = [piece for part in parts for piece in pieces_of(part)]
-    spans, rows = [span_of(piece) for piece in pieces], [_rows(piece) for piece in pieces]
-    large = [span for span, count in zip(spans, rows, strict=True) if count > MOST_ROWS]
-    shared = shared_times([*spans, *large])  # what is too large to be combined shares its times
-    few = sum(rows) < ENOUGH_ROWS or apart(spans, rows, shared) < MOSTLY
-    if few and options.combine is Combine.AUTO:
-        return None
-    orders = tuple(f"o{n}" for n in range(len(options.order_by)))
-    return CombineEvents(unit=unit, least=least, shared=shared, orders=orders)
-
-
 def _span(groups: Sequence[RowGroup]) -> tuple[int, int] | None:
     """Return the first and the last time of all row groups; None where some are not known."""
     if not groups or any(group.span is None for group in groups):
         return None
     return span_of(groups)
-
-
-def _rows(piece: Sequence[RowGroup]) -> int:
-    return sum(group.rows for group in piece)
 
 
 def _refuse(units: Sequence[Unit], options: RunOptions, types: dict[str, T.DataType]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from elsinore.spark.combining import CombineEvents
 from elsinore.spark.partition import travelling
 from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.files import HERE, FileColumn, RowGroup, open_file, read
-from elsinore.spark.scan.ranges import MOST_ROWS, pieces_of
+from elsinore.spark.scan.ranges import MOST_ROWS, PIECE_ROWS, pieces_of
 from elsinore.spark.scan.storage import Storage
 from elsinore.spark.statistics import (
     StatisticsAccumulator,
@@ -101,13 +102,69 @@ class ScanAndPack:
         self, number: int, combine: CombineEvents, seen: Counter[str] | None
     ) -> Iterator[pa.RecordBatch]:
         for piece in pieces_of(self.splits[number]):
-            if sum(group.rows for group in piece) > MOST_ROWS:
-                yield from self.packing(self.selected(piece, seen))
-                continue
-            events = list(self.selected(piece, seen))
-            if events:
-                table = pa.Table.from_batches(events).combine_chunks()
-                yield from self.packing.combined(table, combine)
+            for events, whole_moments in self._chunks(piece, seen):
+                if whole_moments:
+                    table = pa.Table.from_batches(events).combine_chunks()
+                    yield from self.packing.combined(table, combine)
+                else:
+                    yield from self.packing(events)
+
+    def _chunks(
+        self, piece: Sequence[RowGroup], seen: Counter[str] | None
+    ) -> Iterator[tuple[list[pa.RecordBatch], bool]]:
+        """Yield the events of a piece, and whether all that it has of their moments are there.
+
+        A piece that is too large to be in memory at once is cut in time.
+        """
+        large = sum(group.rows for group in piece) > MOST_ROWS
+        cuts = self._cuts(piece) if large else np.zeros(0, np.int64)
+        waiting: list[pa.RecordBatch] = []
+        chunk, rows = 0, 0
+        for batch in self.selected(piece, seen):
+            chunks = np.searchsorted(cuts, batch.column("time").to_numpy(), side="right")
+            starts = np.flatnonzero(np.diff(chunks, prepend=-1)).tolist()
+            for start, stop in pairwise([*starts, batch.num_rows]):
+                if chunks[start] != chunk:
+                    if waiting:
+                        yield waiting, rows <= MOST_ROWS
+                    chunk, rows, waiting = int(chunks[start]), 0, []
+                waiting.append(batch.slice(start, stop - start))
+                rows += stop - start
+                if large and rows > MOST_ROWS:  # and more of them are to come
+                    yield waiting, False
+                    waiting = []
+        if waiting:
+            yield waiting, rows <= MOST_ROWS or not large
+
+    def _cuts(self, piece: Sequence[RowGroup]) -> NDArray[np.int64]:
+        """Return times that no event before them in a piece is after, nor one after them before.
+
+        They come about every `PIECE_ROWS` events where these are in order of time, but for batches.
+        """
+        options = self.options
+        name = self.names[options.time]
+        column = next(column for column in self.columns if column.name == name)
+        bounds = []
+        for table in read(piece, (column,), frozenset(), None, self.storage):
+            ticks, _ = to_ticks(
+                whole(table.column(name)),
+                options.time_unit,
+                options.clock.per_microsecond,
+                options.largest_time,
+            )
+            ends = pc.min_max(ticks)
+            if ends["min"].is_valid:
+                bounds.append((ends["min"].as_py(), ends["max"].as_py(), table.num_rows))
+        first, last, rows = np.array(bounds, np.int64).reshape(len(bounds), 3).T
+        before = np.maximum.accumulate(last)
+        after = np.minimum.accumulate(first[::-1])[::-1]
+        cuts, waiting = [], 0
+        for number in range(1, len(bounds)):
+            waiting += int(rows[number - 1])
+            if waiting + rows[number] > PIECE_ROWS and before[number - 1] < after[number]:
+                cuts.append(int(after[number]))
+                waiting = 0
+        return np.array(cuts, np.int64)
 
     def again(self, partitions: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of some partitions, of all splits, with no events combined."""
