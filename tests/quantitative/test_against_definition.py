@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 import elsinore.quantitative as qre
 from elsinore.quantitative.query import Query
 from oracles.streaming import values
-from support.quantitative import queries, streams
+from support.quantitative import cases, queries
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "100"))
 
 
 def expected(query: Query, word: list[Any]) -> Any:
@@ -20,20 +20,22 @@ def expected(query: Query, word: list[Any]) -> Any:
     return found[0] if found else qre.UNDEFINED
 
 
-@given(queries(), streams())
+@given(cases(queries()))
 @settings(max_examples=EXAMPLES, deadline=None)
-def test_a_machine_has_the_defined_value_after_each_item(query: Query, stream: list[Any]) -> None:
+def test_a_machine_has_the_defined_value_after_each_item(case: tuple[Query, list[Any]]) -> None:
+    query, stream = case
     running = query.start()
     assert running.value == expected(query, [])
     for length, item in enumerate(stream, start=1):
         assert running.push(item) == expected(query, stream[:length])
 
 
-@given(queries(), streams(), st.data())
+@given(cases(queries()), st.data())
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_items_in_batches_give_what_single_items_give(
-    query: Query, stream: list[Any], data: st.DataObject
+    case: tuple[Query, list[Any]], data: st.DataObject
 ) -> None:
+    query, stream = case
     one_by_one = query.start()
     singly = [
         (n, v) for n, item in enumerate(stream) if (v := one_by_one.push(item)) is not qre.UNDEFINED

@@ -27,6 +27,7 @@ from elsinore.quantitative.values import as_array
 from elsinore.runtime.streams import bits
 from oracles.streaming import values
 from support import quantitative_numbers as drawn
+from support.quantitative import cases
 from support.quantitative_numbers import added, in_python, table_of, v_of
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
@@ -75,11 +76,12 @@ def drawn_runs(query: Query, table: pa.Table) -> Runs:
         return without_compiling(runs_of(query, table))
 
 
-@given(drawn.queries(), drawn.streams(), st.data())
+@given(cases(drawn.queries(), drawn.ITEMS, longest=9), st.data())
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_a_machine_over_words_has_the_defined_values_and_the_interpreters(
-    query: Query, stream: list[Any], data: st.DataObject
+    case: tuple[Query, list[Any]], data: st.DataObject
 ) -> None:
+    query, stream = case
     word = [as_item(item) for item in stream]
     places, interpreted = query.start().extend(word)
     defined = [(n, found[0]) for n in range(len(word)) if (found := values(query, word[: n + 1]))]

@@ -18,7 +18,7 @@ import elsinore.quantitative as qre
 from elsinore.errors import ElsinoreError, InputError, StateError
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.rows import Runs, take
-from support.quantitative import queries, streams
+from support.quantitative import cases, queries
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
 M, S = qre.event("M"), qre.event("s")
@@ -29,11 +29,12 @@ def inverse_of_last() -> Query:
     return qre.iterate(qre.atom(qre.any, lambda v: 10 // v), 0, lambda total, v: total + v)
 
 
-@given(queries(), streams(), st.data())
+@given(cases(queries()), st.data())
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_a_saved_stream_goes_on_as_if_never_stopped(
-    query: Query, stream: list[Any], data: st.DataObject
+    case: tuple[Query, list[Any]], data: st.DataObject
 ) -> None:
+    query, stream = case
     cut = data.draw(st.integers(0, len(stream)))
     whole, first = query.start(), query.start()
     expected = [whole.push(item) for item in stream]
@@ -244,9 +245,10 @@ def test_an_error_tells_the_whole_item_and_its_place_among_all(compiled: bool) -
     assert stream.push({"type": "M", "v": 1}) == 17
 
 
-@given(queries(keys=False), streams(12))
+@given(cases(queries(keys=False), longest=12))
 @settings(max_examples=EXAMPLES, deadline=None)
-def test_rows_that_change_nothing_may_be_left_out(query: Query, stream: list[Any]) -> None:
+def test_rows_that_change_nothing_may_be_left_out(case: tuple[Query, list[Any]]) -> None:
+    query, stream = case
     table = pa.Table.from_pylist([item._asdict() for item in stream], ITEM_COLUMNS)
     singly, rows = query.start(), query.start()
     expected = [

@@ -7,15 +7,26 @@ were applied to the same values in the same order.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
+from elsinore.errors import QuerySemanticError
 from elsinore.quantitative.query import Query
-from elsinore.quantitative.regex import Predicate, Regex
+from elsinore.quantitative.regex import (
+    Concatenation,
+    Plus,
+    Predicate,
+    Regex,
+    Star,
+    Times,
+    Union,
+)
 from elsinore.quantitative.stream import as_item
+from oracles.streaming import holds
 
 A, B, S = (qre.event(name) for name in "abs")
 PREDICATES: tuple[Predicate, ...] = (
@@ -62,12 +73,56 @@ def term(name: str) -> Any:
     return build
 
 
-def streams(longest: int = 8) -> st.SearchStrategy[list[Any]]:
-    return st.lists(st.sampled_from(ITEMS), max_size=longest)
-
-
 def predicates() -> st.SearchStrategy[Predicate]:
     return st.sampled_from(PREDICATES)
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn,
+    queries: st.SearchStrategy[Query],
+    items: Sequence[Any] = ITEMS,
+    longest: int = 8,
+) -> tuple[Query, list[Any]]:
+    """Draw a query and a stream, which mostly follows the query's rate.
+
+    Of streams drawn without looking at the query nine in ten never have a value.
+    """
+    query = draw(queries)
+    if draw(st.integers(0, 3)) < 3:  # so that there are values at several prefixes
+        with suppress(QuerySemanticError):
+            query = qre.iter_last(query)
+    word: list[Any] = []
+    rates = [query.rate] * draw(st.integers(1, 2))
+    if draw(st.integers(0, 4)) < 4:
+        by_letter = [(item, as_item(item)) for item in items]
+        for rate in rates:
+            _follow(draw, rate, by_letter, longest, word)
+    word += draw(st.lists(st.sampled_from(items), min_size=1, max_size=3))
+    return query, word[:longest]
+
+
+def _follow(
+    draw: st.DrawFn, rate: Regex, items: list[tuple[Any, Any]], longest: int, word: list[Any]
+) -> None:
+    """Lengthen a word by a sequence of a rate, cut where the word is long enough."""
+    match rate:
+        case _ if len(word) >= longest:
+            return
+        case Predicate():
+            if chosen := [raw for raw, item in items if holds(rate, item)]:
+                word.append(draw(st.sampled_from(chosen)))
+        case Concatenation(parts):
+            for part in parts:
+                _follow(draw, part, items, longest, word)
+        case Union(parts):
+            _follow(draw, draw(st.sampled_from(parts)), items, longest, word)
+        case Star(inner) | Plus(inner):
+            for _ in range(draw(st.sampled_from([2, 3, 1] + [0] * isinstance(rate, Star)))):
+                _follow(draw, inner, items, longest, word)
+        case Times(inner, count):
+            for _ in range(count):
+                _follow(draw, inner, items, longest, word)
 
 
 @st.composite

@@ -98,10 +98,6 @@ INVERTIBLE = qre.Fold(name="rolling", init=0.0, step=added, inverse=taken)
 FOLDS = (qre.sum(), qre.count(), qre.mean(), INVERTIBLE, ("anew", mixed), qre.variance())
 
 
-def streams(longest: int = 9) -> st.SearchStrategy[list[Any]]:
-    return st.lists(st.sampled_from(ITEMS), max_size=longest)
-
-
 @st.composite
 def numbers(draw: st.DrawFn, depth: int = 3) -> Query:
     """Draw queries whose values are numbers; a part that breaks a rule becomes an atom."""
