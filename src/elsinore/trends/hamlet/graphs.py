@@ -13,6 +13,7 @@ from elsinore.trends.hamlet.layout import (
     FOREVER,
     FORMS,
     LATEST,
+    MUST,
     NEVER,
     OLD,
     PLAIN,
@@ -337,10 +338,14 @@ def next_epoch(
     info[UNTIL] = low
     found = _keys(program, events, number, begin, low)
     conditions = program.sets[number + 1].conditions - program.sets[number].conditions
+    sweep(program, graphs, number, MUST)
+    info[UNTIL] = low
     old = (info[ROWS] - 1) // conditions - info[OLD]
     before, left = graphs, info.copy()
     rows = 1 + conditions * old + found.shape[0]
-    graphs = with_block(program, graphs, number, info[WIDTH], rows, info[FORMS], ROWS_GO)
+    # columns that were needed once make rows long, and fewer of them fit the caches
+    width = min(info[WIDTH], max(WIDE, info[COLUMNS] + (info[COLUMNS] >> 1)))
+    graphs = with_block(program, graphs, number, width, rows, info[FORMS], ROWS_GO)
     _keep_epoch(program, before, left, graphs, number, found)
     info[OLD] = old
     return graphs
