@@ -21,6 +21,7 @@ from elsinore.matches import select as sl
 from elsinore.matches import subsets as su
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.interpret import STACK
+from elsinore.matches.linked import LinkedRoom
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.ranks import with_ranks
 from elsinore.matches.reach import EVENT_COLUMNS
@@ -171,17 +172,50 @@ class QuerySearch:
             self.compile_search(operands, window)
         while True:
             if chained:
-                _follow(self.tables, room, operands, keys, progress, seconds)
+                self._follow(operands, keys, progress, seconds)
             else:
                 _search(self.tables, room, operands, negatives, keys, progress, seconds)
             seconds = math.inf  # what takes so long is compiled
-            status, found = self._taken(progress)
+            used = self._linked if chained and self._is_any else room
+            status, found = self._taken(progress, used)
             if found is not None:
                 yield found
             if status in {se.DONE, se.LIMITED}:
                 return
-            widen = found is None or 2 * room.found.shape[1] <= WIDEST
-            self._make_way(status, progress, widen=widen)
+            widen = found is None or 2 * used.found.shape[1] <= WIDEST
+            self._make_way(status, progress, widen=widen, room=used)
+
+    @property
+    def _is_any(self) -> bool:
+        return bool(self.tables.integers[Header.STRATEGY] == re.ANY)
+
+    @cached_property
+    def _linked(self) -> LinkedRoom:
+        """The memory of `elsinore.matches.subsets`."""
+        header = self.tables.integers
+        return LinkedRoom(
+            states=int(header[Header.STATES]),
+            events=int(header[Header.EVENTS]),
+            numbers=int(header[Header.NUMBERS]),
+            matches=ROOM,
+        )
+
+    def _follow(self, operands: Operands, keys: Ints, progress: Ints, seconds: float) -> None:
+        """Search on where an event leads to one state; `seconds` as for `_search`."""
+        if self._is_any:
+            self._linked.for_events(longest(keys) + 1)
+            enter(
+                su.select_any, seconds, self.tables.integers, operands.doubles, operands.wholes,
+                keys, progress, *self._linked.store.arguments,
+            )  # fmt: skip
+            return
+        room = self._room
+        room.for_links(int(self.tables.integers[Header.STATES]), longest(keys) + 1)
+        progress[ch.PATIENCE] = ch.LOOKS_EACH
+        enter(
+            ch.follow, seconds, self.tables.integers, operands.doubles, operands.wholes, keys,
+            progress, room.links, room.held, room.numbers, room.found, room.counted, room.paths,
+        )  # fmt: skip
 
     def compile_search(self, operands: Operands, window: tuple[int, int, int]) -> None:
         """Have the search for any pattern compiled: events to come may be simultaneous."""
@@ -190,25 +224,36 @@ class QuerySearch:
         progress = _progress(self.tables, window, ANY_NUMBER, with_paths=self.wants_paths)
         _search(self.tables, self._room, operands, negatives, keys, progress, 0.0)
 
-    def _taken(self, progress: Ints) -> tuple[int, Found | None]:
+    def _taken(
+        self, progress: Ints, room: _Room | LinkedRoom | None = None
+    ) -> tuple[int, Found | None]:
         """Return why a kernel stopped and what it found, and ready `progress` for its next piece.
 
         What it found stands in the working room, until it is used again.
         """
         status, count = int(progress[se.STATUS]), int(progress[se.FOUND])
-        found = self._given(self._room, count, int(progress[se.FILLED])) if count else None
+        used = room or self._room
+        found = self._given(used, count, int(progress[se.FILLED])) if count else None
         progress[[se.FOUND, se.FILLED]] = 0
         progress[se.LIMIT] -= count
         progress[se.STATUS] = se.DONE
         return status, found
 
-    def _make_way(self, status: int, progress: Ints, *, widen: bool) -> None:
+    def _make_way(
+        self,
+        status: int,
+        progress: Ints,
+        *,
+        widen: bool,
+        room: _Room | LinkedRoom | None = None,
+    ) -> None:
         """Do what lets a kernel go on that stopped on the way; raise where nothing does."""
+        used = room or self._room
         if status == se.DEEP:
-            self._room.deepen()
+            used.deepen()
         elif status == se.FULL:
             if widen:
-                self._room.widen()
+                used.widen()
         elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
             progress[se.BUDGET] = se.STEP_LIMIT
         elif status == se.BROKEN:
@@ -216,7 +261,7 @@ class QuerySearch:
         else:
             raise self._refusal(int(progress[se.COUNTED]), too_long=status == se.TOO_LONG)
 
-    def _given(self, room: _Room, count: int, filled: int) -> Found:
+    def _given(self, room: _Room | LinkedRoom, count: int, filled: int) -> Found:
         """Return what stands in the working room, until it is used again; each match once."""
         found = room.found[:, :count]
         for place, row in self.tables.known:
@@ -381,25 +426,6 @@ def are_apart(operands: Operands, keys: Ints) -> bool:
     """Return whether no two events of a key are simultaneous."""
     last = operands.wholes[ky.MOMENT][keys[:, ky.END_ROW] - 1]
     return bool(np.all(last == keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW] - 1))
-
-
-def _follow(
-    tables: Tables, room: _Room, operands: Operands, keys: Ints, progress: Ints, seconds: float
-) -> None:
-    """Search on where an event leads to one state; `seconds` as for `_search`."""
-    room.for_links(int(tables.integers[Header.STATES]), longest(keys) + 1)
-    if tables.integers[Header.STRATEGY] == re.ANY:
-        enter(
-            su.select_any, seconds, tables.integers, operands.doubles, operands.wholes, keys,
-            progress, room.links, room.ways, room.path, room.held, room.numbers, room.found,
-            room.counted, room.paths,
-        )  # fmt: skip
-        return
-    progress[ch.PATIENCE] = ch.LOOKS_EACH
-    enter(
-        ch.follow, seconds, tables.integers, operands.doubles, operands.wholes, keys, progress,
-        room.links, room.held, room.numbers, room.found, room.counted, room.paths,
-    )  # fmt: skip
 
 
 def negative_rows(
