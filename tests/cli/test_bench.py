@@ -115,6 +115,18 @@ def test_confidences_are_compared_with_worlds_one_by_one() -> None:
     assert found["matches"] > 5
 
 
+def test_the_automaton_of_xseqs_kind_finds_the_same_matches() -> None:
+    CliRunner().invoke(app, ["bench"])
+    from benchmarks.papers import sase, sase_fig6
+
+    table = sase.stream(60, {f"A{n}": 0.25 for n in (1, 2, 3)})
+    found = sase_fig6.by_automaton("sequences", 3, sase_fig6.sequence(3), table)()
+    assert found["matches"] > 5
+    table = sase.stream(40, {"A": 0.1, "B": 0.4, "C": 0.1})
+    found = sase_fig6.by_automaton("Kleene", 20, sase_fig6.kleene(20), table)()
+    assert found["matches"] > 5
+
+
 def test_the_case_study_has_six_queries() -> None:
     CliRunner().invoke(app, ["bench"])
     from benchmarks.papers import sase_fig7
