@@ -21,6 +21,7 @@ from support.matches import KLEENE, LOCAL, PAIRS, USERS, engine_rows, oracle_row
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "50"))
 SECOND = 1_000_000
+MOTIFS = ("ABBC", "ABC", "ACB", "AB", "BCB", "ACBC")  # of types: those that patterns ask for
 PATTERNS = (
     "SEQ(A a, B+ b)",
     "SEQ(A a, B+ b, C c)",
@@ -50,12 +51,12 @@ def queries(drawn: Drawn) -> str:
     conditions = []
     if "B+ b" in pattern:
         pool = LOCAL + KLEENE + (PAIRS if "A a" in pattern else ())
-        conditions = drawn.some(pool, 2)
+        conditions = drawn.some(pool, 2, least=1)
     keys = drawn.one(["", "", "[k]"])
     where = [keys] * bool(keys) + [f"({c})" for c in conditions]
     group = drawn.one(["", "", "GROUP BY g"])
-    window = drawn.one(["", "WITHIN 4", "WITHIN 2", "WITHIN 4 SLIDE 2", "WITHIN 3 SLIDE 5"])
-    confidence = drawn.one(["", "CONFIDENCE >= 0.3", "CONFIDENCE >= 0.72"])
+    window = drawn.one(["", "", "WITHIN 4", "WITHIN 3", "WITHIN 4 SLIDE 2", "WITHIN 3 SLIDE 5"])
+    confidence = drawn.one(["", "CONFIDENCE >= 0.1", "CONFIDENCE >= 0.3", "CONFIDENCE >= 0.72"])
     return (
         f"QUERY q RETURN EVENT_IDS(n) AS ids, CONFIDENCE() AS p PATTERN {pattern} "
         f"{'WHERE ' + ' AND '.join(where) if where else ''} {group} {window} {confidence};"
@@ -64,19 +65,20 @@ def queries(drawn: Drawn) -> str:
 
 def streams(drawn: Drawn) -> list[Happening]:
     """Draw events, their first and last possible times; `n` tells them apart."""
-    begins = [drawn.number(0, 5) for _ in range(drawn.number(2, 5))]
+    begins = [drawn.number(0, 5) for _ in range(drawn.number(3, 5))]
+    motif, random = drawn.one(MOTIFS), (0, 0, 0, 1)
     return [
         Happening(
             low * SECOND,
-            drawn.one(["A", "B", "B", "C"]),
+            drawn.one("ABBC") if drawn.one(random) else motif[number % len(motif)],
             {
                 HIGH: (low + drawn.number(0, 2)) * SECOND,
                 LAW: drawn.one([*WEIGHTS[2:], None]),
                 "v": drawn.one([0.0, 1.0, 2.0, 3.0, None]),
                 "n": number,
                 "s": drawn.one(["x", "y"]),
-                "g": drawn.one(["p", "p", "o"]),
-                "k": drawn.one([1, 1, 1, 2]),
+                "g": drawn.one("pppppo"),
+                "k": drawn.one([1, 1, 1, 1, 1, 2]),
             },
         )
         for number, low in enumerate(sorted(begins))

@@ -297,7 +297,7 @@ def queries(drawn: Drawn, name: str = "q") -> str:
         conditions.append(keys)
     group = drawn.one(["", "", "GROUP BY g"])
     window = drawn.one(
-        ["", "WITHIN 5", "WITHIN 3", "WITHIN 6 SLIDE 3", "WITHIN 4 SLIDE 6", "WITHIN 5 SLIDE 2"]
+        ["", "", "WITHIN 5", "WITHIN 3", "WITHIN 6 SLIDE 3", "WITHIN 4 SLIDE 6", "WITHIN 5 SLIDE 2"]
     )
     strategy = drawn.one(["SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH", "CONTIGUOUS"])
     items = ["g"] if group else []
@@ -348,14 +348,24 @@ VALUES: dict[str, tuple[Any, ...]] = {
 }
 
 
+# what patterns look for, and what they forbid: streams of types drawn one by one seldom have it
+MOTIFS = ("ABBC", "ACB", "AABB", "ACBB", "BBCA", "ACCB", "BCAB", "CABD", "ABBA", "ACCBB")
+
+
 def streams(drawn: Drawn, most: int = 9) -> list[Happening]:
     """Draw events in the order of time; some are simultaneous, some attributes null."""
     time = drawn.one([0, -4, 7])
     events = []
+    motif, place = drawn.one(MOTIFS), drawn.number(0, 1)
     for _ in range(drawn.number(2 * most // 3, most)):
-        time += drawn.one([0, 1, 1, 1, 2])
+        time += drawn.one([0, 1, 1, 1, 1, 2])
         attributes = {name: drawn.one(values) for name, values in VALUES.items()}
-        events.append(Happening(_seconds(time), drawn.one("AAABBBBBBCCCD"), attributes))
+        kind = motif[place % len(motif)]
+        if drawn.number(0, 3) == 0:
+            kind = drawn.one("AABBBBCCD")
+        else:
+            place += 1
+        events.append(Happening(_seconds(time), kind, attributes))
     return events
 
 
