@@ -58,6 +58,8 @@ INVERTIBLE = qre.Fold(
 NULL = as_item({"type": "a", "v": None, "k": 1})
 FEW = (*(ITEMS[place] for place in (0, 1, 2, 5)), NULL)  # a and b alike but for v, and an s
 
+EVERY = tuple(as_item({"type": kind, "v": v, "k": 1}) for kind in "absc" for v in (1, 2, None))
+
 
 def words(longest: int, items: tuple[Any, ...] = FEW) -> Iterator[tuple[Any, ...]]:
     """Yield all sequences of some items, a few if not said, up to a length."""
