@@ -191,3 +191,18 @@ def p7(events: pa.Table, size: int, limit: float) -> list[int]:
             total -= window.popleft()
         found.append(total)
     return found
+
+
+def ends_in_five(events: pa.Table, size: int) -> list[int]:
+    """How many of the last events' values were written with a 5 as the last digit, at each."""
+    found: list[int] = []
+    window: deque[int] = deque()
+    total = 0
+    for (value,) in columns(events, "value"):
+        mark = 1 if f"{value}"[-1] == "5" else 0
+        window.append(mark)
+        total += mark
+        if len(window) > size:
+            total -= window.popleft()
+        found.append(total)
+    return found
