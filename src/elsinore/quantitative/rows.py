@@ -34,7 +34,7 @@ from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.regex import VALUE
 from elsinore.quantitative.runnable import Runnable
 from elsinore.quantitative.stream import OperationError, Stream, record_type
-from elsinore.quantitative.values import as_array
+from elsinore.quantitative.values import Made, as_array
 
 CHUNK = 1 << 16  # rows made records at a time
 FLAT = 256  # rows from which on the interpreter's machine is written as flat loops
@@ -152,6 +152,8 @@ class Runs:
         arrays = self._arrays(table, told) if self._memories else None
         if arrays is None:
             places, values = self._interpreted(table, told, codes, 0)
+            if isinstance(values, Made):
+                return Found(places, values.column() if len(places) else None)
             if not any(memory.machine.has_objects for memory in self._memories):
                 self._take_in()  # else they go over when the rows are such as can be compiled
             return Found(places, as_array(values) if values else None)
@@ -351,9 +353,7 @@ class Runs:
     def _take(self, stream: Stream, table: pa.Table, told: Any) -> tuple[list[int], list[Any]]:
         return take(stream, table, told, self.idle, self._reads)
 
-    def _interpreted(
-        self, table: pa.Table, told: Any, codes: Any, begin: int
-    ) -> tuple[Any, list[Any]]:
+    def _interpreted(self, table: pa.Table, told: Any, codes: Any, begin: int) -> tuple[Any, Any]:
         """Give rows from a place on to the interpreter's machine, stream by stream."""
         if self._is_flat and not self._memories and begin == 0 and (
             self._flat is not None or table.num_rows >= FLAT
@@ -377,7 +377,7 @@ class Runs:
             found += values
         return np.array(places, np.int64), found
 
-    def _flattened(self, table: pa.Table, told: Any, codes: Any) -> tuple[Any, list[Any]]:
+    def _flattened(self, table: pa.Table, told: Any, codes: Any) -> tuple[Any, list[Any] | Made]:
         """Give rows to flat loops; those at which a function raises to the interpreter."""
         self._flatten(int(codes.max()) + 1)
         flat, columns = self._flat, _Columns(table)
@@ -388,6 +388,11 @@ class Runs:
         while begin < table.num_rows:
             rest = columns if begin == 0 else _Columns(table.slice(begin))
             few, more, stopped = flat.run(told[begin:], codes[begin:], rest)
+            if isinstance(more, Made):
+                if begin == 0 and stopped is None:
+                    flat.taken += np.bincount(codes, minlength=flat.count)
+                    return few, more
+                more = more.records()
             places.append(few + begin)
             values += more
             end = table.num_rows if stopped is None else begin + stopped

@@ -16,6 +16,24 @@ from elsinore.errors import InputError
 PLAIN = {int, float, bool, str, type(None)}  # what Arrow has of itself
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Made:
+    """Records of a dataclass that were not made: tuples of their fields."""
+
+    fields: list[tuple[Any, ...]]
+    kind: type
+
+    def records(self) -> list[Any]:
+        """Return the records."""
+        return [self.kind(*fields) for fields in self.fields]
+
+    def column(self) -> pa.Array:
+        """Return the records as a column."""
+        names = [field.name for field in dataclasses.fields(self.kind)]
+        parts = [as_array(part) for part in zip(*self.fields, strict=True)]
+        return pa.StructArray.from_arrays(parts, names=names)
+
+
 def as_array(values: Sequence[Any]) -> pa.Array:
     """Return values as an Arrow array.
 

@@ -150,10 +150,14 @@ class Tracer:
                 names[name] = self._making(name, int(number))
             elif letter == "p":
                 names[name] = self._testing(name)
+        constants: dict[int, Symbol] = {}
         for name in self.functions:
             letter, number, _ = NAMED.fullmatch(name).groups()  # type: ignore[union-attr]
             if letter == "k":
-                names[name] = Symbol(name, self._kind(int(number), self.functions[name]))
+                value = self.functions[name]
+                symbol = Symbol(name, self._kind(int(number), value))
+                same = constants.setdefault(id(value), symbol)  # of parts that stand in two places
+                names[name] = same if symbol.kind == same.kind == PLAIN else symbol
         exec(compile(program.source, program.filename, "exec"), names)
         self._begin, self._step = names["begin"], names["step"]
 

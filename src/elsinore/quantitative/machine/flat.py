@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from elsinore.quantitative.machine.control import Automaton, Kind, Outcome, State
+from elsinore.quantitative.machine.control import Automaton, Choice, Kind, Outcome, State
 from elsinore.quantitative.machine.emit import INDENT
 from elsinore.quantitative.machine.page import Page
 from elsinore.quantitative.machine.scope import Scope, cells, is_name
@@ -43,6 +43,7 @@ class Writer(Page):
     automaton: Automaton = field(kw_only=True)
     record: Any = field(kw_only=True)  # makes an item of all columns
     many: bool = field(kw_only=True)
+    always: bool = False  # whether there is a value at each item, so that no places are noted
 
     @property
     def most_cells(self) -> int:
@@ -55,6 +56,11 @@ class Writer(Page):
         if self.columns is not None:
             self.names |= {"Record": self.record, "View": _view(self.columns)}
         given = "i, b" + (", k" if self.many else "") + COLUMNS
+        self.always = all(
+            _always_has(self.automaton.outcomes[number, bits])
+            for number in range(len(self.automaton.states))
+            for bits in order
+        )
         most = self.most_cells
         states = range(len(self.automaton.states))
         self.line("def begin():")
@@ -143,13 +149,21 @@ class Writer(Page):
     def _leave(self, scope: Scope, outcome: Outcome, number: int) -> None:
         """Write the state after an item, and its value."""
         if outcome.has:
-            self.line(f"at(i); put({scope.text(outcome.value)})")
+            text = scope.text(outcome.value)
+            self.given_out.add(scope.record)
+            self.line(f"put({text})" if self.always else f"at(i); put({text})")
         if self.many:
             scope.assign_list(outcome, number, "s")
         else:
             scope.assign_variables(outcome)
             if outcome.target != number:
                 self.line(f"q = {outcome.target}; break")
+
+
+def _always_has(outcome: Outcome | Choice) -> bool:
+    if isinstance(outcome, Choice):
+        return _always_has(outcome.yes) and _always_has(outcome.no)
+    return outcome.has
 
 
 def _view(columns: Sequence[str]) -> Any:
@@ -165,7 +179,8 @@ class Loops:
     returns the first one. `run(state, items, places, values)` takes items, whose places it appends
     where there are values; it changes the state, and returns the place of an item that a function
     raised at, the state being the one before it. `columns`: the attributes that items come with;
-    `cells`: the length of a state that is run.
+    `cells`: the length of a state that is run; `made`: the class of the values, where they are
+    tuples of its fields; `always`: there is a value at each item, and no places are appended.
     """
 
     source: str
@@ -173,6 +188,8 @@ class Loops:
     run: Callable[..., int | None]
     columns: tuple[str, ...]
     cells: int
+    made: type | None
+    always: bool
 
 
 def loops(
@@ -190,6 +207,10 @@ def loops(
     """
     writer = Writer(columns, shown, automaton=automaton, record=record, many=many)
     text = writer.source(order)
+    if len(writer.given_out) > 1:  # of several kinds: as they are
+        writer = Writer(columns, shown, makes=False, automaton=automaton, record=record, many=many)
+        text = writer.source(order)
+    (made,) = writer.given_out or {None}
     if columns is None:
         used: tuple[str, ...] = ("x",)
         given = ", x"
@@ -200,4 +221,5 @@ def loops(
     text = text.replace(COLUMNS, given)
     names = writer.names
     exec(compile(text, f"{automaton.program.filename[:-1]}, flat>", "exec"), names)
-    return Loops(text, names["begin"], names["run"], used, 1 + writer.most_cells)
+    size = 1 + writer.most_cells
+    return Loops(text, names["begin"], names["run"], used, size, made, writer.always)

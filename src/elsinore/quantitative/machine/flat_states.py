@@ -15,6 +15,7 @@ from elsinore.quantitative.machine.control import NOTHING, VALUE, Automaton, Kin
 from elsinore.quantitative.machine.flat import Loops, loops
 from elsinore.quantitative.machine.keys import KeyThreads, Program
 from elsinore.quantitative.machine.scope import cells
+from elsinore.quantitative.values import Made
 from elsinore.quantitative.versions import Counts
 
 CHUNK = 1 << 16  # items that columns are made lists for at a time
@@ -56,7 +57,7 @@ class FlatStates:
 
     def run(
         self, bits: Any, codes: Any, items: Mapping[str, pa.Array] | Sequence[Any]
-    ) -> tuple[Any, list[Any], int | None]:
+    ) -> tuple[Any, list[Any] | Made, int | None]:
         """Take items: columns by name, or objects. `taken` is the caller's to change.
 
         Returns after which of them there are values, the values, and the item at which a function
@@ -91,7 +92,8 @@ class FlatStates:
                 stopped = machine.run(states, zip(*given, strict=True), places, values)
             if stopped is not None:
                 break
-        return np.array(places, np.int64), values, stopped
+        after = rows[: len(values)] if machine.always else np.array(places, np.int64)
+        return after, values if machine.made is None else Made(values, machine.made), stopped
 
     @staticmethod
     def _lists(items: Any, used: Sequence[str], rows: Any) -> list[list[Any]]:
@@ -241,7 +243,8 @@ def flattened(
             found.append(dict(value))
         elif kind.of == "window":
             kept, first, beyond, total = value
-            found += [deque(kept[first:beyond]), total]
+            size = automaton.tracer.windows[kind.number].size
+            found += [deque(kept[first:beyond], size), total]
         else:
             assert isinstance(value, KeyThreads)
             idle, states = value.states()

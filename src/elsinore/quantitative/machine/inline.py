@@ -38,14 +38,16 @@ class Expression:
         attribute: Callable[[str], str | None],
         item: int | None,
         name: Callable[[Any], str],
+        handed: Callable[[Any], str],
     ) -> str | None:
         """Return the expression of some arguments, which are names or constants.
 
-        Parameter `item` is an item, of which attributes alone are read: `attribute` writes them.
-        `name` gives a value from around the function a name. None where it cannot be written.
+        Parameter `item` is an item, of which attributes alone are read: `attribute` writes them. Or
+        it goes to functions: `handed` returns what such a function gets. `name` gives a value from
+        around the function a name. None where the expression cannot be written.
         """
         try:
-            body = _Writer(self, given, attribute, item, name).visit(_copy(self.body))
+            body = _Writer(self, given, attribute, item, name, handed).visit(_copy(self.body))
         except _CannotWrite:
             return None
         return ast.unparse(body)
@@ -63,9 +65,10 @@ class _Writer(ast.NodeTransformer):
         attribute: Callable[[str], str | None],
         item: int | None,
         name: Callable[[Any], str],
+        handed: Callable[[Any], str],
         depth: int = DEEPEST,
     ) -> None:
-        self._depth = depth
+        self._depth, self._handed = depth, handed
         self._given = dict(zip(expression.parameters, given, strict=True))
         self._item = None if item is None else expression.parameters[item]
         self._around, self._attribute, self._name = expression.around, attribute, name
@@ -92,11 +95,14 @@ class _Writer(ast.NodeTransformer):
                 if len(places) < 2:
                     item = places[0] if places else None
                     writer = _Writer(
-                        inner, given, self._attribute, item, self._name, self._depth - 1
+                        *(inner, given, self._attribute, item, self._name),
+                        *(self._handed, self._depth - 1),
                     )
                     found = writer.visit(_copy(inner.body))
                     assert isinstance(found, ast.expr)
                     return found
+        if isinstance(called, FunctionType) and names == [self._item] and len(node.args) == 1:
+            return ast.Call(_parsed(self._name(called)), [_parsed(self._handed(called))], [])
         found = self.generic_visit(node)
         assert isinstance(found, ast.expr)
         return found

@@ -22,6 +22,8 @@ class Page:
     shown: frozenset[Kind]
     lines: list[str] = field(default_factory=list)
     names: dict[str, Any] = field(default_factory=dict)
+    makes: bool = True  # whether records that are given out alone may be tuples of their fields
+    given_out: set[type | None] = field(default_factory=set)  # of which classes; None: others
     level: int = 0
     _known: dict[int, str] = field(default_factory=dict)  # id of a value -> its name
     _temporaries: int = 0

@@ -6,6 +6,8 @@ changed in place where the loops keep them for themselves.
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import keyword
 import re
 from collections.abc import Callable, Sequence
@@ -55,6 +57,7 @@ class Scope:
         self.outs: dict[int, str] = {}  # the values of keys that were given an item
         self.held: list[Any] = []  # symbols stay while their ids are names
         self.made_item = item if item is not None else [False]
+        self.record: type | None = None  # what the value is given out as the fields of
         self.after: list[str] = []  # lines that change what was before the item
         at = 0 if form == "r" else 1
         symbols = registers(len(state.kinds))
@@ -130,7 +133,8 @@ class Scope:
         """Give a constant of the machine a name; a window without values is made where it goes."""
         held = self.automaton.tracer.functions[symbol.name]
         if symbol.kind.of == "window":
-            self._give(symbol, "deque()", self.writer.name_of(held[3]))
+            size = self.automaton.tracer.windows[symbol.kind.number].size
+            self._give(symbol, f"deque((), {size})", self.writer.name_of(held[3]))
             return
         if symbol.kind.of == "counts" and symbol.kind not in self.writer.shown:
             self._give(symbol, "{}")
@@ -172,7 +176,11 @@ class Scope:
         if expression is not None and len(expression.parameters) == len(given) and len(items) < 2:
             given_texts = ["x" if value is ITEM else self.text(value) for value in given]
             text = expression.written(
-                given_texts, self._column, items[0] if items else None, self.writer.name_of
+                given_texts,
+                self._column,
+                items[0] if items else None,
+                self.writer.name_of,
+                lambda function: self._item(item_reads(function)),
             )
             if text is not None:
                 return text
@@ -192,7 +200,9 @@ class Scope:
     def _operation(self, op: Op, outcome: Outcome, bits: int) -> None:
         match op.role:
             case "call":
-                self._give(op.result, self._assign(self.call(op.function, op.given)))
+                text = self.call(op.function, op.given)
+                made = self._made(op, outcome, text)
+                self._give(op.result, self._assign(text if made is None else made))
             case "count":
                 self._count(op, outcome)
             case "push":
@@ -207,6 +217,20 @@ class Scope:
             case "collect":
                 fed = self.outs.get(id(op.given[0]), "{}")
                 self._give(op.result, self._assign(f"dict({fed})" if fed != "{}" else fed))
+
+    def _made(self, op: Op, outcome: Outcome, text: str) -> str | None:
+        """Return the tuple of a record's fields, where the record is given out and nothing else."""
+        if not self.writer.makes or self.form == "u" or outcome.value is not op.result:
+            return None
+        used = [*outcome.values, *(value for other in outcome.ops for value in other.given)]
+        call = _parsed(text)
+        if any(value is op.result for value in used) or not isinstance(call, ast.Call):
+            return None
+        kind = self.writer.names.get(getattr(call.func, "id", ""))
+        if call.keywords or not is_plain_record(kind, len(call.args)):
+            return None
+        self.record = kind
+        return f"({', '.join(map(ast.unparse, call.args))},)"
 
     def _count(self, op: Op, outcome: Outcome) -> None:
         """Write that a value is counted: in place, where nobody looks at the counts before it."""
@@ -237,12 +261,10 @@ class Scope:
             kept = writer.temporary()
             writer.line(f"{kept} = {self.text(old)}" + (".copy()" if ours else ""))
         after = writer.temporary()
-        full = writer.temporary()
-        step = self._of(window.fold.step, total, given)
-        writer.line(f"{after} = {step}")
-        writer.line(f"{full} = len({kept}) == {window.size}")
-        writer.line(f"if {full}: {after} = {self._of(window.fold.inverse, after, f'{kept}[0]')}")
-        self.after += [f"if {full}: {kept}.popleft()", f"{kept}.append({given})"]
+        writer.line(f"{after} = {self._of(window.fold.step, total, given)}")
+        inverse = self._of(window.fold.inverse, after, f"{kept}[0]")
+        writer.line(f"if len({kept}) == {window.size}: {after} = {inverse}")
+        self.after.append(f"{kept}.append({given})")  # the oldest one goes
         self._give(op.result, kept, after)
 
     def _value(self, op: Op) -> None:
@@ -388,3 +410,21 @@ def _changes_nothing(outcome: Outcome | Choice, number: int) -> bool:
 def is_name(name: str) -> bool:
     """Return whether a name can be written as that of an attribute."""
     return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
+
+
+def is_plain_record(kind: Any, count: int) -> bool:
+    """Return whether a class is a dataclass that does nothing but keep so many fields as given.
+
+    >>> is_plain_record(Op, 5), is_plain_record(Op, 4), is_plain_record(int, 1)
+    (True, False, False)
+    """
+    if not isinstance(kind, type) or not dataclasses.is_dataclass(kind):
+        return False
+    fields = dataclasses.fields(kind)
+    made = kind.__init__.__code__.co_filename == "<string>"
+    plain = made and not hasattr(kind, "__post_init__") and kind.__new__ is object.__new__
+    return plain and len(fields) == count and all(f.init and not f.kw_only for f in fields)
+
+
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
