@@ -196,6 +196,7 @@ def arrive(
             ints[header.parts + place] == 0
             or doubles[header.eager + place] > LONG
             or ints[header.turns + place] > TURNS
+            or (dynamic and ints[header.joins + place] > MOST_JOINS)
         ):
             _judge(header, ints, doubles, program, group, slot, dynamic)
         ints[header.turns + place] += program[group + COHORTS] > 1
