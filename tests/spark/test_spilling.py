@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import resource
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +17,10 @@ pytest.importorskip("pyspark")
 from pyspark.sql import SparkSession
 
 import elsinore as el
+from elsinore.spark import passes
 from elsinore.spark.columnar import Layout, Merging, Packing, blobs
 from elsinore.spark.shuffle import ROWS_AT_ONCE, TASK_MEMORY
+from elsinore.spark.workers import shipped
 
 EVENTS = 20_000
 MEMORY = 1 << 16
@@ -103,3 +107,26 @@ def test_rows_that_a_task_is_given_at_once_hold_few_bytes(monkeypatch: pytest.Mo
         assert pa.compute.binary_length(batch.column("blob")).to_numpy().sum() < 1.5 * given_bytes
         merging.add(batch.column("blob"))
     assert sum(len(batch.key) for batch in merging.batches()) == 20_000
+
+
+def test_a_disk_that_is_full_while_a_task_spills_fails_the_run_with_the_remedy(
+    little_memory: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def on_a_full_disk(function: Callable[[Any], Any]) -> Any:
+        def call(batches: Any) -> Any:
+            before = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, before[1]))  # no file is longer
+            try:
+                yield from function(batches)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+        return shipped(call)
+
+    monkeypatch.setattr(passes, "shipped", on_a_full_disk)
+    times = np.random.default_rng(2).permutation(EVENTS)
+    events = little_memory.createDataFrame(pa.table({"time": times, "type": ["A", "B"] * 10_000}))
+    results = el.Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B);").run(events)
+    with pytest.raises(Exception, match="cannot be kept in") as failure:
+        results["q"].collect()
+    assert "Make room there, name another disk with Spark's spark.local.dir" in str(failure.value)
