@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,7 +48,7 @@ class Taken:
 def main(quick: bool = False) -> list[Row]:
     """Measure; with `quick` a tenth of the events."""
     counts = [count // 10 if quick else count for count in EVENTS]
-    found = measured(counts)
+    found = list(measured(counts))
     growth = found[-1].peak / found[0].peak
     told = "; ".join(map(_told, counts, found))
     return [
@@ -61,12 +61,13 @@ def main(quick: bool = False) -> list[Row]:
     ]
 
 
-def measured(counts: Sequence[int]) -> list[Taken]:
-    """Run one group of shuffled events, so many in turn, in one session."""
+def measured(counts: Sequence[int]) -> Iterator[Taken]:
+    """Run one group of shuffled events, so many in turn, in one session; yield what each takes."""
     from elsinore.spark.session import local_session  # noqa: PLC0415
 
     with local_session("local[2]") as spark:
-        return [_measured(spark, count) for count in counts]
+        for count in counts:
+            yield _measured(spark, count)
 
 
 def _measured(spark: SparkSession, events: int) -> Taken:

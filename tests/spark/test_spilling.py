@@ -52,9 +52,8 @@ def little_memory(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 def test_a_group_of_many_times_the_memory_has_the_same_results(
-    little_memory: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    little_memory: SparkSession, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(blobs, "GIVEN_BYTES", 1 << 14)
     chance = np.random.default_rng(5)
     events = pa.table(
         {
