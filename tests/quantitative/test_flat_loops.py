@@ -45,11 +45,12 @@ def taken(flat: FlatStates, stream: Stream, items: list[Any], codes: Any) -> lis
     return list(zip(places.tolist(), found, strict=True))
 
 
-@given(terms.queries(), terms.streams(), st.data())
+@given(terms.cases(terms.queries()), st.data())
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_flat_loops_have_the_defined_values_and_the_interpreters_states(
-    query: Query, stream: list[Any], data: st.DataObject
+    case: tuple[Query, list[Any]], data: st.DataObject
 ) -> None:
+    query, stream = case
     defined = [
         (n, found[0]) for n in range(len(stream)) if (found := values(query, stream[: n + 1]))
     ]
@@ -77,11 +78,12 @@ def test_flat_loops_have_the_defined_values_and_the_interpreters_states(
     assert [*some, *((n + cut, value) for n, value in more)] == defined
 
 
-@given(terms.queries(keys=False), terms.streams(12), st.integers(2, 3))
+@given(terms.cases(terms.queries(keys=False), longest=12), st.integers(2, 3))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_streams_that_take_turns_are_as_if_each_were_alone(
-    query: Query, stream: list[Any], count: int
+    case: tuple[Query, list[Any]], count: int
 ) -> None:
+    query, stream = case
     flat, interpreter = flat_of(query)
     flat.grow(count)
     codes = np.arange(len(stream)) % count
@@ -93,11 +95,10 @@ def test_streams_that_take_turns_are_as_if_each_were_alone(
     assert found == sorted(expected, key=lambda pair: pair[0])
 
 
-@given(numbers.queries(), numbers.streams(), st.data())
+@given(terms.cases(numbers.queries(), numbers.ITEMS, longest=9), st.data())
 @settings(max_examples=EXAMPLES, deadline=None)
-def test_numbers_are_equal_bit_for_bit(
-    query: Query, stream: list[Any], data: st.DataObject
-) -> None:
+def test_numbers_are_equal_bit_for_bit(case: tuple[Query, list[Any]], data: st.DataObject) -> None:
+    query, stream = case
     table = numbers.table_of(stream)
     places, expected = query.start().extend([as_item(item) for item in stream])
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
