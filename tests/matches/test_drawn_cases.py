@@ -9,9 +9,9 @@ import matches.test_uncertain_times as uncertain
 from elsinore.errors import ElsinoreError
 from elsinore.plan.modes import Uncertainty
 from support.drawn import Drawn
-from support.matches import engine_rows, parsed, queries, streams, units_of
+from support.matches import USERS, engine_rows, parsed, queries, streams, units_of
 
-CASES = int(os.environ.get("ELSINORE_EXAMPLES", "40"))
+CASES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
 CERTAIN = "certain times"
 UNCERTAIN = "uncertain times"
 
@@ -49,8 +49,8 @@ CLAUSES = {
     "CONFIDENCE": without_threshold,
 }
 LEAST = {  # shares of cases
-    CERTAIN: {"matches": 0.45, "conditions": 0.3, "NOT": 0.2},
-    UNCERTAIN: {"matches": 0.35, "conditions": 0.1, "NOT": 0.2, "CONFIDENCE": 0.3},
+    CERTAIN: {"matches": 0.45, "conditions": 0.3, "NOT": 0.15},
+    UNCERTAIN: {"matches": 0.35, "conditions": 0.1, "NOT": 0.15, "CONFIDENCE": 0.3},
 }
 
 
@@ -68,6 +68,8 @@ def test_a_good_share_of_drawn_cases_is_not_vacuous(kind: str) -> None:
     shares = {what: [0, 0] for what in LEAST[kind]}
     for seed in range(CASES):
         text, events, known = drawn(kind, seed)
+        if any(name in text for name in USERS):  # each is compiled anew
+            continue
         try:
             rows = rows_of(text, events, known)
         except ElsinoreError:
