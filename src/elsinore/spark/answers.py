@@ -144,7 +144,8 @@ class Answers:
 
     def _fetch(self) -> dict[int, pa.Table | None]:
         small = F.when(F.col("small"), F.col("blob")).alias("blob")
-        here = self.packed.select("query", small).toArrow()
+        blobs_alone = self.packed.filter(F.octet_length("blob") > 0)  # without empty rows
+        here = blobs_alone.select("query", small).toArrow()
         blobs: dict[int, list[pa.Scalar]] = {query: [] for query in self.queries}
         for query, blob in zip(here.column(0).to_pylist(), here.column(1), strict=True):
             blobs[query].append(blob)

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from elsinore.operators import kind_for
 from elsinore.plan import Unit
 from elsinore.runtime.keys import encode_keys
-from elsinore.spark.columnar import MEMORY
+from elsinore.spark.columnar import MEMORY, rows_beside
 from elsinore.spark.partition import Outputs, without_codes
 from elsinore.spark.waiting import Waiting
 
@@ -70,7 +71,8 @@ class FinishAll:
 
     In: see `Outputs`. Out: `ANSWERS`; a blob is rows as one message of Arrow's IPC format, of the
     query's schema in `schemas`. Of results beyond `inline` bytes the driver may fetch no more.
-    Partial outputs of more than `memory` bytes wait on local disk.
+    Partial outputs of more than `memory` bytes wait on local disk. Each blob is followed by empty
+    rows, its share of the `given_rows` that Spark gives a task at once (see `columnar.blobs`).
     """
 
     outputs: Outputs
@@ -78,6 +80,7 @@ class FinishAll:
     schemas: dict[int, pa.Schema]
     inline: int
     memory: int = MEMORY
+    given_rows: int = 0
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take a partition's partial outputs; yield blobs of all queries' rows."""
@@ -117,11 +120,12 @@ class FinishAll:
         for batch in found.to_batches(max_chunksize=max(1, BLOB_BYTES // width)):
             blob = batch.serialize()
             left -= blob.size
+            empty = rows_beside(blob.size, self.given_rows)
             yield pa.RecordBatch.from_arrays(
                 [
-                    pa.array([query], pa.int32()),
-                    pa.array([left >= 0]),
-                    pa.array([blob.to_pybytes()], pa.binary()),
+                    pa.array([query] * (1 + empty), pa.int32()),
+                    pa.array([left >= 0] * (1 + empty)),
+                    pa.array([blob.to_pybytes(), *[b""] * empty], pa.binary()),
                 ],
                 schema=ANSWERS,
             )
@@ -135,12 +139,14 @@ class Unpack:
     schema: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows."""
+        """Yield the rows; empty blobs have none."""
         for batch in batches:
-            yield from unpacked(batch.column(0), self.schema)
+            blobs = batch.column(0)
+            places = np.flatnonzero(pc.binary_length(blobs).to_numpy())
+            yield from unpacked((blobs[place] for place in places.tolist()), self.schema)
 
 
-def unpacked(blobs: pa.Array | pa.ChunkedArray, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def unpacked(blobs: Iterable[pa.Scalar], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the rows that blobs hold, those of each as a batch."""
     for blob in blobs:
         yield pa.ipc.read_record_batch(blob.as_buffer(), schema)

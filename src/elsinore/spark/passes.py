@@ -32,6 +32,7 @@ from elsinore.spark.shuffle import (
     cores_told,
     layout_of,
     packed,
+    rows_at_once,
     sent,
     task_memory,
 )
@@ -85,6 +86,7 @@ class Pass:
             schemas={number: shown.form.schema for number, shown in self.presented.items()},
             inline=INLINE_BYTES // blobs.partitions,
             memory=task_memory(self.events.frame.sparkSession),
+            given_rows=rows_at_once(self.events.frame.sparkSession),
         )
         answers = self._finished(finish, from_arrow_schema(ANSWERS))
         return Answers(

@@ -4,7 +4,7 @@ Nothing here knows Spark: these are functions of Arrow batches, which its Python
 moves the blobs, and starts a task again that has failed.
 """
 
-from elsinore.spark.columnar.blobs import TRAVELS, Layout
+from elsinore.spark.columnar.blobs import TRAVELS, Layout, rows_beside
 from elsinore.spark.columnar.merging import MEMORY, KeyCodes, Merging, together
 from elsinore.spark.columnar.packing import Combined, CombinesEvents, Packing
 from elsinore.spark.columnar.runs import Sorted, local_directory
@@ -22,5 +22,6 @@ __all__ = [
     "Sorted",
     "Stretches",
     "local_directory",
+    "rows_beside",
     "together",
 ]
