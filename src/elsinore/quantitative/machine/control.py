@@ -12,7 +12,7 @@ computed once.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,7 +99,10 @@ class Outcome:
 
     def changes_nothing(self, state: int) -> bool:
         """Return whether the item need not be given to a machine in a state."""
-        same = all(v is r for v, r in zip(self.values, registers(len(self.values)), strict=True))
+        same = all(
+            isinstance(value, Symbol) and value.name == f"r{place}"
+            for place, value in enumerate(self.values)
+        )
         return self.target == state and same and not self.ops and not self.has
 
 
@@ -113,14 +116,15 @@ class Choice:
 
 
 NOTHING = object()  # the value of a variable where nobody waits
-_REGISTERS: list[Symbol] = []
+_REGISTERS: dict[tuple[int, Kind], Symbol] = {}
 
 
-def registers(count: int) -> list[Symbol]:
-    """Return the symbols of what registers hold, always the same ones."""
-    while len(_REGISTERS) < count:
-        _REGISTERS.append(Symbol(f"r{len(_REGISTERS)}"))
-    return _REGISTERS[:count]
+def registers(kinds: Sequence[Kind]) -> list[Symbol]:
+    """Return the symbols of what registers of some kinds hold, always the same ones."""
+    return [
+        _REGISTERS.setdefault((place, kind), Symbol(f"r{place}", kind))
+        for place, kind in enumerate(kinds)
+    ]
 
 
 ITEM = Symbol("x")
@@ -197,7 +201,7 @@ class Tracer:
 
     def _restart(self, truths: dict[str, bool]) -> None:
         self.ops, self._known, self._truths = [], {}, truths
-        for symbol in _REGISTERS:
+        for symbol in _REGISTERS.values():
             symbol.tracer = self
 
     def _calling(self, name: str, number: int, role: str, function: Any) -> Callable[..., Symbol]:
@@ -405,9 +409,9 @@ class Automaton:
                     raise NotFlat("several maps of keys at once")
 
     def _marks(self, state: State) -> tuple[Any, ...]:
-        symbols = registers(len(state.kinds))
-        for symbol, kind in zip(symbols, state.kinds, strict=True):
-            symbol.kind = kind
+        symbols = registers(state.kinds)
+        for symbol in symbols:
+            symbol.tracer = self.tracer
         return tuple(
             waits if register is None and "_" not in name else
             (None if register is None else symbols[register])

@@ -60,7 +60,7 @@ class Scope:
         self.record: type | None = None  # what the value is given out as the fields of
         self.after: list[str] = []  # lines that change what was before the item
         at = 0 if form == "r" else 1
-        symbols = registers(len(state.kinds))
+        symbols = registers(state.kinds)
         for symbol, kind in zip(symbols, state.kinds, strict=True):
             names = [self._cell(at + cell) for cell in range(cells(kind))]
             at += len(names)
