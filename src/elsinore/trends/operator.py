@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.kernels import Store, enter
+from elsinore.model.collecting import without_collecting
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.columns import addend_columns, order_columns
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.run import COMPILE, DONE, GROW, UNKNOWN, run
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import rebuild_table
-from elsinore.trends.garbage import collector_resting
 from elsinore.trends.layout import Layout
 from elsinore.trends.partials import totals_batch
 from elsinore.trends.program import Program, rank_columns
@@ -32,6 +32,7 @@ from elsinore.trends.updates import Updates
 PLAIN_SECONDS = 5e-4  # that an event takes in plain Python, and ...
 PLAIN_LANE = 1e-5  # ... for each cell of a key, at most
 AHEAD = 2**14  # events looked at for classes that are not compiled yet
+MANY_QUERIES = 500  # the collector of garbage waits while so many are compiled
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 
 
@@ -99,7 +100,7 @@ class TrendOperator:
         self._one_slot = one_slot
         self._ordered = ordered
         self._sharing = sharing
-        with collector_resting(len(unit.templates)):
+        with without_collecting(len(unit.templates) >= MANY_QUERIES):
             self._updates = Updates(unit)
             layout = Layout(self._updates)
             self._shared = SharedGroups(
@@ -291,7 +292,7 @@ class TrendOperator:
         code_of = dict(zip(places, places, strict=True))
         if self.unit.classes.size > TABLE_LIMIT:
             code_of = {number: code for code, number in self._places.items()}
-        with collector_resting(len(self.unit.templates)):
+        with without_collecting(len(self.unit.templates) >= MANY_QUERIES):
             for place in places:
                 code = code_of[place]
                 classes = self._types[bisect.bisect_right(self._offsets, code) - 1]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from elsinore.model.collecting import without_collecting
 from elsinore.quantitative.machine.control import NOTHING, VALUE, Automaton, Kind, NotFlat
 from elsinore.quantitative.machine.flat import Loops, loops
 from elsinore.quantitative.machine.keys import KeyThreads, Program
@@ -88,7 +87,7 @@ class FlatStates:
             if many:
                 given.append(codes[few].tolist())
             given += self._lists(items, machine.columns, few)
-            with _not_collecting():
+            with without_collecting():
                 stopped = machine.run(states, zip(*given, strict=True), places, values)
             if stopped is not None:
                 break
@@ -165,18 +164,6 @@ class FlatStates:
         if len(self._automaton.states) > had:
             self._automaton.meet(())
             self._write(self._order or self._automaton.classes)
-
-
-@contextmanager
-def _not_collecting() -> Iterator[None]:
-    """Look for no cycles of garbage while a few items' values are made, none of which is any."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def interpreted(
