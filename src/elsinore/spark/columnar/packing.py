@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.runtime.keys import encode_keys
-from elsinore.runtime.rows import is_sorted, rows_by_type
+from elsinore.runtime.rows import is_sorted, read_only, rows_by_type
 from elsinore.spark.columnar.blobs import Layout, encode
 from elsinore.spark.columnar.hashing import hash_rows, same_floats
 from elsinore.spark.columnar.stretches import Stretches
@@ -186,7 +186,7 @@ def _by_key_and_time(
     ranks: NDArray[np.int32], keys: int, times: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return rows ordered by key and time, and where each key's begin; [key + 1]."""
-    times = np.ascontiguousarray(times)
+    times = read_only(np.ascontiguousarray(times))
     if is_sorted(times):
         return rows_by_type(ranks, keys)
     by_time = np.argsort(times, kind="stable")
