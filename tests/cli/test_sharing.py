@@ -160,6 +160,11 @@ def test_explain_tells_what_a_sample_shared(
         "  B+ of ab and cb",
         "    50% of 2 bursts shared, with 25% of 8 events",
         "    5 snapshots of graphlets, 6 of events",
+        "",
+        (
+            "Of these files' events none are combined before a shuffle: there are fewer than "
+            "131,072 events."
+        ),
     ]
 
 

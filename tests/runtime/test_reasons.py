@@ -56,7 +56,7 @@ def test_a_condition_that_cannot_be_computed_says_why(where: str, message: str) 
         ({"time": [1], "type": "V"}, "Column 'type' is 'V'"),
         ({"time": [1], "type": 3}, r"Column 'type' is 3 \(int\)"),
         ({"time": [1], "type": [["V"]]}, "The type of an event is text: a list cannot be made"),
-        ("e.csv", "read_events"),
+        ("e.csv", "holds no 'e.csv'"),
         (None, "holds no events"),
     ],
 )

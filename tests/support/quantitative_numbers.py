@@ -7,6 +7,7 @@ small that room is made again and again.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,13 +89,17 @@ def of_pair(pair: Pair) -> float:
     return pair.v + pair.n
 
 
-def taken(a: float, b: float) -> float:
-    return a - b
+def quarters_added(a: float, b: float) -> float:
+    return a + 0.25 * math.floor(4.0 * b)
+
+
+def quarters_taken(a: float, b: float) -> float:  # exactly what was added, in whatever order
+    return a - 0.25 * math.floor(4.0 * b)
 
 
 ITEMS = tuple({"type": kind, "n": n, "v": v, "k": n % 2, "w": v}
               for kind in KINDS for n, v in ((1, 0.7), (2, 1.1), (3, 0.3)))  # fmt: skip
-INVERTIBLE = qre.Fold(name="rolling", init=0.0, step=added, inverse=taken)
+INVERTIBLE = qre.Fold(name="rolling", init=0.0, step=quarters_added, inverse=quarters_taken)
 FOLDS = (qre.sum(), qre.count(), qre.mean(), INVERTIBLE, ("anew", mixed), qre.variance())
 
 
