@@ -40,8 +40,7 @@ from elsinore.cli.job import Job
 from elsinore.cli.times import UNCERTAIN, Times
 from elsinore.operators import Sample
 from elsinore.operators.explain import RowGroups, explain_json, explain_text
-from elsinore.plan import Plan, Sharing
-from elsinore.plan.modes import mode_named
+from elsinore.plan import Plan
 from elsinore.workload import EXPLAINERS
 
 SAMPLE = 100_000
@@ -157,20 +156,10 @@ def _row_groups(job: Job, plan: Plan) -> list[RowGroups]:
     """Return how many row groups of the events' files a run on Spark would read, if it can tell."""
     if job.source.format != "parquet" or job.source.streamed:
         return []
-    from elsinore.runtime.options import RunOptions  # noqa: PLC0415 - loads Arrow
-
     try:
         from elsinore.spark.scan.looking import row_groups_of  # noqa: PLC0415 - loads PySpark
     except ImportError:  # no Spark here
         return []
-    options = RunOptions(
-        time=job.time,
-        type=job.type,
-        time_unit=job.times.unit,
-        uncertain=job.times.uncertain,
-        order_by=job.order_by,
-        sharing=mode_named(Sharing, job.sharing, "sharing"),
-    )
     files = [str(file.path.resolve()) for file in job.source.files]
-    looked = row_groups_of(plan, files, options) or []
+    looked = row_groups_of(plan, files, job.options()) or []
     return [RowGroups(len(one.groups), one.skipped, one.not_combined or None) for one in looked]

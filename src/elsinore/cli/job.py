@@ -21,6 +21,7 @@ from elsinore.plan.modes import (
 from elsinore.workload import Workload
 
 if TYPE_CHECKING:
+    from elsinore.runtime.options import RunOptions
     from elsinore.runtime.outputs import OutputFormat
     from elsinore.runtime.results import Results
     from elsinore.runtime.sources import Source
@@ -57,6 +58,12 @@ class Job:
     def batches(self, data: Any) -> Generator[tuple[str, Any], None, Results[Any]]:
         """Run the workload over events in this process; yield each query's rows in pieces."""
         return self.workload.batches(data, **self._options)
+
+    def options(self) -> RunOptions:
+        """Return how its events are to be read, and what is asked of the run."""
+        from elsinore.runtime.asked import Asked  # noqa: PLC0415 - loads Arrow
+
+        return Asked(**self._options).options()
 
     @property
     def _options(self) -> dict[str, Any]:

@@ -212,14 +212,7 @@ def options_of(job: Job, frame: DataFrame) -> RunOptions:
     """Return how Spark is to read a job's events; ArgumentError where they have no such time."""
     from elsinore.spark.events import look_at_time  # noqa: PLC0415
 
-    options = RunOptions(
-        time=job.time,
-        type=job.type,
-        time_unit=job.times.unit,
-        uncertain=job.times.uncertain,
-        order_by=job.order_by,
-        allow_rejects=job.rejects is not None,
-    )
+    options = job.options()
     try:
         return job.workload.timed(options, *look_at_time(frame, options))
     except InputError as error:
