@@ -163,7 +163,7 @@ class Program:
             and all(_is_single(step, self._lanes(step)) for step in steps)
             and not any((update.reads - {update.node}) & changing for update in updates)
         )
-        lists += [all_steps, all_steps if quick else 0, 0]
+        lists += [all_steps, all_steps if quick else 0, 0, *self._noted(steps if quick else ())]
         takers = [
             self._add(self._sharing.takers_words(group, several))
             for group, several in zip(sections.ticks, sections.takers, strict=True)
@@ -180,6 +180,13 @@ class Program:
             self._words += [group, place, *of_group]
         self.classes += 1
         return at
+
+    def _noted(self, steps: Sequence[Step]) -> tuple[int, int]:
+        """Return where a family takes note of events, at the first lane and behind the last."""
+        if len(steps) != 1 or not steps[0].loop:
+            return -1, -1
+        first = steps[0].addresses[0] + steps[0].block
+        return first, first + self._lanes(steps[0])
 
     def _list(self, words: Iterable[int]) -> int:
         """Add a list, its length first; return where it is."""

@@ -40,11 +40,11 @@ from elsinore.trends.wide import wide_kernel
 # what it changes, whether its moments may wait together, lists of the blocks that it reads and
 # changes, of what it empties, of the bursts that it breaks and of the holders to be settled before;
 # the list of all its steps, of whatever group; that list again where each can be repeated
-# on its own, and its moments may wait together, or else 0; its family, or 0
-NUMBER, ORDER, APART, SERIAL, READS, CHANGES, RESETS, BREAKS, RUNS, ALL_STEPS, QUICK, FAMILY = (
-    range(12)
-)
-SECTIONS = 12
+# on its own, and its moments may wait together, or else 0; its family, or 0; and where that takes
+# note of its events, if it is a single step on lanes that are their own predecessors, or else -1
+NUMBER, ORDER, APART, SERIAL, READS, CHANGES, RESETS, BREAKS, RUNS, ALL_STEPS = range(10)
+QUICK, FAMILY, NOTED, BEHIND = range(10, 14)
+SECTIONS = 14
 
 # a reset: its block, first cell, length, rows, distance between them, and likewise its extremes
 RESET_BLOCK, LATE, CELL, LONG, ROWS, STRIDE, OUTLIER, OUTLIER_ROWS, OUTLIER_STRIDE = range(9)

@@ -10,7 +10,10 @@ import numpy as np
 from elsinore.trends.core.arrays import FOREVER, NEVER, Codes, Doubles, Ints
 from elsinore.trends.core.mixtures import note
 from elsinore.trends.core.moments import (
+    BEHIND,
     FAMILY,
+    NOTED,
+    ONCE,
     QUICK,
     SERIAL,
     end_moment,
@@ -119,29 +122,31 @@ def run(
                 and ints[header.waiting + slot] == 1
                 and time < ints[header.edge + slot]
                 and ints[header.chain + slot] < 0
-                and (
-                    program[kind + SERIAL] != 0
-                    if kind == ints[header.waiting_class + slot]
-                    else program[kind + FAMILY] != 0
-                    and program[kind + FAMILY]
-                    == program[ints[header.waiting_class + slot] + FAMILY]
-                    and _may_mix(header, ints, slot)
-                )
             ):
-                taken = _go_on(
-                    header,
-                    ints,
-                    doubles,
-                    program,
-                    times,
-                    keys,
-                    codes,
-                    known,
-                    slot,
-                    turn,
-                    end,
-                    ordered,
-                )
+                waiting, taken = ints[header.waiting_class + slot], turn
+                if kind == waiting and ints[header.mixed + slot] == 0:
+                    if program[kind + SERIAL] != 0:
+                        taken = _repeat_class(
+                            header, ints, times, keys, codes, slot, turn, end, ordered
+                        )
+                elif (
+                    program[kind + FAMILY] != 0
+                    and program[kind + FAMILY] == program[waiting + FAMILY]
+                ):
+                    taken = _mix(
+                        header,
+                        ints,
+                        doubles,
+                        program,
+                        times,
+                        keys,
+                        codes,
+                        known,
+                        slot,
+                        turn,
+                        end,
+                        ordered,
+                    )
                 if taken > turn:
                     continue
         edge = leaves or here != key or time >= ints[header.edge + slot]
@@ -184,17 +189,40 @@ def run(
     return DONE, end
 
 
-@wide_kernel(inline=True)
-def _may_mix(header: Any, ints: Ints, slot: int) -> bool:
-    """Return whether a moment of another class of the family may wait together with a slot's."""
-    waiting = ints[header.mixed + slot] + ints[header.series + slot] + 2
-    if waiting > MOST_MOMENTS:
-        return False
-    return header.group == 0 or ints[header.asleep + slot] > waiting
+@wide_kernel
+def _repeat_class(
+    header: Any,
+    ints: Ints,
+    times: Ints,
+    keys: Codes,
+    codes: Ints,
+    slot: int,
+    turn: int,
+    end: int,
+    ordered: bool,
+) -> int:
+    """Let events from `turn` on wait together with a slot's series; return the first that does not.
+
+    They are of its key, each after the one before, in the same windows, of the same class.
+    """
+    key, code = keys[turn], codes[turn]
+    bound, time = ints[header.edge + slot], ints[header.time + slot]
+    apart = 0 if ordered else 1  # how far apart moments are at least
+    after = turn
+    while after < end and codes[after] == code and keys[after] == key:
+        now = times[after]
+        if now < time + apart or now >= bound:
+            break
+        time = now
+        after += 1
+    ints[header.series + slot] += after - turn
+    ints[header.time + slot] = time
+    header.matched += after - turn
+    return after
 
 
 @wide_kernel
-def _go_on(
+def _mix(
     header: Any,
     ints: Ints,
     doubles: Doubles,
@@ -208,58 +236,41 @@ def _go_on(
     end: int,
     ordered: bool,
 ) -> int:
-    """Let events from `turn` on wait together with a slot's series; return the first that does not.
+    """Let events from `turn` on join a slot's mixture; return the first that does not.
 
-    They are of its key, each after the one before, in the same windows, of the same class; or of
-    its family, where no burst is looked at.
+    They are of its key, each after the one before, in the same windows, of classes of its family,
+    and no burst is looked at. The latest is taken note of with the one behind it, as events of its
+    time may follow.
     """
     key, bound, time = keys[turn], ints[header.edge + slot], ints[header.time + slot]
-    kind, code = ints[header.waiting_class + slot], NEVER
-    steps, family = program[kind + QUICK], program[kind + FAMILY]
-    count, total = np.int64(0), np.int64(0)
-    after = turn
-    most = FOREVER
+    apart = 0 if ordered else 1
+    kind, series = ints[header.waiting_class + slot], ints[header.series + slot]
+    first_kind, family = kind, program[kind + FAMILY]
+    most = MOST_MOMENTS
     if header.group != 0:
-        most = ints[header.asleep + slot] - 1
-    if ints[header.mixed + slot] != 0:
-        most = min(most, MOST_MOMENTS)
-    while after < end and keys[after] == key:
-        now = times[after]
-        if now < time or now >= bound or (now == time and not ordered):
+        most = min(most, ints[header.asleep + slot] - 1)
+    stop = min(end, turn + most - ints[header.mixed + slot] - series - 1)
+    factors = header.factors + slot * header.noted
+    after = turn
+    while after < stop and keys[after] == key and codes[after] >= 0:
+        now, other = times[after], known[codes[after]]
+        if now < time + apart or now >= bound or other < 0 or program[other + FAMILY] != family:
             break
-        if codes[after] != code:
-            if codes[after] < 0:
-                break
-            other = known[codes[after]]
-            if other < 0:
-                break
-            if other != kind:
-                if family == 0 or program[other + FAMILY] != family:
-                    break
-                waiting = ints[header.mixed + slot] + ints[header.series + slot] + count + 2
-                if waiting > min(most, MOST_MOMENTS):
-                    break
-                most = min(most, MOST_MOMENTS)
-                count += ints[header.series + slot] + 1
-                note(header, doubles, program, steps, slot, count)
-                ints[header.mixed + slot] += count
-                ints[header.series + slot] = 0
-                kind, count = other, np.int64(-1)
-                steps = program[kind + QUICK]
-                ints[header.waiting_class + slot] = kind
-            code = codes[after]
-        if (
-            ints[header.mixed + slot] != 0
-            and ints[header.mixed + slot] + ints[header.series + slot] + count + 2 > most
-        ):
-            break
-        time = now
-        count += 1
-        total += 1
+        if program[kind + NOTED] >= 0:
+            doubles[factors + program[kind + NOTED]] *= 2.0
+            doubles[factors + program[kind + BEHIND]] *= 0.5
+        else:
+            note(header, doubles, program, program[kind + QUICK], slot, ONCE)
+        kind, time = other, now
         after += 1
-    ints[header.series + slot] += count
-    ints[header.time + slot] = time
-    header.matched += total
+    if after > turn:
+        if series != 0:
+            note(header, doubles, program, program[first_kind + QUICK], slot, series)
+        ints[header.mixed + slot] += series + after - turn
+        ints[header.series + slot] = 0
+        ints[header.waiting_class + slot] = kind
+        ints[header.time + slot] = time
+        header.matched += after - turn
     return after
 
 
