@@ -21,6 +21,18 @@ from elsinore.plan.template import Template
 from elsinore.plan.unit import Carried, Partition, Travel, Unit, partition_of
 
 
+class Kept(dict[object, object]):
+    """What engines have worked out of a unit, to have it again; it stays in this process.
+
+    >>> import pickle
+    >>> pickle.loads(pickle.dumps(Kept(layout=1)))
+    {}
+    """
+
+    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
+        return Kept, ()
+
+
 @dataclass(frozen=True, slots=True)
 class TrendUnit:
     """What the trend engine reads of a unit: its queries' templates, all on one path."""
@@ -40,6 +52,7 @@ class TrendUnit:
     edges: tuple[tuple[FieldKind, str], ...] = field(init=False)  # see `FieldKind.LEAST_EDGE`
     linear: int = field(init=False)  # sums of the query that has most of them, ...
     extremes: int = field(init=False)  # ... and least and greatest values
+    kept: Kept = field(init=False, repr=False, compare=False, default_factory=Kept)
 
     def __post_init__(self) -> None:
         aggregations = [one.aggregation for one in self.members]

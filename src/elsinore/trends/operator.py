@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -12,27 +11,22 @@ from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.kernels import Store, enter
-from elsinore.model.collecting import without_collecting
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.columns import addend_columns, order_columns
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.run import COMPILE, DONE, GROW, UNKNOWN, run
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import rebuild_table
-from elsinore.trends.layout import Layout
 from elsinore.trends.partials import totals_batch
-from elsinore.trends.program import Program, rank_columns
+from elsinore.trends.prepared import prepared
 from elsinore.trends.saved import pack, unpack
-from elsinore.trends.sharing.holders import SharedGroups
 from elsinore.trends.sharing.measure import measure
 from elsinore.trends.statistics import TrendStatistics
 from elsinore.trends.store import STATE, new_store
-from elsinore.trends.updates import Updates
 
 PLAIN_SECONDS = 5e-4  # that an event takes in plain Python, and ...
 PLAIN_LANE = 1e-5  # ... for each cell of a key, at most
 AHEAD = 2**14  # events looked at for classes that are not compiled yet
-MANY_QUERIES = 500  # the collector of garbage waits while so many are compiled
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 
 
@@ -100,25 +94,20 @@ class TrendOperator:
         self._one_slot = one_slot
         self._ordered = ordered
         self._sharing = sharing
-        with without_collecting(len(unit.templates) >= MANY_QUERIES):
-            self._updates = Updates(unit)
-            layout = Layout(self._updates)
-            self._shared = SharedGroups(
-                self._updates,
-                layout,
-                share=sharing is not Sharing.NEVER,
-                all_of_them=sharing is Sharing.ALWAYS,
-            )
-            self._program = Program(self._updates, layout, self._shared)
-            self._ranks = rank_columns(self._updates)
-            self._types = unit.classes.types
-            self._offsets = [classes.offset for classes in self._types]
-            self._compiled: list[int] = []  # the codes of the classes that occurred, in turn
-            self._places: dict[int, int] = {}  # code -> place in `_known`, where codes are too many
-            self._known = np.full(min(unit.classes.size, TABLE_LIMIT) + 1, UNKNOWN, dtype=np.int64)
-            self._store: Store = new_store(
-                self._updates, layout, self._shared, ranks=len(self._ranks), record=record
-            )
+        self._prepared = prepared(unit, sharing)
+        self._words = self._prepared.words
+        self._ranks = self._prepared.ranks
+        self._compiled: list[int] = []  # the codes of the classes that occurred, in turn
+        self._places: dict[int, int] = {}  # code -> place in `_known`, where codes are too many
+        self._known = np.full(min(unit.classes.size, TABLE_LIMIT) + 1, UNKNOWN, dtype=np.int64)
+        layout = self._prepared.layout
+        self._store: Store = new_store(
+            self._prepared.updates,
+            layout,
+            self._prepared.shared,
+            ranks=len(self._ranks),
+            record=record,
+        )
         self._store["wanted"] = sharing is Sharing.ALWAYS
         self._seconds = PLAIN_SECONDS + PLAIN_LANE * layout.cells
         self._shifts = np.empty((len(unit.squared), 0))  # [attribute, group], NaN: none yet
@@ -190,7 +179,7 @@ class TrendOperator:
                 header,
                 ints,
                 doubles,
-                self._program.words,
+                self._words,
                 events.times,
                 events.keys,
                 events.groups,
@@ -289,17 +278,14 @@ class TrendOperator:
 
     def _compile(self, places: list[int]) -> None:
         """Add the classes at some places of the table of known classes to the program."""
-        code_of = dict(zip(places, places, strict=True))
+        codes = places
         if self.unit.classes.size > TABLE_LIMIT:
             code_of = {number: code for code, number in self._places.items()}
-        with without_collecting(len(self.unit.templates) >= MANY_QUERIES):
-            for place in places:
-                code = code_of[place]
-                classes = self._types[bisect.bisect_right(self._offsets, code) - 1]
-                self._known[place] = self._program.add_class(classes.type, classes.true(code))
-                self._compiled.append(code)
-            self._program.freeze()
-        self._store.grow(class_number=self._program.classes)
+            codes = [code_of[place] for place in places]
+        self._known[places] = self._prepared.places(codes)
+        self._words = self._prepared.words
+        self._compiled += codes
+        self._store.grow(class_number=self._prepared.classes)
         self.statistics.classes = len(self._compiled)
 
     def save(self) -> bytes:
@@ -307,6 +293,7 @@ class TrendOperator:
         arrays = {
             "store": np.frombuffer(self._store.save(), dtype=np.uint8),
             "codes": np.array(self._compiled, dtype=np.int64),
+            "prepared": np.array(self._prepared.codes, dtype=np.int64),
             "modes": np.array(self._modes),
             "sharing": np.array(self._sharing.value),
             "shifts": self._shifts,
@@ -323,10 +310,12 @@ class TrendOperator:
         arrays = unpack(unit.fingerprint, blob)
         one_slot, ordered, record = arrays["modes"].tolist()
         sharing = Sharing(str(arrays["sharing"]))
+        store = Store.load(STATE, arrays["store"].tobytes())
         operator = cls(unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record)
+        operator._prepared = prepared(unit, sharing, arrays["prepared"].tolist())
+        operator._store = store
         operator._compile(operator._codes(arrays["codes"]).tolist())
         operator._shifts = arrays["shifts"]
-        operator._store = Store.load(STATE, arrays["store"].tobytes())
         operator.statistics.events, operator.statistics.totals = arrays["statistics"].tolist()
         operator._measure()
         return operator
@@ -364,8 +353,8 @@ class TrendOperator:
     def _measure(self) -> None:
         self.statistics.matched = self._store["matched"]
         self.statistics.state_bytes = max(self.statistics.state_bytes, self._store.nbytes)
-        if self._shared.groups:
-            found = measure(self.unit, self._shared.groups, self._store)
+        if self._prepared.shared.groups:
+            found = measure(self.unit, self._prepared.shared.groups, self._store)
             # what the windows of a single query share, it shares with no other
             self.statistics.sharing = [one for one in found if len(one.queries) > 1]
 

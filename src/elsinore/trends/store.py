@@ -15,7 +15,7 @@ from elsinore.trends.sharing.clock import DEPTH
 from elsinore.trends.sharing.holders import GroupCost, SharedGroups
 from elsinore.trends.updates import Updates
 
-VERSION = 8
+VERSION = 9
 FIRST_ROWS = 64  # rows of totals to begin with; a power of two
 FIRST_RUNS = 16  # runs of simultaneous events to begin with
 RECORDS = 2**16  # bursts recorded at most
