@@ -248,3 +248,19 @@ def test_a_state_that_is_damaged_is_refused() -> None:
     for blob in (b"nothing", operator.save()[:-5]):
         with pytest.raises(StateError):
             kind.load(unit, blob)
+
+
+@pytest.mark.parametrize("number", [40, 70])
+def test_conditions_on_many_attributes_are_told_apart(number: int) -> None:
+    steps = [qre.atom(getattr(qre.item, f"a{n}") > 0, type) for n in range(number)]
+    in_turn = qre.iter_last(qre.split(*steps, lambda *ones: len(ones)))
+    drawn = np.random.default_rng(number)
+    columns: dict[str, Any] = {"time": np.arange(2 * number), "type": ["M"] * 2 * number}
+    for n in range(number):
+        signs = drawn.integers(-1, 2, 2 * number)
+        signs[n::number] = 1
+        columns[f"a{n}"] = pa.array([None if sign == 0 else float(sign) for sign in signs])
+    table = pa.table(columns)
+    found = Workload(el.query("in_turn").from_python(in_turn)).run(table)["in_turn"].to_pylist()
+    assert found == in_turn.run(table).to_pylist()
+    assert found == [{"time": n * number - 1, "value": number} for n in (1, 2)]

@@ -22,6 +22,8 @@ from elsinore.quantitative.regex import TYPE
 NO_TYPE = "\0"  # stands for all types that no condition names
 UNKNOWN = 2  # of a truth value: null
 FEW = 1 << 16  # combinations that are looked up in a table
+MOST = 1 << 62  # combinations that 64 bits number
+WORD = 62  # predicates whose bits are kept in 64
 JOINED = {Operator.AND, Operator.OR}
 
 
@@ -45,31 +47,41 @@ class Conditions:
         return cls(tuple(types), tuple(parts), told)
 
     def bits(self, classes: Any, truths: Sequence[pa.Array]) -> Any:
-        """Return each event's bits: of events of classes, with these truth values of `parts`."""
-        types = len(self.types) + 1  # a class below 0 is of no type that is named
-        code = classes.astype(np.int64) + 1
-        size = types
+        """Return each event's bits: of events of classes, with these truth values of `parts`.
+
+        As Python's whole numbers where there are more bits than 64 bits have.
+        """
+        digits = [classes.astype(np.int64) + 1]  # a class below 0 is of no type that is named
         for truth in truths:
             known = truth.cast(pa.int8()).fill_null(UNKNOWN).to_numpy(zero_copy_only=False)
-            code = code * 3 + known
-            size *= 3
-            if size > FEW * FEW * FEW:
-                raise OverflowError("more conditions than can be told apart at once")
+            digits.append(known.astype(np.int64))
+        bounds = [len(self.types) + 1] + [3] * len(truths)
+        code, size = np.zeros(len(classes), np.int64), 1
+        for digit, bound in zip(digits, bounds, strict=True):
+            if size * bound > MOST:  # then what occurs is numbered anew
+                present, code = np.unique(code, return_inverse=True)
+                size = len(present)
+            code = code * bound + digit
+            size *= bound
+        kind = np.int64 if len(self.told) <= WORD else object
         if size <= FEW:
-            table = np.zeros(size, np.int64)
-            present = np.flatnonzero(np.bincount(code, minlength=size))
-            table[present] = [self._bits_of(int(one), len(truths)) for one in present]
+            event = np.full(size, -1)  # with such a code, if there is any
+            event[code] = np.arange(len(code))
+            present = np.flatnonzero(event >= 0)
+            table = np.zeros(size, kind)
+            table[present] = [self._bits_of([d[e] for d in digits]) for e in event[present]]
             return table[code]
-        present, places = np.unique(code, return_inverse=True)
-        table = np.array([self._bits_of(int(one), len(truths)) for one in present], np.int64)
-        return table[places]
+        _, events, places = np.unique(code, return_index=True, return_inverse=True)
+        found = [self._bits_of([d[e] for d in digits]) for e in events]
+        return np.array(found, kind)[places]
 
-    def _bits_of(self, code: int, truths: int) -> int:
-        known: dict[str, Any] = {}
-        for part in reversed(range(truths)):
-            code, truth = divmod(code, 3)
-            known[str(part)] = None if truth == UNKNOWN else bool(truth)
-        known[TYPE] = NO_TYPE if code == 0 else self.types[code - 1]
+    def _bits_of(self, digits: Sequence[int]) -> int:
+        kind, *truths = digits
+        known: dict[str, Any] = {
+            str(part): None if truth == UNKNOWN else bool(truth)
+            for part, truth in enumerate(truths)
+        }
+        known[TYPE] = NO_TYPE if kind == 0 else self.types[kind - 1]
         held = (is_true(condition, lambda read: known[read.name or ""]) for condition in self.told)
         return sum(1 << place for place, holds in enumerate(held) if holds)
 
