@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from elsinore.model.evaluate import is_true
@@ -43,42 +43,67 @@ def values(query: Query, word: Sequence[Any]) -> list[Any]:
 
 def matches(regex: Regex, word: Sequence[Any]) -> bool:
     """Return whether a sequence is in the language of a regular expression."""
-    return parses(regex, tuple(word)) > 0
+    return parser(regex)(tuple(word)) > 0
 
 
 def parses(regex: Regex, word: Word) -> int:
     """Return in how many ways an expression matches a sequence; no empty parts under a star."""
+    return parser(regex)(word)
 
-    @functools.cache
-    def count(node: Regex, start: int, stop: int) -> int:
-        match node:
-            case Predicate():
-                return int(stop - start == 1 and holds(node, word[start]))
-            case Concatenation(()):
-                return int(start == stop)
-            case Concatenation((first, *rest)):
-                after = Concatenation(tuple(rest))
-                return sum(
-                    count(first, start, cut) * count(after, cut, stop)
-                    for cut in range(start, stop + 1)
+
+def parser(regex: Regex) -> Callable[[Word], int]:
+    """Return a function of sequences: in how many ways the expression matches each.
+
+    What it counts for a stretch of items, it counts once for all sequences with that stretch.
+    """
+    numbers: dict[int, int] = {}  # of items, by their identities
+    items: list[Any] = []
+
+    def count(word: Word) -> int:
+        for item in word:
+            if numbers.setdefault(id(item), len(items)) == len(items):
+                items.append(item)
+        return whole(tuple(numbers[id(item)] for item in word))
+
+    whole = _parser(regex, items)
+    return count
+
+
+def _parser(node: Regex, items: Sequence[Any]) -> Callable[[tuple[int, ...]], int]:
+    """Return a function of stretches, which are numbers of items."""
+    match node:
+        case Predicate():
+            truth = functools.cache(lambda item: holds(node, items[item]))
+            return lambda word: int(len(word) == 1 and truth(word[0]))
+        case Concatenation((first, *rest)):
+            head, tail = _parser(first, items), _parser(Concatenation(tuple(rest)), items)
+            return functools.cache(
+                lambda word: sum(
+                    ways * tail(word[cut:])
+                    for cut in range(len(word) + 1)
+                    if (ways := head(word[:cut]))
                 )
-            case Union(parts):
-                return sum(count(part, start, stop) for part in parts)
-            case Star(inner):
-                if start == stop:
+            )
+        case Union(parts):
+            each = [_parser(part, items) for part in parts]
+            return functools.cache(lambda word: sum(count(word) for count in each))
+        case Star(inner):
+            once = _parser(inner, items)
+
+            @functools.cache
+            def star(word: tuple[int, ...]) -> int:
+                if not word:
                     return 1
-                return sum(
-                    count(inner, start, cut) * count(node, cut, stop)
-                    for cut in range(start + 1, stop + 1)
-                )
-            case Plus(inner):
-                return count(Concatenation((inner, Star(inner))), start, stop)
-            case Times(inner, copies):
-                return count(Concatenation((inner,) * copies), start, stop)
-            case _:
-                return int(start == stop)
+                cuts = range(1, len(word) + 1)
+                return sum(ways * star(word[n:]) for n in cuts if (ways := once(word[:n])))
 
-    return count(regex, 0, len(word))
+            return star
+        case Plus(inner):
+            return _parser(Concatenation((inner, Star(inner))), items)
+        case Times(inner, copies):
+            return _parser(Concatenation((inner,) * copies), items)
+        case _:
+            return lambda word: int(not word)
 
 
 def holds(predicate: Predicate, item: Any) -> bool:
