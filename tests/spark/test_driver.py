@@ -262,6 +262,19 @@ def test_unusable_events_stop_the_run_where_it_is_not_allowed(spark: SparkSessio
         workload.run(frame_of(spark, table))["q"].collect()
 
 
+def test_spark_does_not_filter_before_it_looks_for_unusable_events(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "events.csv").write_text("time,type,k\n1,A,1\n2,,1\n3,B,1\n,B,\n")
+    frame = spark.read.csv(str(tmp_path), header=True, inferSchema=True)
+    workload = Workload.parse("QUERY q RETURN k, COUNT(*) PATTERN SEQ(A, B+) GROUP BY k;")
+    for usable, reason in (("time > 0", "null type"), ("type > ''", "null time")):
+        with pytest.raises(PySparkException, match=reason):
+            workload.run(frame.filter(usable))["q"].collect()
+    usable = frame.filter("time > 0 AND type > ''")
+    assert rows_of(workload.run(usable)["q"].select("k", "count(*)")) == [(1, 1.0)]
+
+
 def test_a_type_that_never_occurs_is_warned_of(spark: SparkSession) -> None:
     workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, Bee+);")
     table = events()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -211,14 +212,14 @@ def selected_events(units: Sequence[Unit], events: Events, *, strict: bool = Tru
     first = units[0]
     columns = Columns(events.frame)
     ticks, _ = events.bounds
-    classes = [f"class{n}" for n in range(len(units))]
+    classes = {
+        f"class{n}": class_column(unit, events.type, columns).cast(_width(unit))
+        for n, unit in enumerate(units)
+    }
     chosen = [F.col(quoted(name)).alias(f"g{n}") for n, name in enumerate(first.group_by)]
     chosen += [F.col(quoted(name)).alias(f"k{n}") for n, name in enumerate(first.equivalence)]
     chosen.append(ticks.alias("time"))
-    chosen += [
-        class_column(unit, events.type, columns).cast(_width(unit)).alias(name)
-        for unit, name in zip(units, classes, strict=True)
-    ]
+    chosen += [column.alias(name) for name, column in classes.items()]
     chosen += [
         events.column(text, "order").alias(f"o{n}")
         for n, text in enumerate(events.options.order_by)
@@ -227,24 +228,25 @@ def selected_events(units: Sequence[Unit], events: Events, *, strict: bool = Tru
         _carried(column, columns).alias(f"c{n}")
         for n, column in enumerate(travelling(units).values())
     ]
-    frame = events.frame
+    conditions = [columns.value(name).isNotNull() for name in first.required]
+    keeps_all = any(unit.keeps_all for unit in units)
+    if not keeps_all:
+        conditions.append(F.coalesce(*classes.values()).isNotNull())
+    wanted = reduce(and_, conditions, F.lit(True))
     if events.options.allow_rejects or not strict:
-        frame = frame.filter(events.reason.isNull())
+        wanted = events.reason.isNull() & wanted
     else:
         told = F.concat(
             F.lit("An event cannot be used: "),
             events.reason,
             F.lit(". Mend the input, drop such events, or let a workload go on without (rejects)."),
         )
-        frame = frame.filter(F.when(events.reason.isNull(), True).otherwise(F.raise_error(told)))
-    for name in first.required:
-        frame = frame.filter(columns.value(name).isNotNull())
-    selected = frame.select(*chosen)
-    if not any(unit.keeps_all for unit in units):
-        selected = selected.filter(F.coalesce(*map(F.col, classes)).isNotNull())
-        if len(units) == 1:
-            return selected
-    return selected.fillna(-1, classes)
+        # One condition: of two filters Spark may move the second below the first, which may raise.
+        wanted = F.when(events.reason.isNull(), wanted).otherwise(F.raise_error(told))
+    selected = events.frame.filter(wanted).select(*chosen)
+    if keeps_all or len(units) > 1:
+        return selected.fillna(-1, list(classes))
+    return selected
 
 
 def _carried(column: Carried, columns: Columns) -> Column:
