@@ -156,7 +156,7 @@ def _add_digit(
     seconds = 1e-6 * len(codes)
     match digit:
         case Cuts(attribute, points, _):
-            table = np.array(points, dtype=np.float64)
+            table = np.array([*points, math.nan])
             seconds *= 1 + len(points).bit_length()
             guide = np.empty(PIECES * len(points) + 2, dtype=np.int64)
             enter(
