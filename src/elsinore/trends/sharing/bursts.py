@@ -31,8 +31,9 @@ OF_GROUP, STEPS, COSTS, TAKERS, SECTION_WORDS = range(5)
 GROUPS = 1  # the program's word that tells where the list of groups is: their number, then they
 MEMORY = 16.0  # bursts that an average looks back on
 DULL = 3  # after so many bursts not worth sharing nothing is looked at
+STILL_DULL = 2  # after so many of those where that was so before; of the first nothing is known
 NAP = 256  # for so many of the key's events, twice as many each time that nothing has changed
-LONGEST = 5  # doublings of that, at most
+LONGEST = 7  # doublings of that, at most
 LONG = 5_000.0  # nanoseconds of a burst, lane by lane, after which it is decided again, ...
 TURNS = 100  # ... and so many changes of class in it
 MOST_JOINS = 2  # of a burst's parts; where there would be more, lanes one by one are cheaper
@@ -202,7 +203,7 @@ def arrive(
         ints[header.turns + place] += program[group + COHORTS] > 1
         if ints[header.shared + place] != 0 or ints[header.joins + place] <= MOST_JOINS:
             align(header, ints, doubles, program, group, slot, program[section + TAKERS])
-    if ints[header.dull + slot] >= DULL:
+    if ints[header.dull + slot] >= (DULL if ints[header.naps + slot] == 0 else STILL_DULL):
         ints[header.dull + slot] = 0
         lazy = 0
         for place in range(slot * header.group, (slot + 1) * header.group):
