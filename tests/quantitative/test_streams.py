@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -313,6 +314,26 @@ def test_a_run_warns_of_a_rate_that_never_matches() -> None:
         assert never.run({"type": ["M"], "v": [4]}).num_rows == 0
     with pytest.warns(UserWarning, match="never matches"):
         never.by("v").run({"type": ["M"], "v": [4]})
+
+
+@pytest.mark.parametrize(
+    ("types", "told"),
+    [
+        ("bab", "begins with a, and event 0 (counted from 0) is none such: k=7, type=b."),
+        ("aaxb", "goes on with a or b after 2 events, and event 2 (counted from 0) is none"),
+        ("aa", "are the beginning of its rate a+ b, which would have to go on with a or b."),
+    ],
+)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_run_without_values_says_where_events_left_the_rate(
+    types: str, told: str, compiled: bool
+) -> None:
+    counted = qre.iterate1(qre.atom(qre.event("a")), qre.count())
+    query = qre.split(counted, qre.atom(qre.event("b")), qre.left)
+    others = {"type": ["b"], "k": [8]}
+    events = {"type": list(types) + others["type"], "k": [7] * len(types) + others["k"]}
+    with pytest.warns(qre.NoValueWarning, match=re.escape(told)):
+        assert query.by("k").run(events, compiled=compiled).num_rows == 0
 
 
 def test_a_key_that_a_column_of_maps_cannot_have_is_told() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -16,8 +17,10 @@ from elsinore.quantitative.pipeline import Pipeline, stages_of
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import CHUNK, Runs, codes_of, joined, take, whole
+from elsinore.quantitative.runnable import NoValueWarning
 from elsinore.quantitative.stream import Stream
 from elsinore.runtime.inputs import as_table
+from elsinore.runtime.leaving import why_no_value
 from elsinore.runtime.streams import bits, check_by, check_names, run_rows, unknown
 from elsinore.runtime.times import kind_of_column, to_ticks
 
@@ -42,7 +45,8 @@ def run(
     Columns: those of `by`, whose values each have a stream of their own; `time` if the events have
     it, `position` else (of the event, counted from 0); `value`. Events of one time are taken in the
     order they stand in. A machine is compiled where it can be and there are many events; `compiled`
-    asks for it (with few as well) or against it, the values are the same.
+    asks for it (with few as well) or against it, the values are the same. Warns where there are no
+    values, with the first stream's event that left the query's rate.
 
     Raises QuerySemanticError where a predicate reads what the events do not have, InputError for
     events without a time or of an odd one, and for events without a type where one is asked for.
@@ -56,8 +60,13 @@ def run(
     check_by(by, table.column_names, lambda name: table.schema.field(name).type)
     codes, count = codes_of(table, by)
     asked = _pays(query, table) if compiled is None else compiled
-    found = run_rows(query, table, codes, count, compiled=asked)
-    return _result(table, by, *found, time if timed else None)
+    places, values = run_rows(query, table, codes, count, compiled=asked)
+    if not len(places):
+        named = [name for name in (*by, time, TYPE) if name in table.column_names]
+        why = why_no_value(query, table, codes, named)
+        if why is not None:
+            warnings.warn(why, NoValueWarning, stacklevel=3)
+    return _result(table, by, places, values, time if timed else None)
 
 
 def no_values(found: pa.Table, keys: Sequence[str], time: str) -> pa.Table:

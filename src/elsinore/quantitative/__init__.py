@@ -64,7 +64,7 @@ from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import ANY as any  # noqa: N811
 from elsinore.quantitative.regex import Item, event, predicate, seq, union
 from elsinore.quantitative.rules import RateError
-from elsinore.quantitative.runnable import Chain, Keyed
+from elsinore.quantitative.runnable import Chain, Keyed, NoValueWarning
 from elsinore.quantitative.sketches import (
     approx_quantile_in_window,
     sketch,
@@ -80,6 +80,7 @@ __all__ = [
     "Chain",
     "Fold",
     "Keyed",
+    "NoValueWarning",
     "OperationError",
     "Pipeline",
     "Query",

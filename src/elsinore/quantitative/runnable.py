@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from elsinore.quantitative.stream import Stream
 
 
+class NoValueWarning(UserWarning):
+    """A query that was run over a table has no value at any event; the text says why."""
+
+
 class Runnable:
     """A streaming function, of one query or of several."""
 
@@ -64,7 +68,8 @@ class Runnable:
         or a list of dicts, or a DataFrame of Spark, which gives one (`value` says the type of
         values then, where it cannot be worked out); `time` and `type` name its columns. Without
         `compiled`, a machine is compiled where it can be and there are many events. Warns of rates
-        that never match.
+        that never match, and where there is no value at all (NoValueWarning, with the event that
+        left the rate; not over a DataFrame of Spark).
         """
         warn_of(self)
         return driver(data).run(self, data, time=time, type=type, compiled=compiled, **options)
