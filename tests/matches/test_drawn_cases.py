@@ -35,7 +35,8 @@ def without_conditions(text: str) -> str:
 
 
 def without_not(text: str) -> str:
-    inner = r"(?:SEQ\((?:[^()]|\([^()]*\))*\)|\([^()]*\)|\w+ \w)"
+    inner = r"(?:SEQ\((?:[^()]|\([^()]*\)\+?)*\)|\([^()]*\)\+?|\w+\+? \w)"
+    text = re.sub(r"\([^()]*\b[xy]\.[^()]*\)", "(1 < 2)", text)  # what is asked of its events
     return re.sub(rf", NOT {inner}|NOT {inner}, ", "", text)
 
 
@@ -50,7 +51,7 @@ CLAUSES = {
 }
 LEAST = {  # shares of cases
     CERTAIN: {"matches": 0.45, "conditions": 0.3, "NOT": 0.15},
-    UNCERTAIN: {"matches": 0.35, "conditions": 0.1, "NOT": 0.15, "CONFIDENCE": 0.3},
+    UNCERTAIN: {"matches": 0.3, "conditions": 0.1, "NOT": 0.15, "CONFIDENCE": 0.15},
 }
 
 

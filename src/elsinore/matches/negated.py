@@ -1,20 +1,21 @@
 """Matches of events with uncertain times under patterns with NOT, and how probable they are.
 
 The matches of the pattern without its NOTs are found first: none of them is less probable than with
-them. What it takes off is computed match by match (`elsinore.matches.unbroken`).
+them. What they take off is computed match by match: by a recurrence where they are of single events
+(`elsinore.matches.unbroken`), else case by case (`elsinore.matches.elimination`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from elsinore.errors import InputError
 from elsinore.kernels import enter
 from elsinore.matches import unbroken as ub
-from elsinore.matches.arrays import Ints
+from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.entangled import Entangled
 from elsinore.matches.keyed import FIRST_ROW
 from elsinore.matches.operands import CLASS, TIME, Layout, Operands
 from elsinore.matches.query import Found, longest
@@ -42,19 +43,26 @@ class NegatedSearch(WaitingSearch):
         )
         super().__init__(plain, classes, layout, size)
         self.wants_paths = True
+        self._entangled = Entangled(template, classes, layout, size)
         self._forbidden = [ClassStates(n, classes, size) for n in template.negatives]
         sets: dict[Ways, int] = {FREE: -1}
         states = len(template.states)
         self._ways = np.full((states + 2, states), -1, dtype=np.int64)
         places = [(edge.source - START, edge.target, edge.ways) for edge in template.edges]
         places += [(states + 1, end.state, end.ways) for end in template.ends]
-        for source, target, ways in places:
-            self._ways[source, target] = sets.setdefault(ways, len(sets) - 1)
-        self._patterns = [sorted(*ways) for ways, number in sets.items() if number >= 0]
+        self._is_simple = not template.sets and not template.duplicates
+        self._is_simple &= all(map(_is_of_single_events, template.negatives))
+        self._is_simple &= all(len(ways) == 1 for _, _, ways in places)
+        self._patterns: list[list[int]] = []
+        if self._is_simple:
+            for source, target, ways in places:
+                self._ways[source, target] = sets.setdefault(ways, len(sets) - 1)
+            self._patterns = [sorted(*ways) for ways, number in sets.items() if number >= 0]
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
         """Take in classes that came for the first time."""
         super().learn(codes, numbers)
+        self._entangled.learn(codes, numbers)
         for states in self._forbidden:
             states.learn(codes, numbers)
 
@@ -63,10 +71,34 @@ class NegatedSearch(WaitingSearch):
     ) -> Iterator[Found]:
         """Yield the matches that are probable enough whose windows have passed by now, in pieces.
 
-        See `elsinore.matches.query.QuerySearch`. Raises InputError where too many events could
-        each break a match in several places.
+        See `elsinore.matches.query.QuerySearch`. Raises InputError where events that break a match
+        leave too many cases to look at.
         """
-        starts, points, odds = self.possible(operands)
+        possible = self.possible(operands)
+        chances_of = self._by_recurrence(operands, keys, possible, window)
+        by_elimination = self._entangled.begin(operands, keys, possible, window)
+        for piece in super().matches(operands, keys, window=window, limit=limit):
+            if self._is_simple:
+                chances = chances_of(piece)
+                for number in np.flatnonzero(chances == ub.TOO_MANY):
+                    chances[number] = by_elimination(piece, int(number))
+            else:
+                chances = np.array([by_elimination(piece, n) for n in range(len(piece))])
+            if self.register >= 0:
+                piece.numbers[:, self.register] = chances
+            kept = np.flatnonzero((chances > 0.0) & (chances >= self.threshold))
+            if len(kept):
+                yield piece.take(kept)
+
+    def _by_recurrence(
+        self,
+        operands: Operands,
+        keys: Ints,
+        possible: tuple[Ints, Ints, Doubles],
+        window: tuple[int, int, int],
+    ) -> Callable[[Found], Doubles]:
+        """Return what computes the confidences of matches where NOT is of single events."""
+        starts, points, odds = possible
         sums = summed_up(starts, odds)
         classes = operands.wholes[CLASS]
         forbidden = [states.at[classes] * (classes >= 0) > 0 for states in self._forbidden]
@@ -78,7 +110,8 @@ class NegatedSearch(WaitingSearch):
         high = operands.wholes[self.high]
         frame[ub.LONGEST] = int((high - operands.wholes[TIME]).max(initial=0))
         mass = np.zeros((2, int(np.diff(starts).max(initial=0))), dtype=np.float64)
-        for piece in super().matches(operands, keys, window=window, limit=limit):
+
+        def chances_of(piece: Found) -> Doubles:
             key_of = np.searchsorted(keys[:, FIRST_ROW], piece.first, side="right") - 1
             lengths = np.diff(piece.starts)
             chances = np.empty(len(piece), dtype=np.float64)
@@ -88,21 +121,13 @@ class NegatedSearch(WaitingSearch):
                 operands.wholes, piece.paths, starts, points, sums, self._ways, breaks, frame,
                 _room(longest(keys), int(lengths.max())), mass, chances,
             )  # fmt: skip
-            if np.any(chances == ub.TOO_MANY):
-                raise self._too_many()
-            if self.register >= 0:
-                piece.numbers[:, self.register] = chances
-            kept = np.flatnonzero((chances > 0.0) & (chances >= self.threshold))
-            if len(kept):
-                yield piece.take(kept)
+            return chances
 
-    def _too_many(self) -> InputError:
-        return InputError(
-            f"query {self.template.query.name}: more than {ub.MOST_TIED} events could each break a "
-            "match in several places, at one time or another: their times make more than "
-            f"{ub.MOST_WORLDS:,} cases. Make the intervals shorter, or let possible times be "
-            "farther apart (time_step, --time-step)."
-        )
+        return chances_of
+
+
+def _is_of_single_events(negative: MatchTemplate) -> bool:
+    return all(edge.source == START for edge in negative.edges)
 
 
 def _room(rows: int, steps: int) -> Ints:

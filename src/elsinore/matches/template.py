@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from elsinore.automata import Nfa, Symbol, Transition, ambiguity
-from elsinore.errors import QuerySemanticError, Span, UnsupportedError, option
+from elsinore.errors import QuerySemanticError, Span, UnsupportedError
 from elsinore.matches.aggregates import Aggregates
 from elsinore.matches.conditions import Condition, Conditions
 from elsinore.matches.registers import Register
@@ -27,7 +27,6 @@ from elsinore.model.query import Query
 from elsinore.plan.guards import NO_WAY, GuardedPositions, Ways, either, guarded_positions
 from elsinore.plan.modes import HIGH, LAW, Uncertainty
 from elsinore.plan.predicates import contradictions, local_predicates
-from elsinore.words import listed
 
 START = -1  # the source of an edge that begins a match
 
@@ -179,13 +178,6 @@ def match_template(
         _refuse_uncollapsible(template)
     warnings = contradictions(query, local, ())
     sets = uncorrelated(query) if uncertain is not None and uncertain.sets else ()
-    if sets and template.negatives:
-        raise UnsupportedError(
-            f"NOT is not supported where the events of {listed(sets)} are a set. Leave it out, or "
-            f"{option('time_sets')}.",
-            span=query.pattern.span or query.span,
-            query=query.name,
-        )
     return replace(template, warnings=warnings, uncertain=uncertain, sets=sets)
 
 
@@ -205,7 +197,7 @@ def confidences(query: Query) -> list[Call]:
 
 
 def _refuse_certain(query: Query, template: MatchTemplate) -> None:
-    """Refuse what is not defined of uncertain times: skipping less than any event, some NOTs."""
+    """Refuse what is not defined of uncertain times: skipping less than any event, NOT in NOT."""
     if template.strategy is not Strategy.ANY:
         raise QuerySemanticError(
             "Where times are uncertain, no event is the next one for certain: "
@@ -213,28 +205,25 @@ def _refuse_certain(query: Query, template: MatchTemplate) -> None:
             span=query.places.get("STRATEGY", query.span),
             query=query.name,
         )
-    for node in pt.walk(query.pattern):
-        if not isinstance(node, pt.Negation):
-            continue
-        why = ""
-        parts = node.pattern.parts if isinstance(node.pattern, pt.Disjunction) else (node.pattern,)
-        if not all(isinstance(part, pt.Event) for part in parts):
-            why = "NOT is of single events where times are uncertain: the order of several is too."
-        elif template.duplicates or any(len(ways) > 1 for ways in _all_ways(template)):
-            why = (
-                "NOT is not supported where times are uncertain and the same events may match in "
-                "several ways: any of these may be free."
-            )
-        if why:
+    for negative in template.negatives:
+        if negative.negatives:
             raise UnsupportedError(
-                f"{why} Write NOT of one event, or of any of several (C c OR D d).",
-                span=node.span or query.span,
+                "NOT inside of NOT is not supported where times are uncertain. Leave the inner one "
+                "out, or give events exact times.",
+                span=_inner_negation(query.pattern).span or query.span,
                 query=query.name,
             )
 
 
-def _all_ways(template: MatchTemplate) -> list[Ways]:
-    return [edge.ways for edge in template.edges] + [end.ways for end in template.ends]
+def _inner_negation(pattern: pt.Pattern) -> pt.Pattern:
+    """Return the first NOT that stands in another."""
+    return next(
+        inner
+        for outer in pt.walk(pattern)
+        if isinstance(outer, pt.Negation)
+        for inner in pt.walk(outer.pattern)
+        if isinstance(inner, pt.Negation)
+    )
 
 
 def _refuse_unsupported(query: Query) -> None:

@@ -1,0 +1,143 @@
+"""How probable it is that a match's events follow one another and that its gaps stay free.
+
+The general way, for what a recurrence over one event after another does not tell: NOT of several
+events, whose order is uncertain too, and NOT beside events that are a set.
+
+A match is a sequence of *stages*, sets of events, mostly of one. Its *gaps*, numbered from 0, lie
+before the first stage, between neighbours, after the last one. A *chain* is a sequence of events
+that a NOT forbids in a gap: it breaks it where all are in there, in this order. The stages are gone
+through with all times that they may have; where the bounds of a gap are known, its chains become
+clauses, none of which is to come true (`elsinore.matches.clauses`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from elsinore.matches.clauses import Clause, Clauses, connected, widest
+
+Chain = tuple[int, ...]  # events
+# The opening of the match where the window depends on it, the last time of the stage before, the
+# first and the last time of the present stage, and clauses.
+Case = tuple[int, int, int, int, frozenset[Clause]]
+
+FAR = 2**62  # beyond all times
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The window of a match: its first and last times, and how long it is where it moves along."""
+
+    first: int = -FAR
+    last: int = FAR
+    within: int | None = None
+
+
+def chance_of(
+    stages: Sequence[Sequence[int]],
+    chains: Mapping[int, Iterable[Chain]],
+    frame: Frame,
+    clauses: Clauses,
+) -> float:
+    """Return the probability that stages follow one another in the window and gaps stay free.
+
+    `chains` are those that would break a gap, by its number; none holds an event of `stages`.
+    Raises TooManyCases.
+
+    >>> half = [(1, 0.5), (3, 0.5)]
+    >>> times = {0: [(0, 1.0)], 1: half, 2: [(2, 1.0)], 3: [(4, 1.0)]}
+    >>> clauses = Clauses(times.__getitem__)
+    >>> chance_of([[0], [3]], {1: [(1, 2)]}, Frame(), clauses)  # 1 is before 2 in half of it
+    0.5
+    """
+    return _Elimination(stages, chains, frame, clauses).chance()
+
+
+class _Elimination:
+    def __init__(
+        self,
+        stages: Sequence[Sequence[int]],
+        chains: Mapping[int, Iterable[Chain]],
+        frame: Frame,
+        clauses: Clauses,
+    ) -> None:
+        self._stages = stages
+        self._frame = frame
+        self._clauses = clauses
+        final = len(stages) - 1
+        # a gap is closed when its bounds are known: after which stage
+        self._closed: dict[int, list[tuple[int, Chain]]] = defaultdict(list)
+        self._turns: dict[int, int] = {}  # the last stage that closes a gap for an event
+        for gap, listed in chains.items():
+            stage = min(gap, final) if gap or frame.within is None else final
+            for chain in listed:
+                self._closed[stage].append((gap, chain))
+                for event in chain:
+                    self._turns[event] = max(self._turns.get(event, stage), stage)
+
+    def chance(self) -> float:
+        cases: dict[Case, float] = {(0, -FAR, FAR, -FAR, frozenset()): 1.0}
+        for number, stage in enumerate(self._stages):
+            for event in stage:
+                cases = self._follow(cases, event, number)
+            cases = self._close(cases, number)
+        return sum(cases.values())
+
+    def _follow(self, cases: dict[Case, float], event: int, stage: int) -> dict[Case, float]:
+        """Give an event of a stage each of its times that are later than the stage before."""
+        frame, found = self._frame, dict[Case, float]()
+        times = self._clauses.times(event)
+        times = [pair for pair in times if frame.first <= pair[0] <= frame.last]
+        self._clauses.count(len(cases) * len(times))
+        for (opening, after, first, last, clauses), chance in cases.items():
+            latest = FAR
+            if frame.within is not None and stage > 0:
+                latest = opening + frame.within
+            for time, odds in times:
+                if after < time <= latest:
+                    case = (opening, after, min(first, time), max(last, time), clauses)
+                    found[case] = found.get(case, 0.0) + chance * odds
+        return found
+
+    def _close(self, cases: dict[Case, float], stage: int) -> dict[Case, float]:
+        """End a stage: chains that would break gaps whose bounds are known become clauses.
+
+        Those that share no event with gaps to come are not to come true.
+        """
+        found = dict[Case, float]()
+        within = self._frame.within
+        for (opening, after, first, last, clauses), chance in cases.items():
+            begin, end = opening, self._frame.last
+            if within is not None:
+                begin = first if stage == 0 else opening
+                end = begin + within
+                if last > end:
+                    continue
+            more = set(clauses)
+            for gap, chain in self._closed[stage]:
+                if gap == 0:
+                    bounds = (self._frame.first - 1, first)
+                    if within is not None:
+                        bounds = (last - within - 1, begin)
+                elif gap > stage:
+                    bounds = (last, end + 1)
+                else:
+                    bounds = (after, first)
+                clause = self._clauses.snapped((event, *bounds) for event in chain)
+                if clause is not None:
+                    more.add(clause)
+            waiting: set[Clause] = set()
+            free = chance
+            for part in connected(widest(more)):
+                if any(self._turns[event] > stage for clause in part for event, _, _ in clause):
+                    waiting.update(part)
+                else:
+                    free *= self._clauses.chance_of_none(part)
+            if free > 0.0:
+                is_over = stage == len(self._stages) - 1  # nothing asks for its times any more
+                times = (0, 0) if is_over else (begin, last)
+                case = (*times, FAR, -FAR, frozenset(waiting))
+                found[case] = found.get(case, 0.0) + free
+        return found
