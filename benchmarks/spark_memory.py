@@ -1,9 +1,9 @@
 """One group of 50 million shuffled events in Spark's Python workers: their memory is bounded.
 
 All events have one key and one window, so one task orders them all: what exceeds
-`spark.elsinore.taskMemory` becomes sorted runs on local disk, which are mapped into memory and
-merged. What counts is the most that any worker had in memory (VmHWM), interpreter, libraries and
-pages of mapped files included. The result is compared with the triples counted here.
+`spark.elsinore.taskMemory` becomes sorted runs on local disk, which are merged. What counts is the
+most that any worker had in memory (VmHWM), interpreter, libraries and pages of mapped files
+included. The result is compared with the triples counted here.
 """
 
 from __future__ import annotations

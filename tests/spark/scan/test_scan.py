@@ -30,6 +30,7 @@ from elsinore.runtime.options import RunOptions
 from elsinore.spark.driver import run
 from elsinore.spark.events import Events
 from elsinore.spark.passes import selected_events
+from elsinore.spark.scan import files
 from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.source import task_of
 from elsinore.spark.shuffle import layout_of
@@ -305,6 +306,22 @@ def test_a_damaged_page_stops_the_job_with_the_files_name(
     )
     with pytest.raises(Exception, match=r"damaged\.parquet' is damaged: .*Take the file out"):
         results["q"].collect()
+
+
+def test_what_reading_holds_does_not_grow_with_the_number_of_row_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "BATCH_ROWS", 20_000)
+    path = str(tmp_path / "events.parquet")
+    times = np.random.default_rng(1).permutation(400_000)
+    pq.write_table(pa.table({"time": times}), path, row_group_size=20_000)
+    column = files.FileColumn("time", pa.int64())
+    before, rows, held = pa.total_allocated_bytes(), 0, []
+    for table in files.read(files.look_at([path], [column]).groups, [column], frozenset(), None):
+        rows += table.num_rows
+        held.append(pa.total_allocated_bytes() - before)
+    assert rows == len(times)
+    assert max(held) < 2 * held[0]
 
 
 def test_unusable_events_are_refused_or_left_out(spark: SparkSession, file: str) -> None:

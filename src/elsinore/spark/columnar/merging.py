@@ -1,14 +1,13 @@
 """The reduce side: a partition's blobs in, its events key after key in time order out.
 
-What exceeds the memory allowed is ordered in parts; each part becomes a *run*, a sorted file on
-local disk that is mapped into memory, and the runs are merged block by block.
+What exceeds the memory allowed is ordered in parts; each part becomes a *run*, which is kept on
+local disk, and the runs are merged block by block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +15,14 @@ from numpy.typing import NDArray
 
 from elsinore.runtime.keys import encode_keys
 from elsinore.spark.columnar.blobs import Blob, Layout, decode
-from elsinore.spark.columnar.runs import Run, Sorted, next_of, write_run
+from elsinore.spark.columnar.runs import Runs, Sorted
 from elsinore.spark.columnar.segments import merged_order, with_ties_ordered
 
 MEMORY = 1 << 26  # bytes of blobs that are ordered at once; ordering takes about twice as much more
 BATCH_ROWS = 1 << 17  # events in a batch for the operator
 BLOCK_SHARE = 1 / 4  # of the memory that is allowed, for the events of all runs merged at once
+CHUNK_SHARE = 1 / 512  # of the memory that is allowed, which each run takes while it is merged
+LEAST_CHUNK = 1 << 10  # bytes, however little memory is allowed
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -102,15 +103,16 @@ class Merging:
     rows: int = field(init=False, default=0)  # events that were added
     _blobs: list[Blob] = field(init=False, default_factory=list)
     _bytes: int = field(init=False, default=0)
-    _runs: list[Run] = field(init=False, default_factory=list)
+    _disk: Runs = field(init=False)
 
     def __post_init__(self) -> None:
         self.codes = self.shared or KeyCodes(self.layout, self.group_columns)
+        self._disk = Runs(self.layout)
 
     @property
     def spilled_bytes(self) -> int:
         """How many bytes have been written to disk."""
-        return sum(run.size for run in self._runs)
+        return sum(run.size for run in self._disk.runs)
 
     def add(self, column: pa.Array) -> None:
         """Take blobs. Raises InputError where they have to go to a disk that is full."""
@@ -123,7 +125,7 @@ class Merging:
 
     def batches(self) -> Iterator[Sorted]:
         """Yield all events in order."""
-        if self._runs:
+        if self._disk.runs:
             if self._blobs:
                 self._spill()
             for block in self._merged():
@@ -155,13 +157,10 @@ class Merging:
 
     def _merged(self) -> Iterator[Sorted]:
         """Yield the runs' events in order, block by block."""
-        width = max(1, self.spilled_bytes // sum(run.left for run in self._runs))
+        width = max(1, self.spilled_bytes // sum(run.rows for run in self._disk.runs))
         rows = max(1, int(self.memory * BLOCK_SHARE) // width)
-        while parts := next_of(self._runs, rows):
-            block = self._block(parts)
-            for run in self._runs:
-                run.give_back()
-            yield block
+        while parts := self._disk.next(rows):
+            yield self._block(parts)
 
     def _block(self, parts: list[Sorted]) -> Sorted:
         """Return parts of runs as one."""
@@ -179,7 +178,10 @@ class Merging:
 
     def _spill(self) -> None:
         """Order the blobs that wait, and write them as a run."""
-        self._runs.append(write_run(self.layout, self._ordering().columns()))
+        ordering = self._ordering()
+        size = max(LEAST_CHUNK, int(self.memory * CHUNK_SHARE))
+        width = max(1, ordering.events.nbytes // len(ordering.rows))
+        self._disk.add(ordering.batches(max(1, size // width)))
         pa.default_memory_pool().release_unused()
 
 
@@ -215,14 +217,6 @@ class _Ordering:
     def take(self, start: int, stop: int) -> Sorted:
         rows = pa.array(self.rows[start:stop])
         return Sorted(self.group[start:stop], self.key[start:stop], self.events.take(rows))
-
-    def columns(self) -> Iterator[Callable[[], pa.Array]]:
-        """Yield what makes the columns of a run."""
-        yield partial(pa.array, self.group)
-        yield partial(pa.array, self.key)
-        rows = pa.array(self.rows)
-        for column in self.events.columns:
-            yield partial(column.take, rows)
 
     def batches(self, rows: int) -> Iterator[Sorted]:
         for start in range(0, len(self.rows), rows):

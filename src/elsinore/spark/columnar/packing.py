@@ -65,9 +65,9 @@ class Packing:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of batches of events."""
         for chunk in self._chunks(batches):
-            yield self._packed(chunk)
+            yield encode(list(self._blobs(*self._by_key(chunk))), given_rows=self.given_rows)
 
-    def _chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    def _chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
         waiting: list[pa.RecordBatch] = []
         rows = size = 0
         for whole in batches:
@@ -77,14 +77,16 @@ class Packing:
                 rows += batch.num_rows
                 size += batch.nbytes
                 if rows >= self.chunk_rows or size >= self.chunk_bytes:
-                    yield pa.Table.from_batches(waiting).combine_chunks()
+                    yield waiting
                     waiting, rows, size = [], 0, 0
         if rows:
-            yield pa.Table.from_batches(waiting).combine_chunks()
+            yield waiting
 
-    def combined(self, table: pa.Table, combine: CombinesEvents) -> Iterator[pa.RecordBatch]:
-        """Yield the blobs of a chunk whose events are combined where that pays."""
-        targets, starts, keys, events = self._by_key(table)
+    def combined(
+        self, chunk: list[pa.RecordBatch], combine: CombinesEvents
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the blobs of a chunk whose events are combined where that pays; empties it."""
+        targets, starts, keys, events = self._by_key(chunk)
         found = combine(starts, events)
         left = np.concatenate(([0], np.cumsum(found.left)))[starts]
         counts = np.bincount(found.key, minlength=len(keys[0]) if keys else 1)
@@ -98,14 +100,16 @@ class Packing:
                 blobs = list(self._blobs(targets[there], begins, some, rows))
                 yield encode(blobs, acted=acted, given_rows=self.given_rows)
 
-    def _packed(self, table: pa.Table) -> pa.RecordBatch:
-        """Return the blobs of one chunk."""
-        return encode(list(self._blobs(*self._by_key(table))), given_rows=self.given_rows)
-
     def _by_key(
-        self, table: pa.Table
+        self, chunk: list[pa.RecordBatch]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[pa.Array], pa.RecordBatch]:
-        """Return each key's partition, where its events begin and its values; and the events."""
+        """Return each key's partition, where its events begin and its values; and the events.
+
+        Memory holds the events twice, so the chunk is emptied before and dropped after.
+        """
+        table = pa.Table.from_batches(chunk)
+        chunk.clear()
+        table = table.combine_chunks()
         values = [same_floats(_whole(table.column(name))) for name in self.layout.keys.names]
         coded = encode_keys(values, [], [], table.num_rows)
         codes = np.flatnonzero(coded.example >= 0)

@@ -1,18 +1,15 @@
-"""Sorted events, in memory or as *runs*: files on local disk, mapped into memory, read once.
-
-A run takes none of a process's own memory: its pages are the file's, and those that have been read
-are given back.
-"""
+"""Sorted events, in memory or as *runs*: stretches of a file on local disk, read chunk by chunk."""
 
 from __future__ import annotations
 
-import mmap
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from operator import itemgetter
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +19,6 @@ from elsinore.errors import InputError
 from elsinore.spark.columnar.blobs import Layout
 
 LOCAL_DIRECTORIES = "SPARK_LOCAL_DIRS"  # what Spark tells its Python workers
-PAGE = mmap.ALLOCATIONGRANULARITY
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -72,105 +68,145 @@ class Sorted:
         return low if side == "left" else high
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Run:
-    """Sorted events in a file, of which those before row `read` have been read."""
+    """Sorted events in a file, as chunks, of which memory holds the one that is being taken.
 
-    rows: Sorted
-    size: int  # of the file, in bytes
-    _pages: mmap.mmap
-    read: int = 0
-    head: Place = field(init=False)  # of the first that has not been read
+    It is read, not mapped: pages of a mapping count as the process's memory, and the kernel maps
+    megabytes around each that is touched.
+    """
 
-    def __post_init__(self) -> None:
-        self.head = self.rows.place(0)
+    schema: pa.Schema
+    file: IO[bytes]
+    places: list[tuple[int, int, int]]  # of each chunk in the file: where, how long, how many rows
+    firsts: list[Place]  # the first event of each chunk
+    _ahead: Sorted | None = None  # of the chunk before `_next`, what has not been taken
+    _next: int = 0
 
     @property
-    def left(self) -> int:
-        """How many rows have not been read."""
-        return len(self.rows.key) - self.read
+    def size(self) -> int:
+        """How many bytes of the file it takes."""
+        return sum(size for _, size, _ in self.places)
 
-    def taken(self, end: int) -> Sorted:
-        """Return the rows before `end` that have not been read, as views of the file."""
-        taken = self.rows.slice(self.read, end)
-        self.read = end
-        if self.left:
-            self.head = self.rows.place(end)
-        return taken
+    @property
+    def rows(self) -> int:
+        """How many events it has, those that were taken included."""
+        return sum(rows for _, _, rows in self.places)
 
-    def give_back(self) -> None:
-        """Let go of the pages that were read; whatever is read again comes from the file."""
-        self._pages.madvise(mmap.MADV_DONTNEED)
+    @property
+    def head(self) -> Place | None:
+        """The place of the first event that has not been taken; None where all have."""
+        if self._ahead is not None:
+            return self._ahead.place(0)
+        return self.firsts[self._next] if self._next < len(self.firsts) else None
 
+    def later(self, block: int) -> Place | None:
+        """Return the place of an event about `block` after the first; None where all are before."""
+        number, before = self._next, 0
+        if self._ahead is not None:
+            before = len(self._ahead.key)
+        elif number < len(self.firsts):  # its chunk begins with the first event itself
+            before, number = self.places[number][2], number + 1
+        while number < len(self.firsts) and before < block:
+            before += self.places[number][2]
+            number += 1
+        return self.firsts[number] if number < len(self.firsts) else None
 
-def write_run(layout: Layout, columns: Iterator[Callable[[], pa.Array]]) -> Run:
-    """Write a run: codes of groups, codes of keys, and the columns of events, one at a time.
+    def taken(self, pivot: Place | None, *, side: str) -> Iterator[Sorted]:
+        """Take the events before `pivot` (with side "right": those that are there, too), or all."""
+        while self.head is not None:
+            if self._ahead is None:
+                if pivot is not None and not _comes(self.firsts[self._next], pivot, side):
+                    return
+                self._ahead = self._read(*self.places[self._next][:2])
+                self._next += 1
+            count = len(self._ahead.key)
+            end = count if pivot is None else self._ahead.search(pivot, 0, side=side)
+            if end:
+                yield self._ahead.slice(0, end)
+            if end < count:
+                self._ahead = self._ahead.slice(end, count)
+                return
+            self._ahead = None
 
-    Each column is made when it is written, so that memory holds one of them. Raises InputError
-    where the disk is full.
-    """
-    where = local_directory()
-    places = []
-    names = ["group", "key", *layout.events.names]
-    kinds = [pa.int32(), pa.int32(), *layout.events.types]
-    schemas = [pa.schema([pair]) for pair in zip(names, kinds, strict=True)]
-    try:
-        with tempfile.TemporaryFile(dir=where) as file:  # without a name: it goes when we do
-            for schema, made in zip(schemas, columns, strict=True):
-                message = pa.RecordBatch.from_arrays([made()], schema=schema).serialize()
-                places.append((file.tell(), message.size))
-                file.write(message)
-                file.write(bytes(-message.size % PAGE))
-                del message
-            file.flush()
-            size = file.tell()
-            pages = mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ)
-    except OSError as error:
-        raise InputError(
-            f"Events of a partition that do not fit in memory cannot be kept in '{where}': "
-            f"{error.strerror or error}. Make room there, name another disk with Spark's "
-            "spark.local.dir, use more partitions (spark.sql.shuffle.partitions), or allow "
-            "more memory (spark.elsinore.taskMemory)."
-        ) from error
-    whole = pa.py_buffer(pages)
-    group, key, *events = (
-        pa.ipc.read_record_batch(whole.slice(*place), schema).column(0)
-        for place, schema in zip(places, schemas, strict=True)
-    )
-    batch = pa.RecordBatch.from_arrays(events, schema=layout.events)
-    return Run(Sorted(group.to_numpy(), key.to_numpy(), batch), size, pages)
-
-
-def next_of(runs: list[Run], rows: int) -> list[Sorted]:
-    """Take about `rows` rows at most of some runs: those that come before all that is left.
-
-    The pivot is the least of the runs' events a block on, a block being so many rows over the runs
-    that have any of them; what is before it is taken. Where nothing is, its moment is longer than
-    a block, and is taken whole. Nothing is left of no runs.
-    """
-    runs = sorted((run for run in runs if run.left), key=lambda run: run.head)
-    _, near = _pivot(runs, rows)
-    pivot, near = _pivot(near, max(1, rows // max(1, len(near))))
-    if pivot is None:
-        return [run.taken(len(run.rows.key)) for run in near]
-    side = "left" if any(run.head < pivot for run in near) else "right"
-    ends = [run.rows.search(pivot, run.read, side=side) for run in near]
-    return [run.taken(end) for run, end in zip(near, ends, strict=True) if end > run.read]
+    def _read(self, where: int, size: int) -> Sorted:
+        message = pa.py_buffer(os.pread(self.file.fileno(), size, where))
+        batch = pa.ipc.read_record_batch(message, self.schema)
+        events = pa.RecordBatch.from_arrays(
+            batch.columns[2:], schema=pa.schema(list(self.schema)[2:])
+        )
+        return Sorted(batch.column(0).to_numpy(), batch.column(1).to_numpy(), events)
 
 
-def _pivot(runs: list[Run], block: int) -> tuple[Place | None, list[Run]]:
+def _comes(place: Place, pivot: Place, side: str) -> bool:
+    return place <= pivot if side == "right" else place < pivot
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class Runs:
+    """The runs of a partition, one after another in a file without a name: it goes when we do."""
+
+    layout: Layout
+    runs: list[Run] = field(default_factory=list)
+    _file: IO[bytes] | None = None
+
+    def add(self, chunks: Iterable[Sorted]) -> None:
+        """Write a run, given as chunks. Raises InputError where the disk is full."""
+        where = local_directory()
+        schema = pa.schema([("group", pa.int32()), ("key", pa.int32()), *self.layout.events])
+        places, firsts = [], []
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(dir=where)  # noqa: SIM115 - see below
+                weakref.finalize(self, self._file.close)
+            for chunk in chunks:
+                columns = [pa.array(chunk.group), pa.array(chunk.key), *chunk.events.columns]
+                message = pa.RecordBatch.from_arrays(columns, schema=schema).serialize()
+                places.append((self._file.tell(), message.size, len(chunk.key)))
+                firsts.append(chunk.place(0))
+                self._file.write(message)
+            self._file.flush()
+        except OSError as error:
+            raise InputError(
+                f"Events of a partition that do not fit in memory cannot be kept in '{where}': "
+                f"{error.strerror or error}. Make room there, name another disk with Spark's "
+                "spark.local.dir, use more partitions (spark.sql.shuffle.partitions), or allow "
+                "more memory (spark.elsinore.taskMemory)."
+            ) from error
+        self.runs.append(Run(schema=schema, file=self._file, places=places, firsts=firsts))
+
+    def next(self, rows: int) -> list[Sorted]:
+        """Take about `rows` rows at most: those that come before all that is left.
+
+        The pivot is the least of the runs' events a block on, a block being so many rows over the
+        runs that have any of them; what is before it is taken. Where nothing is, its moment is
+        longer than a block, and is taken whole. Nothing is left where nothing is returned.
+        """
+        heads = sorted(
+            ((head, run) for run in self.runs if (head := run.head) is not None),
+            key=itemgetter(0),
+        )
+        _, near = _pivot(heads, rows)
+        pivot, near = _pivot(near, max(1, rows // max(1, len(near))))
+        side = "left" if pivot is None or any(head < pivot for head, _ in near) else "right"
+        return [part for _, run in near for part in run.taken(pivot, side=side)]
+
+
+def _pivot(
+    heads: list[tuple[Place, Run]], block: int
+) -> tuple[Place | None, list[tuple[Place, Run]]]:
     """Return the least of runs' events a block on, None if all end before; and who has any by then.
 
-    runs: in the order of their heads.
+    heads: runs with their first events, in the order of these.
     """
     pivot: Place | None = None
-    for number, run in enumerate(runs):
-        if pivot is not None and run.head > pivot:
-            return pivot, runs[:number]
-        if run.left > block:
-            place = run.rows.place(run.read + block)
+    for number, (head, run) in enumerate(heads):
+        if pivot is not None and head > pivot:
+            return pivot, heads[:number]
+        place = run.later(block)
+        if place is not None:
             pivot = place if pivot is None else min(pivot, place)
-    return pivot, runs
+    return pivot, heads
 
 
 def local_directory() -> str:

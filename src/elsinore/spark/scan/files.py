@@ -208,16 +208,16 @@ def read(
     left out. A column that a file lacks is null there. Raises InputError with the file's name where
     it cannot be read to the end.
     """
-    by_file: dict[str, list[int]] = {}
+    by_file: dict[str, list[RowGroup]] = {}
     for group in groups:
-        by_file.setdefault(group.file, []).append(group.number)
-    for uri, numbers in by_file.items():
-        yield from _read_file(uri, numbers, columns, coded, condition, storage)
+        by_file.setdefault(group.file, []).append(group)
+    for uri, those in by_file.items():
+        yield from _read_file(uri, those, columns, coded, condition, storage)
 
 
 def _read_file(
     uri: str,
-    numbers: list[int],
+    groups: Sequence[RowGroup],
     columns: Sequence[FileColumn],
     coded: frozenset[str],
     condition: Any,
@@ -233,18 +233,7 @@ def _read_file(
     with open_file(uri, storage, metadata=metadata, **options) as file:
         wanted = [name for name in names.values() if name is not None]
         # Without columns there would be no rows: read one where only folders' are wanted.
-        batches = file.iter_batches(
-            BATCH_ROWS, row_groups=numbers, columns=wanted or schema.names[:1], use_threads=False
-        )
-        while True:
-            try:
-                batch = next(batches, None)
-            except (OSError, pa.ArrowException) as error:
-                raise InputError(
-                    f"'{uri}' is damaged: {error}. Take the file out, or write it again."
-                ) from error
-            if batch is None:
-                return
+        for batch in _batches(file, uri, groups, wanted or schema.names[:1]):
             arrays = [
                 pa.repeat(folder_value(uri, column), batch.num_rows)
                 if column.folder
@@ -253,6 +242,25 @@ def _read_file(
             ]
             table = pa.Table.from_arrays(arrays, names=[column.name for column in columns])
             yield table if condition is None else table.filter(condition)
+
+
+def _batches(
+    file: pq.ParquetFile, uri: str, groups: Sequence[RowGroup], names: list[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the events of a file's row groups; raises InputError where it cannot be read.
+
+    A few are read at a time: Arrow's reader keeps the bytes of all it has read until it ends.
+    """
+    for some in together(groups, BATCH_ROWS):
+        numbers = [group.number for group in some]
+        try:
+            yield from file.iter_batches(
+                BATCH_ROWS, row_groups=numbers, columns=names, use_threads=False
+            )
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(
+                f"'{uri}' is damaged: {error}. Take the file out, or write it again."
+            ) from error
 
 
 def _column(batch: pa.RecordBatch, name: str | None, kind: pa.DataType) -> pa.Array:
@@ -276,6 +284,24 @@ def folder_value(uri: str, column: FileColumn) -> pa.Scalar:
                 return pa.scalar(None, column.type)
             return pc.cast(pa.scalar(value), column.type)
     raise InputError(f"'{uri}' lies in no folder named '{column.name}=...'.")
+
+
+def together(groups: Sequence[RowGroup], rows: int) -> list[list[RowGroup]]:
+    """Return neighbouring row groups together, up to so many events.
+
+    >>> groups = [RowGroup("f", n, 600_000, 1) for n in range(3)]
+    >>> [len(some) for some in together(groups, 1_500_000)]
+    [2, 1]
+    """
+    found: list[list[RowGroup]] = []
+    count = 0
+    for group in groups:
+        if not found or count + group.rows > rows:
+            found.append([])
+            count = 0
+        found[-1].append(group)
+        count += group.rows
+    return found
 
 
 def splits(groups: Sequence[RowGroup], wanted: int) -> list[list[RowGroup]]:

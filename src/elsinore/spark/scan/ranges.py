@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.times import to_ticks
-from elsinore.spark.scan.files import FileColumn, RowGroup
+from elsinore.spark.scan.files import FileColumn, RowGroup, together
 
 PIECE_ROWS = 1 << 20  # row groups are combined together up to so many events
 MOST_ROWS = 1 << 21  # where one alone has more, it is cut in time: events are in memory at once
@@ -58,22 +58,9 @@ def _range(
 _WHOLE_OR_FLOATING = {"INT64", "INT32", "DOUBLE", "FLOAT"}
 
 
-def pieces_of(part: Sequence[RowGroup]) -> tuple[tuple[RowGroup, ...], ...]:
-    """Return neighbouring row groups together, up to `PIECE_ROWS` events.
-
-    >>> groups = [RowGroup("f", n, 600_000, 1) for n in range(3)]
-    >>> [len(piece) for piece in pieces_of(groups)]
-    [1, 1, 1]
-    """
-    pieces: list[list[RowGroup]] = []
-    rows = 0
-    for group in part:
-        if not pieces or rows + group.rows > PIECE_ROWS:
-            pieces.append([])
-            rows = 0
-        pieces[-1].append(group)
-        rows += group.rows
-    return tuple(map(tuple, pieces))
+def pieces_of(part: Sequence[RowGroup]) -> list[list[RowGroup]]:
+    """Return neighbouring row groups together, up to `PIECE_ROWS` events."""
+    return together(part, PIECE_ROWS)
 
 
 def span_of(piece: Sequence[RowGroup]) -> tuple[int, int]:

@@ -104,8 +104,7 @@ class ScanAndPack:
         for piece in pieces_of(self.splits[number]):
             for events, whole_moments in self._chunks(piece, seen):
                 if whole_moments:
-                    table = pa.Table.from_batches(events).combine_chunks()
-                    yield from self.packing.combined(table, combine)
+                    yield from self.packing.combined(events, combine)
                 else:
                     yield from self.packing(events)
 
