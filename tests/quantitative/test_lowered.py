@@ -13,6 +13,7 @@ from elsinore.errors import InputError
 from elsinore.quantitative.lowered import (
     CannotCompile,
     Memory,
+    Texts,
     kept_machine,
     lowered,
     mathematics,
@@ -129,7 +130,7 @@ def test_a_state_goes_from_the_interpreter_to_the_compiled_machine_and_back() ->
     machine = lowered(query, dict(zip(table.schema.names, table.schema.types, strict=True)))
     stream = query.start()
     stream.extend(table.slice(0, 30).to_pylist())
-    memory = Memory(machine, stream.stages[0].machine.program)
+    memory = Memory(machine, stream.stages[0].machine.program, Texts())
     memory.grow(1)
     memory.put(0, stream.stages[0].state)
     again = query.start()

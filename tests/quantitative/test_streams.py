@@ -381,3 +381,18 @@ def test_steps_of_a_long_stream_are_as_many_as_items() -> None:
         stream.extend(items)
         per_batch.append(len(calls))
     assert per_batch == [500] * 4
+
+
+def test_a_condition_on_what_an_item_does_not_have_says_what_there_is() -> None:
+    with pytest.raises(InputError, match=r"'sped', which the Record .* Did you mean 'speed'"):
+        qre.filter(qre.item.sped > 1).start().push({"type": "M", "speed": 3})
+    passed_on = qre.iterate(qre.atom(), qre.counts()) >> qre.filter(qre.item.x > 1)
+    with pytest.raises(InputError, match="'x', which the Counts"):
+        passed_on.start().push(1)
+
+
+def test_a_condition_on_a_missing_value_is_false() -> None:
+    above = qre.filter(qre.item > 2)
+    passed_on = qre.apply(qre.filter(qre.any), lambda item: item.v)
+    items = [{"v": None}, {"v": 3}, {"v": 1}]
+    assert (passed_on >> above).start().extend(items)[0] == [1]

@@ -3,6 +3,9 @@
 The functions are few, so that each is compiled once; what is drawn is how they are put together. A
 machine that is not compiled runs the same source over the same memory as plain Python, in a heap so
 small that room is made again and again.
+
+All doubles are small multiples of a power of 2: windows join sums in another order than the
+definition has them, and must still come to the same bits.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ HELPERS = {
     "word_of": lambda value: int(np.float64(value).view(np.int64)),
     "key_of": lambda value: int(np.float64(value).view(np.int64)),
     "double_of": lambda word: float(np.int64(word).view(np.float64)),
+    "text_of": lambda number: number,
+    "text_number": lambda number: number,
 }
 SMALL = 48  # words of a heap
 
@@ -57,12 +62,16 @@ def v_of(item: Any) -> float:
     return float(item.v)
 
 
+def t_of(item: Any) -> str:
+    return item.t  # type: ignore[no-any-return]
+
+
 def added(a: float, b: float) -> float:
     return a + b
 
 
 def mixed(a: float, b: float) -> float:
-    return 0.75 * a + b
+    return 0.5 * a + b
 
 
 def second(a: float, b: float) -> float:
@@ -70,11 +79,11 @@ def second(a: float, b: float) -> float:
 
 
 def halved(a: float) -> float:
-    return 0.5 * a + 0.1
+    return 0.5 * a + 0.125
 
 
 def or_less(a: float | None) -> float:
-    return -1.0 if a is None else a
+    return -1.0 if a is None else math.floor(8.0 * a) / 8.0
 
 
 def is_great(a: float) -> bool:
@@ -97,10 +106,11 @@ def quarters_taken(a: float, b: float) -> float:  # exactly what was added, in w
     return a - 0.25 * math.floor(4.0 * b)
 
 
-ITEMS = tuple({"type": kind, "n": n, "v": v, "k": n % 2, "w": v}
-              for kind in KINDS for n, v in ((1, 0.7), (2, 1.1), (3, 0.3)))  # fmt: skip
+FEW = ((1, 0.75, "y"), (2, 1.25, "x"), (3, 0.25, "y"))
+ITEMS = tuple({"type": kind, "n": n, "v": v, "k": n % 2, "w": v, "t": t}
+              for kind in KINDS for n, v, t in FEW)  # fmt: skip
 INVERTIBLE = qre.Fold(name="rolling", init=0.0, step=quarters_added, inverse=quarters_taken)
-FOLDS = (qre.sum(), qre.count(), qre.mean(), INVERTIBLE, ("anew", mixed), qre.variance())
+FOLDS = (qre.sum(), qre.count(), qre.mean(), INVERTIBLE, ("anew", mixed), qre.max())
 
 
 @st.composite
@@ -174,11 +184,14 @@ def queries(draw: st.DrawFn) -> Query:
         return draw(numbers(2))
 
 
+TEXTS = st.sampled_from(PREDICATES).map(lambda predicate: qre.atom(predicate, t_of))
+
+
 @st.composite
 def counts(draw: st.DrawFn) -> Query:
     """Draw queries that count values, in windows too."""
     iterate = draw(st.sampled_from([qre.iterate, qre.iterate1]))
-    counted = iterate(draw(numbers(2)), qre.counts())
+    counted = iterate(draw(st.one_of(numbers(2), TEXTS)), qre.counts())
     size, merged = draw(st.integers(1, 3)), qre.merged_counts()
     match draw(st.sampled_from(["plain", "split", "window", "merged", "either"])):
         case "split":
@@ -197,7 +210,8 @@ def keyed(draw: st.DrawFn, depth: int = 1) -> Query:
     """Draw queries by key, of which some have keys within keys."""
     total = qre.iterate(qre.atom(~S, draw(st.sampled_from([n_of, v_of]))), qre.sum())
     per_sync = qre.split(total, qre.atom(S, n_of), added)
-    counted = qre.split(qre.iterate(qre.atom(~S, v_of), qre.counts()), qre.atom(S), qre.left)
+    counted_of = draw(st.sampled_from([v_of, t_of]))
+    counted = qre.split(qre.iterate(qre.atom(~S, counted_of), qre.counts()), qre.atom(S), qre.left)
     bodies = [
         per_sync,
         qre.iter_last(per_sync),
@@ -216,7 +230,7 @@ def keyed(draw: st.DrawFn, depth: int = 1) -> Query:
         draw(keyed(depth - 1)) if depth and draw(st.booleans()) else draw(st.sampled_from(bodies))
     )
     rate = draw(st.sampled_from([S.plus(), S.star(), S.times(2).star(), S]))
-    return qre.map_collect(S, draw(st.sampled_from(["k", "w", n_of])), body, rate)
+    return qre.map_collect(S, draw(st.sampled_from(["k", "w", "t", n_of])), body, rate)
 
 
 def in_python(memory: Memory) -> Memory:
@@ -234,5 +248,5 @@ def in_python(memory: Memory) -> Memory:
 def table_of(stream: list[Any]) -> pa.Table:
     """Return items as a table."""
     schema = pa.schema([("type", pa.string()), ("n", pa.int64()), ("v", pa.float64()),
-                        ("k", pa.int64()), ("w", pa.float64())])  # fmt: skip
+                        ("k", pa.int64()), ("w", pa.float64()), ("t", pa.string())])  # fmt: skip
     return pa.Table.from_pylist(stream, schema)

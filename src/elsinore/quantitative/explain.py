@@ -130,7 +130,7 @@ def _text(query: Runnable) -> str:
     for place, reason in enumerate(told):
         who = f"stage {place + 1}" if len(stages) > 1 else "the machine"
         how = (
-            "is compiled where attributes are numbers"
+            "is compiled where attributes are numbers, or texts that are only kept and compared"
             if whole
             else f"runs in Python: {reason or 'a later stage does'}"
         )

@@ -203,7 +203,7 @@ def first() -> Fold:
     """Return the first value, None where there is none."""
     return Fold(
         name="first",
-        init=(False, 0),
+        init=(False, None),
         step=lambda state, value: state if state[0] else (True, value),
         finish=lambda state: state[1] if state[0] else None,
         combine=lambda one, other: one if one[0] else other,
@@ -214,7 +214,7 @@ def last() -> Fold:
     """Return the last value, None where there is none."""
     return Fold(
         name="last",
-        init=(False, 0),
+        init=(False, None),
         step=lambda state, value: (True, value),
         finish=lambda state: state[1] if state[0] else None,
         combine=lambda one, other: other if other[0] else one,

@@ -6,6 +6,8 @@ import io
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +16,9 @@ from elsinore.errors import StateError
 from elsinore.operators import OperatorOptions, OperatorStatistics
 from elsinore.plan import Unit
 from elsinore.quantitative.conditions import Conditions
+from elsinore.quantitative.machine.program import Bits
 from elsinore.quantitative.regex import TYPE
-from elsinore.quantitative.rows import Runs, Tell
+from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Keyed, Runnable
 from elsinore.quantitative.stream import Stream
 from elsinore.quantitative.values import as_array
@@ -34,8 +37,7 @@ class Spec:
     `value` is the type of its values, None where it is known by the values alone: these are then
     given out pickled. `called` is what the result calls the time; `shown` the attribute, and its
     type, that is given out for it where ticks are too coarse. Without `compiled` the machine runs
-    in Python. `tell` tells the bits of a pipeline's later predicates. `after` are the queries that
-    take the values of all keys.
+    in Python. `after` are the queries that take the values of all keys.
     """
 
     query: Runnable
@@ -47,7 +49,6 @@ class Spec:
     called: str = "time"
     shown: tuple[str, pa.DataType] | None = None
     compiled: bool = True
-    tell: Tell | None = None
     after: tuple[Runnable | Keyed, ...] = ()
 
     @property
@@ -70,7 +71,7 @@ class QuantitativeOperator:
         assert isinstance(spec, Spec)
         self._spec, self._one_slot = spec, options.one_slot
         types = dict(spec.types)
-        self._runs = Runs(spec.query, types, compiled=spec.compiled, tell=spec.tell)
+        self._runs = Runs(spec.query, types, compiled=spec.compiled, tell=_told)
         self._last = -1  # the key of the last row, where keys come one after another
         self._keys = 0
         self.statistics = OperatorStatistics()
@@ -160,6 +161,11 @@ class QuantitativeOperator:
         self._last, self._keys = int(keys[-1]), 1
         codes = np.cumsum(new).astype(np.int32)
         return codes, int(codes[-1]) + 1
+
+
+def _told(bits: Bits, table: pa.Table) -> Any:
+    """Return the bits of a pipeline's later predicates."""
+    return import_module("elsinore.runtime.streams").bits(bits, table)
 
 
 class _Plain(pickle.Unpickler):

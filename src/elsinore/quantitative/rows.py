@@ -18,10 +18,12 @@ import pyarrow.compute as pc
 
 from elsinore.quantitative.lowered import (
     CannotCompile,
+    Lowered,
     Memory,
+    Texts,
     as_item_type,
+    check_conditions,
     fits,
-    has_names,
     kept_machine,
 )
 from elsinore.quantitative.machine.control import NotFlat
@@ -39,6 +41,7 @@ from elsinore.quantitative.values import Made, as_array
 CHUNK = 1 << 16  # rows made records at a time
 FLAT = 256  # rows from which on the interpreter's machine is written as flat loops
 MOST_MOVED = 10_000  # streams that go over to another machine when nulls come
+MOST_TEXTS = 1 << 20  # that were met, before those that nobody refers to are forgotten
 MOST_KEPT = 0.8  # of the rows, beyond which those that change nothing are not left out
 
 Tell = Callable[[Bits, pa.Table], Any]  # the bits of a table's rows
@@ -114,6 +117,7 @@ class Runs:
         self._first = Stream.of(query)
         self._plain: dict[int, Stream] = {}  # those that the interpreter runs
         self._memories: list[Memory] = []  # of the compiled machines, one for each stage
+        self._texts, self._few = Texts(), MOST_TEXTS  # that they have met; how many there may be
         self._stages, self._schema, self._tell = stages_of(query), schema, tell
         self._reads = attributes_read_of(fresh(self._stages[0]))
         self._flat: FlatStates | None = None  # the interpreter's machine as flat loops
@@ -149,6 +153,7 @@ class Runs:
         """
         if table.num_rows == 0:
             return Found(np.zeros(0, np.int64), None)
+        self._forget_texts()
         arrays = self._arrays(table, told) if self._memories else None
         if arrays is None:
             places, values = self._interpreted(table, told, codes, 0)
@@ -213,17 +218,21 @@ class Runs:
 
     def _compiled(self, nullable: frozenset[str]) -> list[Memory]:
         """Return memories for machines of which these columns may be null."""
-        found: list[Memory] = []
-        for query, stage in zip(self._stages, self._first.stages, strict=True):
-            if not found:
-                machine = kept_machine(query, self._schema, nullable)
+        machines: list[Lowered] = []
+        for query in self._stages:
+            if not machines:
+                machines.append(kept_machine(query, self._schema, nullable))
             else:
-                value = found[-1].machine.value
-                if stage.machine.bits.told and not (self._tell and has_names(value)):
-                    raise CannotCompile("conditions of such values are told in Python")
-                machine = kept_machine(query, None, value=as_item_type(value))
-            found.append(Memory(machine, stage.machine.program))
-        return found
+                value = as_item_type(machines[-1].value)
+                check_conditions(query, value)
+                machines.append(kept_machine(query, None, value=value))
+        return self._memories_of(machines)
+
+    def _memories_of(self, machines: Sequence[Lowered]) -> list[Memory]:
+        """Return memories without streams, in which no texts have been met."""
+        self._texts = Texts({text for machine in machines for text in machine.spelled_out})
+        programs = [stage.machine.program for stage in self._first.stages]
+        return [Memory(m, p, self._texts) for m, p in zip(machines, programs, strict=True)]
 
     def _grow(self, count: int) -> None:
         """Make room for streams with codes below `count`."""
@@ -259,7 +268,11 @@ class Runs:
             if not self._allow(machine.nullable | nulls):
                 return None
             machine = self._memories[0].machine
-        return [array for name in machine.columns for array in machine.column(name, columns[name])]
+        return [
+            array
+            for name in machine.columns
+            for array in machine.column(name, columns[name], self._texts)
+        ]
 
     def _allow(self, nullable: frozenset[str]) -> bool:
         """Go on with machines of which these columns may be null; return whether there are such."""
@@ -270,11 +283,21 @@ class Runs:
         except CannotCompile:
             self._refused.add(nullable)
             return False
+        self._go_over(memories)
+        return True
+
+    def _go_over(self, memories: list[Memory]) -> None:
+        """Let other memories hold all streams."""
         streams = {code: self.stream(code) for code in range(self._memories[0].count)}
         self._memories = memories
         self._plain |= streams
         self._take_in()
-        return True
+
+    def _forget_texts(self) -> None:
+        """Forget the texts that no stream refers to, where many have been met."""
+        if len(self._texts) > self._few:
+            self._go_over(self._memories_of([memory.machine for memory in self._memories]))
+            self._few = max(MOST_TEXTS, 4 * len(self._texts))
 
     def _lowered(self, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]) -> Found:
         rows, of_rows, bits = None, codes, told

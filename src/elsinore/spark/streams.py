@@ -21,7 +21,6 @@ from elsinore.quantitative.runnable import Runnable
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.streams import (
     attributes_asked,
-    bits,
     check_by,
     check_names,
     run_rows,
@@ -124,7 +123,6 @@ def _unit(
         called=next(name for name in ("time", "time of the value") if name not in keys),
         shown=(time, types[time]) if events.options.order_by else None,
         compiled=compiled,
-        tell=bits,
     )
     unit = KIND.fitted(replace(unit, spec=spec), types, declared=False)
     spec = spec_of(unit)

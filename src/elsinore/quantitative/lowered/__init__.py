@@ -11,7 +11,7 @@ from elsinore.quantitative.lowered.memory import Memory
 from elsinore.quantitative.lowered.program import (
     Lowered,
     as_item_type,
-    has_names,
+    check_conditions,
     is_kept,
     kept_machine,
     lowered,
@@ -19,15 +19,17 @@ from elsinore.quantitative.lowered.program import (
     value_of,
     why_not,
 )
+from elsinore.quantitative.lowered.texts import Texts
 from elsinore.quantitative.lowered.whole import fits
 
 __all__ = [
     "CannotCompile",
     "Lowered",
     "Memory",
+    "Texts",
     "as_item_type",
+    "check_conditions",
     "fits",
-    "has_names",
     "is_kept",
     "kept_machine",
     "lowered",

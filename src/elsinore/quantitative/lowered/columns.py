@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import types
 
+from elsinore.quantitative.lowered.texts import TEXT, Texts
 from elsinore.quantitative.lowered.words import SCALARS, Collected, Dynamic, Numbers
 
 
@@ -36,17 +37,24 @@ def parts_of(kind: Any) -> tuple[Any, Any]:
     raise TypeError(f"not a mapping: {kind}")
 
 
-def as_arrow(words: Any, kind: Any, entries: Any) -> pa.Array:
+def as_arrow(words: Any, kind: Any, entries: Any, texts: Texts) -> pa.Array:
     """Return results, a row of words each, as an Arrow array; entries: words of mappings."""
     if kind == types.boolean:
         return pa.array(words[:, 0] != 0)
     if kind == types.float64:
         return pa.array(np.ascontiguousarray(words[:, 0]).view(np.float64))
+    if kind == TEXT:
+        return texts.texts(words[:, 0])
     if kind in SCALARS:
         return pa.array(np.ascontiguousarray(words[:, 0]))
     if isinstance(kind, types.Optional):
         absent = words[:, 0] == 0
-        found = as_arrow(words[:, 1:], kind.type, entries)
+        if kind.type == TEXT:
+            words = words[~absent]
+            places = np.cumsum(~absent) - 1
+            found = texts.texts(words[:, 1])
+            return found.take(pa.array(places, mask=absent))
+        found = as_arrow(words[:, 1:], kind.type, entries, texts)
         if isinstance(found, pa.StructArray):
             return pa.StructArray.from_arrays(
                 found.flatten(), names=[f.name for f in found.type], mask=pa.array(absent)
@@ -55,7 +63,7 @@ def as_arrow(words: Any, kind: Any, entries: Any) -> pa.Array:
     if isinstance(kind, types.BaseTuple):
         parts, at = [], 0
         for part in kind.types:
-            parts.append(as_arrow(words[:, at:], part, entries))
+            parts.append(as_arrow(words[:, at:], part, entries, texts))
             at += out_size(part)
         named = isinstance(kind, types.BaseNamedTuple)
         names = kind.fields if named else [f"_{n}" for n in range(1, len(parts) + 1)]
@@ -63,11 +71,11 @@ def as_arrow(words: Any, kind: Any, entries: Any) -> pa.Array:
             return pa.array([{}] * len(words), pa.struct([]))
         return pa.StructArray.from_arrays(parts, names=list(names))
     if isinstance(kind, Dynamic):
-        return _maps(words, kind, entries)
+        return _maps(words, kind, entries, texts)
     return pa.nulls(len(words))
 
 
-def _maps(words: Any, kind: Any, entries: Any) -> pa.Array:
+def _maps(words: Any, kind: Any, entries: Any, texts: Texts) -> pa.Array:
     """Return mappings, the entries of each in the order of their keys."""
     key, value = parts_of(kind)
     keyed = out_size(key)
@@ -77,12 +85,12 @@ def _maps(words: Any, kind: Any, entries: Any) -> pa.Array:
     row = np.repeat(np.arange(len(words)), numbers)
     place = np.repeat(begins, numbers) + (np.arange(offsets[-1]) - offsets[:-1][row]) * stride
     rows = entries[place[:, None] + np.arange(stride)] if len(place) else _none(stride)
-    order = np.lexsort((*reversed(_sortable(rows, key)), row))
+    order = np.lexsort((*reversed(_sortable(rows, key, texts)), row))
     rows = rows[order]
     return pa.MapArray.from_arrays(
         pa.array(offsets, pa.int32()),
-        as_arrow(rows, key, entries),
-        as_arrow(rows[:, keyed:], value, entries),
+        as_arrow(rows, key, entries, texts),
+        as_arrow(rows[:, keyed:], value, entries, texts),
     )
 
 
@@ -90,13 +98,15 @@ def _none(stride: int) -> Any:
     return np.zeros((0, stride), np.int64)
 
 
-def _sortable(rows: Any, kind: Any) -> list[Any]:
+def _sortable(rows: Any, kind: Any, texts: Texts) -> list[Any]:
     """Return the columns of keys as numbers that are in their order."""
     if isinstance(kind, types.BaseTuple):
         found, at = [], 0
         for part in kind.types:
-            found += _sortable(rows[:, at:], part)
+            found += _sortable(rows[:, at:], part, texts)
             at += out_size(part)
         return found
     column = np.ascontiguousarray(rows[:, 0])
+    if kind == TEXT:
+        return [texts.places(column)]
     return [column.view(np.float64) if kind == types.float64 else column]

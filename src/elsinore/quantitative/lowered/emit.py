@@ -19,6 +19,7 @@ from elsinore.quantitative.approximate import ExponentialHistogram
 from elsinore.quantitative.folds import Counting, Merging, most_common
 from elsinore.quantitative.lowered import heap
 from elsinore.quantitative.lowered.columns import out_size, parts_of
+from elsinore.quantitative.lowered.texts import TEXT
 from elsinore.quantitative.lowered.types import Types
 from elsinore.quantitative.lowered.words import (
     Collected,
@@ -27,6 +28,7 @@ from elsinore.quantitative.lowered.words import (
     Numbers,
     Panes,
     Threads,
+    as_record,
     constant,
     read,
     size,
@@ -121,6 +123,8 @@ class Context:
     constants: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # values and types
     numbered: int = 1  # nodes, and one: names without a number are the interpreter's
     levels: int = 0  # of keys within keys
+    spelled_out: frozenset[str] = frozenset()  # the texts among constants
+    orders_texts: bool = False  # whether the code asks which text comes first
 
 
 class Compiled(Emitter):
@@ -363,7 +367,9 @@ class Compiled(Emitter):
         return self._assign(call)
 
     def _best(self, kind: Any, table: str) -> str:
-        at = self._assign(f"best(H, {table}, {kind.key == types.float64})")
+        of = {types.float64: heap.DOUBLES, TEXT: heap.TEXTS}.get(kind.key, heap.WHOLE)
+        self.context.orders_texts |= of == heap.TEXTS
+        at = self._assign(f"best(H, T, {table}, {of})")
         key = self._read("H", at, 0, kind.key)
         return self._assign(f"({key}, H[{at} + 1]) if {at} != 0 else None")
 
@@ -704,9 +710,18 @@ class Compiled(Emitter):
 
 
 def constants(context: Context) -> Iterator[str]:
-    """Yield the statements that make the constants of the code."""
+    """Yield the statements that make the constants of the code; note the texts among them."""
     for name, (value, kind) in context.constants.items():
+        context.spelled_out |= frozenset(_texts(as_record(value)))
         yield f"{name} = {constant(value, kind, context.names)}"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _texts(part)
 
 
 KERNELS = {

@@ -114,6 +114,17 @@ def attributes_read(functions: Any) -> set[str]:
     return found
 
 
+def texts_of(functions: Any) -> frozenset[str]:
+    """Return the texts that functions, and those that they call, spell out."""
+    found: set[str] = set()
+    pending = [f.__code__ for f in captured(functions) if isinstance(f, FunctionType)]
+    while pending:
+        constants = pending.pop().co_consts
+        found |= {constant for constant in constants if isinstance(constant, str)}
+        pending += [constant for constant in constants if isinstance(constant, CodeType)]
+    return frozenset(found)
+
+
 def captured(functions: Any) -> list[Any]:
     """Return functions, those that they call, and the values that they take from around them.
 

@@ -30,6 +30,8 @@ FIRST, FILLED, RING = 4, 5, 6  # of a ring: capacity, first, filled; accumulator
 DONE, OLDER, NEWER, STACKS = 4, 5, 6, 7  # of two stacks: older[done:], and how many are newer
 NUMBER, TOTAL, BUCKETS = 3, 4, 5  # of a histogram of marks: then each level's first and number
 SHAPE = 8  # words that tell of a kind of objects
+RANKS = 7  # of the words of all kinds: where the places of texts begin
+WHOLE, DOUBLES, TEXTS = 0, 1, 2  # what keys are
 TABLES, THREADS, RINGS, PLAIN = 0, 1, 2, 3  # shapes
 LEAST = 8  # entries or values that there is room for at first
 
@@ -337,8 +339,24 @@ def add_numbers(
 
 
 @kernel(borrows=True)
-def best(heap: Words, table: int, as_double: int) -> int:
-    """Return the entry with the greatest number, of several that of the least key; 0 for none."""
+def _place_of_text(shapes: Words, number: int) -> int:
+    """Return the place of a text in the order of texts (see `Texts.ranks`)."""
+    at = shapes[RANKS]
+    few = shapes[at]
+    if number >= 0:
+        return shapes[at + 1 + 2 * few + number]
+    pair = at + 1
+    while shapes[pair] != number:
+        pair += 2
+    return shapes[pair + 1]
+
+
+@kernel(borrows=True)
+def best(heap: Words, shapes: Words, table: int, of: int) -> int:
+    """Return the entry with the greatest number, of several that of the least key; 0 for none.
+
+    of: what keys are, `WHOLE`, `DOUBLES` or `TEXTS`.
+    """
     found = 0
     if table == 0:
         return 0
@@ -351,9 +369,12 @@ def best(heap: Words, table: int, as_double: int) -> int:
             found = at
         elif heap[at + 1] == heap[found + 1]:
             one, two = heap[at], heap[found]
-            if as_double:  # the order of negative doubles' bits is theirs turned round
+            if of == DOUBLES:  # the order of negative doubles' bits is theirs turned round
                 one ^= (one >> 63) & 0x7FFFFFFFFFFFFFFF
                 two ^= (two >> 63) & 0x7FFFFFFFFFFFFFFF
+            elif of == TEXTS:
+                one = _place_of_text(shapes, one)
+                two = _place_of_text(shapes, two)
             if one < two:
                 found = at
     return found

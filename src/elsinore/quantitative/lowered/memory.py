@@ -12,6 +12,7 @@ from elsinore.quantitative.lowered import heap
 from elsinore.quantitative.lowered.emit import FRESH
 from elsinore.quantitative.lowered.program import Lowered, Words
 from elsinore.quantitative.lowered.states import Heaped, States
+from elsinore.quantitative.lowered.texts import Texts
 from elsinore.quantitative.machine.keys import Program
 
 LARGE = 1 << 20  # rows given to a machine at a time
@@ -22,12 +23,14 @@ STOPPED, TAKEN, SERIAL, FREE, RESULTS = range(5)  # what a machine tells of its 
 class Memory:
     """The states of a query's streams, told by codes 0, 1, ..., and the machine that runs them.
 
-    `program` is the interpreter's machine of the same query, whose states it takes and gives.
+    `program` is the interpreter's machine of the same query, whose states it takes and gives;
+    `texts` numbers the texts, for all machines of a pipeline.
     """
 
-    def __init__(self, machine: Lowered, program: Program) -> None:
-        self.machine, self._program = machine, program
+    def __init__(self, machine: Lowered, program: Program, texts: Texts) -> None:
+        self.machine, self._program, self._texts = machine, program, texts
         self._words = machine.machine.record.words
+        self._shapes, self._ranked = machine.shapes, -1  # and the order of so many texts
         self._records = self._fresh(1)  # the last one is where the machine keeps one it changes
         self._heap: Words = np.zeros(ROOM, np.int64)
         self._heap[heap.FREE] = heap.BEGIN
@@ -101,9 +104,10 @@ class Memory:
         the item at which the machine raised, if it did: the states are those before it.
         """
         machine, progress = self.machine, np.zeros(8, np.int64)
+        self._rank_texts()
         places: list[Any] = [np.zeros(0, np.int64)]
         words: list[Words] = [machine.no_values()]
-        values: list[pa.Array] = [machine.values(machine.no_values())]
+        values: list[pa.Array] = [machine.values(machine.no_values(), self._texts)]
         begin, stopped = 0, None
         while begin < len(bits) and stopped is None:
             stop = min(begin + LARGE, len(bits))
@@ -117,11 +121,18 @@ class Memory:
             rows = outputs[: number * machine.words].reshape(number, machine.words)
             places.append(after[:number])
             words.append(rows)
-            values.append(machine.values(rows, self._entries))
+            values.append(machine.values(rows, self._texts, self._entries))
             begin = int(progress[STOPPED])
             if stopped == begin and self._made_room():
                 stopped = None
         return np.concatenate(places), words, values, stopped
+
+    def _rank_texts(self) -> None:
+        """Let compiled code know the order of the texts, where it asks for it."""
+        if self.machine.machine.context.orders_texts and self._ranked != len(self._texts):
+            self._ranked = len(self._texts)
+            self._shapes = np.concatenate([self.machine.shapes, self._texts.ranks()])
+            self._shapes[heap.RANKS] = len(self.machine.shapes)
 
     def _run(
         self,
@@ -134,7 +145,7 @@ class Memory:
         stop: int,
         arrays: Sequence[Any],
     ) -> int | None:
-        memory = self._records, self._heap, self._journal, self.machine.shapes, outputs
+        memory = self._records, self._heap, self._journal, self._shapes, outputs
         progress[STOPPED], progress[TAKEN] = begin, 0
         try:
             self.machine.run(
@@ -183,7 +194,7 @@ class Memory:
         return found.reshape(-1)
 
     def _states(self) -> States:
-        heaped = Heaped(self._heap, self.machine.shapes, self.machine.classes)
+        heaped = Heaped(self._heap, self.machine.shapes, self.machine.classes, self._texts)
         return States(self.machine.machine, self._program, heaped)
 
 

@@ -26,8 +26,10 @@ from elsinore.quantitative.lowered.functions import (
     attributes_read,
     captured,
     jitted,
+    texts_of,
 )
 from elsinore.quantitative.lowered.records import can_be_field, record_class
+from elsinore.quantitative.lowered.texts import TEXT, Texts
 from elsinore.quantitative.lowered.words import HELPERS, Dynamic, read, size
 from elsinore.quantitative.machine.emit import INDENT, fresh
 from elsinore.quantitative.machine.program import Bits, bits_of
@@ -40,7 +42,12 @@ KINDS = {
     **dict.fromkeys(["float", "double"], types.float64),
     "bool": types.boolean,
 }
-ARRAYS = {types.int64: np.int64, types.float64: np.float64, types.boolean: np.bool_}
+ARRAYS = {
+    types.int64: np.int64,
+    types.float64: np.float64,
+    types.boolean: np.bool_,
+    TEXT: np.int64,  # their numbers
+}
 READERS = ("op", "step", "key")  # what a node calls its functions, those of windows aside
 ARGUMENTS = "S, H, J, T, O, X, P, progress, bits, codes, begin, stop"
 
@@ -64,6 +71,7 @@ class Lowered:
     shapes: Words
     run: Callable[..., int]
     classes: Mapping[Any, type]
+    spelled_out: frozenset[str]  # the texts that functions know
 
     @property
     def value(self) -> Any:
@@ -98,22 +106,36 @@ class Lowered:
         tests = attributes_read(test for leaf in self.bits.asked for _, test in leaf.tests)
         return name in tests
 
-    def column(self, name: str, column: pa.Array) -> list[Any]:
+    def column(self, name: str, column: pa.Array, texts: Texts) -> list[Any]:
         """Return a column as the kernel reads it: with what is null where it may be, else as 0."""
-        kind = ARRAYS[KINDS[str(column.type)]]
-        filled = column.fill_null(column.type.to_pandas_dtype()(0)) if column.null_count else column
-        found: list[Any] = [np.ascontiguousarray(filled.to_numpy(zero_copy_only=False), dtype=kind)]
+        kind, found = kind_of(column.type), [texts.numbers(column)] if _is_text(column.type) else []
+        if not found:
+            zero = column.type.to_pandas_dtype()(0)
+            filled = column.fill_null(zero) if column.null_count else column
+            array = filled.to_numpy(zero_copy_only=False)
+            found.append(np.ascontiguousarray(array, dtype=ARRAYS[kind]))
         if name in self.nullable:
             found.append(column.is_valid().to_numpy(zero_copy_only=False))
         return found
 
-    def values(self, outputs: Words, entries: Words | None = None) -> pa.Array:
+    def values(self, outputs: Words, texts: Texts, entries: Words | None = None) -> pa.Array:
         """Return the values of outputs, a row of words each, as an Arrow array."""
-        return as_arrow(outputs, self.value, np.zeros(0, np.int64) if entries is None else entries)
+        entries = np.zeros(0, np.int64) if entries is None else entries
+        return as_arrow(outputs, self.value, entries, texts)
 
     def no_values(self) -> Words:
         """Return outputs of no values."""
         return np.zeros((0, self.words), np.int64)
+
+
+def kind_of(kind: pa.DataType) -> Any:
+    """Return the type that a column's values have in compiled code, None where they have none."""
+    return TEXT if _is_text(kind) else KINDS.get(str(kind))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def why_not(query: Query, schema: Mapping[str, pa.DataType] | None = None) -> str | None:
@@ -137,6 +159,8 @@ def reasons(
     value: Any = None
     for stage in stages:
         try:
+            if found:
+                check_conditions(stage, value)
             machine = _machine(stage, None if found else schema, frozenset(), value)[3]
             value = as_item_type(machine.value) if stage is not stages[-1] else None
             found.append(None)
@@ -154,7 +178,7 @@ def value_of(query: Query, schema: Mapping[str, pa.DataType]) -> pa.DataType:
     """
     machine = _machine(query, schema, frozenset())[3]
     none = np.zeros((0, out_size(machine.value)), np.int64)
-    return as_arrow(none, machine.value, none).type
+    return as_arrow(none, machine.value, none, Texts()).type
 
 
 def lowered(
@@ -183,6 +207,8 @@ def lowered(
         shapes=context.shapes.array(),
         run=kernel(borrows=True)(names["run"]),
         classes={as_named_tuple(kind): kind for kind in _dataclasses(query)},
+        spelled_out=context.spelled_out
+        | texts_of(value for node in _nodes(query) for value in _functions(node)),
     )
     _compile(found, value)
     return found
@@ -222,7 +248,15 @@ def as_item_type(value: Any) -> Any:
 
 def has_names(value: Any) -> bool:
     """Return whether conditions can be asked of values as items: plain ones, or with attributes."""
+    value = value.type if isinstance(value, types.Optional) else value
     return value in ARRAYS or isinstance(value, types.BaseNamedTuple)
+
+
+def check_conditions(query: Query, value: Any) -> None:
+    """Raise CannotCompile where a query asks conditions of items that have no names for them."""
+    told = bits_of(query).told
+    if told and not has_names(value):
+        raise CannotCompile(f"{told[0].name} is asked of a {value}, which has no attributes")
 
 
 def is_kept(query: Query, schema: Mapping[str, pa.DataType]) -> bool:
@@ -254,9 +288,9 @@ def _machine(
     columns = tuple(
         name
         for name, kind in (schema or {}).items()
-        if name in used and str(kind) in KINDS and can_be_field(name)
+        if name in used and kind_of(kind) is not None and can_be_field(name)
     )
-    kinds: list[Any] = [KINDS[str((schema or {})[name])] for name in columns]
+    kinds: list[Any] = [kind_of((schema or {})[name]) for name in columns]
     given = [types.Optional(k) if n in nullable else k for n, k in zip(columns, kinds, strict=True)]
     if value is None:
         item = types.NamedTuple(
@@ -370,11 +404,14 @@ def _item(
     fields, arguments = [], ""
     for n, name in enumerate(columns):
         arguments += f", c{n}"
+        kind = context.item.types[n]
+        kind = kind.type if isinstance(kind, types.Optional) else kind
+        value = f"text_of(c{n}[i])" if kind == TEXT else f"c{n}[i]"
         if name in nullable:
             arguments += f", v{n}"
-            fields.append(f"(c{n}[i] if v{n}[i] else None)")
+            fields.append(f"({value} if v{n}[i] else None)")
         else:
-            fields.append(f"c{n}[i]")
+            fields.append(value)
     return f"Item({', '.join(fields) or '0'})", arguments
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from elsinore.quantitative.approximate import ExponentialHistogram
 from elsinore.quantitative.lowered import heap as h
 from elsinore.quantitative.lowered.emit import Compiled
+from elsinore.quantitative.lowered.texts import Text, Texts
 from elsinore.quantitative.lowered.words import (
     Marks,
     Numbers,
@@ -32,6 +33,7 @@ class Heaped:
     heap: Any
     shapes: Any
     classes: Mapping[Any, type]
+    texts: Texts
 
     def allocate(self, kind: int, words: int) -> int:
         """Return the place of a new object, all 0."""
@@ -110,6 +112,8 @@ class States:
                 return self._panes(kind, at)
             case Marks():
                 return self._marks(kind, at)
+            case Text():
+                return self.heaped.texts.text(at)
             case _:
                 raise TypeError(f"no value that is kept: {kind}")
 
@@ -204,6 +208,8 @@ class States:
                 return self._place_panes(kind, value)
             case Marks():
                 return self._place_marks(kind, value)
+            case Text():
+                return self.heaped.texts.number(value)
             case _:
                 raise TypeError(f"no value that is kept: {kind}")
 

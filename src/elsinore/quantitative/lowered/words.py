@@ -1,6 +1,7 @@
 """Typed values as words of 64 bits: how compiled code reads and writes them, and Python does.
 
-A number is a word; a tuple the words of its parts; an optional value a truth value and the value.
+A number is a word, and so is a text (`texts`); a tuple the words of its parts; an optional value a
+truth value and the value.
 What grows (`Dynamic`) is one word, its place in the heap.
 """
 
@@ -19,9 +20,10 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from elsinore.quantitative.lowered.functions import CannotCompile, as_named_tuple
+from elsinore.quantitative.lowered.texts import TEXT, number_of, text_number, text_of
 from elsinore.quantitative.lowered.whole import DOUBLE, GREATEST, INTEGER, fits, refuse_if
 
-SCALARS = {types.int64, types.float64, types.boolean}
+SCALARS = {types.int64, types.float64, types.boolean, TEXT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,14 @@ def double_of(_: Any, word: Any) -> Any:
     return types.float64(word), code
 
 
-HELPERS = {"some": some, "word_of": word_of, "key_of": key_of, "double_of": double_of}
+HELPERS = {
+    "some": some,
+    "word_of": word_of,
+    "key_of": key_of,
+    "double_of": double_of,
+    "text_of": text_of,
+    "text_number": text_number,
+}
 
 
 # --- types --------------------------------------------------------------------------------------
@@ -141,9 +150,20 @@ def type_of(value: Any) -> Any:
     if not fits(value):
         raise CannotCompile(f"the value {value!r} holds a number greater than {GREATEST}")
     try:
-        return normal(numba.typeof(value))
+        return normal(_with_texts(numba.typeof(value)))
     except (ValueError, TypeError) as error:
         raise CannotCompile(f"the value {value!r} has no type of compiled code") from error
+
+
+def _with_texts(kind: Any) -> Any:
+    """Return the type of a constant in which texts are numbers."""
+    if kind == types.unicode_type:
+        return TEXT
+    if isinstance(kind, types.BaseNamedTuple):
+        return types.NamedTuple(list(map(_with_texts, kind.types)), kind.instance_class)
+    if isinstance(kind, types.BaseTuple):
+        return types.Tuple(list(map(_with_texts, kind.types)))
+    return kind
 
 
 def as_record(value: Any) -> Any:
@@ -163,7 +183,7 @@ def normal(kind: Any) -> Any:
         return types.int64
     if isinstance(kind, types.Float):
         return types.float64
-    if kind in {types.boolean, types.none}:
+    if kind in {types.boolean, types.none, TEXT}:
         return kind
     if isinstance(kind, types.Optional):
         return types.Optional(normal(kind.type))
@@ -220,6 +240,8 @@ def read(memory: str, at: str, offset: int, kind: Any, names: dict[str, Any]) ->
         return f"({word} != 0)"
     if kind == types.float64:
         return f"double_of({word})"
+    if kind == TEXT:
+        return f"text_of({word})"
     if kind in SCALARS or isinstance(kind, Dynamic):
         return word
     if isinstance(kind, types.Optional):
@@ -241,6 +263,8 @@ def write(memory: str, at: str, offset: int, kind: Any, value: str) -> list[str]
         return [f"{word} = 1 if {value} else 0"]
     if kind == types.float64:
         return [f"{word} = word_of({value})"]
+    if kind == TEXT:
+        return [f"{word} = text_number({value})"]
     if kind in SCALARS or isinstance(kind, Dynamic):
         return [f"{word} = {value}"]
     if isinstance(kind, types.Optional):
@@ -270,12 +294,24 @@ def constant(value: Any, kind: Any, names: dict[str, Any]) -> str:
     if kind == types.float64:
         number = float(value)
         return f"float({number!r})" if np.isfinite(number) else f"float('{number}')"
+    if kind == TEXT:
+        return f"text_of(int({number_of(value)}))"
     if isinstance(kind, types.Optional):
-        return "None" if value is None else constant(value, kind.type, names)
+        if value is not None:
+            return constant(value, kind.type, names)
+        never = constant(_any_of(kind.type), kind.type, names)
+        return f"({never} if stop < 0 else None)"  # a None of its type
     if isinstance(kind, types.BaseTuple):
         parts = [constant(v, part, names) for v, part in zip(value, kind.types, strict=True)]
         return _made(kind, parts, names)
     return "None"
+
+
+def _any_of(kind: Any) -> Any:
+    """Return some value of a type."""
+    if isinstance(kind, types.BaseTuple):
+        return tuple(map(_any_of, kind.types))
+    return "" if kind == TEXT else None if isinstance(kind, types.Optional) else 0
 
 
 def _made(kind: Any, parts: list[str], names: dict[str, Any]) -> str:
@@ -295,16 +331,16 @@ def load(
 ) -> Any:
     """Return words as a Python value; dataclasses as what they were.
 
-    grown: returns a value of a dynamic type, by its place in the heap.
+    grown: returns a text, by its number, or a value of a dynamic type, by its place in the heap.
     """
     if kind == types.float64:
         return words[at : at + 1].view(np.float64)[0].item()
     if kind == types.boolean:
         return bool(words[at])
+    if kind == TEXT or isinstance(kind, Dynamic):
+        return grown(kind, int(words[at]))
     if kind in SCALARS:
         return words[at].item()
-    if isinstance(kind, Dynamic):
-        return grown(kind, int(words[at]))
     if isinstance(kind, types.Optional):
         return load(words, at + 1, kind.type, classes, grown) if words[at] else None
     if isinstance(kind, types.BaseTuple):
@@ -321,9 +357,9 @@ def load(
 def words_of(value: Any, kind: Any, grown: Callable[[Any, Any], int]) -> list[int]:
     """Return a Python value as words. Raises OverflowError for what compiled code cannot hold.
 
-    grown: puts a value of a dynamic type into the heap, and returns its place.
+    grown: puts a value of a dynamic type into the heap, and returns its place, or a text's number.
     """
-    if isinstance(kind, Dynamic):
+    if kind == TEXT or isinstance(kind, Dynamic):
         return [grown(kind, value)]
     value = as_record(value)
     if kind == types.float64:

@@ -160,6 +160,8 @@ class Emitter:
         """Return whether a node's value may make a difference to the whole query's."""
         place = self._places[id(node)]
         match place.parent:
+            case Split(_, op) if op is left and place.part:
+                return False
             case Split(parts, op):
                 last = place.part == len(parts) - 1
                 return op is not unit and (op is right) <= last and reads(op, place.part)

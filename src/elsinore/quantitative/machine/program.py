@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from elsinore.errors import InputError, did_you_mean
 from elsinore.model.evaluate import is_true
 from elsinore.model.expression import Attribute, Expression
 from elsinore.quantitative.machine.emit import Emitter, Source, fresh
@@ -102,9 +103,22 @@ def _compile(query: Query, bits: Bits, name: str, failures: Failures) -> Program
 
 def lookup_of(item: Any) -> Callable[[Attribute], Any]:
     """Return how the attributes of an item are read; a plain value has one, `value`: itself."""
-    if isinstance(item, bool | int | float | str):
+    if item is None or isinstance(item, bool | int | float | str):
         return lambda read: item if read.name == VALUE else None
-    return lambda read: getattr(item, read.name or VALUE)
+
+    def lookup(read: Attribute) -> Any:
+        name = read.name or VALUE
+        try:
+            return getattr(item, name)
+        except AttributeError:
+            names = getattr(item, "_fields", ())
+            has = f" It has: {', '.join(names)}.{did_you_mean(name, names)}" if names else ""
+            raise InputError(
+                f"A condition asks for the attribute '{name}', which the {type(item).__name__} "
+                f"{item!r:.100} does not have.{has}"
+            ) from None
+
+    return lookup
 
 
 def _predicates(query: Query) -> Sequence[Predicate]:
