@@ -243,7 +243,8 @@ class Workload:
                         this process they always are
         sharing         "dynamic", "always" or "never": what queries share
         granularity     "auto" or "fine": keep sums where they do, or every event
-        record          keep in `results.statistics` what was decided of every burst
+        record          keep in `results.statistics` what was decided of every burst; in this
+                        process, of a few thousand events also graphlets and snapshots
         scan            "auto": where the DataFrame is but a scan of Parquet files, projected and
                         filtered simply, tasks read them in columns; "arrow" demands that, "spark"
                         has Spark read everything

@@ -286,6 +286,18 @@ def test_a_report_draws_what_was_decided(folder: Path) -> None:
         assert sum(row["events"] for row in rows) == 4
 
 
+def test_a_report_draws_the_graphlets_of_the_longest_shared_burst(folder: Path) -> None:
+    done = call("report", "--out", "pictures", "--sharing", "always")
+    assert done.exit_code == 0, done.output
+    assert "drawn in pictures/graphlets.png" in done.stdout
+    assert (folder / "pictures" / "graphlets.svg").read_text().count("<!-- B") >= 1
+    rows = read_events("pictures/graphlets.csv").to_pylist()
+    shared = [(row["event"], row["count"]) for row in rows if row["shared"]]
+    assert shared[-1][1] == "2x"
+    (opening,) = read_events("pictures/snapshots.csv").to_pylist()
+    assert (opening["snapshot"], opening["ab"], opening["cb"]) == ("x", 1, 0)
+
+
 def test_a_report_needs_a_folder(folder: Path) -> None:
     Path("pictures").write_text("")
     done = call("report", "--out", "pictures")

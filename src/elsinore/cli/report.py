@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -31,13 +32,23 @@ from elsinore.cli.console import ArgumentError, reported, steps, warn
 from elsinore.cli.job import Job, check_places, inputs_of
 from elsinore.cli.times import Times
 from elsinore.errors import InputError
+from elsinore.operators import OperatorStatistics
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, to_microseconds
+from elsinore.trends import TrendStatistics
 from elsinore.trends.kind import trend_units
 from elsinore.trends.shared import may_share, sharing_text
 from elsinore.words import count
 
-WRITTEN = ("bursts.csv", "sharing.png", "sharing.svg")
+WRITTEN = (
+    "bursts.csv",
+    "sharing.png",
+    "sharing.svg",
+    "graphlets.csv",
+    "snapshots.csv",
+    "graphlets.png",
+    "graphlets.svg",
+)
 
 
 @reported
@@ -60,7 +71,9 @@ def report(
 ) -> None:
     """Draw which bursts of events queries shared, and what was expected of it.
 
-    Runs in this process. Writes sharing.png and sharing.svg, and a row per burst to bursts.csv.
+    Runs in this process. Writes sharing.png and sharing.svg, and a row per burst to bursts.csv; of
+    a few thousand events also the graphlets and snapshots of the windows with the longest burst
+    that was shared, as graphlets.png, graphlets.svg, graphlets.csv and snapshots.csv.
     """
     queries = read_workload(workload, query)
     for warning in queries.warnings:
@@ -112,6 +125,7 @@ def run_report(job: Job, out: Path) -> None:
         records = records_table(results.statistics, kind)
         write_table(records, out / "bursts.csv", "csv", overwrite=job.overwrite)
         written = draw(shown, kind, out / "sharing", overwrite=job.overwrite)
+        written += _draw_graph(job, results.statistics, kind, out)
         bar.done()
     for warning in results.warnings:
         warn(warning)
@@ -119,7 +133,33 @@ def run_report(job: Job, out: Path) -> None:
         warn(f"only the first {MOST_PANELS} of {len(shown)} sharing sets are drawn.")
     typer.echo(f"{count(records.num_rows, 'burst')} written to {out / 'bursts.csv'}")
     for place in written:
-        typer.echo(f"drawn in {place}")
+        typer.echo(f"{'written' if place.suffix == '.csv' else 'drawn'} in {place}")
+
+
+def _draw_graph(
+    job: Job, statistics: Sequence[OperatorStatistics], kind: TimeKind, out: Path
+) -> tuple[Path, ...]:
+    """Draw the graphlets of the longest burst that was shared; warn where there are none."""
+    from elsinore.report import draw_graph, graphlets_table, snapshots_table  # noqa: PLC0415
+    from elsinore.runtime.outputs import write_table  # noqa: PLC0415
+
+    recordings = [
+        one.recording
+        for one in statistics
+        if isinstance(one, TrendStatistics) and one.recording is not None and one.sharing
+    ]
+    if not recordings:
+        return ()
+    longest = max(recordings, key=lambda recording: recording.longest_shared)
+    try:
+        graph = longest.graph()
+        drawn = draw_graph(graph, out / "graphlets", overwrite=job.overwrite)
+    except InputError as error:
+        warn(f"No graphlets are drawn. {error}")
+        return ()
+    write_table(graphlets_table(graph, kind), out / "graphlets.csv", "csv", overwrite=job.overwrite)
+    write_table(snapshots_table(graph), out / "snapshots.csv", "csv", overwrite=job.overwrite)
+    return (*drawn, out / "graphlets.csv", out / "snapshots.csv")
 
 
 def _nothing(job: Job) -> str:

@@ -96,15 +96,13 @@ class MergedTemplate:
 
 def merge_templates(templates: Sequence[Template]) -> MergedTemplate:
     """Merge the states of all templates that the same trends end in."""
-    numbers = _partition(templates)
     windows = tuple(dict.fromkeys(template.query.window for template in templates))
+    place = nodes_of_states(templates)
     members: dict[int, tuple[int, int]] = {}
-    for state, number in numbers.items():
-        members.setdefault(number, state)
-    order = sorted(members, key=lambda n: windows.index(templates[members[n][0]].query.window))
-    node_of = {number: node for node, number in enumerate(order)}
-    place = {state: node_of[number] for state, number in numbers.items()}
-    edges = [_edges(templates, members[number], place) for number in order]
+    for state, node in place.items():
+        members.setdefault(node, state)
+    order = [members[node] for node in range(len(members))]
+    edges = [_edges(templates, state, place) for state in order]
     before = _ancestors(edges)
     asked = [
         [_signature(templates[q], q, entry, place) for entry in _fields(templates[q])]
@@ -125,12 +123,24 @@ def merge_templates(templates: Sequence[Template]) -> MergedTemplate:
             resets=templates[q].reset_by(state),
             seed=state in templates[q].seeds,
         )
-        for node, (q, state) in enumerate(members[number] for number in order)
+        for node, (q, state) in enumerate(order)
     )
     ends = tuple(
         _ends(q, template, asked[q], nodes, before, place) for q, template in enumerate(templates)
     )
     return MergedTemplate(nodes, ends, windows)
+
+
+def nodes_of_states(templates: Sequence[Template]) -> dict[tuple[int, int], int]:
+    """Return the node of each state, told by its query's number and its own."""
+    numbers = _partition(templates)
+    windows = tuple(dict.fromkeys(template.query.window for template in templates))
+    members: dict[int, tuple[int, int]] = {}
+    for state, number in numbers.items():
+        members.setdefault(number, state)
+    order = sorted(members, key=lambda n: windows.index(templates[members[n][0]].query.window))
+    node_of = {number: node for node, number in enumerate(order)}
+    return {state: node_of[number] for state, number in numbers.items()}
 
 
 def field_index(node: Node, signature: Signature, before: frozenset[int]) -> int | None:

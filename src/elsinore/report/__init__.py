@@ -1,7 +1,18 @@
-"""Pictures of what was shared: bursts over time, and the benefit that was expected of sharing."""
+"""Pictures of what was shared: bursts over time, the benefit expected of it, and graphlets."""
 
 from elsinore.report.bursts import Bursts, Panel, panels
 from elsinore.report.picture import draw
+
+from elsinore.report.graphlets import draw_graph, graphlets_table, snapshots_table  # isort: skip
 from elsinore.report.records import records_table
 
-__all__ = ["Bursts", "Panel", "draw", "panels", "records_table"]
+__all__ = [
+    "Bursts",
+    "Panel",
+    "draw",
+    "draw_graph",
+    "graphlets_table",
+    "panels",
+    "records_table",
+    "snapshots_table",
+]

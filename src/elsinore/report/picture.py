@@ -58,7 +58,7 @@ def draw(
             _time_axis(axes, kind)
     handles = [Patch(color=SHARED, label="shared"), Patch(color=SINGLE, label="not shared")]
     figure.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False, fontsize=9)
-    return _save(figure, path, overwrite=overwrite)
+    return save(figure, path, overwrite=overwrite)
 
 
 def _bars(axes: Axes, bursts: Bursts, kind: TimeKind) -> None:
@@ -117,7 +117,8 @@ def _time_axis(axes: Axes, kind: TimeKind) -> None:
     axes.xaxis.set_major_formatter(formatter)
 
 
-def _save(figure: Figure, path: Path, *, overwrite: bool) -> tuple[Path, ...]:
+def save(figure: Figure, path: Path, *, overwrite: bool) -> tuple[Path, ...]:
+    """Write a picture as PNG and SVG; the same picture gives the same files."""
     places = (path.with_suffix(".png"), path.with_suffix(".svg"))
     with draft(places[0], overwrite=overwrite) as file:
         figure.savefig(file, dpi=DOTS, format="png")

@@ -170,7 +170,8 @@ class BufferedTrends:
         elif self._one_slot:
             ready[present != self._current[0]] = FOREVER
         done = np.array([self._done.get(key, NEVER) for key in present.tolist()], dtype=np.int64)
-        totals = self._evaluator.evaluate(self._part(table, bounds, done, ready))
+        part = self._part(table, bounds, done, ready, present.astype(np.int64))
+        totals = self._evaluator.evaluate(part)
         if totals.num_rows:
             groups = table.column("group").to_numpy()[starts]
             codes = pa.array(groups[totals.column("key").to_numpy()], pa.int32())
@@ -200,13 +201,15 @@ class BufferedTrends:
         bounds: NDArray[np.int64],
         done: NDArray[np.int64],
         ready: NDArray[np.int64],
+        keys: NDArray[np.int64],
     ) -> Part:
         """Return all keys, and of their rows those that a window may hold that is ready."""
         wanted = table.column("time").to_numpy() < np.repeat(self._last_end(ready), np.diff(bounds))
         if wanted.all():
-            return Part(table, bounds, done, ready)
+            return Part(table, bounds, done, ready, keys)
         counted = np.concatenate(([0], np.cumsum(wanted)))
-        return Part(table.filter(pa.array(wanted)).combine_chunks(), counted[bounds], done, ready)
+        rows = table.filter(pa.array(wanted)).combine_chunks()
+        return Part(rows, counted[bounds], done, ready, keys)
 
     def _last_end(self, ready: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for each key the end of its last window that is ready."""

@@ -29,13 +29,15 @@ _DIGITS = 15  # so many digits of a decimal a double tells apart
 class Part:
     """Rows of an operator's batches, key after key, with what is done and what is to be done.
 
-    `done`, `until`: [key] windows that end at or before them are given out already, or now.
+    `done`, `until`: [key] windows that end at or before them are given out already, or now; `keys`:
+    the operator's code of each.
     """
 
     table: pa.Table
     starts: NDArray[np.int64]
     done: NDArray[np.int64]
     until: NDArray[np.int64]
+    keys: NDArray[np.int64]
 
 
 class Evaluator(Protocol):
@@ -182,6 +184,7 @@ def _keyed(unit: TrendUnit, part: Part) -> tuple[KeyedEvents, NDArray[np.float64
         present=present,
         orders=orders,
         ordered=ordered,
+        keys=part.keys,
     )
     return events, shifts
 

@@ -34,6 +34,7 @@ class KeyedEvents:
     present: Flags
     orders: Ints  # [attribute of unit.ranked, row]
     ordered: Flags
+    keys: Ints | None = None  # [key] its code, where records of bursts tell it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,18 +41,20 @@ class Trends(Kind):
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator: that of the unit's path."""
+        from elsinore.trends.graphlets import Recorder  # noqa: PLC0415 - Numba
         from elsinore.trends.operators import GivingOut, operator_of  # noqa: PLC0415 - Numba
 
-        return GivingOut(
-            operator_of(
-                spec_of(unit),
-                one_slot=options.one_slot,
-                ordered=options.ordered,
-                sharing=options.sharing,
-                record=options.record,
-            ),
+        spec, recorder = spec_of(unit), None
+        if options.record:
+            recorder = Recorder(spec, ordered=options.ordered, sharing=options.sharing)
+        inner = operator_of(
+            spec,
             one_slot=options.one_slot,
+            ordered=options.ordered,
+            sharing=options.sharing,
+            record=options.record,
         )
+        return GivingOut(inner, one_slot=options.one_slot, recorder=recorder)
 
     def load(self, unit: Unit, blob: bytes) -> Operator:
         """Return the operator that `save` made the bytes of."""
@@ -215,8 +217,8 @@ def _shared_bursts(found: SharingStatistics) -> SharedBursts:
     return SharedBursts(
         pattern=found.name,
         queries=found.queries,
-        bursts=len(found.records),
-        shared=len(shared),
+        bursts=found.bursts,
+        shared=found.shared_graphlets,
         events=sum(record.events for record in found.records),
         shared_events=sum(record.events for record in shared),
         graphlet_snapshots=found.graphlet_snapshots,

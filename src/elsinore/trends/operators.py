@@ -14,6 +14,7 @@ from elsinore.operators.slots import NEVER, KeySlots
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.trends.buffered import BufferedTrends
 from elsinore.trends.exact import ExactTrends
+from elsinore.trends.graphlets.recording import Recorder
 from elsinore.trends.operator import TrendOperator
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics
@@ -53,9 +54,15 @@ class GivingOut:
     """
 
     def __init__(
-        self, inner: TrendsOperator, *, one_slot: bool, slots: KeySlots | None = None
+        self,
+        inner: TrendsOperator,
+        *,
+        one_slot: bool,
+        slots: KeySlots | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self._inner = inner
+        self._recorder = recorder
         self._one_slot = one_slot
         self._slots = slots  # None: codes are slots
         self._windows = {one.query.window for one in inner.unit.members}
@@ -65,7 +72,10 @@ class GivingOut:
     @property
     def statistics(self) -> TrendStatistics:
         """What the operator has done so far."""
-        return self._inner.statistics
+        found = self._inner.statistics
+        if self._recorder is not None:
+            found.recording = self._recorder.recording(found.sharing)
+        return found
 
     @property
     def open_group(self) -> int:
@@ -74,6 +84,7 @@ class GivingOut:
 
     def process(self, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
         """Take a batch; give out totals that are final already (with `one_slot`)."""
+        codes = batch.column("key")
         if not self._one_slot and batch.num_rows:
             keys = batch.column("key").to_numpy()
             times = batch.column("time").to_numpy()
@@ -83,6 +94,8 @@ class GivingOut:
             else:
                 place = batch.schema.get_field_index("key")
                 batch = batch.set_column(place, "key", pa.array(self._slots.of(keys, times)))
+        if self._recorder is not None:
+            self._recorder.take(batch, codes)
         return _filled(self._inner.process(batch))
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from elsinore.operators.statistics import Detail, OperatorStatistics
 from elsinore.words import listed
+
+if TYPE_CHECKING:
+    from elsinore.trends.graphlets.recording import Recording
 
 SHOWN_QUERIES = 20  # names of queries in a title
 
@@ -18,7 +21,10 @@ class BurstRecord:
     """One burst and what was decided for it (HAMLET, Definition 10 and Section 4.2).
 
     `time` is its first event's in microseconds, `events` its length; of `queries` that could share
-    it `shared` did; `benefit` is what the cost model expected sharing to save, in its own unit.
+    it `shared` did; `benefit` is what the cost model expected sharing to save, in its own unit. A
+    long burst that is decided again is several records. `key` is the code by which the operator
+    knows the key, and `mask` has a bit for each group of the set's queries that shared (on the path
+    that keeps sums the first one, for all).
     """
 
     time: int
@@ -26,6 +32,8 @@ class BurstRecord:
     queries: int
     shared: int
     benefit: float
+    key: int = 0
+    mask: int = 0
 
 
 @dataclass(slots=True)
@@ -99,6 +107,7 @@ class TrendStatistics(OperatorStatistics):
     """
 
     sharing: list[SharingStatistics] = field(default_factory=list)
+    recording: Recording | None = None  # of a recorded run in this process
 
     def added(self, other: Self) -> Self:
         """Return what two operators of one unit did together.

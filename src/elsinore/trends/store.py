@@ -129,6 +129,7 @@ FIELDS = (
     Field("records", np.int64),
     Field("record_group", np.int64, ("record",)),
     Field("record_time", np.int64, ("record",)),
+    Field("record_key", np.int64, ("record",)),
     Field("record_events", np.int64, ("record",)),
     Field("record_shared", np.int64, ("record",)),
     Field("record_benefit", np.float64, ("record",)),

@@ -112,11 +112,11 @@ class HamletEvaluator:
             _plain(events.done),
             _plain(events.until),
             classes,
-            _out(linear, extremes),
+            _out(linear, extremes, _most_words(program)),
         )
         took = time.perf_counter() - began
         self._expected = work.counts[:, layout.EXPECTED]
-        self._count(work, out, took / max(int(out.used[2]), 1))
+        self._count(events, work, out, took / max(int(out.used[2]), 1))
         self.bytes_held = size_of(given, work, out) + int(graphs.used[layout.PEAK])
         rows = int(out.used[0])
         return WindowTotals(
@@ -128,7 +128,7 @@ class HamletEvaluator:
             extremes=out.extremes[:rows],
         )
 
-    def _count(self, work: Work, out: Out, seconds_per_cycle: float) -> None:
+    def _count(self, events: KeyedEvents, work: Work, out: Out, seconds_per_cycle: float) -> None:
         for number, found in enumerate(self._counted):
             counts = work.counts[number]
             found.bursts += int(counts[layout.BURSTS])
@@ -141,13 +141,20 @@ class HamletEvaluator:
             found.most_propagated = max(found.most_propagated, int(counts[layout.MOST]))
             found.decisions += int(counts[layout.DECISIONS])
             found.decision_seconds += float(counts[layout.CYCLES]) * seconds_per_cycle
-        burst_count = int(out.used[1])
-        for told, benefit in zip(
-            out.record[:burst_count].tolist(), out.benefit[:burst_count].tolist(), strict=True
+        of = out.record[: int(out.used[1])]
+        keys = np.searchsorted(events.starts, of[:, 1], side="right") - 1
+        for told, began, benefit, key, words in zip(
+            of.tolist(),
+            events.times[of[:, 1]].tolist(),
+            out.benefit[: len(of)].tolist(),
+            (keys if events.keys is None else events.keys[keys]).tolist(),
+            out.sharers[: len(of)].tolist(),
+            strict=True,
         ):
-            number, began, length, queries, shared = told
+            number, _, length, queries, shared = told
+            mask = sum(word << (64 * place) for place, word in enumerate(words))
             self._counted[number].records.append(
-                BurstRecord(began, length, queries, shared, benefit)
+                BurstRecord(began, length, queries, shared, benefit, key, mask)
             )
 
 
@@ -186,7 +193,7 @@ def _most_words(program: Program) -> int:
     return int(np.max(np.diff(program.sets["words"]), initial=1))
 
 
-def _out(linear: int, extremes: int) -> Out:
+def _out(linear: int, extremes: int, words: int) -> Out:
     return Out(
         used=np.zeros(3, dtype=np.int64),
         place=np.zeros((0, 3), dtype=np.int64),
@@ -195,4 +202,5 @@ def _out(linear: int, extremes: int) -> Out:
         extremes=np.zeros((0, extremes), dtype=np.int64),
         record=np.zeros((0, 5), dtype=np.int64),
         benefit=np.zeros(0),
+        sharers=np.zeros((0, words), dtype=np.uint64),
     )

@@ -280,5 +280,6 @@ class Out(NamedTuple):
     cells: Doubles
     powers: Codes
     extremes: Ints
-    record: Ints  # [record, 5] -> set, time, events, queries, shared
+    record: Ints  # [record, 5] -> set, first row, events, queries, shared
     benefit: Doubles
+    sharers: Words  # [record, word] -> a bit for each group of the set that shared

@@ -167,6 +167,14 @@ def sharing_sets(
     return list(found.values())
 
 
+def set_name(one: SharingSet) -> str:
+    """Return the sub-pattern of a set, such as Travel+."""
+    how = one.conditions[0]
+    if how is None or len(one.conditions) > 1:
+        return f"{one.type}+"
+    return f"{one.type}+ [i].{how.current} {how.operator.value} [i-1].{how.previous}"
+
+
 _KINDS = {
     None: PLAIN,
     Operator.LE: PREFIX,
@@ -214,11 +222,7 @@ class HamletProgram:
 
     def name(self, number: int) -> str:
         """Return the sub-pattern of a set, such as Travel+."""
-        one = self.sets[number]
-        how = one.conditions[0]
-        if how is None or len(one.conditions) > 1:
-            return f"{one.type}+"
-        return f"{one.type}+ [i].{how.current} {how.operator.value} [i-1].{how.previous}"
+        return set_name(self.sets[number])
 
     def queries(self, number: int) -> tuple[str, ...]:
         """Return the names of the queries of a set."""

@@ -378,8 +378,9 @@ def _end_burst(
         counts[MERGES] += counts[LAST_SHARED] == 0.0 and share
     counts[LAST_SHARED] = share
     if mode.record:
-        time = events.times[events.listed[low].row]
-        _record(out, number, time, high - low, members, inside, counts[BENEFIT])
+        _record(out, number, events.listed[low].row, high - low, members, inside, counts[BENEFIT])
+        for w in range(shared.shape[0]):
+            out.sharers[out.used[1] - 1, w] = shared[w]
 
 
 @kernel
@@ -390,20 +391,22 @@ def _with_records(out: Out, more: int) -> Out:
         return out
     record = np.zeros((2 * at + more + 64, 5), dtype=np.int64)
     benefits = np.zeros(2 * at + more + 64)
+    sharers = np.zeros((2 * at + more + 64, out.sharers.shape[1]), dtype=np.uint64)
     record[:at] = out.record
     benefits[:at] = out.benefit
-    return Out(out.used, out.place, out.cells, out.powers, out.extremes, record, benefits)
+    sharers[:at] = out.sharers
+    return Out(out.used, out.place, out.cells, out.powers, out.extremes, record, benefits, sharers)
 
 
 @wide_kernel
 def _record(
-    out: Out, number: int, time: int, length: int, queries: int, sharing: int, benefit: float
+    out: Out, number: int, row: int, length: int, queries: int, sharing: int, benefit: float
 ) -> None:
     """Keep what was decided for a burst."""
     at = out.used[1]
     out.used[1] += 1
     out.record[at, 0] = number
-    out.record[at, 1] = time
+    out.record[at, 1] = row
     out.record[at, 2] = length
     out.record[at, 3] = queries
     out.record[at, 4] = sharing

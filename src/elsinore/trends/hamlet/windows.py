@@ -59,7 +59,7 @@ def with_room(program: Program, out: Out) -> Out:
     cells[:count] = out.cells
     powers[:count] = out.powers
     extremes[:count] = out.extremes
-    return Out(out.used, place, cells, powers, extremes, out.record, out.benefit)
+    return Out(out.used, place, cells, powers, extremes, out.record, out.benefit, out.sharers)
 
 
 @wide_kernel

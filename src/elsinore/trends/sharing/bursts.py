@@ -95,18 +95,26 @@ def end_burst(header: Any, ints: Ints, doubles: Doubles, slot: int, number: int)
     events = ints[header.burst + place]
     if events < 0:
         return
-    ints[header.burst + place] = -1
     if events == 0:
+        ints[header.burst + place] = -1
         return
     ints[header.bursts + number] += 1
     ints[header.shared_bursts + number] += ints[header.shared + place]
-    record = header.records
+    _record(header, ints, doubles, slot, number, ints[header.shared + place])
+    ints[header.burst + place] = -1
+
+
+@wide_kernel
+def _record(header: Any, ints: Ints, doubles: Doubles, slot: int, number: int, shared: int) -> None:
+    """Keep what was decided of a burst so far, where that is asked for and there is room."""
+    record, place = header.records, slot * header.group + number
     if record < header.record:
         header.records = record + 1
         ints[header.record_group + record] = number
+        ints[header.record_key + record] = ints[header.key + slot]
         ints[header.record_time + record] = ints[header.began + place]
-        ints[header.record_events + record] = events
-        ints[header.record_shared + record] = ints[header.shared + place]
+        ints[header.record_events + record] = ints[header.burst + place]
+        ints[header.record_shared + record] = shared
         doubles[header.record_benefit + record] = doubles[header.benefits + number]
 
 
@@ -199,7 +207,12 @@ def arrive(
             or ints[header.turns + place] > TURNS
             or (dynamic and ints[header.joins + place] > MOST_JOINS)
         ):
+            shared = ints[header.shared + place]
             _judge(header, ints, doubles, program, group, slot, dynamic)
+            if ints[header.shared + place] != shared and ints[header.burst + place] > 0:
+                _record(header, ints, doubles, slot, program[group + NUMBER], shared)
+                ints[header.burst + place] = 0
+                ints[header.began + place] = time
         ints[header.turns + place] += program[group + COHORTS] > 1
         if ints[header.shared + place] != 0 or ints[header.joins + place] <= MOST_JOINS:
             align(header, ints, doubles, program, group, slot, program[section + TAKERS])

@@ -48,13 +48,20 @@ def measure(unit: TrendUnit, groups: Sequence[Group], store: Store) -> list[Shar
                 most_propagated=max(counts["most_parts"][number], int(shared > 0)),
             )
         )
-    names = ("record_group", "record_time", "record_events", "record_shared", "record_benefit")
-    columns = (store[name][: store["records"]].tolist() for name in names)
-    for of, began, events, was_shared, benefit in zip(*columns, strict=True):
+    names = ("group", "time", "events", "shared", "benefit", "key")
+    columns = (store[f"record_{name}"][: store["records"]].tolist() for name in names)
+    for of, began, events, was_shared, benefit, key in zip(*columns, strict=True):
         queries = len(groups[of].queries)
-        shared = queries if was_shared else 0
         found[of].records.append(
-            BurstRecord(time=began, events=events, queries=queries, shared=shared, benefit=benefit)
+            BurstRecord(
+                time=began,
+                events=events,
+                queries=queries,
+                shared=queries if was_shared else 0,
+                benefit=benefit,
+                key=key,
+                mask=was_shared,
+            )
         )
     return found
 

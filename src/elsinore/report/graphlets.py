@@ -1,0 +1,264 @@
+"""One window's graphlets and snapshots: as tables, and drawn as in HAMLET's Figures 4 to 6."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
+
+from elsinore.errors import InputError
+from elsinore.report.picture import SHARED, SINGLE, save
+from elsinore.runtime.times import TimeKind, from_microseconds
+from elsinore.trends.graphlets import EventCount, Graphlet, HamletGraph, Snapshot
+from elsinore.words import count, listed
+
+MOST_MOMENTS = 40  # that are drawn; the tables have all
+MOST_ROWS = 24  # of the table of snapshots in the picture
+LONGEST = 12  # letters of a form or a number under an event
+ROW, COLUMN = 1.5, 0.95  # inches
+DIGITS = 2**63  # greater numbers are written as texts
+
+
+def graphlets_table(graph: HamletGraph, kind: TimeKind) -> pa.Table:
+    """Return a row per event and graphlet: its count as a form, and what each query counts."""
+    rows = [(graphlet, event) for graphlet in graph.graphlets for event in graphlet.events]
+    queries = list(dict.fromkeys(name for _, event in rows for name in event.counts))
+    times = pa.array([event.time for _, event in rows], pa.int64())
+    return pa.table(
+        {
+            "graphlet": pa.array([graphlet.name for graphlet, _ in rows], pa.string()),
+            "type": pa.array([graphlet.type for graphlet, _ in rows], pa.string()),
+            "shared": pa.array([graphlet.shared for graphlet, _ in rows], pa.bool_()),
+            "event": pa.array([event.name for _, event in rows], pa.string()),
+            "time": from_microseconds(times, kind),
+            "count": pa.array(
+                [None if event.form is None else str(event.form) for _, event in rows], pa.string()
+            ),
+        }
+        | {
+            f"of {name}": _numbers([event.counts.get(name) for _, event in rows])
+            for name in queries
+        }
+    )
+
+
+def snapshots_table(graph: HamletGraph) -> pa.Table:
+    """Return a row per snapshot: where it was made, and its value for each query."""
+    queries = list(dict.fromkeys(name for one in graph.snapshots for name in one.values))
+    return pa.table(
+        {
+            "snapshot": pa.array([one.name for one in graph.snapshots], pa.string()),
+            "graphlet": pa.array([one.graphlet for one in graph.snapshots], pa.string()),
+            "event": pa.array([one.event for one in graph.snapshots], pa.string()),
+        }
+        | {name: _numbers([one.values.get(name) for one in graph.snapshots]) for name in queries}
+    )
+
+
+def _numbers(values: Sequence[int | None]) -> pa.Array:
+    """Return whole numbers of any size: as texts where one is too large."""
+    if any(value is not None and value >= DIGITS for value in values):
+        return pa.array([None if value is None else str(value) for value in values], pa.string())
+    return pa.array(values, pa.int64())
+
+
+def draw_graph(graph: HamletGraph, path: Path, *, overwrite: bool = True) -> tuple[Path, ...]:
+    """Draw graphlets as boxes of events, a row for each type, and the table of snapshots below.
+
+    Of more than `MOST_MOMENTS` moments the first are drawn. Returns the files, `path` with .png and
+    .svg. Raises OutputError where they cannot be written, or exist and are not to be overwritten,
+    and InputError where no event ends a trend.
+    """
+    places = _columns(graph)
+    if not places:
+        raise InputError("There are no graphlets in these windows: no event ends a trend.")
+    drawn = [one for one in (_within(one, places) for one in graph.graphlets) if one.events]
+    rows = _rows(drawn, places)
+    shown = {one.name for one in drawn}
+    snapshots = [one for one in graph.snapshots if one.graphlet in shown][:MOST_ROWS]
+    columns, lines = max(places.values()) + 1, max(rows.values()) + 1
+    table = 0.28 * (len(snapshots) + 2) if snapshots else 0.4
+    width = max(8.0, COLUMN * (columns + 2))
+    figure = Figure(figsize=(width, ROW * lines + table + 0.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes, below = figure.subplots(2, 1, height_ratios=[ROW * lines + 0.4, table])
+    axes.set_title(_title(graph, columns), loc="left", fontsize=9, parse_math=False)
+    axes.set_xlim(-1.0, columns - 0.4)
+    axes.set_ylim(-lines + 0.35, 0.7)
+    for place in (axes, below):
+        place.axis("off")
+    for graphlet in drawn:
+        _draw_graphlet(axes, graphlet, places, -rows[graphlet.name], snapshots)
+    _draw_origins(axes, drawn, places, rows)
+    if snapshots:
+        _draw_table(below, snapshots)
+    return save(figure, path, overwrite=overwrite)
+
+
+def _columns(graph: HamletGraph) -> dict[str, int]:
+    """Return the column of each event's name, those of one moment in one column."""
+    events = [event for graphlet in graph.graphlets for event in graphlet.events]
+    moments: dict[str, int] = {}
+    for event in sorted(events, key=lambda event: event.row):
+        moments.setdefault(_moment(event), len(moments))
+    return {
+        event.name: moments[_moment(event)]
+        for event in events
+        if moments[_moment(event)] < MOST_MOMENTS
+    }
+
+
+def _moment(event: EventCount) -> str:
+    return "".join(letter for letter in event.name if letter.isdigit())
+
+
+def _within(graphlet: Graphlet, places: dict[str, int]) -> Graphlet:
+    events = tuple(event for event in graphlet.events if event.name in places)
+    return replace(graphlet, events=events)
+
+
+def _rows(graphlets: Sequence[Graphlet], places: dict[str, int]) -> dict[str, int]:
+    """Return the line of each graphlet: a line for each type, more where some are side by side."""
+    ends: dict[str, list[int]] = {}  # of each type, the last column taken of each of its lines
+    found: dict[str, tuple[str, int]] = {}
+    for graphlet in graphlets:
+        columns = [places[event.name] for event in graphlet.events]
+        lines = ends.setdefault(graphlet.type, [])
+        line = next((n for n, end in enumerate(lines) if end < min(columns)), len(lines))
+        lines[line : line + 1] = [max(columns)]
+        found[graphlet.name] = graphlet.type, line
+    first, total = {}, 0
+    for kind, lines in ends.items():
+        first[kind] = total
+        total += len(lines)
+    return {name: first[kind] + line for name, (kind, line) in found.items()}
+
+
+def _draw_graphlet(
+    axes: Axes,
+    graphlet: Graphlet,
+    places: dict[str, int],
+    line: int,
+    snapshots: Sequence[Snapshot],
+) -> None:
+    columns = [places[event.name] for event in graphlet.events]
+    left, right = min(columns) - 0.42, max(columns) + 0.42
+    colour = SHARED if graphlet.shared else SINGLE
+    axes.add_patch(
+        FancyBboxPatch(
+            (left, line - 0.38),
+            right - left,
+            0.68,
+            boxstyle="round,pad=0,rounding_size=0.12",
+            facecolor=colour,
+            alpha=0.16,
+            edgecolor="none",
+            zorder=0,
+        )
+    )
+    title = f"{graphlet.name} of {listed(graphlet.queries, 4)}"
+    axes.text(left + 0.04, line + 0.34, title, fontsize=7, va="bottom", parse_math=False)
+    if graphlet.opening is not None:
+        axes.text(
+            left - 0.16,
+            line + 0.05,
+            graphlet.opening,
+            fontsize=9,
+            style="italic",
+            ha="center",
+            va="center",
+            bbox={"boxstyle": "square,pad=0.25", "facecolor": "white", "edgecolor": colour},
+        )
+    made = {one.event: one.name for one in snapshots if one.graphlet == graphlet.name}
+    for event in graphlet.events:
+        column = places[event.name]
+        is_snapshot = event.name in made
+        axes.scatter(
+            [column],
+            [line + 0.05],
+            s=620,
+            facecolors="white",
+            edgecolors=colour,
+            linewidths=2.2 if is_snapshot else 1.0,
+            linestyles="--" if is_snapshot else "-",
+            zorder=2,
+        )
+        name = _short(event.name)
+        axes.text(column, line + 0.05, name, fontsize=7, ha="center", va="center", parse_math=False)
+        axes.text(column, line - 0.27, _told(event), fontsize=7, ha="center", va="center")
+
+
+def _told(event: EventCount) -> str:
+    """Return what stands under an event: its form, or what the queries count."""
+    if event.form is not None:
+        return _short(str(event.form))
+    return _short(", ".join(str(number) for number in dict.fromkeys(event.counts.values())))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _draw_origins(
+    axes: Axes, graphlets: Sequence[Graphlet], places: dict[str, int], rows: dict[str, int]
+) -> None:
+    """Draw arrows to each graphlet's snapshot from the graphlets that its values come from.
+
+    These are the ones since the last shared graphlet of the type, and that one (Figure 5(b)).
+    """
+    for number, graphlet in enumerate(graphlets):
+        if graphlet.opening is None:
+            continue
+        target = min(places[event.name] for event in graphlet.events) - 0.6, -rows[graphlet.name]
+        queries = _names(graphlet)
+        for before in reversed(graphlets[:number]):
+            if not queries & _names(before):
+                continue
+            last = max(places[event.name] for event in before.events)
+            axes.annotate(
+                "",
+                xy=(target[0], target[1] + 0.05),
+                xytext=(last + 0.42, -rows[before.name]),
+                arrowprops={"arrowstyle": "-|>", "color": "#777777", "linewidth": 0.7},
+                zorder=1,
+            )
+            if before.shared and before.type == graphlet.type:
+                break
+
+
+def _names(graphlet: Graphlet) -> set[str]:
+    return {name.partition(".")[0] for name in graphlet.queries}
+
+
+def _draw_table(axes: Axes, snapshots: Sequence[Snapshot]) -> None:
+    queries = list(dict.fromkeys(name for one in snapshots for name in one.values))
+    cells = [
+        [
+            one.name,
+            one.graphlet if one.event is None else f"{one.event} in {one.graphlet}",
+            *(_short(str(one.values.get(name, ""))) for name in queries),
+        ]
+        for one in snapshots
+    ]
+    titles = ["snapshot", "of", *(f"Query {name}" for name in queries)]
+    table = axes.table(
+        cells, colLabels=titles, loc="upper left", cellLoc="left", edges="horizontal"
+    )
+    table.auto_set_font_size(False)
+    table.set_fontsize(8)
+    table.auto_set_column_width(list(range(len(titles))))
+
+
+def _title(graph: HamletGraph, moments: int) -> str:
+    shared = sum(one.shared for one in graph.graphlets)
+    text = (
+        f"{count(len(graph.graphlets), 'graphlet')}, {shared:,} of them shared; "
+        f"{count(len(graph.snapshots), 'snapshot')}"
+    )
+    return f"{text} (the first {moments} moments)" if moments == MOST_MOMENTS else text

@@ -1,0 +1,21 @@
+"""Graphlets and snapshots of a recorded run, as the HAMLET paper draws them (Section 3.3).
+
+The engine keeps them as clocks of parts (`elsinore.trends.sharing`) or as rows of a graph
+(`elsinore.trends.hamlet`), in doubles. Here a short recorded stream is gone over again, event by
+event in whole numbers, with the engine's own decisions of which burst is shared among whom.
+"""
+
+from elsinore.trends.graphlets.form import Form
+from elsinore.trends.graphlets.graph import EventCount, Graphlet, HamletGraph, Snapshot
+from elsinore.trends.graphlets.recording import MOST_EVENTS, Recorder, Recording
+
+__all__ = [
+    "MOST_EVENTS",
+    "EventCount",
+    "Form",
+    "Graphlet",
+    "HamletGraph",
+    "Recorder",
+    "Recording",
+    "Snapshot",
+]

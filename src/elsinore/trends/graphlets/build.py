@@ -1,0 +1,376 @@
+"""Graphlets and snapshots of one window, by Algorithm 1 of the HAMLET paper.
+
+Which bursts are shared, and among whom, is what the engine has decided. A shared graphlet begins
+with a snapshot of what goes on to its first event (Definition 8). Its events' counts are forms over
+snapshots as long as those are the same for all who share; where an event has other predecessors for
+some of them, or some do not take it, it is a snapshot of its own (Definition 9).
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from elsinore.trends.graphlets.counts import Counts, RecordedEvent, Vertex
+from elsinore.trends.graphlets.form import Form
+from elsinore.trends.graphlets.graph import EventCount, Graphlet, HamletGraph, Snapshot
+
+OPENINGS, AT_EVENTS = ("x", "y"), "z"  # snapshots have the paper's names, then x3, x4, ..., z2, ...
+
+
+State = tuple[int, int]  # a query, by its number in the unit, and a state of its template
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A burst of a sharing set, or a stretch of a long one, and who shared it."""
+
+    number: int  # among the set's
+    sharers: frozenset[State]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSet:
+    """Queries' states that may share; `pieces` are told by the rows of their events."""
+
+    members: frozenset[State]
+    pieces: Mapping[int, Piece]
+
+
+@dataclass(slots=True)
+class _Open:
+    """A graphlet that goes on."""
+
+    name: str
+    type: str
+    vertices: tuple[Vertex, ...]
+    shared: bool
+    opening: str | None = None
+    events: list[EventCount] = field(default_factory=list)
+    forms: list[tuple[int, Form]] = field(default_factory=list)  # of earlier moments, by row
+    whole: bool = True  # all that came before it leads to all of its events
+
+
+@dataclass(slots=True)
+class _History:
+    """What is known of a sharing set so far, where it compares events with those before them."""
+
+    forms: list[tuple[int, Form]] = field(default_factory=list)  # of all shared graphlets
+    shared: set[Vertex] = field(default_factory=set)  # those that were ever
+    alone: set[Vertex] = field(default_factory=set)  # those that left: they do not come back
+
+
+class GraphBuilder:
+    """Builds the graph of one key's events in one window of each query."""
+
+    def __init__(
+        self, counts: Counts, sets: Sequence[SharedSet], labels: Mapping[str, str], *, key: int
+    ) -> None:
+        self._counts = counts
+        self._key = key
+        self._vertices = [vertex for of_query in counts.vertices for vertex in of_query]
+        self._sets = sets
+        self._set_of = {place: n for n, one in enumerate(sets) for place in one.members}
+        self._labels = labels  # short names of types
+        self._open: dict[object, _Open] = {}
+        self._done: list[_Open] = []
+        self._snapshots: list[Snapshot] = []
+        self._values: dict[Vertex, dict[str, int]] = {vertex: {} for vertex in self._vertices}
+        self._history = [_History() for _ in sets]
+        self._waiting: list[tuple[int, _Open, int, Form]] = []  # forms of the present moment
+        self._types: dict[int, set[str]] = {}
+        for vertex in self._vertices:
+            mine = self._types.setdefault(vertex.query, set())
+            mine |= {move.type for move in vertex.moves}
+        bounds = {edge for vertex in self._vertices for edge in vertex.bounds or ()}
+        self._edges = sorted(bounds)
+
+    def build(self, moments: Sequence[Sequence[RecordedEvent]]) -> HamletGraph:
+        """Return the graph of the moments' events."""
+        ahead = _ahead(itertools.chain.from_iterable(moments), self._sets)
+        for number, moment in enumerate(moments, start=1):
+            counted = [
+                {v: self._counts.count(v, event) for v in self._vertices if v.takes(event)}
+                for event in moment
+            ]
+            used: dict[str, int] = {}
+            for event, counts in zip(moment, counted, strict=True):
+                if any(counts.values()):
+                    label = self._labels[event.type]
+                    used[label] = used.get(label, 0) + 1
+                    name = f"{_lower(label)}{number}" + "'" * (used[label] - 1)
+                    self._insert(event, name, counts, ahead)
+            self._end_moment(moment, counted)
+        return self._graph()
+
+    def _end_moment(
+        self, moment: Sequence[RecordedEvent], counted: Sequence[Mapping[Vertex, int]]
+    ) -> None:
+        """Let a moment's events act: events of one moment do not precede one another."""
+        for event in moment:
+            emptied = {
+                vertex.query
+                for vertex in self._vertices
+                if any(reset.takes(event.type, event.true) for reset in vertex.resets)
+            }
+            self._deactivate(event.type, emptied)
+        self._counts.end_moment(moment, counted)
+        for number, graphlet, row, form in self._waiting:
+            graphlet.forms.append((row, form))
+            self._history[number].forms.append((row, form))
+        self._waiting = []
+
+    def _deactivate(self, kind: str, queries: AbstractSet[int]) -> None:
+        """Close the graphlets of queries that are of another type (Algorithm 1, lines 4 to 6)."""
+        for place, graphlet in list(self._open.items()):
+            if graphlet.type != kind and queries & {v.query for v in graphlet.vertices}:
+                del self._open[place]
+
+    def _insert(
+        self,
+        event: RecordedEvent,
+        name: str,
+        counts: Mapping[Vertex, int],
+        ahead: Mapping[tuple[int, int], Sequence[RecordedEvent]],
+    ) -> None:
+        """Put an event into the graphlets of those who take it (Algorithm 1, lines 4 to 14)."""
+        self._deactivate(event.type, {vertex.query for vertex, count in counts.items() if count})
+        pane = self._pane(event)
+        by_set: dict[int | None, list[Vertex]] = {}
+        for vertex in self._shown(counts):
+            by_set.setdefault(self._set_of.get((vertex.query, vertex.state)), []).append(vertex)
+        for number, vertices in by_set.items():
+            rest = vertices
+            if number is not None and event.row in self._sets[number].pieces:
+                piece = self._sets[number].pieces[event.row]
+                sharing = self._sharing(number, piece, event, pane)
+                if len({v.query for v in sharing}) > 1:
+                    rest = [vertex for vertex in vertices if vertex not in sharing]
+                    events = [
+                        later
+                        for later in ahead[number, piece.number]
+                        if later.row >= event.row and self._pane(later) == pane
+                    ]
+                    self._insert_shared(number, piece, event, name, counts, sharing, events)
+            if number is None:
+                self._insert_alone(event, name, counts, tuple(rest), (event.type, "all"))
+            else:
+                for vertex in rest:
+                    of = self._sets[number].pieces.get(event.row)
+                    place = (vertex, pane, None if of is None else of.number)
+                    self._insert_alone(event, name, counts, (vertex,), place)
+
+    def _shown(self, counts: Mapping[Vertex, int]) -> list[Vertex]:
+        """Return the vertices that an event is shown in: accumulators beside a state are not."""
+        plain = {vertex.query for vertex in counts if not vertex.resets}
+        return [
+            vertex
+            for vertex in counts
+            if not vertex.resets
+            or vertex.query not in plain
+            or (vertex.query, vertex.state) in self._set_of
+        ]
+
+    def _pane(self, event: RecordedEvent) -> int:
+        return bisect.bisect_right(self._edges, event.time)
+
+    def _sharing(
+        self, number: int, piece: Piece, event: RecordedEvent, pane: int
+    ) -> tuple[Vertex, ...]:
+        """Return who shares a piece in the present windows.
+
+        Where events are compared, a window's holder that has left the shared graph keeps columns of
+        its own until it closes (`elsinore.trends.hamlet.bursts`).
+        """
+        graphlet = self._open.get((number, piece.number, pane))
+        if graphlet is not None:
+            return graphlet.vertices
+        history = self._history[number]
+        members = [
+            vertex
+            for vertex in self._vertices
+            if self._set_of.get((vertex.query, vertex.state)) == number
+            and vertex.is_open(event.time)
+        ]
+        sharing = [v for v in members if (v.query, v.state) in piece.sharers]
+        if any(vertex.comparison is not None for vertex in members):
+            for vertex in members:
+                left = vertex not in sharing
+                if left and (vertex in history.shared or self._counts.entering(vertex)):
+                    history.alone.add(vertex)
+            sharing = [vertex for vertex in sharing if vertex not in history.alone]
+            history.shared.update(sharing)
+        return tuple(sharing)
+
+    def _insert_shared(
+        self,
+        number: int,
+        piece: Piece,
+        event: RecordedEvent,
+        name: str,
+        counts: Mapping[Vertex, int],
+        sharing: tuple[Vertex, ...],
+        events: Sequence[RecordedEvent],
+    ) -> None:
+        place = number, piece.number, self._pane(event)
+        graphlet = self._open.get(place)
+        if graphlet is None:
+            if not any(counts.get(vertex) for vertex in sharing):
+                return
+            graphlet = self._begin(place, event.type, sharing, shared=True)
+            self._take_opening(graphlet, events)
+        form = self._form(number, graphlet, event, counts)
+        if form is None:
+            values = {vertex: counts.get(vertex, 0) for vertex in sharing}
+            if any(values.values()):
+                form = Form.of(self._snapshot(graphlet, name, values))
+            else:
+                form = Form()
+        self._waiting.append((number, graphlet, event.row, form))
+        worth = {_label(v, sharing): counts.get(v, 0) for v in sharing}
+        graphlet.events.append(EventCount(name, event.row, event.time, form, worth))
+
+    def _take_opening(self, graphlet: _Open, events: Sequence[RecordedEvent]) -> None:
+        """Create the snapshot at the beginning of a graphlet (Definition 8).
+
+        Its values are what comes from the start, from other states and from the graphlets before;
+        but where these lead to some of its events only, their forms are added up event by event.
+        """
+        counts, sharing, first = self._counts, graphlet.vertices, events[0]
+        graphlet.whole = all(
+            counts.holds(vertex.comparison, row, event.row)
+            for vertex in sharing
+            if vertex.comparison is not None
+            for row, _ in counts.ended[vertex]
+            for event in events
+            if vertex.takes(event)
+        )
+        graphlet.opening = self._snapshot(
+            graphlet,
+            None,
+            {
+                vertex: counts.entering(vertex, first if vertex.takes(first) else None)
+                + (counts.totals[vertex] if graphlet.whole else 0)
+                for vertex in sharing
+            },
+        )
+
+    def _form(
+        self,
+        number: int,
+        graphlet: _Open,
+        event: RecordedEvent,
+        counts: Mapping[Vertex, int],
+    ) -> Form | None:
+        """Return the count of an event as one form for all who share; None where it is not one."""
+        if any(vertex not in counts for vertex in graphlet.vertices):
+            return None
+        assert graphlet.opening is not None
+        opening = Form.of(graphlet.opening)
+        before = graphlet.forms if graphlet.whole else self._history[number].forms
+        forms = [
+            opening
+            + Form.total(
+                form
+                for row, form in before
+                if how is None or self._counts.holds(how, row, event.row)
+            )
+            for how in dict.fromkeys(vertex.comparison for vertex in graphlet.vertices)
+        ]
+        if any(form != forms[0] for form in forms[1:]):
+            return None
+        if any(forms[0].value(self._values[v]) != counts[v] for v in graphlet.vertices):
+            return None
+        return forms[0]
+
+    def _insert_alone(
+        self,
+        event: RecordedEvent,
+        name: str,
+        counts: Mapping[Vertex, int],
+        vertices: tuple[Vertex, ...],
+        place: object,
+    ) -> None:
+        """Put an event into a graphlet whose counts are each query's own."""
+        vertices = tuple(vertex for vertex in vertices if counts[vertex])
+        if not vertices:
+            return
+        graphlet = self._open.get(place) or self._begin(place, event.type, (), shared=False)
+        graphlet.vertices = tuple(dict.fromkeys((*graphlet.vertices, *vertices)))
+        worth: dict[str, int] = {}
+        for vertex in vertices:
+            worth[vertex.name] = worth.get(vertex.name, 0) + counts[vertex]
+        graphlet.events.append(EventCount(name, event.row, event.time, None, worth))
+
+    def _begin(
+        self, place: object, kind: str, vertices: tuple[Vertex, ...], *, shared: bool
+    ) -> _Open:
+        number = len(self._done) + 1
+        graphlet = _Open(f"{_upper(self._labels[kind])}{number}", kind, vertices, shared)
+        self._open[place] = graphlet
+        self._done.append(graphlet)
+        return graphlet
+
+    def _snapshot(self, graphlet: _Open, event: str | None, values: Mapping[Vertex, int]) -> str:
+        before = sum((one.event is None) == (event is None) for one in self._snapshots)
+        if event is not None:
+            name = AT_EVENTS if before == 0 else f"{AT_EVENTS}{before + 1}"
+        else:
+            name = OPENINGS[before] if before < len(OPENINGS) else f"{OPENINGS[0]}{before + 1}"
+        for vertex, value in values.items():
+            self._values[vertex][name] = value
+        told = {_label(vertex, graphlet.vertices): value for vertex, value in values.items()}
+        self._snapshots.append(Snapshot(name, graphlet.name, event, told))
+        return name
+
+    def _graph(self) -> HamletGraph:
+        return HamletGraph(
+            key=self._key,
+            windows={vertex.name: vertex.bounds for vertex in self._vertices},
+            graphlets=tuple(
+                Graphlet(
+                    name=one.name,
+                    type=one.type,
+                    queries=tuple(
+                        dict.fromkeys(
+                            _label(v, one.vertices) if one.shared else v.name for v in one.vertices
+                        )
+                    ),
+                    shared=one.shared,
+                    opening=one.opening,
+                    events=tuple(one.events),
+                )
+                for one in self._done
+            ),
+            snapshots=tuple(self._snapshots),
+            totals=self._counts.results(),
+        )
+
+
+def _ahead(
+    events: Iterable[RecordedEvent], sets: Sequence[SharedSet]
+) -> dict[tuple[int, int], list[RecordedEvent]]:
+    """Return the events of each set's pieces."""
+    found: dict[tuple[int, int], list[RecordedEvent]] = {}
+    for event in events:
+        for number, shared in enumerate(sets):
+            if event.row in shared.pieces:
+                found.setdefault((number, shared.pieces[event.row].number), []).append(event)
+    return found
+
+
+def _label(vertex: Vertex, among: Sequence[Vertex]) -> str:
+    """Return what a vertex is called among others: its query, with a place where it has several."""
+    mine = [other for other in among if other.query == vertex.query]
+    return vertex.name if len(mine) == 1 else f"{vertex.name}.{mine.index(vertex) + 1}"
+
+
+def _lower(label: str) -> str:
+    return label[:1].lower() + label[1:]
+
+
+def _upper(label: str) -> str:
+    return label[:1].upper() + label[1:]

@@ -1,0 +1,101 @@
+"""What the engine decided of each burst, told by the events of one key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from elsinore.plan import Path, TrendUnit
+from elsinore.plan.merged import nodes_of_states
+from elsinore.trends.graphlets.build import Piece, SharedSet, State
+from elsinore.trends.graphlets.counts import RecordedEvent
+from elsinore.trends.hamlet.program import set_name, sharing_sets, states_of
+from elsinore.trends.labels import Labels
+from elsinore.trends.sharing.groups import groups_of
+from elsinore.trends.statistics import BurstRecord, SharingStatistics
+from elsinore.trends.updates import addend_codes, rank_codes
+
+Members = Mapping[State, int]  # of a sharing set, each with the bit that tells it in a mask
+
+
+def shared_sets(
+    unit: TrendUnit,
+    sharing: Sequence[SharingStatistics],
+    events: Sequence[tuple[int, RecordedEvent]],
+    *,
+    mixed: bool,
+) -> list[SharedSet]:
+    """Return the sharing sets of a unit, with the bursts of one key.
+
+    events: of the key, each with the slot that it had. mixed: queries that compare events in
+    different ways may share.
+    """
+    told = {(one.name, one.queries): one.records for one in sharing}
+    sets = _coarse_sets(unit) if unit.path is Path.COARSE else _fine_sets(unit, mixed=mixed)
+    found = []
+    for name, members in sets:
+        queries = dict.fromkeys(query for query, _ in sorted(members))
+        names = tuple(unit.templates[query].query.name for query in queries)
+        pieces = _pieces(unit, members, told.get((name, names), ()), events)
+        found.append(SharedSet(frozenset(members), pieces))
+    return found
+
+
+def _coarse_sets(unit: TrendUnit) -> list[tuple[str, Members]]:
+    """Return the sets of the path that keeps sums: all who are in one share, or none does."""
+    lanes = [1 if node.window is None else node.window.overlap for node in unit.merged.nodes]
+    nodes = nodes_of_states(unit.templates)
+    found: list[tuple[str, Members]] = []
+    for group in groups_of(unit, Labels(unit.classes), lanes):
+        holders = {node for cohort in group.cohorts for node in cohort.nodes}
+        members = {state: 0 for state, node in nodes.items() if node in holders}
+        found.append((f"{group.type}+", members))
+    return found
+
+
+def _fine_sets(unit: TrendUnit, *, mixed: bool) -> list[tuple[str, Members]]:
+    """Return the sets of the shared graph: a mask has a bit for each group of a set."""
+    states = states_of(unit.templates, addend_codes(unit), rank_codes(unit))
+    aggregations = [one.aggregation for one in unit.templates]
+    return [
+        (
+            set_name(one),
+            {
+                (states[member].query, states[member].number): group
+                for member, group in zip(one.members, one.groups, strict=True)
+            },
+        )
+        for one in sharing_sets(states, aggregations, mixed=mixed)
+    ]
+
+
+def _pieces(
+    unit: TrendUnit,
+    members: Members,
+    records: Sequence[BurstRecord],
+    events: Sequence[tuple[int, RecordedEvent]],
+) -> dict[int, Piece]:
+    """Return the piece of each event, by its row: a record tells the first event's time."""
+    taken = [(slot, event) for slot, event in events if _takes(unit, members, event)]
+    found: dict[int, Piece] = {}
+    place = 0
+    for number, record in enumerate(sorted(records, key=lambda one: one.time)):
+        begin = place
+        while begin < len(taken) and taken[begin][1].time < record.time:
+            begin += 1
+        if begin == len(taken) or taken[begin][1].time != record.time:
+            continue
+        if taken[begin][0] != record.key:
+            continue
+        sharers = frozenset(state for state, bit in members.items() if record.mask >> bit & 1)
+        for _, event in taken[begin : begin + record.events]:
+            found[event.row] = Piece(number, sharers)
+        place = begin + record.events
+    return found
+
+
+def _takes(unit: TrendUnit, members: Members, event: RecordedEvent) -> bool:
+    return any(
+        move.target == state and move.takes(event.type, event.true)
+        for query, state in members
+        for move in unit.templates[query].transitions
+    )

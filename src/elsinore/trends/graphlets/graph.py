@@ -1,0 +1,77 @@
+"""What is handed out of one window: graphlets, their events, and the table of snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from elsinore.trends.graphlets.form import Form
+
+
+@dataclass(frozen=True, slots=True)
+class EventCount:
+    """An event and the trends that end in it (HAMLET, Equation 2).
+
+    Of a shared graphlet `form` is the count of all queries as one, and `counts` what it is worth to
+    each. `row` is the event's place among those that were recorded.
+    """
+
+    name: str  # such as b3: of type B, at the third moment of the window
+    row: int
+    time: int
+    form: Form | None
+    counts: Mapping[str, int]  # by query
+
+
+@dataclass(frozen=True, slots=True)
+class Graphlet:
+    """Events of one type, one after another, that are worked on together (Definitions 6 and 7)."""
+
+    name: str  # such as B3: of type B, the third graphlet
+    type: str
+    queries: tuple[str, ...]
+    shared: bool
+    opening: str | None  # the snapshot that is propagated from its beginning on
+    events: tuple[EventCount, ...]
+
+    @property
+    def form(self) -> Form | None:
+        """The sum of its events' counts (Equation 5), where it is shared."""
+        forms = [event.form for event in self.events if event.form is not None]
+        return Form.total(forms) if self.shared else None
+
+    @property
+    def sums(self) -> dict[str, int]:
+        """What that sum is worth to each query."""
+        return {
+            query: sum(event.counts.get(query, 0) for event in self.events)
+            for query in self.queries
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A variable with a value for each query (Definitions 8 and 9).
+
+    `event` is None for one of a graphlet, at its beginning; else the event that it stands for.
+    """
+
+    name: str
+    graphlet: str
+    event: str | None
+    values: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class HamletGraph:
+    """One key's graphlets and snapshots in one window of each query.
+
+    A query that has several places of an event in one graphlet is told by `query.place`. `totals`
+    is the number of its trends: COUNT(*) (Equation 3).
+    """
+
+    key: int
+    windows: Mapping[str, tuple[int, int] | None]  # [start, end) by query, None: the whole stream
+    graphlets: tuple[Graphlet, ...]
+    snapshots: tuple[Snapshot, ...]
+    totals: Mapping[str, int]

@@ -1,0 +1,220 @@
+"""What a recorded run keeps of its events, and the graphs that are made of it."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from elsinore.errors import InputError
+from elsinore.model.expression import Expression, Operator
+from elsinore.model.window import Window
+from elsinore.plan import Path, Sharing, TrendUnit
+from elsinore.plan.template import Adjacent
+from elsinore.trends.graph.columns import ComparedColumns
+from elsinore.trends.graphlets.build import GraphBuilder
+from elsinore.trends.graphlets.counts import Bounds, Counts, Holds, RecordedEvent, vertices_of
+from elsinore.trends.graphlets.decisions import shared_sets
+from elsinore.trends.graphlets.graph import HamletGraph
+from elsinore.trends.statistics import SharingStatistics
+
+MOST_EVENTS = 5_000  # that a run keeps to make graphs of
+MOST_IN_WINDOW = 2_000  # of which a graph is made: where events are compared that is quadratic
+
+_HOLDS = {
+    Operator.LT: operator.lt,
+    Operator.LE: operator.le,
+    Operator.GT: operator.gt,
+    Operator.GE: operator.ge,
+    Operator.EQ: operator.eq,
+}
+
+
+class Recorder:
+    """Keeps an operator's first `MOST_EVENTS` events of interest."""
+
+    def __init__(self, unit: TrendUnit, *, ordered: bool, sharing: Sharing) -> None:
+        self._unit = unit
+        self._ordered = ordered
+        self._sharing = sharing
+        self._rows: list[pa.RecordBatch] = []
+        self._events = 0
+
+    def take(self, batch: pa.RecordBatch, keys: pa.Array) -> None:
+        """Keep a batch's events; its own keys are slots, by which records of bursts tell them."""
+        batch = batch.rename_columns(["slot" if n == "key" else n for n in batch.schema.names])
+        batch = batch.append_column("key", keys)
+        batch = batch.filter(pc.greater_equal(batch.column("class"), 0))
+        self._events += batch.num_rows
+        if self._events > MOST_EVENTS:
+            self._rows = []
+        elif batch.num_rows:
+            self._rows.append(batch)
+
+    def recording(self, sharing: Sequence[SharingStatistics]) -> Recording:
+        """Return what was recorded so far, with the bursts of the operator's statistics."""
+        return Recording(
+            unit=self._unit,
+            ordered=self._ordered,
+            mixed=self._sharing is Sharing.ALWAYS,
+            count=self._events,
+            events=pa.Table.from_batches(self._rows) if self._rows else None,
+            sharing=tuple(sharing),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """A recorded run of a unit's queries: `graph` makes a graph of one key and moment.
+
+    `ordered`: each event is a moment; else those of one time do not precede one another. `mixed`:
+    queries that compare events in different ways may share.
+    """
+
+    unit: TrendUnit
+    ordered: bool
+    mixed: bool
+    count: int  # events of interest, kept or not
+    events: pa.Table | None = field(repr=False)
+    sharing: tuple[SharingStatistics, ...] = field(repr=False)
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """The keys that had events, by their codes."""
+        return tuple(sorted(set(self._kept().column("key").to_pylist())))
+
+    @property
+    def longest_shared(self) -> int:
+        """The events of the longest burst that was shared."""
+        records = (record for one in self.sharing for record in one.records if record.shared > 1)
+        return max((record.events for record in records), default=0)
+
+    def graphs(self) -> Iterator[HamletGraph]:
+        """Return the graph of each key and each choice of windows that held an event together."""
+        for key in self.keys:
+            seen: set[object] = set()
+            for _, event in self._events_of(key):
+                windows = self._windows(event.time)
+                told = tuple(windows.values())
+                if told not in seen:
+                    seen.add(told)
+                    yield self.graph(key, event.time)
+
+    def graph(self, key: int | None = None, time: int | None = None) -> HamletGraph:
+        """Return the graphlets and snapshots of a key in each query's first window with a time.
+
+        Without them, where most events were shared by a burst. Raises InputError where more events
+        came than are kept, or none, and where the windows hold too many.
+        """
+        begin = self._most_shared()
+        key = (begin[0] if begin else self.keys[0]) if key is None else key
+        events = self._events_of(key)
+        if not events:
+            raise InputError(f"No event of key {key} was recorded. Keys: {list(self.keys)[:20]}.")
+        if time is None:
+            time = begin[1] if begin and begin[0] == key else events[0][1].time
+        windows = self._windows(time)
+        chosen = [
+            event
+            for _, event in events
+            if any(one is None or one[0] <= event.time < one[1] for one in windows.values())
+        ]
+        if len(chosen) > MOST_IN_WINDOW:
+            raise InputError(
+                f"A graph is made of up to {MOST_IN_WINDOW:,} events of a key, and these windows "
+                f"hold {len(chosen):,}. Run over fewer events, or give a key or time with fewer."
+            )
+        counts = Counts(vertices_of(self.unit, windows), self._holds())
+        sets = shared_sets(self.unit, self.sharing, events, mixed=self.mixed)
+        builder = GraphBuilder(counts, sets, self._labels(), key=key)
+        return builder.build(self._moments(chosen))
+
+    def _kept(self) -> pa.Table:
+        if self.unit.path not in {Path.COARSE, Path.SHARED}:
+            raise InputError(
+                "These queries have no graphlets: each goes its own way through the events "
+                f"({self.unit.path.value} path)."
+            )
+        if self.count > MOST_EVENTS:
+            raise InputError(
+                f"Graphlets are handed out of runs over up to {MOST_EVENTS:,} events of interest, "
+                f"and this one had {self.count:,}. Record a run over a part of them."
+            )
+        if self.events is None:
+            raise InputError("There are no graphlets: no event was of interest to the queries.")
+        return self.events
+
+    def _events_of(self, key: int) -> list[tuple[int, RecordedEvent]]:
+        """Return a key's slots and events as they came; rows are those of `events`."""
+        table = self._kept()
+        known: dict[int, tuple[str, frozenset[Expression]]] = {}
+        found = []
+        columns = (table.column(name).to_pylist() for name in ("key", "time", "class", "slot"))
+        for row, (of, time, code, slot) in enumerate(zip(*columns, strict=True)):
+            if of != key:
+                continue
+            if code not in known:
+                known[code] = self.unit.classes.decode(code)
+            found.append((slot, RecordedEvent(row, time, *known[code])))
+        return found
+
+    def _moments(self, events: Sequence[RecordedEvent]) -> list[list[RecordedEvent]]:
+        if self.ordered:
+            return [[event] for event in events]
+        return [list(of_one) for _, of_one in itertools.groupby(events, lambda one: one.time)]
+
+    def _windows(self, time: int) -> dict[str, Bounds]:
+        """Return for each query the bounds of its first window with a time."""
+        return {
+            template.query.name: _bounds(template.query.window, time)
+            for template in self.unit.templates
+        }
+
+    def _most_shared(self) -> tuple[int, int] | None:
+        """Return the key and time of the burst of most events that was shared."""
+        records = [record for one in self.sharing for record in one.records if record.shared > 1]
+        if not records:
+            return None
+        most = max(records, key=lambda record: (record.events, -record.time))
+        for event in self._kept().to_pylist():
+            if event["slot"] == most.key and event["time"] == most.time:
+                return event["key"], most.time
+        return None
+
+    def _labels(self) -> dict[str, str]:
+        """Return the types' first letters, or what tells them apart."""
+        names = [one.type for one in self.unit.classes.types]
+        letters = [name[:1].upper() for name in names]
+        return {
+            name: letter if letters.count(letter) == 1 else name
+            for name, letter in zip(names, letters, strict=True)
+        }
+
+    def _holds(self) -> Holds:
+        """Return what tells whether a comparison of two events holds, as the engine compares."""
+        table = self._kept()
+        names = self.unit.compared
+        columns = ComparedColumns.of(
+            {name: table.column(f"pair:{name}").combine_chunks() for name in names}
+        )
+
+        def holds(how: Adjacent, before: int, row: int) -> bool:
+            current, previous = columns.rows(how.current, how.previous)
+            if not (columns.known[current][row] and columns.known[previous][before]):
+                return False
+            holds_ = _HOLDS[how.operator]
+            return bool(holds_(columns.compared[current][row], columns.compared[previous][before]))
+
+        return holds
+
+
+def _bounds(window: Window | None, time: int) -> Bounds:
+    """Return the bounds of the first window that holds a time; an empty one where none does."""
+    if window is None:
+        return None
+    begin, end = window.bounds(window.first(time))
+    return (begin, end) if begin <= time < end else (time, time)
