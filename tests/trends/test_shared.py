@@ -59,7 +59,10 @@ def test_queries_are_apart_by_the_ways_they_go() -> None:
         ("q4", "q5"),
     }
     (why,) = (why for why, pairs in told(units).items() if ("q3", "q4") in pairs)
-    assert why == "each keeps its own graph of events, as NOT is about more than single events"
+    assert why == (
+        "each keeps its own graph of events, as NOT is about more than single events; the events "
+        "that they ask for differ"
+    )
 
 
 def told(units: Units) -> dict[str, set[tuple[str, str]]]:

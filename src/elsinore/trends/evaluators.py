@@ -63,7 +63,7 @@ def evaluator_of(unit: TrendUnit, *, by_time: bool, sharing: Sharing, record: bo
     if unit.path is Path.SETS:
         return _Sets(unit, by_time)
     if unit.path is Path.GRAPH:
-        return _Graph(unit, by_time)
+        return _Graph(unit, by_time, share=sharing is not Sharing.NEVER)
     return _Shared(unit, by_time, sharing, record)
 
 
@@ -91,10 +91,10 @@ class _Shared:
 
 
 class _Graph:
-    def __init__(self, unit: TrendUnit, by_time: bool) -> None:
+    def __init__(self, unit: TrendUnit, by_time: bool, *, share: bool) -> None:
         self.unit = unit
         self.statistics: list[SharingStatistics] = []
-        self._inner = GraphEvaluator(unit, by_time=by_time)
+        self._inner = GraphEvaluator(unit, by_time=by_time, share=share)
 
     @property
     def bytes_held(self) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from elsinore.language.render import render
+from elsinore.plan.alike import alike, shape, why_apart
 from elsinore.plan.explain.text import path_in_words
 from elsinore.plan.paths import Path
 from elsinore.plan.sharing import aggregated, loops, sharing_sets, why_not
@@ -50,10 +52,14 @@ class SharedSample:
 
 @dataclass(frozen=True, slots=True)
 class SharedPattern:
-    """Queries of a unit that share bursts of a Kleene sub-pattern, where that pays."""
+    """Queries of a unit that share bursts of a Kleene sub-pattern, where that pays.
+
+    Those whose pattern is one and `whole`, and that keep a graph of events, share that at any rate.
+    """
 
     pattern: str
     queries: tuple[str, ...]
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +130,8 @@ def shared_patterns(units: Units) -> tuple[SharedPattern, ...]:
         names = [template.query.name for template in unit.members]
         for pattern, queries in _sets(unit):
             if len(queries) > 1:
-                found.append(SharedPattern(pattern, tuple(names[query] for query in queries)))
+                told = tuple(names[query] for query in queries)
+                found.append(SharedPattern(pattern, told, unit.path is Path.GRAPH))
     return tuple(found)
 
 
@@ -136,12 +143,18 @@ def _sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
         return [(f"{group.type}+", group.queries) for group in groups]
     if unit.path is Path.SHARED:
         return [(f"{one.type}+", one.queries) for one in sharing_sets(unit.templates)]
+    if unit.path is Path.GRAPH:
+        return [
+            (render(unit.guarded[queries[0]].query.pattern), queries)
+            for queries in alike(unit.guarded)
+            if len(queries) > 1
+        ]
     return []
 
 
 def may_share(units: Units) -> bool:
     """Return whether some queries may share bursts."""
-    return bool(shared_patterns(units))
+    return any(not one.whole for one in shared_patterns(units))
 
 
 def apart(units: Units) -> tuple[Apart, ...]:
@@ -188,6 +201,8 @@ def _alike(unit: TrendUnit) -> list[Alike]:
             told = (told, compared)
             if unit.path is Path.SHARED:
                 told = (told, aggregated(template.aggregation))
+        elif unit.path is Path.GRAPH:
+            told = (told, shape(template))
         places.setdefault((within[query], told), []).append(query)
     names = [template.query.name for template in unit.members]
     return [
@@ -213,7 +228,10 @@ def _why_not(one: Alike, other: Alike) -> str | None:
         what, _, reason = one.why.partition(": ")
         if unit.exact:
             return "each is worked out by itself in integers of any size"
-        return f"each keeps {what}, as {reason}" if unit.path is Path.GRAPH else f"{what}: {reason}"
+        if unit.path is not Path.GRAPH:
+            return f"{what}: {reason}"
+        differs = why_apart(unit.guarded[one.first], unit.guarded[other.first])
+        return f"each keeps {what}, as {reason}; {differs}"
     here, there = (loops(unit.templates[side.first]) for side in (one, other))
     common = sorted(here.keys() & there.keys())
     if not common:
@@ -244,7 +262,8 @@ def sharing_text(units: Units, sample: SharedSample | None) -> list[str]:
     known = {found.queries for found in sampled}
     for one in told:
         if one.queries not in known:
-            lines.append(f"  {one.pattern} of {listed(one.queries, MOST_QUERIES)}, where it pays")
+            how = "one graph of events" if one.whole else "where it pays"
+            lines.append(f"  {one.pattern} of {listed(one.queries, MOST_QUERIES)}, {how}")
     for several in pairs:
         blocks = listed([block.words() for block in several.blocks], MOST_BLOCKS)
         lines.append(f"  Not {blocks}: {several.why}.")

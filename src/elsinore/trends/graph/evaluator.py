@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from elsinore.kernels import enter
 from elsinore.model.window import Window
 from elsinore.plan import TrendUnit
+from elsinore.plan.alike import alike
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
@@ -33,7 +34,8 @@ _SECONDS = 2e-5  # that a pair of events takes in plain Python, about
 class GraphEvaluator:
     """Sums up the trends of a unit's guarded queries over whole windows.
 
-    `by_time`: events of one time do not precede one another; else each is its own moment.
+    `by_time`: events of one time do not precede one another; else each is its own moment. `share`:
+    queries of one automaton are evaluated once (`elsinore.plan.alike`).
 
     Each window is evaluated alone: a trend with conditions between its events costs time quadratic
     in the window's events (one that is anchored, once more for each anchor), one without linear.
@@ -41,10 +43,12 @@ class GraphEvaluator:
     and integers without a sign, count as doubles where the other number is one.
     """
 
-    def __init__(self, unit: TrendUnit, *, by_time: bool = True) -> None:
+    def __init__(self, unit: TrendUnit, *, by_time: bool = True, share: bool = True) -> None:
         self.unit = unit
         self._by_time = by_time
         self._programs = Programs(unit)
+        alone = [(query,) for query in range(len(unit.guarded))]
+        self._together = alike(unit.guarded) if share else alone
         self.bytes_held = 0  # by all arrays of the last call, at most
 
     def evaluate(self, events: KeyedEvents, columns: ComparedColumns) -> WindowTotals:
@@ -67,25 +71,31 @@ class GraphEvaluator:
             _plain(events.times),
             self._by_time,
         )
-        found: list[_Totals] = []
-        most = 0
-        for query, template in enumerate(self.unit.guarded):
-            asked = conditions(self._programs.conditions(query), columns)
-            program = self._programs.program(query, codes)
+        found: dict[int, _Totals] = {}
+        most, size = 0, size_of(stream)
+        for together in self._together:
+            template = self.unit.guarded[together[0]]
+            asked = conditions(self._programs.conditions(together[0]), columns)
+            program, chosen = self._programs.program(together, codes)
             held = enter(windows, 1e-5 * len(keys.times), keys, _wanted(template.query.window))
             count = len(held.key)
-            aggregation = template.aggregation
-            linear, extremes = len(aggregation.linear), len(aggregation.extremes)
+            linear, extremes = program.linear.shape[1], program.extreme.shape[1]
             totals = enter(empty_sums, 1e-4, count, linear, extremes)
             evaluate = evaluate_masks if template.ambiguous else evaluate_runs
             if count:
                 seconds = _SECONDS * held.longest * float(np.sum(held.high - held.low))
                 graph = enter(evaluate, seconds, program, asked, stream, keys, held, totals)
                 most = max(most, graph + size_of(held[:-1], asked[2:]))
-            found.append(_Totals(held.key, held.window, totals))
-        joined = _joined(found)
-        self.bytes_held = most + size_of(stream, *((*one.sums, one.key) for one in found))
-        return joined
+            for query, (sums, ranks) in zip(together, chosen, strict=True):
+                mine = totals
+                if len(together) > 1:
+                    mine = Sums(
+                        totals.cells[:, sums], totals.powers[:, sums], totals.extremes[:, ranks]
+                    )
+                found[query] = _Totals(held.key, held.window, mine)
+                size += size_of((*mine, held.key))
+        self.bytes_held = most + size
+        return _joined([found[query] for query in sorted(found)])
 
 
 class _Totals(NamedTuple):

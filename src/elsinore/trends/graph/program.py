@@ -48,10 +48,40 @@ class Programs:
             condition for part in self._parts[query] for condition in part.template.conditions
         )
 
-    def program(self, query: int, codes: Sequence[int]) -> Program:
-        """Return the program of a query for events of these classes, none of them below 0."""
-        parts = self._parts[query]
-        return _program(self.unit, parts, [self._fits(query, code) for code in codes])
+    def program(
+        self, queries: Sequence[int], codes: Sequence[int]
+    ) -> tuple[Program, list[tuple[list[int], list[int]]]]:
+        """Return the program of queries of one automaton for events of these classes, none below 0.
+
+        And for each query, which of the program's sums and extremes are its own.
+        """
+        parts = self._parts[queries[0]]
+        program = _program(self.unit, parts, [self._fits(queries[0], code) for code in codes])
+        if len(queries) == 1:
+            return program, [([], [])]
+        states = len(program.linear)
+        linear: dict[tuple[object, ...], int] = {}
+        extreme: dict[tuple[object, ...], int] = {}
+        chosen = []
+        for query in queries:
+            own = self._parts[query][-1]
+            fields = own.template.aggregation
+            sums = _contributions(self.unit, own, states, fields.linear).T.tolist()
+            ranks = _extremes(self.unit, own, states, fields.extremes).T.tolist()
+            chosen.append(
+                (
+                    [
+                        linear.setdefault((f == 0, *column), len(linear))
+                        for f, column in enumerate(sums)
+                    ],
+                    [extreme.setdefault(tuple(column), len(extreme)) for column in ranks],
+                )
+            )
+        wide = np.array([column[1:] for column in linear], dtype=np.int64).T
+        ranked = np.array(list(extreme), dtype=np.int64).reshape(len(extreme), states).T
+        return program._replace(
+            linear=np.ascontiguousarray(wide), extreme=np.ascontiguousarray(ranked)
+        ), chosen
 
     def _fits(self, query: int, code: int) -> list[list[int]]:
         """Return for each automaton the states that an event of a class may take."""

@@ -1,0 +1,118 @@
+"""Queries of one automaton on the graph path: one graph, with the sums of all side by side."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from elsinore.errors import InvalidWorkloadError, QueryError
+from elsinore.language import parse_workload
+from elsinore.local import run
+from elsinore.model import Attribute, Call, Conjunction, Query, ReturnItem, Workload
+from elsinore.model import pattern as pt
+from elsinore.operators import plan
+from elsinore.plan import Path, Sharing
+from elsinore.plan.alike import why_apart
+from elsinore.runtime.options import RunOptions
+from elsinore.trends.graph.program import Programs
+from elsinore.trends.kind import spec_of, trend_units
+from elsinore.trends.shared import SharedPattern, apart, may_share, shared_patterns, sharing_text
+from support.trends import Feature, streams_for, table_of, trend_queries
+from trends.test_against_reference import check
+from trends.test_everything import settled
+
+GUARDS = (Feature.STRATEGIES, Feature.CONJUNCTION, Feature.NEGATION, Feature.ADJACENT)
+
+
+def asking(query: Query, name: str, *functions: str) -> Query:
+    """Return a query with the same pattern that asks for functions of each of its types."""
+    types = sorted({event.type for event in pt.positive_events(query.pattern)})
+    calls = [Call("COUNT", ())]
+    if not isinstance(query.pattern, Conjunction):
+        calls += [
+            Call(function, (Attribute(kind, None if function == "COUNT" else "v"),))
+            for function in functions
+            for kind in types
+        ]
+    return replace(query, name=name, returns=tuple(map(ReturnItem, calls)))
+
+
+@settings(
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "15")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(trend_queries("q", ("A", "B"), features=GUARDS), st.data())
+def test_queries_of_one_automaton_find_what_every_trend_built_does(
+    query: Query, data: st.DataObject
+) -> None:
+    assume(settled(query))
+    wanted = ((), ("SUM", "MIN"), ("COUNT", "SUM"), ("MAX", "AVG"), ("VARIANCE",))
+    queries = [
+        asking(query, f"q{number}", *data.draw(st.sampled_from(wanted)))
+        for number in range(data.draw(st.integers(2, 3)))
+    ]
+    try:
+        ready = plan(Workload(tuple(queries)))
+    except (QueryError, InvalidWorkloadError):
+        assume(False)
+        raise
+    assume(all(spec_of(unit).path is Path.GRAPH for unit in ready.units))
+    events = data.draw(streams_for(query, 8))
+    (shared,) = shared_patterns(trend_units(ready))
+    assert shared.queries == tuple(one.name for one in queries)
+    for sharing in (Sharing.DYNAMIC, Sharing.NEVER):
+        results = run(ready, table_of(events), RunOptions(sharing=sharing))
+        for one in queries:
+            check(one, events, results[one.name], exact=False)
+
+
+TEXT = """
+    QUERY one RETURN COUNT(*) PATTERN SEQ(A a, B b+) STRATEGY {0};
+    QUERY two RETURN SUM(y.v), COUNT(y) PATTERN SEQ(A x, B y+) STRATEGY {0};
+    QUERY three RETURN SUM(B.v) PATTERN SEQ(A, B+, C) STRATEGY {0};
+"""
+
+
+@pytest.mark.parametrize("strategy", ["SKIP TILL NEXT MATCH", "CONTIGUOUS"])
+def test_next_and_contiguous_trends_of_one_pattern_are_worked_on_once(strategy: str) -> None:
+    units = trend_units(plan(parse_workload(TEXT.format(strategy))))
+    assert shared_patterns(units) == (SharedPattern("SEQ(A a, B b+)", ("one", "two"), whole=True),)
+    assert not may_share(units)
+    (unit,) = [unit for _, unit in units]
+    program, chosen = Programs(unit).program((0, 1), [0])
+    (counted, _), (summed, _) = chosen
+    assert counted == [0]
+    assert summed == list(range(program.linear.shape[1]))  # what is one is not kept twice
+    (block,) = apart(units)
+    assert set(block.pairs()) == {("one", "three"), ("two", "three")}
+    assert block.why.endswith("the events that they ask for differ")
+    lines = "\n".join(sharing_text(units, None))
+    assert "SEQ(A a, B b+) of one and two, one graph of events" in lines
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ("SEQ(A, B+) STRATEGY SKIP TILL NEXT MATCH", "their strategies differ"),
+        ("SEQ(A, B+) WITHIN 5 seconds", "their windows differ"),
+        ("SEQ(A, C+)", "the events that they ask for differ"),
+        ("SEQ(A, NOT SEQ(X, Y), B+)", "what they forbid differs"),
+        ("SEQ(A a, B b+) WHERE b[i].v > b[i-1].v", "their conditions between events differ"),
+        ("SEQ(A a, B b*)", "what may follow what, or end a trend, differs"),
+    ],
+)
+def test_explain_says_in_what_automata_differ(other: str, why: str) -> None:
+    from elsinore.plan.guarded import guarded_template
+
+    texts = (
+        "QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+);",
+        (f"QUERY two RETURN COUNT(*) PATTERN {other};"),
+    )
+    one, two = (guarded_template(parse_workload(text).queries[0]) for text in texts)
+    assert why_apart(one, two) == why
+    assert why_apart(one, one) is None
