@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from elsinore.matches.arrays import Ints
 from elsinore.matches.keyed import END_ROW, FIRST_ROW
+
+SHARED = 1 << 17  # rows that shared columns have, as many as batches mostly have
 
 
 class Events:
@@ -54,7 +56,7 @@ class Events:
     def groups(self, places: Ints) -> pa.Array:
         """Return the codes of the groups of events at some places."""
         if self._groups is None:
-            return pa.array(np.zeros(len(places), dtype=np.int32))
+            return repeated(0, len(places))
         return _taken(self._group_of_place, places, None)
 
     @cached_property
@@ -63,6 +65,20 @@ class Events:
         begins = self._keys[:, FIRST_ROW]
         groups = self._groups[self.order[begins]]
         return pa.array(np.repeat(groups, self._keys[:, END_ROW] - begins))
+
+
+def repeated(number: int, count: int) -> pa.Array:
+    """Return a column of so many rows that is one number; such columns share their memory.
+
+    >>> repeated(3, 2).to_pylist()
+    [3, 3]
+    """
+    return _column(number, max(count, SHARED)).slice(0, count)
+
+
+@lru_cache(maxsize=4)
+def _column(number: int, count: int) -> pa.Array:
+    return pa.array(np.full(count, number, dtype=np.int32))
 
 
 def _taken(values: pa.Array, rows: Ints, missing: Any) -> pa.Array:

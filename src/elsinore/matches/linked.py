@@ -9,10 +9,12 @@ import numpy as np
 from elsinore.kernels import Field, Layout, Store
 
 # Numbers of a step of `path`: the event's row and state, whether a match ends here that is not
-# given out yet, the next event that ends a match, and the next after which it goes on.
+# given out yet, where the next event that ends a match is listed, and the next after which it goes
+# on.
 AT, STATE, PENDING, ENDING, GOING = range(5)
 # Rows of `links`: of an event the row, and where its class's moves are; from ENDER on, by state,
-# links to events that end a match, and as many to others.
+# where its list of events that end a match has those after the event, as many links to others, and
+# as many lists, which are filled from the end.
 ROW, MOVES, ENDER = range(3)
 BOUND = 4  # rows of `found` before those of registers (`elsinore.matches.select`)
 
@@ -26,6 +28,7 @@ LINKED = Layout(
         Field("numbers", np.float64, ("depth", "number")),  # registers of numbers
         Field("counted", np.float64, ("number", "match")),
         Field("ways", np.float64, ("event", "state")),
+        Field("addends", np.float64, ("event", "number")),  # what each adds to a register
         Field("links", np.int32, ("link", "event")),
         Field("paths", np.int32, ("step", "pair")),
     ),
@@ -39,7 +42,7 @@ class LinkedRoom:
         """`events` and `numbers`: how many registers hold either."""
         self.store = Store(
             LINKED, depth=64, entry=5, register=events, column=BOUND + events,
-            match=matches, number=numbers, event=0, state=states, link=ENDER + 2 * states,
+            match=matches, number=numbers, event=0, state=states, link=ENDER + 3 * states,
             step=4 * matches, pair=2,
         )  # fmt: skip
 

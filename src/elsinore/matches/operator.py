@@ -16,7 +16,7 @@ from elsinore.kernels import enter, is_compiling
 from elsinore.matches.arrays import Bytes, Ints
 from elsinore.matches.evaluation.choice import Search, search_of
 from elsinore.matches.evaluation.statistics import MatchStatistics, QueryStatistics
-from elsinore.matches.events import Events
+from elsinore.matches.events import Events, repeated
 from elsinore.matches.keyed import (
     END_ROW,
     FIRST_ROW,
@@ -407,7 +407,7 @@ class _Engine:
         self, number: int, found: Found, groups: pa.Array, columns: list[pa.Array]
     ) -> pa.RecordBatch:
         """Return matches as a batch of partial outputs."""
-        arrays = [pa.array(np.full(len(found), number, dtype=np.int32)), groups]
+        arrays = [repeated(number, len(found)), groups]
         if is_windowed(self._spec.templates[number].query):
             arrays.append(pa.array(found.window.copy()))
         return pa.RecordBatch.from_arrays(arrays + columns, schema=self._schemas[number])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -48,6 +48,7 @@ class Found:
     """Matches: their first and last rows, windows and registers; `paths` their events, if asked.
 
     `events` [match, register] are rows, below 0 where there is none; `numbers` [match, register].
+    `known`: registers that hold the first row (0) or the last (1), which `events` need not have.
     The path of match n is rows `starts[n]` to `starts[n + 1]` of `paths`: event row and state.
     They are what they are until the next ones are asked for.
     """
@@ -59,6 +60,13 @@ class Found:
     numbers: Doubles
     starts: Ints
     paths: NDArray[np.int32]
+    known: Mapping[int, int] = field(default_factory=dict)
+
+    def event(self, place: int) -> Ints:
+        """Return the event of each match that a register holds."""
+        if place in self.known:
+            return self.last if self.known[place] else self.first
+        return self.events[:, place]
 
     def __len__(self) -> int:
         return len(self.first)
@@ -73,6 +81,7 @@ class Found:
             self.numbers.copy("K"),
             self.starts,
             self.paths.copy(),
+            self.known,
         )
 
     def take(self, kept: Ints) -> Found:
@@ -88,6 +97,7 @@ class Found:
             self.numbers[kept],
             np.concatenate([[0], np.cumsum(lengths)]),
             paths,
+            self.known,
         )
 
 
@@ -132,6 +142,7 @@ class QuerySearch:
             for column in template.columns
         )
         self.guard = GUARD
+        self._known = dict(self.tables.known)
         self._filled = 0  # the longest array of events there was
 
     @cached_property
@@ -264,8 +275,6 @@ class QuerySearch:
     def _given(self, room: _Room | LinkedRoom, count: int, filled: int) -> Found:
         """Return what stands in the working room, until it is used again; each match once."""
         found = room.found[:, :count]
-        for place, row in self.tables.known:
-            found[sl.BOUND + place] = found[row]
         result = Found(
             first=found[sl.FIRST_ROW],
             last=found[sl.LAST_ROW],
@@ -276,6 +285,7 @@ class QuerySearch:
             if filled
             else np.broadcast_to(_NOWHERE, count + 1),
             paths=room.paths[:filled],
+            known=self._known,
         )
         return self._once(result) if self.template.duplicates else result
 

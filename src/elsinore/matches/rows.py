@@ -72,7 +72,7 @@ class Rows:
             return pa.ListArray.from_arrays(offsets, values).cast(kind)
         place = self._places[column.register]
         if column.kind is ColumnKind.VALUE:
-            return events.values(column.attribute or "", found.events[:, place]).cast(kind)
+            return events.values(column.attribute or "", found.event(place)).cast(kind)
         if column.kind is ColumnKind.COUNT:
             return pa.array(found.numbers[:, place].astype(np.int64))
         numbers = found.numbers[:, place]
@@ -82,7 +82,7 @@ class Rows:
                 f"{column.name}: a sum passes 2**53, beyond which it is not exact. Give the "
                 "events a column of doubles, and sum that."
             )
-        return _with_nulls(numbers).cast(kind, safe=False)
+        return _with_nulls(np.array(numbers)).cast(kind, safe=False)
 
     def _listed(self, column: Column, found: Found) -> tuple[NDArray[np.int64], pa.Array]:
         """Return the events of a column's lists, one list behind the other, and where each begins.
@@ -97,15 +97,17 @@ class Rows:
         return found.paths[chosen, 0].astype(np.int64), pa.array(begins[found.starts])
 
     def _computed(self, column: Column, number: int, found: Found, operands: Operands) -> pa.Array:
-        out = values_of(self._program, number, operands, found.events, found.numbers)
-        values = _with_nulls(out)
+        out = values_of(self._program, number, operands, found.event, found.numbers)
+        if np.may_share_memory(out, found.numbers):
+            out = out.copy()
+        values = _with_nulls(np.ascontiguousarray(out))
         kind = column_type(column, self._types)
         return pc.not_equal(values, 0.0) if kind == pa.bool_() else values
 
 
 def _with_nulls(numbers: NDArray[np.float64]) -> pa.Array:
-    """Return numbers as an array, null where they are NaN."""
+    """Return numbers that nobody writes over as an array, null where they are NaN."""
     if not np.isnan(np.min(numbers, initial=np.inf)):
-        return pa.array(np.array(numbers))  # a copy: what is found is written over
+        return pa.array(numbers)
     nothing = np.isnan(numbers)
     return pa.array(np.where(nothing, 0.0, numbers), mask=nothing)

@@ -62,7 +62,12 @@ class Header(IntEnum):
     ORDERED_ROOM = 30  # where there is room for them, the number of edges first
     MOVES_AT = 31  # 0, or [class, state + 2]: where an event leads to (`elsinore.matches.chains`)
     ENDS_ONLY = 32  # whether nothing follows where a match ends
-    SIZE = 33
+    HOLDS_AT = 33  # [state]: those of UPDATE_AT that hold an event (`elsinore.matches.subsets`)
+    ADDS_AT = 34  # [state, register of a number]: 1 where an event is added to it
+    ADDEND_AT = 35  # [register of a number]: kind, row of the layout or -1, is it of integers
+    KEPT_AT = 36  # a list of the registers of events that no row of a match tells
+    ENDERS_ADD = 37  # whether a state that nothing follows is in HOLDS_AT or ADDS_AT
+    SIZE = 38
 
 
 MOST_MOVES = 2**20  # of states and classes together
@@ -251,6 +256,17 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     table[Header.ORDERED_ROOM] = put(
         [len(edges), *([-1] * len(edges)), *([0] * ENTRY * len(ordered))]
     )
+    if is_chain:
+        split = [_split(updates(state)) for state in range(states)]
+        table[Header.HOLDS_AT] = put_lists(states, lambda n: split[n][0])
+        addends = {add[1]: (add[0], *add[2:]) for _, adds in split for add in adds}
+        numbers = range(table[Header.NUMBERS])
+        added = [{add[1] for add in adds} for _, adds in split]
+        table[Header.ADDS_AT] = put([int(n in adds) for adds in added for n in numbers])
+        table[Header.ADDEND_AT] = put([value for n in numbers for value in addends[n]])
+        kept = [n for n, kind in enumerate(kinds) if kind.holds_event and known[n] is None]
+        table[Header.KEPT_AT] = put([len(kept), *(places[n] for n in kept)])
+        table[Header.ENDERS_ADD] = int(any(any(split[n]) for n in set(range(states)) - sources))
     table[Header.ENDS_ONLY] = int(all(end.state not in sources for end in template.ends))
     table[Header.WHOLES_AT] = put(program.wholes)
     is_path = all(near[n] for edge in edges for n in edge.checks) and not template.final
@@ -271,6 +287,13 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
         is_chain=is_chain,
         known=tuple((places[n], row) for n, row in known.items() if row is not None),
     )
+
+
+def _split(updates: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
+    """Return the updates of registers of events, and those of registers of numbers one by one."""
+    each = [tuple(updates[at : at + 4]) for at in range(0, len(updates), 4)]
+    holds = [value for one in each if RegisterKind(one[0]).holds_event for value in one]
+    return holds, [one for one in each if not RegisterKind(one[0]).holds_event]
 
 
 def _is_chain(template: MatchTemplate, pairs: Sequence[object]) -> bool:
@@ -298,14 +321,15 @@ def known_row(template: MatchTemplate, register: Register) -> int | None:
 
     That is when the match is complete: before it, a register of the last row may hold others.
     """
-    if register.kind is RegisterKind.FIRST:
-        row, states = 0, [edge.target for edge in template.edges if edge.source == START]
-    elif register.kind is RegisterKind.LATEST:
-        row, states = 1, [end.state for end in template.ends]
-    else:
-        return None
-    bound = all(template.states[state].variable in register.variables for state in states)
-    return row if bound else None
+    bound = {n for n, s in enumerate(template.states) if s.variable in register.variables}
+    begins = {edge.target for edge in template.edges if edge.source == START}
+    later = {edge.target for edge in template.edges if edge.source != START}
+    if register.kind is RegisterKind.LATEST and bound >= {end.state for end in template.ends}:
+        return 1
+    if register.kind is RegisterKind.FIRST or not bound & later:  # of one event the first and last
+        is_one = register.kind in {RegisterKind.FIRST, RegisterKind.LATEST}
+        return 0 if is_one and bound >= begins else None
+    return None
 
 
 def _put_sets(table: list[int], template: MatchTemplate) -> None:

@@ -27,18 +27,22 @@ _ARITHMETIC: dict[int, Callable[[Any, Any], Any]] = {
 
 
 def values_of(
-    program: Program, number: int, operands: Operands, events: Ints, numbers: Doubles
+    program: Program,
+    number: int,
+    operands: Operands,
+    events: Callable[[int], Ints],
+    numbers: Doubles,
 ) -> Doubles:
     """Return the value of expression `number` for each match, NaN for null.
 
-    `events` and `numbers` [match, register] are the registers of complete matches. The same as
+    `events(register)` and `numbers` [match, register] are the registers of complete matches. As
     `elsinore.matches.interpret.value_of`, which looks at one match.
     """
     stack: list[Any] = []
     with np.errstate(all="ignore"):
         for op, a, b, c in program.rows[program.starts[number] : program.starts[number + 1]]:
             _run(stack, op, (a, b, c), program, operands, events, numbers)
-    return np.broadcast_to(np.asarray(stack[0], dtype=np.float64), len(events))
+    return np.broadcast_to(np.asarray(stack[0], dtype=np.float64), len(numbers))
 
 
 def _run(
@@ -47,7 +51,7 @@ def _run(
     given: tuple[int, int, int],
     program: Program,
     operands: Operands,
-    events: Ints,
+    events: Callable[[int], Ints],
     numbers: Doubles,
 ) -> None:
     """Run one instruction on a stack of columns and constants."""
@@ -56,9 +60,9 @@ def _run(
         case Code.CONSTANT:
             stack.append(program.constants[a])
         case Code.DOUBLE:
-            stack.append(_read(operands.doubles[c], events[:, b], np.nan))
+            stack.append(_read(operands.doubles[c], events(b), np.nan))
         case Code.WHOLE:
-            stack.append(_read(operands.wholes[c], events[:, b], NULL_CODE))
+            stack.append(_read(operands.wholes[c], events(b), NULL_CODE))
         case Code.WHOLE_CONSTANT:
             text = program.texts.get(a)
             stack.append(program.wholes[a] if text is None else operands.code_of(text))
