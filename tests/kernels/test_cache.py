@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.registry import cpu_target
 
 import elsinore
 from elsinore.kernels import FOLDER_VARIABLE, cache, folder_path, kernel, notice
@@ -219,3 +220,20 @@ def test_the_folder_is_the_named_one_else_the_user_s(monkeypatch: pytest.MonkeyP
     assert folder_path() == Path("/caches/elsinore")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert folder_path() == Path.home() / ".cache" / "elsinore"
+
+
+def test_numba_is_loaded_as_a_whole_only_where_a_kernel_needs_more_than_there_is(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refreshed: list[bool] = []
+    monkeypatch.setattr(cpu_target.target_context, "refresh", lambda: refreshed.append(True))
+    run()
+    assert refreshed  # to compile
+    refreshed.clear()
+    assert run() == (0, 1, [])
+    assert not refreshed
+    cache.get_ready(cpu_target.target_context, ["NRT_Free", "malloc"])
+    assert not refreshed
+    cache.get_ready(cpu_target.target_context, ["what_there_is_not"])
+    cache.get_ready(cpu_target.target_context, None)
+    assert len(refreshed) == 2

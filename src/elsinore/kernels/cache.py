@@ -10,6 +10,7 @@ with such names is ever written. What cannot be read, for whatever reason, is co
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
 import os
 import pickle
@@ -20,11 +21,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from llvmlite.binding import address_of_symbol  # type: ignore[import-untyped]
 from numba import typeof
 from numba.core import serialize
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 
 from elsinore.cache_folder import (
     UnusableError,
@@ -168,7 +171,6 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
         """Return what was compiled for a signature, None where it must be compiled."""
         if not self._enabled:
             return None
-        target.refresh()
         name = self._file(signature, target.codegen())
         SHELF.files.add(name)
         code = self._load(name, target)
@@ -184,7 +186,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
     def save_overload(self, signature: Any, code: Any) -> None:
         """Keep what was compiled for a signature."""
         if self._enabled and not code.library.has_dynamic_globals and not code.lifted:
-            payload = serialize.dumps(code._reduce())
+            payload = serialize.dumps(code._reduce()) + pickle.dumps(symbols_of(code.library))
             name = self._file(signature, code.codegen)
             SHELF.write(name, _MAGIC + hashlib.sha256(payload).digest() + payload)
             SHELF.release(name)
@@ -221,13 +223,35 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
         payload = content[begin:]
         if content[:begin] == _MAGIC + hashlib.sha256(payload).digest():
             try:
-                code = CompileResult._rebuild(target, *pickle.loads(payload))
+                stream = io.BytesIO(payload)
+                parts = pickle.load(stream)
+                get_ready(target, pickle.load(stream) if stream.tell() < len(payload) else None)
+                code = CompileResult._rebuild(target, *parts)
                 SHELF.loaded.append(self._name)
                 return code
             except Exception as error:  # whatever the compiler says of code it cannot load
                 LOG.debug("%s cannot be loaded", name, exc_info=error)
         SHELF.tell(f"A compiled kernel is damaged and is compiled anew: {folder_path() / name}.")
         return None
+
+
+def symbols_of(library: Any) -> list[str]:
+    """Return what machine code refers to outside itself."""
+    module = library._final_module
+    declared = [each.name for each in (*module.functions, *module.global_variables)
+                if each.is_declaration]  # fmt: skip
+    return [name for name in declared if not name.startswith("llvm.")]
+
+
+def get_ready(target: Any, symbols: Sequence[str] | None) -> None:
+    """Let there be what machine code refers to, before it is loaded; None: nobody knows what.
+
+    Numba's runtime has almost all of it. What is in none of the libraries of this process comes
+    with all that Numba can compile, whose loading takes 0.3 s: more than that of most kernels.
+    """
+    rtsys.initialize(target)
+    if symbols is None or any(address_of_symbol(name) is None for name in symbols):
+        target.refresh()
 
 
 def _key(name: str) -> str:
