@@ -18,20 +18,19 @@ PLAIN = {int, float, bool, str, type(None)}  # what Arrow has of itself
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Made:
-    """Records of a dataclass that were not made: tuples of their fields."""
+    """Records of a dataclass that were not made: a list for each field."""
 
-    fields: list[tuple[Any, ...]]
+    fields: Sequence[list[Any]]
     kind: type
 
     def records(self) -> list[Any]:
         """Return the records."""
-        return [self.kind(*fields) for fields in self.fields]
+        return list(map(self.kind, *self.fields))
 
     def column(self) -> pa.Array:
         """Return the records as a column."""
         names = [field.name for field in dataclasses.fields(self.kind)]
-        parts = [as_array(part) for part in zip(*self.fields, strict=True)]
-        return pa.StructArray.from_arrays(parts, names=names)
+        return pa.StructArray.from_arrays(list(map(as_array, self.fields)), names=names)
 
 
 def as_array(values: Sequence[Any]) -> pa.Array:
@@ -46,8 +45,11 @@ def as_array(values: Sequence[Any]) -> pa.Array:
     >>> as_array([{"x": 1.5}]).type
     MapType(map<string, double>)
     """
-    if all(kind in PLAIN for kind in set(map(type, values))):
-        return _plain_array(values)
+    if values and type(values[0]) in PLAIN:  # and so are all, as a rule
+        with suppress(OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
+            found = pa.array(values)
+            if not pa.types.is_nested(found.type):
+                return found
     kinds = _kinds(values)
     if len(kinds) > 1:
         raise _mixed(kinds)

@@ -231,10 +231,11 @@ def _gives_out(window: Any) -> bool:
     return isinstance(window, Sliding) and window.fold.inverse is not None
 
 
-def _outcomes(outcome: Outcome | Choice) -> list[Outcome]:
+def outcomes_of(outcome: Outcome | Choice) -> list[Outcome]:
+    """Return what an item may do, whatever tests say of it."""
     if isinstance(outcome, Outcome):
         return [outcome]
-    return [*_outcomes(outcome.yes), *_outcomes(outcome.no)]
+    return [*outcomes_of(outcome.yes), *outcomes_of(outcome.no)]
 
 
 def _shown(outcome: Outcome) -> set[Kind]:
@@ -338,7 +339,7 @@ class Automaton:
         """Return the counts that are read other than in passing, so that old ones must last."""
         found: set[Kind] = set()
         for (_, bits), outcome in self.outcomes.items():
-            for each in _outcomes(outcome):
+            for each in outcomes_of(outcome):
                 found |= _shown(each)
                 for op in each.ops:
                     if op.role == "feed":
@@ -346,7 +347,7 @@ class Automaton:
                         if bits & self.samples[number].mask:  # its effect must be put off
                             inner = self.inner[number]
                             for place in range(len(inner.states)):
-                                for one in _outcomes(inner.outcomes[place, bits]):
+                                for one in outcomes_of(inner.outcomes[place, bits]):
                                     found |= {o.result.kind for o in one.ops if o.role == "count"}
         return found.union(*(inner.shown() for inner in self.inner.values()))
 

@@ -33,24 +33,26 @@ class FlatStates:
         self._numbers: Any = None  # by bits, the number of a class; -1: such items change nothing
         self._shown: frozenset[Kind] = frozenset()
         self._loops: dict[bool, Loops] = {}
-        self._states: list[list[Any]] = []
+        self._cells: list[list[Any]] = [[]]  # by code: the control states, -1: not begun; registers
         self.taken: Any = np.zeros(0, np.int64)  # items, by code
 
     @property
     def count(self) -> int:
         """How many streams there are."""
-        return len(self._states)
+        return len(self._cells[0])
 
     def grow(self, count: int) -> None:
         """Make room for streams with codes below `count`."""
         more = count - self.count
         if more > 0:
-            self._states += [[-1] for _ in range(more)]  # -1: it has not begun
+            for place, cell in enumerate(self._cells):
+                cell.extend([None if place else -1] * more)
             self.taken = np.concatenate([self.taken, np.zeros(more, np.int64)])
 
     def keep_only(self, code: int) -> None:
         """Let go of all streams but one, which gets the code 0."""
-        self._states, self.taken = [self._states[code]], self.taken[code : code + 1].copy()
+        self._cells = [[cell[code]] for cell in self._cells]
+        self.taken = self.taken[code : code + 1].copy()
 
     # --- a batch --------------------------------------------------------------------------------
 
@@ -68,37 +70,73 @@ class FlatStates:
             raise NotFlat("keys within several streams")
         self._meet(bits)
         numbers = self._numbered(bits)
-        rows = np.flatnonzero(numbers >= 0)
         machine = self._machine(many=many)
-        for state in self._states:
-            if state[0] < 0:
-                state[:] = machine.begin()
-        states: Any = self._states
-        if not many:
-            (states,) = self._states
-            states += [None] * (machine.cells - len(states))
-            del states[machine.cells :]
-        places: list[int] = []
-        values: list[Any] = []
+        self._begin(machine)
+        acting = np.flatnonzero(numbers >= 0)
+        rows = None if len(acting) == len(bits) else acting
+        states: Any = self._cells if many else [cell[0] for cell in self._cells]
+        values: list[list[Any]] = [[] for _ in range(machine.width)]
+        places: list[Any] = [np.zeros(0, np.int64)]
         stopped: int | None = None
-        for begin in range(0, len(rows), CHUNK):
-            few = rows[begin : begin + CHUNK]
-            given = [few.tolist(), numbers[few].tolist()]
-            if many:
-                given.append(codes[few].tolist())
-            given += self._lists(items, machine.columns, few)
+        expected = np.array(machine.expected, bool)
+        for begin in range(0, len(acting), CHUNK):
+            few = acting[begin : begin + CHUNK]
+            where = few if rows is not None else slice(begin, begin + len(few))
+            given = [numbers[where].tolist()] if machine.numbered else []
+            given += [codes[where].tolist()] if many else []
+            given += self._lists(items, machine.columns, where)
+            first = iter(given[0])
+            odd: list[int] = []
             with without_collecting():
-                stopped = machine.run(states, zip(*given, strict=True), places, values)
-            if stopped is not None:
+                raised = machine.run(
+                    states,
+                    zip(first, *given[1:], strict=True) if len(given) > 1 else first,
+                    first.__length_hint__,
+                    odd.append,
+                    [each.append for each in values],
+                )
+            has = expected[numbers[where]]
+            has[len(few) - 1 - np.array(odd, np.int64)] ^= True
+            if raised:
+                at = len(few) - 1 - first.__length_hint__()
+                stopped, has[at:] = int(few[at]), False
+            places.append(few[has])
+            if raised:
                 break
-        after = rows[: len(values)] if machine.always else np.array(places, np.int64)
-        return after, values if machine.made is None else Made(values, machine.made), stopped
+        if not many:
+            for cell, state in zip(self._cells, states, strict=True):
+                cell[0] = state
+        found: Any = values[0] if machine.made is None else Made(values, machine.made)
+        return np.concatenate(places), found, stopped
+
+    def _begin(self, machine: Loops) -> None:
+        """Begin streams that have not, and make room for the registers of the loops."""
+        self._cells += [[None] * self.count for _ in range(machine.cells - len(self._cells))]
+        fresh = [code for code, number in enumerate(self._cells[0]) if number < 0]
+        if not fresh:
+            return
+        kinds = self._automaton.states[0].kinds
+        alike = all(kind.of == VALUE or kind in self._shown for kind in kinds)  # may be shared
+        states = [machine.begin()] * len(fresh) if alike else [machine.begin() for _ in fresh]
+        for place, cell in enumerate(self._cells[: len(states[0])]):
+            if alike and len(fresh) == self.count:
+                cell[:] = [states[0][place]] * self.count
+                continue
+            for code, state in zip(fresh, states, strict=True):
+                cell[code] = state[place]
+
+    def _put(self, code: int, state: Sequence[Any]) -> None:
+        self._cells += [[None] * self.count for _ in range(len(state) - len(self._cells))]
+        for place, cell in enumerate(self._cells):
+            cell[code] = state[place] if place < len(state) else None
 
     @staticmethod
-    def _lists(items: Any, used: Sequence[str], rows: Any) -> list[list[Any]]:
+    def _lists(items: Any, used: Sequence[str], where: Any) -> list[list[Any]]:
         if isinstance(items, Mapping):
-            return [as_list(items[name], rows) for name in used]
-        return [[items[row] for row in rows.tolist()]]
+            return [as_list(items[name], where) for name in used]
+        if isinstance(where, slice):
+            return [list(items[where])]
+        return [[items[row] for row in where.tolist()]]
 
     # --- classes --------------------------------------------------------------------------------
 
@@ -127,7 +165,7 @@ class FlatStates:
             self._shown = shown
             for code, state in enumerate(states):
                 if state is not None:
-                    self._states[code] = flattened(self._automaton, state, shown)
+                    self._put(code, flattened(self._automaton, state, shown))
         self._order = [bits for bits in classes if not self._automaton.idle(bits)]
         self._loops = {}
 
@@ -154,13 +192,13 @@ class FlatStates:
 
     def state(self, code: int) -> tuple[Any, ...] | None:
         """Return a stream's state as the interpreter has it; None before its first item."""
-        state = self._states[code]
+        state = [cell[code] for cell in self._cells]
         return None if state[0] < 0 else interpreted(self._automaton, state, self._shown)
 
     def put(self, code: int, state: tuple[Any, ...]) -> None:
         """Take a state of the interpreter's. Raises NotFlat where none of the loops can."""
         had = len(self._automaton.states)
-        self._states[code] = flattened(self._automaton, state, self._shown)
+        self._put(code, flattened(self._automaton, state, self._shown))
         if len(self._automaton.states) > had:
             self._automaton.meet(())
             self._write(self._order or self._automaton.classes)
@@ -242,22 +280,13 @@ def flattened(
 
 
 def as_list(column: pa.Array, rows: Any) -> list[Any]:
-    """Return some rows of a column as Python's values.
+    """Return some rows of a column, an array of them or a slice, as Python's values.
 
-    >>> as_list(pa.array([1.5, None, 2.5]), np.array([1, 2]))
-    [None, 2.5]
+    >>> as_list(pa.array([1.5, None, 2.5]), np.array([1, 2])), as_list(pa.array([7, 8]), slice(1))
+    ([None, 2.5], [7])
     """
-    kind = column.type
-    if pa.types.is_dictionary(kind) and not column.null_count:
-        values = np.array([*column.dictionary.to_pylist(), None], object)
-        return values[column.indices.to_numpy()[rows]].tolist()  # type: ignore[no-any-return]
-    plain = pa.types.is_integer(kind) or kind in {pa.float64(), pa.float32(), pa.bool_()}
-    if not plain:
-        return column.take(pa.array(rows)).to_pylist()  # type: ignore[no-any-return]
-    few = column.take(pa.array(rows)) if len(rows) < len(column) else column
-    if not few.null_count:
-        return few.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
-    filled = few.fill_null(False if kind == pa.bool_() else 0)
-    values = np.array(filled.to_numpy(zero_copy_only=False).tolist(), object)
-    values[few.is_null().to_numpy(zero_copy_only=False)] = None
-    return values.tolist()  # type: ignore[no-any-return]
+    if pa.types.is_dictionary(column.type) and not column.null_count:
+        names = np.array([*column.dictionary.to_pylist(), None], object)
+        return names[column.indices.to_numpy()[rows]].tolist()  # type: ignore[no-any-return]
+    few = column[rows] if isinstance(rows, slice) else column.take(pa.array(rows))
+    return few.to_pylist()  # type: ignore[no-any-return]

@@ -44,13 +44,13 @@ class Page:
             self.names[name] = value
         return self._known[id(value)]
 
-    def chain(self, states: Sequence[int], write: Callable[[int], Any], of: str = "s") -> None:
-        """Write what is done in each of some control states, of which the list `of` tells."""
+    def chain(self, states: Sequence[int], write: Callable[[int], Any], state: str) -> None:
+        """Write what is done in each of some control states; `state` is where its number is."""
         if len(states) > 1:
-            self.line(f"p = {of}[0]")
+            self.line(f"p = {state}")
+            state = "p"
         for place, number in enumerate(states):
-            asked = "p" if len(states) > 1 else f"{of}[0]"
-            self.line(f"{'el' if place else ''}if {asked} == {number}:")
+            self.line(f"{'el' if place else ''}if {state} == {number}:")
             self.level += 1
             write(number)
             self.level -= 1

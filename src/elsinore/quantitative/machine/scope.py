@@ -30,7 +30,7 @@ from elsinore.quantitative.machine.inline import expression_of
 from elsinore.quantitative.machine.page import Page
 from elsinore.quantitative.machine.reads import item_reads
 
-CHANGED = re.compile(r"\br\d|\b[su]\[")  # a register in an expression
+CHANGED = re.compile(r"\br\d|\bR\d+\[|\bu\[")  # a register in an expression
 CONSTANT = re.compile(r"-?\d+(\.\d+)?|None|True|False")
 
 
@@ -58,8 +58,9 @@ class Scope:
         self.held: list[Any] = []  # symbols stay while their ids are names
         self.made_item = item if item is not None else [False]
         self.record: type | None = None  # what the value is given out as the fields of
+        self.fields: list[str] = []  # the expressions of these
         self.after: list[str] = []  # lines that change what was before the item
-        at = 0 if form == "r" else 1
+        at = 1 if form == "u" else 0
         symbols = registers(state.kinds)
         for symbol, kind in zip(symbols, state.kinds, strict=True):
             names = [self._cell(at + cell) for cell in range(cells(kind))]
@@ -67,7 +68,7 @@ class Scope:
             self._give(symbol, *names)
 
     def _cell(self, number: int) -> str:
-        return f"r{number}" if self.form == "r" else f"{self.form}[{number}]"
+        return {"r": f"r{number}", "R": f"R{number}[k]", "u": f"u[{number}]"}[self.form]
 
     def _give(self, symbol: Any, text: str, second: str = "") -> None:
         self.texts[id(symbol)], self.seconds[id(symbol)] = text, second
@@ -201,8 +202,8 @@ class Scope:
         match op.role:
             case "call":
                 text = self.call(op.function, op.given)
-                made = self._made(op, outcome, text)
-                self._give(op.result, self._assign(text if made is None else made))
+                if not self._makes(op, outcome, text):
+                    self._give(op.result, self._assign(text))
             case "count":
                 self._count(op, outcome)
             case "push":
@@ -218,19 +219,20 @@ class Scope:
                 fed = self.outs.get(id(op.given[0]), "{}")
                 self._give(op.result, self._assign(f"dict({fed})" if fed != "{}" else fed))
 
-    def _made(self, op: Op, outcome: Outcome, text: str) -> str | None:
-        """Return the tuple of a record's fields, where the record is given out and nothing else."""
+    def _makes(self, op: Op, outcome: Outcome, text: str) -> bool:
+        """Write a record's fields where it is given out and nothing else; return whether it is."""
         if not self.writer.makes or self.form == "u" or outcome.value is not op.result:
-            return None
-        used = [*outcome.values, *(value for other in outcome.ops for value in other.given)]
+            return False
+        used = [*outcome.values, *(value for each in outcome.ops for value in each.given)]
         call = _parsed(text)
         if any(value is op.result for value in used) or not isinstance(call, ast.Call):
-            return None
+            return False
         kind = self.writer.names.get(getattr(call.func, "id", ""))
-        if call.keywords or not is_plain_record(kind, len(call.args)):
-            return None
+        if not call.args or call.keywords or not is_plain_record(kind, len(call.args)):
+            return False
         self.record = kind
-        return f"({', '.join(map(ast.unparse, call.args))},)"
+        self.fields = [self._assign(ast.unparse(argument)) for argument in call.args]
+        return True
 
     def _count(self, op: Op, outcome: Outcome) -> None:
         """Write that a value is counted: in place, where nobody looks at the counts before it."""
@@ -286,7 +288,7 @@ class Scope:
 
     def first(self, automaton: Automaton) -> str:
         """Return the expression of a machine's first state."""
-        scope = Scope(self.writer, automaton, State((), (), ()), "s")
+        scope = Scope(self.writer, automaton, State((), (), ()), "u")
         for op in automaton.first_ops:
             scope._operation(op, Outcome((), 0, (), False, None), 0)
         state = Outcome((), 0, automaton.begins, False, None)
@@ -304,7 +306,7 @@ class Scope:
         grows = any(kind.of == "counts" for state in inner.states for kind in state.kinds)
         own = f"forked({idle})" if grows else f"{idle}[:]"
         writer.line(f"{INDENT}u = {states}[{key}] = {own}")
-        writer.line(f"{INDENT}fresh = i, {states}, {key}")
+        writer.line(f"{INDENT}fresh = left(), {states}, {key}")
         found = [
             n for n in range(len(inner.states))
             if not _changes_nothing(inner.outcomes[n, bits], n)
@@ -322,7 +324,7 @@ class Scope:
             if len(writer.lines) == begin:
                 writer.line("pass")
 
-        writer.chain(found, write, "u")
+        writer.chain(found, write, "u[0]")
 
     def _feed_all(self, op: Op, outcome: Outcome, bits: int) -> None:
         """Write that an item goes to all keys, into a new dict; and the keys' values then."""
@@ -355,7 +357,7 @@ class Scope:
 
         begin = len(writer.lines)
         if found:
-            writer.chain(found, write, "u")
+            writer.chain(found, write, "u[0]")
         if lives:
             if found:
                 writer.line("else:")
@@ -383,6 +385,17 @@ class Scope:
         """Write what the registers hold, where they are variables."""
         pairs = [(f"r{n}", text) for n, text in enumerate(self._sources(outcome))]
         self._assign_all([(to, text) for to, text in pairs if to != text])
+
+    def assign_columns(self, outcome: Outcome, number: int) -> None:
+        """Write what the registers hold, where each is in a list, by the code of the stream."""
+        pairs = [(f"R{n}[k]", text) for n, text in enumerate(self._sources(outcome))]
+        self._assign_all([(to, text) for to, text in pairs if to != text])
+        if outcome.target != number:
+            before = sum(map(cells, self.automaton.states[number].kinds))
+            gone = [f"R{n}[k] = " for n in range(len(pairs), before)]
+            if gone:
+                self.writer.line(f"{''.join(gone)}None")
+            self.writer.line(f"Q[k] = {outcome.target}")
 
     def assign_list(self, outcome: Outcome, number: int, to: str, *, keep: bool = False) -> None:
         """Write what the registers hold, where they are in a list; keep: in a new one."""
