@@ -1,5 +1,6 @@
 """Machines written as flat loops: the values of the definition and of the interpreter."""
 
+import ast
 import os
 from typing import Any
 from unittest.mock import patch
@@ -14,6 +15,7 @@ import elsinore.quantitative as qre
 from elsinore.quantitative import rows
 from elsinore.quantitative.machine.control import NotFlat
 from elsinore.quantitative.machine.flat_states import FlatStates
+from elsinore.quantitative.machine.inline import expression_of
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.stream import Stream, as_item, record_type
@@ -211,3 +213,64 @@ def test_a_query_whose_states_are_too_many_runs_as_it_is() -> None:
     table = pa.table(columns_of(items))
     found = nth.run(table, compiled=False)
     assert found["position"].to_pylist() == nth.start().extend(items)[0]
+
+
+def last_digit(item: Any) -> str:
+    """Return the last digit."""
+    digits = f"{item.v}"
+    return digits[-1]
+
+
+def squared(item: Any) -> int:
+    number = item.v + 1
+    return int(number * number)
+
+
+def named_late(item: Any) -> int:
+    first = item.v
+    second = first + 1
+    return int(second - first)
+
+
+def guarded(item: Any) -> float | None:
+    inverse = 1 / item.v
+    return inverse if item.v > 1 else None
+
+
+def test_names_are_written_out_where_each_is_read_once_whatever_happens() -> None:
+    written = {f: expression_of(f) for f in (last_digit, squared, named_late, guarded)}
+    assert ast.unparse(written[last_digit].body) == "f'{item.v}'[-1]"  # type: ignore[union-attr]
+    assert [f for f, expression in written.items() if expression is not None] == [last_digit]
+
+
+def test_what_was_known_of_a_column_may_cease_to_be_true() -> None:
+    query = qre.iterate(
+        qre.atom(qre.any, lambda i: 0.5 if i.v is None else float(i.v)), qre.sum(0.0)
+    )
+    flat, _ = flat_of(query)
+    flat.grow(1)
+    columns = [pa.array([1.5, 2.5]), pa.array([1, 2]), pa.array([None, 4.0]), pa.array([8.0])]
+    found: list[Any] = []
+    for column in columns:
+        rows = len(column)
+        _, values, stopped = flat.run(np.zeros(rows, np.int64), np.zeros(rows, int), {"v": column})
+        assert stopped is None
+        found += values
+    assert repr(found) == "[1.5, 4.0, 5.0, 7.0, 7.5, 11.5, 19.5]"
+
+
+def test_counts_that_went_into_a_window_are_what_they_were() -> None:
+    pane = qre.split(qre.iterate(qre.atom(~S, lambda i: i.v), qre.counts()), qre.atom(S), qre.left)
+    query = qre.apply(qre.sliding(pane, 2, qre.merged_counts()), dict)
+    rng = np.random.default_rng(3)
+    items = [terms.ITEMS[place] for place in rng.integers(0, len(terms.ITEMS), 200)]
+    places, expected = query.start().extend(items)
+    flat, stream = flat_of(query)
+    flat.grow(1)
+    found: list[tuple[int, Any]] = []
+    for begin in range(0, 200, 50):
+        some = taken(flat, stream, items[begin : begin + 50], np.zeros(50, np.int64))
+        found += [(n + begin, value) for n, value in some]
+    assert len(expected) > 20
+    assert not flat._shown  # they are dicts that are changed in place
+    assert found == list(zip(places, expected, strict=True))

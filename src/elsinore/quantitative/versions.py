@@ -116,20 +116,24 @@ class Bag:
 
     def add(self, value: Any) -> Bag:
         """Return the bag with one more value."""
-        values = self._own()
+        values = self._values
+        if values is None:
+            values = self._own()
         newer = Bag.__new__(Bag)
-        newer._age = self._age + 1
-        if newer._age > max(LEAST_AGE, len(values)) or not values:
-            values, newer._age = list(values), 0
+        age = self._age + 1
+        if (age > LEAST_AGE and age > len(values)) or not values:
+            values, age = list(values), 0
         else:
             self._values, self._newer, self._change = None, newer, value
         insort(values, value)
-        newer._values, newer._newer, newer._change = values, None, None
+        newer._values, newer._newer, newer._change, newer._age = values, None, None, age
         return newer
 
     def quantile(self, fraction: float) -> Any:
         """Return the value at rank floor(fraction * (n - 1)), counted from 0."""
-        values = self._own()
+        values = self._values
+        if values is None:
+            values = self._own()
         return values[int(fraction * (len(values) - 1))]
 
     def _own(self) -> list[Any]:
@@ -153,7 +157,7 @@ class Bag:
         return hash(tuple(self._own()))
 
     def __len__(self) -> int:
-        return len(self._own())
+        return len(self._own() if self._values is None else self._values)
 
     def __repr__(self) -> str:
         return f"Bag({self._own()!r})"

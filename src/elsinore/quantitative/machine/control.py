@@ -12,7 +12,7 @@ computed once.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -238,19 +238,28 @@ def outcomes_of(outcome: Outcome | Choice) -> list[Outcome]:
     return [*outcomes_of(outcome.yes), *outcomes_of(outcome.no)]
 
 
-def _shown(outcome: Outcome) -> set[Kind]:
+def _shown(outcome: Outcome, windows: Mapping[int, Sliding]) -> set[Kind]:
     counted = {id(op.result) for op in outcome.ops if op.role == "count"}
-    found = {outcome.value} if outcome.has else set()
+    read = {outcome.value} if outcome.has else set()
     for op in outcome.ops:
         for place, value in enumerate(op.given):
             in_passing = op.function is most_common or (
                 op.role == "count" and place == 0
             ) or (isinstance(op.function, Merging) and place == 1)  # fmt: skip
-            if not in_passing or id(value) in counted:
-                found.add(value)
-    return {
-        value.kind for value in found if isinstance(value, Symbol) and value.kind.of == "counts"
-    }
+            if (not in_passing or id(value) in counted) and not (
+                place == 1 and op.role == "push" and _is_moved(value, outcome, windows, op)
+            ):
+                read.add(value)
+    return {value.kind for value in read if isinstance(value, Symbol) and value.kind.of == "counts"}
+
+
+def _is_moved(value: Any, outcome: Outcome, windows: Mapping[int, Sliding], push: Op) -> bool:
+    """Return whether counts go into a window that reads them in passing, and grow no more."""
+    fold = windows[push.result.kind.number].fold
+    goes_on = any(value is kept for kept in outcome.values) or any(
+        op.role == "count" and (op.given[0] is value or op.result is value) for op in outcome.ops
+    )
+    return isinstance(fold.step, Merging) and isinstance(fold.inverse, Merging) and not goes_on
 
 
 def is_same(left: Any, right: Any) -> bool:
@@ -340,7 +349,7 @@ class Automaton:
         found: set[Kind] = set()
         for (_, bits), outcome in self.outcomes.items():
             for each in outcomes_of(outcome):
-                found |= _shown(each)
+                found |= _shown(each, self.tracer.windows)
                 for op in each.ops:
                     if op.role == "feed":
                         number = op.given[0].kind.number

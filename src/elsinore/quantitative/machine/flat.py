@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -224,7 +224,8 @@ class Loops:
     is. Values are appended by `puts`, one for each field of the class `made`, or one alone.
 
     numbered: whether items come with the number of their class; columns: with which attributes;
-    cells: the length of a state; expected: by class, whether its items have values.
+    cells: the length of a state; expected: by class, whether its items have values; assumed: what
+    was known of columns' values.
     """
 
     source: str
@@ -235,6 +236,7 @@ class Loops:
     cells: int
     made: type | None
     expected: tuple[bool, ...]
+    assumed: Mapping[str, type]
 
     @property
     def width(self) -> int:
@@ -250,18 +252,28 @@ def loops(
     *,
     many: bool,
     shown: frozenset[Kind],
+    kind_of: Callable[[str], type | None],
 ) -> Loops:
     """Write an automaton's loops; `order`: the classes of items, by the numbers they come with.
 
-    shown: the counts of which older versions are read; others are dicts that are changed in place.
+    shown: the counts of which older versions are read; others are dicts that are changed in place;
+    kind_of: what is known of a column's values (`Page`).
     """
+    assumed: dict[str, type] = {}
+
+    def noted(name: str) -> type | None:
+        kind = kind_of(name)
+        if kind is not None:
+            assumed[name] = kind
+        return kind
+
     given: dict[str, Any] = {
         "automaton": automaton, "record": record, "many": many, "order": order,
     }  # fmt: skip
-    writer = Writer(columns, shown, **given)
+    writer = Writer(columns, shown, noted, **given)
     text = writer.source()
     if len(writer.given_out) > 1:  # of several kinds: as they are
-        writer = Writer(columns, shown, makes=False, **given)
+        writer = Writer(columns, shown, noted, makes=False, **given)
         text = writer.source()
     (made,) = writer.given_out or {None}
     if columns is None:
@@ -285,4 +297,5 @@ def loops(
         cells=1 + writer.most_cells,
         made=made,
         expected=tuple(expects_value(automaton, bits) for bits in order),
+        assumed=assumed,
     )

@@ -20,7 +20,7 @@ DEEPEST = 3  # functions within functions that are written out
 PLAIN = (
     *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Name, ast.Tuple),
     *(ast.Attribute, ast.Constant, ast.Subscript, ast.operator, ast.unaryop, ast.boolop),
-    *(ast.cmpop, ast.expr_context),
+    *(ast.cmpop, ast.expr_context, ast.JoinedStr, ast.FormattedValue),
 )
 
 
@@ -115,6 +115,70 @@ class _Writer(ast.NodeTransformer):
         return ast.Name(self._name(self._around[node.id]), ast.Load())
 
 
+def simplified(text: str, kind_of: Callable[[str], type | None], names: Mapping[str, Any]) -> str:
+    """Return an expression without what is known of its variables: conversions, tests for None.
+
+    kind_of: the class of a variable's values, object for any but None, None where nothing is known.
+
+    >>> known = {"a": float, "b": object}.get
+    >>> simplified("g(a) + g(b)", known, {"g": float})
+    'a + g(b)'
+    >>> simplified("1 if a is not None and a > limit else 0", known, {})
+    '1 if a > limit else 0'
+    """
+    return ast.unparse(_Simplifier(kind_of, names).visit(_parsed(text)))
+
+
+class _Simplifier(ast.NodeTransformer):
+    def __init__(self, kind_of: Callable[[str], type | None], names: Mapping[str, Any]) -> None:
+        self._kind_of, self._names = kind_of, names
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and len(node.args) == 1:
+            called, (given,) = self._names.get(node.func.id), node.args
+            if called in (float, int) and isinstance(given, ast.Name):
+                return given if self._kind_of(given.id) is called else node
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Compare(
+                ast.Name(name), [ast.Is() | ast.IsNot() as test], [ast.Constant(None)]
+            ):
+                if self._kind_of(name) is not None:
+                    return ast.Constant(isinstance(test, ast.IsNot))
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        self.generic_visit(node)
+        decides = isinstance(node.op, ast.Or)
+        while len(node.values) > 1 and _truth(node.values[0]) is (not decides):
+            del node.values[0]
+        alone = len(node.values) == 1 or _truth(node.values[0]) is decides
+        return node.values[0] if alone else node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        truth = _truth(node.operand)
+        known = isinstance(node.op, ast.Not) and truth is not None
+        return ast.Constant(not truth) if known else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        truth = _truth(node.test)
+        return node if truth is None else node.body if truth else node.orelse
+
+
+def _truth(node: ast.expr) -> bool | None:
+    """Return whether an expression is True or False as it stands."""
+    match node:
+        case ast.Constant(bool() as truth):
+            return truth
+    return None
+
+
 def expression_of(function: Any) -> Expression | None:
     """Return the expression that a function is, None where it is another thing, or not found.
 
@@ -147,6 +211,8 @@ def _around(function: FunctionType, body: ast.expr) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for node in ast.walk(body):
         if isinstance(node, ast.Name) and node.id not in code.co_varnames[: code.co_argcount]:
+            if node.id in code.co_varnames:
+                raise KeyError(node.id)  # a name for a part that is read later than next
             if node.id in cells:
                 try:
                     found[node.id] = cells[node.id].cell_contents
@@ -160,16 +226,50 @@ def _around(function: FunctionType, body: ast.expr) -> dict[str, Any]:
 
 
 def _body(node: ast.AST) -> ast.expr | None:
-    """Return the one expression of a function."""
+    """Return the one expression of a function, after names for parts of it at most."""
     if isinstance(node, ast.Lambda):
         return node.body
     assert isinstance(node, ast.FunctionDef)
-    body = node.body
-    if len(body) == 2 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        body = body[1:]
-    if len(body) == 1 and isinstance(body[0], ast.Return):
-        return body[0].value
-    return None
+    body = list(node.body)
+    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        del body[0]
+    found: ast.expr | None = None
+    name: str | None = None  # which the expression so far is called by
+    for statement in body:
+        match statement:
+            case ast.Assign([ast.Name(called)], value):
+                next_name: str | None = called
+            case ast.Return(ast.expr() as value) if statement is body[-1]:
+                next_name = None
+            case _:
+                return None
+        if found is not None:
+            if name is None or not _reads_once(value, name):
+                return None
+            value = _Named(name, found).visit(_copy(value))
+        found, name = value, next_name
+    return found if name is None else None
+
+
+def _reads_once(expression: ast.expr, name: str) -> bool:
+    """Return whether a name is read just once, whatever comes of the expression's other parts."""
+    nodes = list(ast.walk(expression))
+    branches = any(
+        isinstance(node, ast.IfExp | ast.BoolOp)
+        or (isinstance(node, ast.Compare) and len(node.ops) > 1)
+        for node in nodes
+    )
+    return not branches and sum(isinstance(n, ast.Name) and n.id == name for n in nodes) == 1
+
+
+class _Named(ast.NodeTransformer):
+    """Writes an expression in the place of its name."""
+
+    def __init__(self, name: str, expression: ast.expr) -> None:
+        self._name, self._expression = name, expression
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._expression if node.id == self._name else node
 
 
 @functools.cache

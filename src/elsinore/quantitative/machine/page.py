@@ -20,6 +20,7 @@ class Page:
 
     columns: tuple[str, ...] | None
     shown: frozenset[Kind]
+    kind_of: Callable[[str], type | None]
     lines: list[str] = field(default_factory=list)
     names: dict[str, Any] = field(default_factory=dict)
     makes: bool = True  # whether records that are given out alone may be tuples of their fields

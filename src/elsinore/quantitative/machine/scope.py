@@ -26,11 +26,12 @@ from elsinore.quantitative.machine.control import (
     registers,
 )
 from elsinore.quantitative.machine.emit import INDENT
-from elsinore.quantitative.machine.inline import expression_of
+from elsinore.quantitative.machine.inline import expression_of, simplified
 from elsinore.quantitative.machine.page import Page
 from elsinore.quantitative.machine.reads import item_reads
 
 CHANGED = re.compile(r"\br\d|\bR\d+\[|\bu\[")  # a register in an expression
+COLUMN = re.compile(r"c(\d+)")
 CONSTANT = re.compile(r"-?\d+(\.\d+)?|None|True|False")
 
 
@@ -167,6 +168,13 @@ class Scope:
             return None
         return f"c{self.writer.columns.index(name)}"
 
+    def _kind_of(self, variable: str) -> type | None:
+        """Return the class of a variable's values, where it is a column of which it is known."""
+        place = COLUMN.fullmatch(variable)
+        if place is None or self.writer.columns is None:
+            return None
+        return self.writer.kind_of(self.writer.columns[int(place[1])])
+
     def call(self, function: Any, given: Sequence[Any]) -> str:
         """Write the call of a function; return the expression of its value."""
         items = [n for n, value in enumerate(given) if value is ITEM]
@@ -184,7 +192,7 @@ class Scope:
                 lambda function: self._item(item_reads(function)),
             )
             if text is not None:
-                return text
+                return simplified(text, self._kind_of, self.writer.names)
         reads = item_reads(function) if items == [0] else None
         texts = [self._item(reads) if value is ITEM else self.text(value) for value in given]
         return f"{self.writer.name_of(function)}({', '.join(texts)})"
