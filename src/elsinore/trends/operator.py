@@ -109,6 +109,8 @@ class TrendOperator:
             record=record,
         )
         self._store["wanted"] = sharing is Sharing.ALWAYS
+        self._store["one_slot"], self._store["ordered"] = one_slot, ordered
+        self._store["dynamic"] = sharing is Sharing.DYNAMIC
         self._seconds = PLAIN_SECONDS + PLAIN_LANE * layout.cells
         self._shifts = np.empty((len(unit.squared), 0))  # [attribute, group], NaN: none yet
 
@@ -170,10 +172,12 @@ class TrendOperator:
 
     def _work(self, events: Events, begin: int, end: int, until: int | None = None) -> None:
         """Let events act on their keys' slots, or wait there; or close slots' windows."""
-        turn = begin
-        while turn < end:
-            header, ints, doubles = self._store.arguments
-            how, turn = enter(
+        store = self._store
+        store["begin"], store["end"] = begin, end
+        store["closing"], store["until"] = until is not None, 0 if until is None else until
+        while (turn := int(store["begin"])) < end:
+            header, ints, doubles = store.arguments
+            how = enter(
                 run,
                 self._seconds * (end - turn),
                 header,
@@ -187,14 +191,8 @@ class TrendOperator:
                 self._known,
                 events.addends,
                 events.ranks,
-                turn,
-                end,
-                0 if until is None else until,
-                until is not None,
-                self._one_slot,
-                self._ordered,
-                self._sharing is Sharing.DYNAMIC,
             )
+            turn = int(store["begin"])
             if how == COMPILE:
                 seen = np.unique(events.codes[turn : min(turn + AHEAD, end)])
                 seen = seen[seen >= 0]

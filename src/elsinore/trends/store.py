@@ -35,6 +35,14 @@ DECIDED = (
 COSTS = ("boundary", "cut", "turn")  # of `CoarseCost`, whatever the group
 
 FIELDS = (
+    # of a run: what it takes, as `core.run` tells
+    Field("begin", np.int64),
+    Field("end", np.int64),
+    Field("closing", np.int64),
+    Field("until", np.int64),
+    Field("one_slot", np.int64),
+    Field("ordered", np.int64),
+    Field("dynamic", np.int64),
     # of a key, its sums in each lane; the rest of what they were before the present moment
     Field("cells", np.float64, ("slot", "cell")),
     Field("powers", np.float64, ("slot", "cell")),

@@ -232,6 +232,24 @@ def join(
 
 
 @wide_kernel
+def end_waiting(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
+    """Let what waits in a slot act: as a series or a mixture where no burst is looked at."""
+    if (
+        program[ints[header.waiting_class + slot] + QUICK] != 0
+        and ints[header.waiting + slot] == 1
+        and ints[header.chain + slot] < 0
+        and (
+            header.group == 0
+            or ints[header.asleep + slot]
+            > ints[header.series + slot] + ints[header.mixed + slot] + 1
+        )
+    ):
+        end_series(header, ints, doubles, program, slot)
+    else:
+        end_moment(header, ints, doubles, program, slot, header.dynamic != 0)
+
+
+@wide_kernel
 def end_moment(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, dynamic: bool
 ) -> None:
@@ -282,10 +300,9 @@ def end_moment(
 
 
 @wide_kernel
-def end_series(
-    header: Any, ints: Ints, doubles: Doubles, program: Ints, steps: int, slot: int
-) -> None:
-    """Let moments of one event each act, the latest of a class the list of whose steps is QUICK."""
+def end_series(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
+    """Let moments of one event each act, the latest of a class whose steps are QUICK."""
+    steps = program[ints[header.waiting_class + slot] + QUICK]
     moments, mixed = ints[header.series + slot] + 1, ints[header.mixed + slot]
     ints[header.waiting + slot] = 0
     ints[header.series + slot] = 0

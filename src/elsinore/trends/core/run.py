@@ -16,13 +16,12 @@ from elsinore.trends.core.moments import (
     ONCE,
     QUICK,
     SERIAL,
-    end_moment,
-    end_series,
+    end_waiting,
     join,
     wait,
 )
 from elsinore.trends.core.step import MOST_MOMENTS
-from elsinore.trends.core.windows import advance
+from elsinore.trends.core.windows import LEAVES, STAYS, advance
 from elsinore.trends.sharing.bursts import clear_bursts, end_bursts, settle_slot
 from elsinore.trends.wide import wide_kernel
 
@@ -45,161 +44,157 @@ def run(
     known: Ints,
     addends: Doubles,
     ranks: Ints,
-    begin: int,
-    end: int,
-    until: int,
-    closing: bool,
-    one_slot: bool,
-    ordered: bool,
-    dynamic: bool,
-) -> tuple[int, int]:
-    """Let events `begin` to `end` - 1 act on their keys' slots.
+) -> int:
+    """Let events `header.begin` to `header.end` - 1 act on their keys' slots; return how it ended.
 
     times, keys, groups, codes: [event]; a code below 0 is of no interest. known: [code] -> where
     the program tells of the class, OF_NO_INTEREST or UNKNOWN. addends, ranks: those of event 0, of
-    event 1, ... With `one_slot` keys come one after another and share slot 0; otherwise a key is
-    its own slot. `ordered`: each event is a moment of its own. `dynamic`: whether to share is
-    decided burst by burst. Returns how it ended and the event it ended at.
+    event 1, ... With `header.one_slot` keys come one after another and share slot 0; otherwise a
+    key is its own slot. `header.ordered`: each event is a moment of its own. `header.dynamic`:
+    whether to share is decided burst by burst. Where it ends, `header.begin` is the event.
 
-    closing: close the windows of slots `begin` to `end` - 1 that end at or before `until` instead.
+    With `header.closing` the windows of slots are closed instead that end by `header.until`.
     """
-    taken = begin  # events before it were taken together with others
-    for turn in range(begin, end):
-        if turn < taken:
+    if header.closing != 0:
+        return _close_slots(header, ints, doubles, program)
+    turn, end, how = header.begin, header.end, DONE
+    one_slot, ordered = header.one_slot != 0, header.ordered != 0
+    while turn < end:
+        code = codes[turn]
+        kind = known[code] if code >= 0 else OF_NO_INTEREST
+        if kind < 0:
+            if kind == UNKNOWN:
+                how = COMPILE
+                break
+            turn += 1
             continue
-        slot, kind, key, time = turn, 0, 0, until
-        if not closing:
-            code = codes[turn]
-            if code < 0:
-                continue
-            kind = known[code]
-            if kind < 0:
-                if kind == UNKNOWN:
-                    return COMPILE, turn
-                continue
-            key, time = np.int64(keys[turn]), times[turn]
-            slot = 0 if one_slot else key
-        here, latest = ints[header.key + slot], ints[header.time + slot]
-        if closing:
-            if here < 0:
-                continue
-            key, leaves = here, time == FOREVER
-            ends = leaves or latest < time  # else the moment may not be over
-        else:
-            leaves, ends = here >= 0 and here != key, True
-            if here == key and time < latest:
-                return DISORDER, turn
-            if here == key and time == latest and not ordered and ints[header.waiting + slot] != 0:
-                if not join(
-                    header,
-                    ints,
-                    doubles,
-                    kind,
-                    slot,
-                    addends,
-                    turn * header.addend,
-                    ranks,
-                    turn * header.rank,
-                ):
-                    return GROW, turn
-                header.matched += 1
-                if program[kind + SERIAL] != 0:  # nothing but their number is told of events
-                    taken = turn + 1
-                    while (
-                        taken < end
-                        and codes[taken] == codes[turn]
-                        and keys[taken] == keys[turn]
-                        and times[taken] == time
-                    ):
-                        taken += 1
-                    more, last = taken - turn - 1, ints[header.chain + slot]
-                    at = header.waiting + slot if last < 0 else header.run_events + last
-                    ints[at] += more
-                    header.matched += more
-                continue
-            if (
-                here == key
-                and ints[header.waiting + slot] == 1
-                and time < ints[header.edge + slot]
-                and ints[header.chain + slot] < 0
-            ):
-                waiting, taken = ints[header.waiting_class + slot], turn
-                if kind == waiting and ints[header.mixed + slot] == 0:
+        key, time = np.int64(keys[turn]), times[turn]
+        slot = 0 if one_slot else key
+        here, waiting = ints[header.key + slot], ints[header.waiting + slot]
+        addend, rank = turn * header.addend, turn * header.rank
+        if here == key:
+            after, latest = turn, ints[header.time + slot]
+            if time < latest:
+                how = DISORDER
+                break
+            if waiting != 0 and time == latest and not ordered:
+                if not join(header, ints, doubles, kind, slot, addends, addend, ranks, rank):
+                    how = GROW
+                    break
+                after = turn + 1
+                if program[kind + SERIAL] != 0:
+                    after = _join_alike(header, ints, times, keys, codes, slot, turn)
+                header.matched += after - turn
+            elif waiting == 1 and time < ints[header.edge + slot] and ints[header.chain + slot] < 0:
+                first = ints[header.waiting_class + slot]
+                if kind == first and ints[header.mixed + slot] == 0:
                     if program[kind + SERIAL] != 0:
-                        taken = _repeat_class(
-                            header, ints, times, keys, codes, slot, turn, end, ordered
-                        )
+                        after = _repeat_class(header, ints, times, keys, codes, slot, turn)
                 elif (
                     program[kind + FAMILY] != 0
-                    and program[kind + FAMILY] == program[waiting + FAMILY]
+                    and program[kind + FAMILY] == program[first + FAMILY]
                 ):
-                    taken = _mix(
-                        header,
-                        ints,
-                        doubles,
-                        program,
-                        times,
-                        keys,
-                        codes,
-                        known,
-                        slot,
-                        turn,
-                        end,
-                        ordered,
+                    after = _mix(
+                        header, ints, doubles, program, times, keys, codes, known, slot, turn
                     )
-                if taken > turn:
-                    continue
-        edge = leaves or here != key or time >= ints[header.edge + slot]
+            if after > turn:
+                turn = after
+                continue
+        edge = here != key or time >= ints[header.edge + slot]
         if edge and header.totals + 2 * header.most_closed > header.row:
-            return GROW, turn
-        if ends and ints[header.waiting + slot] != 0:
-            steps = program[ints[header.waiting_class + slot] + QUICK]
-            if (
-                steps != 0
-                and ints[header.waiting + slot] == 1
-                and ints[header.chain + slot] < 0
-                and (
-                    header.group == 0
-                    or ints[header.asleep + slot]
-                    > ints[header.series + slot] + ints[header.mixed + slot] + 1
-                )
-            ):
-                end_series(header, ints, doubles, program, steps, slot)
-            else:
-                end_moment(header, ints, doubles, program, slot, dynamic)
+            how = GROW
+            break
+        if waiting != 0:
+            end_waiting(header, ints, doubles, program, slot)
         if edge:
-            _pass_edge(header, ints, doubles, program, slot, time, int(leaves), closing)
-        if not closing:
-            if here != key:
-                ints[header.key + slot] = key
-                ints[header.group_code + slot] = groups[turn]
-            header.matched += 1
-            ints[header.time + slot] = time
-            wait(
-                header,
-                ints,
-                doubles,
-                kind,
-                slot,
-                addends,
-                turn * header.addend,
-                ranks,
-                turn * header.rank,
-            )
-    return DONE, end
+            if here >= 0 and here != key:
+                _leave(header, ints, doubles, program, slot)
+            _pass_edge(header, ints, doubles, program, slot, time)
+        if here != key:
+            ints[header.key + slot] = key
+            ints[header.group_code + slot] = groups[turn]
+        header.matched += 1
+        ints[header.time + slot] = time
+        wait(header, ints, doubles, kind, slot, addends, addend, ranks, rank)
+        turn += 1
+    header.begin = turn
+    return how
+
+
+@wide_kernel
+def _close_slots(header: Any, ints: Ints, doubles: Doubles, program: Ints) -> int:
+    """Close the windows of slots `header.begin` to `header.end` - 1 that end by `header.until`.
+
+    Of moments those act before that are over; FOREVER: all do, and slots are free after it. Returns
+    how it ended; where that is before the last slot, `header.begin` is the one to go on with.
+    """
+    until = header.until
+    for slot in range(header.begin, header.end):
+        if ints[header.key + slot] < 0:
+            continue
+        edge = until >= ints[header.edge + slot] or until == FOREVER
+        if edge and header.totals + 2 * header.most_closed > header.row:
+            header.begin = slot
+            return GROW
+        if ints[header.waiting + slot] != 0 and ints[header.time + slot] < until:
+            end_waiting(header, ints, doubles, program, slot)
+        if until == FOREVER:
+            _leave(header, ints, doubles, program, slot)
+        elif edge:
+            _pass_edge(header, ints, doubles, program, slot, until)
+            ints[header.time + slot] = max(ints[header.time + slot], until)
+    header.begin = header.end
+    return DONE
+
+
+@wide_kernel
+def _pass_edge(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, time: int
+) -> None:
+    """Close a slot's windows that end at or before `time`; open those that hold it."""
+    if header.group != 0:
+        end_bursts(header, ints, doubles, slot)
+        ints[header.last_class + slot] = -1
+    advance(header, ints, doubles, program, slot, time, STAYS)
+
+
+@wide_kernel
+def _leave(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
+    """Close all windows of a slot's key, which leaves it."""
+    if header.group != 0:
+        settle_slot(header, ints, doubles, program, slot)
+        end_bursts(header, ints, doubles, slot)
+        ints[header.last_class + slot] = -1
+        clear_bursts(header, ints, doubles, program, slot)
+    advance(header, ints, doubles, program, slot, FOREVER, LEAVES)
+    ints[header.time + slot] = NEVER
+    ints[header.key + slot] = -1
+
+
+@wide_kernel
+def _join_alike(
+    header: Any, ints: Ints, times: Ints, keys: Codes, codes: Ints, slot: int, turn: int
+) -> int:
+    """Let events of the key, class and time of event `turn` join its moment, as it has done.
+
+    Nothing but their number is told of them. Returns the first that does not.
+    """
+    after = turn + 1
+    while (
+        after < header.end
+        and codes[after] == codes[turn]
+        and keys[after] == keys[turn]
+        and times[after] == times[turn]
+    ):
+        after += 1
+    last = ints[header.chain + slot]
+    ints[header.waiting + slot if last < 0 else header.run_events + last] += after - turn - 1
+    return after
 
 
 @wide_kernel
 def _repeat_class(
-    header: Any,
-    ints: Ints,
-    times: Ints,
-    keys: Codes,
-    codes: Ints,
-    slot: int,
-    turn: int,
-    end: int,
-    ordered: bool,
+    header: Any, ints: Ints, times: Ints, keys: Codes, codes: Ints, slot: int, turn: int
 ) -> int:
     """Let events from `turn` on wait together with a slot's series; return the first that does not.
 
@@ -207,14 +202,15 @@ def _repeat_class(
     """
     key, code = keys[turn], codes[turn]
     bound, time = ints[header.edge + slot], ints[header.time + slot]
-    apart = 0 if ordered else 1  # how far apart moments are at least
-    after = turn
-    while after < end and codes[after] == code and keys[after] == key:
-        now = times[after]
+    apart = 1 - header.ordered  # how far apart moments are at least
+    at, end = np.uint64(turn), np.uint64(header.end)  # a place that cannot be below 0 costs less
+    while at < end and codes[at] == code and keys[at] == key:
+        now = times[at]
         if now < time + apart or now >= bound:
             break
         time = now
-        after += 1
+        at += np.uint64(1)
+    after = np.int64(at)
     ints[header.series + slot] += after - turn
     ints[header.time + slot] = time
     header.matched += after - turn
@@ -233,8 +229,6 @@ def _mix(
     known: Ints,
     slot: int,
     turn: int,
-    end: int,
-    ordered: bool,
 ) -> int:
     """Let events from `turn` on join a slot's mixture; return the first that does not.
 
@@ -243,13 +237,13 @@ def _mix(
     time may follow.
     """
     key, bound, time = keys[turn], ints[header.edge + slot], ints[header.time + slot]
-    apart = 0 if ordered else 1
+    apart = 1 - header.ordered
     kind, series = ints[header.waiting_class + slot], ints[header.series + slot]
     first_kind, family = kind, program[kind + FAMILY]
     most = MOST_MOMENTS
     if header.group != 0:
         most = min(most, ints[header.asleep + slot] - 1)
-    stop = min(end, turn + most - ints[header.mixed + slot] - series - 1)
+    stop = min(header.end, turn + most - ints[header.mixed + slot] - series - 1)
     factors = header.factors + slot * header.noted
     after = turn
     while after < stop and keys[after] == key and codes[after] >= 0:
@@ -272,32 +266,3 @@ def _mix(
         ints[header.time + slot] = time
         header.matched += after - turn
     return after
-
-
-@wide_kernel(inline=True)
-def _pass_edge(
-    header: Any,
-    ints: Ints,
-    doubles: Doubles,
-    program: Ints,
-    slot: int,
-    time: int,
-    leaves: int,
-    closing: bool,
-) -> None:
-    """Close what ends at or before `time`, or all where the key leaves; open what holds it."""
-    if header.group != 0:
-        if leaves != 0:
-            settle_slot(header, ints, doubles, program, slot)
-        end_bursts(header, ints, doubles, slot)
-        ints[header.last_class + slot] = -1
-        if leaves != 0:
-            clear_bursts(header, ints, doubles, program, slot)
-    advance(header, ints, doubles, program, slot, time, leaves)
-    if leaves != 0:
-        ints[header.time + slot] = NEVER
-        ints[header.key + slot] = -1
-        if not closing:
-            advance(header, ints, doubles, program, slot, time, 1 - leaves)
-    elif closing:
-        ints[header.time + slot] = max(ints[header.time + slot], time)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, NEVER, Doubles, Ints
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import add_to_totals
@@ -19,6 +21,9 @@ from elsinore.trends.wide import wide_kernel
 # of its seeds (cells that are 1 when it opens), of its queries and of its holders
 WITHIN, STEP, ORIGIN, OVERLAP, CELL, LAST_CELL, EXTREME, LAST_EXTREME = 0, 1, 2, 3, 4, 5, 6, 7
 OPEN, SEEDS, QUERIES, HOLDERS, KIND = 8, 9, 10, 11, 12
+
+# whether a key leaves its slot; of the compiler's one type for numbers, as a literal is another
+STAYS, LEAVES = np.int64(0), np.int64(1)
 
 KINDS = 0  # the program's word that tells where the list of kinds is: their number, then they
 
@@ -55,14 +60,14 @@ def advance(
 ) -> None:
     """Close a slot's windows that end at or before `time`; open those that hold it.
 
-    leaves: 1 to close them all instead, else 0.
+    leaves: LEAVES to close them all instead, else STAYS.
     """
-    edge = NEVER if leaves != 0 else FOREVER
+    edge = NEVER if leaves == LEAVES else FOREVER
     kinds = program[KINDS]
     for number in range(program[kinds]):
         kind = kinds + 1 + number * KIND
         first, last = 0, BEFORE_ALL
-        if leaves == 0:
+        if leaves == STAYS:
             first, last = windows_at(program, kind, time)
             if program[kind + WITHIN] != FOREVER:
                 edge = min(edge, program[kind + ORIGIN] + (last + 1) * program[kind + STEP])
@@ -70,7 +75,7 @@ def advance(
                     edge = min(edge, end_of(program, kind, first))
         place = slot * header.kind + number
         before = ints[header.last + place]
-        end = before + 1 if leaves != 0 else min(before + 1, first)
+        end = before + 1 if leaves == LEAVES else min(before + 1, first)
         for window in range(ints[header.first + place], end):
             _close_window(header, ints, doubles, program, kind, slot, window)
         for window in range(max(first, before + 1), last + 1):
