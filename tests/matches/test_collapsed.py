@@ -36,7 +36,8 @@ PATTERNS = {
     "B+ b": "b",
 }
 LOCAL = ("", "", "b.v < 3")
-PATHS = ("", "", "b[i].v >= b[i-1].v", "b[i].n > b[i-1].n", "b[i].v <= b[i-1].v + b[i].n")
+COMPARED = ("b[i].v >= b[i-1].v", "b[i].n > b[i-1].n", "b[i].v < b[i-1].v", "b[i].n <= b[i-1].n")
+PATHS = ("", "", *COMPARED, "b[i].v <= b[i-1].v + b[i].n")
 # conditions that are not looked at along a path, but where the first event alone is read
 FARTHER = ("b[i].v > b[1].v", "b[i].v > MAX(b[1..i-1].v)", "COUNT(b[]) >= 2", "b[1].v < 3")
 ANCHORED = ("a.v <= b.v", "b.n + a.n > 2")

@@ -29,7 +29,7 @@ from elsinore.matches.keyed import FIRST_ROW, MOMENT, slides, window_ends
 from elsinore.matches.operands import CLASS, NULL_CODE, Layout, Operands
 from elsinore.matches.paths import PathSearch
 from elsinore.matches.program import register_places
-from elsinore.matches.query import Found, failure_of
+from elsinore.matches.query import Found, are_apart, failure_of
 from elsinore.matches.registers import Register, RegisterKind
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.tables import ClassStates, Header, build_tables
@@ -112,7 +112,7 @@ class CollapsedSearch:
             for some in _pieces(rows):
                 yield from self._of_paths(some, fits, operands, negatives, window)
             return
-        reach = _Reach(wholes, keys, fits)
+        reach = _Reach(operands, keys, fits)
         for state in starts:
             mine = rows[fits[state][rows[:, im.BEGINS]]]
             for some in _pieces(mine) if self._lists else _cut(mine):
@@ -153,11 +153,15 @@ class CollapsedSearch:
     def _fits(self, classes: Ints) -> NDArray[np.bool_]:
         """Return which events fit which states: [state, event]."""
         states = len(self.template.states)
-        taken = np.zeros((len(self.states.at) + 1, states), dtype=np.bool_)
+        taken = np.zeros((states, 1 + len(self.states.at)), dtype=np.bool_)  # class -1 first: none
         lists = self.states.lists
         for number, at in enumerate(self.states.at.tolist()):
-            taken[number, lists[at + 1 : at + 1 + lists[at]]] = at > 0
-        return np.ascontiguousarray(taken[classes].T)  # class -1 is the last row: none
+            taken[lists[at + 1 : at + 1 + lists[at]], 1 + number] = at > 0
+        places = classes + 1
+        found = np.empty((states, len(classes)), dtype=np.bool_)
+        for state in range(states):
+            np.take(taken[state], places, out=found[state], mode="clip")
+        return found
 
     def _sets(self, reach: _Reach, state: int, rows: Ints) -> _Sets:
         """Return the sets of all matches that begin with events in `state`; without any: no row."""
@@ -283,7 +287,9 @@ class CollapsedSearch:
     ) -> Any:
         """Return an aggregate of each row's set, as a register holds it."""
         rows, events, in_state = listed
-        mine = np.isin(in_state, states)
+        wanted = np.zeros(len(self.template.states), dtype=np.bool_)
+        wanted[states] = True
+        mine = wanted[in_state]
         rows, events = rows[mine], events[mine]
         if register.kind is RegisterKind.COUNT:
             return np.bincount(rows, minlength=count)
@@ -391,21 +397,28 @@ def _pieces(rows: Ints) -> Iterator[Ints]:
 class _Reach:
     """Where the events of each state are, before and after any event."""
 
-    def __init__(self, wholes: Ints, keys: Ints, fits: NDArray[np.bool_]) -> None:
+    def __init__(self, operands: Operands, keys: Ints, fits: NDArray[np.bool_]) -> None:
+        wholes = operands.wholes
         count = wholes.shape[1]
         self.count = count
-        is_first = np.ones(count, dtype=np.bool_)  # of its key and moment
-        is_first[1:] = np.diff(wholes[MOMENT]) != 0
-        is_first[keys[:, FIRST_ROW]] = True
-        begins = np.flatnonzero(is_first)
-        moment = np.cumsum(is_first) - 1
         # the first event after all of its moment, and the last one before them; of none: none
-        self.after = np.append(np.append(begins[1:], count)[moment], count)
-        self.before = np.append(begins[moment] - 1, -1)
+        self.after = np.minimum(np.arange(1, count + 2), count)
+        self.before = np.arange(-1, count)
+        self.before[-1] = -1
+        if not are_apart(operands, keys):
+            is_first = np.ones(count, dtype=np.bool_)  # of its key and moment
+            is_first[1:] = np.diff(wholes[MOMENT]) != 0
+            is_first[keys[:, FIRST_ROW]] = True
+            begins = np.flatnonzero(is_first)
+            moment = np.cumsum(is_first) - 1
+            self.after[:-1] = np.append(begins[1:], count)[moment]
+            self.before[:-1] = begins[moment] - 1
         # the events of a state; one more, so that there is one for any place
         self.events = [np.append(np.flatnonzero(row), count) for row in fits]
         self.until = [np.concatenate([[-1], row[:-1]]) for row in self.events]
-        self._places = [np.concatenate([[0], np.cumsum(row)]) for row in fits]
+        self._places = np.zeros((len(fits), count + 1), dtype=np.int64)
+        for places, row in zip(self._places, fits, strict=True):
+            np.cumsum(row, out=places[1:])
 
     def place(self, state: int, rows: Ints) -> Ints:
         """Return how many events of a state stand before each of some rows."""

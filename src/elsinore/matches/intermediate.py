@@ -7,6 +7,11 @@ leads to it from the beginning, and on to where a match may end. Conditions that
 are *postponed* (SASE++, Sections 5.1 and 5.2): they are left to whoever expands the row, but for
 those that read no earlier event than the first, which is the same in all of a row's matches.
 
+Where all that an edge asks is one comparison of an attribute with one of the event before, an event
+may follow some of those before it if it may follow the one with the least value, or the greatest:
+that is kept as a window is gone through, behind the room of expressions in `stack` and
+`whole_stack`, edge by edge; behind these `whole_stack` has what each edge asks.
+
 What kernels are passed beside what those of `elsinore.matches.search` are: `rows` [row, column];
 `known` [condition], 1 where it is looked at here; `marks` [event of the window, state], working
 room with one row more than the longest window has events; `listed`, what is given out.
@@ -14,9 +19,11 @@ room with one row more than the longest window has events; `listed`, what is giv
 
 from __future__ import annotations
 
+import numpy as np
+
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Bytes, Doubles, Ints
-from elsinore.matches.interpret import value_of
+from elsinore.matches.interpret import STACK, value_of
 from elsinore.matches.keyed import first_at
 from elsinore.matches.search import (
     CHECK_AT,
@@ -24,15 +31,19 @@ from elsinore.matches.search import (
     EDGE_AT,
     END_AT,
     FAILED,
+    LE,
     MOMENT,
     NEAR_AT,
     NO_STEP,
     NOTHING,
+    NULL,
+    PAIR_AT,
     STATES,
     TIME,
     WAY_AT,
     all_hold,
     are_neighbours,
+    in_order,
     is_free,
     last_before,
 )
@@ -49,18 +60,81 @@ PROGRESS = 5
 REACHED, ON_PATH = 1, 2  # in `marks`
 NEVER_ENDS = -2  # in END_AT
 SINGLE = 1  # row of the registers that hold the first event where they are known
+NOTHING_ASKED, MORE_ASKED = -2, -1  # of an edge
+LATER, BEFORE = np.int64(2), np.int64(3)  # rows of an edge's comparison: see `pair_holds`
 
 
 @kernel(borrows=True)
-def is_simple(tables: Ints, edge: int, known: Bytes) -> bool:
-    """Return whether any two events may follow one another by an edge."""
-    if tables[tables[tables[NEAR_AT] + edge]] > 0 or tables[tables[WAY_AT] + edge] >= 0:
-        return False
+def asked_of(tables: Ints, edge: int, known: Bytes) -> int:
+    """Return what an edge asks of two neighbours: nothing, more, or where its one comparison is."""
+    near, way = tables[tables[NEAR_AT] + edge], tables[tables[WAY_AT] + edge]
+    if tables[near] > 1 or way >= 0:
+        return MORE_ASKED
     checks = tables[tables[CHECK_AT] + edge]
     for place in range(checks + 1, checks + 1 + tables[checks]):
         if known[tables[place]] == 1:
+            return MORE_ASKED
+    if tables[near] == 0:
+        return NOTHING_ASKED
+    return tables[tables[PAIR_AT] + tables[near + 1]]  # MORE_ASKED where it is no such comparison
+
+
+@kernel(borrows=True)
+def keep_best(
+    tables: Ints,
+    pair: int,
+    edge: int,
+    side: int,
+    row: int,
+    doubles: Doubles,
+    integers: Ints,
+    stack: Doubles,
+    whole_stack: Ints,
+) -> None:
+    """Keep an edge's value of an event, LATER or BEFORE, if more events compare with it."""
+    is_greatest = (tables[pair] <= LE) == (side == BEFORE)
+    place, column = STACK + edge, tables[pair + side]
+    if tables[pair + 1] == 1:
+        whole, best = integers[column, row], whole_stack[place]
+        if whole != NULL and (best == NULL or (whole > best) == is_greatest):
+            whole_stack[place] = whole
+        return
+    value = doubles[column, row]
+    if not np.isnan(value) and (np.isnan(stack[place]) or (value > stack[place]) == is_greatest):
+        stack[place] = value
+
+
+@kernel(borrows=True)
+def compares_with_best(
+    tables: Ints,
+    pair: int,
+    edge: int,
+    side: int,
+    row: int,
+    doubles: Doubles,
+    integers: Ints,
+    stack: Doubles,
+    whole_stack: Ints,
+) -> bool:
+    """Return whether an event compares with a value that was kept, of events on `side` of it."""
+    place, column = STACK + edge, tables[pair + LATER + BEFORE - side]
+    if tables[pair + 1] == 1:
+        whole, best = integers[column, row], whole_stack[place]
+        if whole == NULL or best == NULL:  # noqa: PLR1714 - compiled
             return False
-    return True
+        if side == BEFORE:
+            return in_order(tables[pair], whole, best)
+        return in_order(tables[pair], best, whole)
+    if side == BEFORE:
+        return in_order(tables[pair], doubles[column, row], stack[place])
+    return in_order(tables[pair], stack[place], doubles[column, row])
+
+
+@kernel(borrows=True)
+def forget_best(stack: Doubles, whole_stack: Ints) -> None:
+    """Keep no value of any edge."""
+    for place in range(STACK, len(stack)):
+        stack[place], whole_stack[place] = np.nan, NULL
 
 
 @kernel(borrows=True)
@@ -153,6 +227,9 @@ def intermediate(
     """
     states = tables[STATES]
     start = tables[tables[EDGE_AT] + state]
+    asks = len(stack)
+    for edge in range(asks - STACK):
+        whole_stack[asks + edge] = asked_of(tables, edge, known)
     row = progress[NEXT_ROW]
     while row < len(rows):
         begin, first = rows[row, BEGINS], rows[row, KEY_FIRST]
@@ -173,11 +250,22 @@ def intermediate(
                 marks[at, other] = 0
         marks[0, state] = REACHED
         done = 0  # row `size` says which states were reached at moments before
+        forget_best(stack, whole_stack)
         for at in range(1, size):
             current = begin + at
             while integers[MOMENT, begin + done] < integers[MOMENT, current]:
                 for other in range(states):
-                    marks[size, other] |= marks[done, other]
+                    if marks[done, other] == 0:
+                        continue
+                    marks[size, other] = REACHED
+                    for target in range(states):
+                        edge = tables[tables[EDGE_AT] + (other + 1) * states + target]
+                        pair = whole_stack[asks + edge] if edge >= 0 else -1
+                        if pair >= 0:
+                            keep_best(
+                                tables, pair, edge, BEFORE, begin + done, doubles, integers, stack,
+                                whole_stack,
+                            )  # fmt: skip
                 done += 1
             number = integers[CLASS, current]
             takes = tables[tables[CLASS_AT] + number] if number >= 0 else -1
@@ -189,10 +277,16 @@ def intermediate(
                     edge = tables[tables[EDGE_AT] + (source + 1) * states + target]
                     if edge < 0 or marks[size, source] == 0:
                         continue
-                    if is_simple(tables, edge, known):
+                    pair = whole_stack[asks + edge]
+                    if pair == NOTHING_ASKED:
                         marks[at, target] = REACHED
                         break
-                    for before in range(done - 1, -1, -1):
+                    if pair >= 0 and compares_with_best(
+                        tables, pair, edge, BEFORE, current, doubles, integers, stack, whole_stack
+                    ):
+                        marks[at, target] = REACHED
+                        break
+                    for before in range(done - 1 if pair == MORE_ASKED else -1, -1, -1):
                         if marks[before, source] == REACHED and may_follow(
                             tables, edge, constants, doubles, integers, negatives, known, current,
                             begin + before, first, held, numbers, stack, whole_stack,
@@ -204,11 +298,22 @@ def intermediate(
         for other in range(states):
             marks[size, other] = 0
         done = size - 1  # row `size` says which states are on a path at later moments
+        forget_best(stack, whole_stack)
         for at in range(size - 1, -1, -1):
             current = begin + at
             while integers[MOMENT, begin + done] > integers[MOMENT, current]:
                 for other in range(states):
-                    marks[size, other] |= marks[done, other] & ON_PATH
+                    if marks[done, other] != ON_PATH:
+                        continue
+                    marks[size, other] = ON_PATH
+                    for source in range(states):
+                        edge = tables[tables[EDGE_AT] + (source + 1) * states + other]
+                        pair = whole_stack[asks + edge] if edge >= 0 else -1
+                        if pair >= 0:
+                            keep_best(
+                                tables, pair, edge, LATER, begin + done, doubles, integers, stack,
+                                whole_stack,
+                            )  # fmt: skip
                 done -= 1
             for source in range(states):
                 if marks[at, source] == 0:
@@ -222,10 +327,16 @@ def intermediate(
                     edge = tables[tables[EDGE_AT] + (source + 1) * states + target]
                     if edge < 0 or marks[size, target] == 0:
                         continue
-                    if is_simple(tables, edge, known):
+                    pair = whole_stack[asks + edge]
+                    if pair == NOTHING_ASKED:
                         marks[at, source] = ON_PATH
                         break
-                    for later in range(done + 1, size):
+                    if pair >= 0 and compares_with_best(
+                        tables, pair, edge, LATER, current, doubles, integers, stack, whole_stack
+                    ):
+                        marks[at, source] = ON_PATH
+                        break
+                    for later in range(done + 1, size if pair == MORE_ASKED else 0):
                         if marks[later, target] == ON_PATH and may_follow(
                             tables, edge, constants, doubles, integers, negatives, known,
                             begin + later, current, first, held, numbers, stack, whole_stack,

@@ -65,7 +65,8 @@ class PathSearch:
         marks = np.zeros((longest + 1, states), dtype=np.uint8)
         held = np.full((2, int(header[Header.EVENTS])), -1, dtype=np.int64)
         numbers: Doubles = np.zeros((2, int(header[Header.NUMBERS])))
-        stack, wholes = np.zeros(STACK), np.zeros(STACK, dtype=np.int64)
+        edges = len(self._template.edges)
+        stack, wholes = np.zeros(STACK + edges), np.zeros(STACK + 2 * edges, dtype=np.int64)
         room = np.empty((max(longest * states, 1 << 16), 3), dtype=np.int64)
         progress = np.zeros(im.PROGRESS, dtype=np.int64)
         progress[[im.WITHIN, im.SLIDE, im.ORIGIN]] = window
