@@ -307,9 +307,11 @@ def together(groups: Sequence[RowGroup], rows: int) -> list[list[RowGroup]]:
 def splits(groups: Sequence[RowGroup], wanted: int) -> list[list[RowGroup]]:
     """Return row groups in at most `wanted` parts of neighbours, as even as their sizes allow.
 
-    >>> groups = [RowGroup("f", n, rows, rows) for n, rows in enumerate([5, 5, 1, 9])]
+    The largest come first, so that no task that takes long begins when the others end.
+
+    >>> groups = [RowGroup("f", n, rows, rows) for n, rows in enumerate([5, 5, 1, 9, 3])]
     >>> [[group.rows for group in part] for part in splits(groups, 2)]
-    [[5, 5], [1, 9]]
+    [[9, 3], [5, 5, 1]]
     """
     total = sum(group.rows for group in groups)
     parts: list[list[RowGroup]] = [[] for _ in range(wanted)]
@@ -318,4 +320,5 @@ def splits(groups: Sequence[RowGroup], wanted: int) -> list[list[RowGroup]]:
         middle = before + group.rows / 2
         parts[min(wanted - 1, int(middle * wanted / total))].append(group)
         before += group.rows
+    parts.sort(key=lambda part: -sum(group.rows for group in part))
     return [part for part in parts if part]
