@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 pytest.importorskip("pyspark")
 
 from elsinore.errors import InputError
-from elsinore.spark.columnar import Layout, Merging, Packing
+from elsinore.model.window import Window
+from elsinore.spark.columnar import Layout, Merging, Packing, Stretches
 from elsinore.spark.columnar.hashing import hash_rows
 from elsinore.spark.columnar.runs import LOCAL_DIRECTORIES
 
@@ -197,6 +198,28 @@ def test_keys_are_spread_evenly() -> None:
     targets = hash_rows([pa.array(np.arange(100_000) * 1_000)], 100_000) % np.uint64(7)
     counts = np.bincount(targets.astype(np.int64), minlength=7)
     assert abs(counts - 100_000 / 7).max() < 600
+
+
+@pytest.mark.parametrize("window", [Window(10), Window(10, 5)])
+def test_a_key_with_most_of_the_events_is_spread_evenly(window: Window) -> None:
+    chance = np.random.default_rng(4)
+    key = chance.integers(0, 50, 40_000)
+    key[chance.random(40_000) < 0.8] = 0
+    table = pa.table({"k": key, "time": chance.permutation(40_000) // 40})  # 1,000 moments
+    layout = Layout(pa.schema([("k", pa.int64())]), pa.schema([("time", pa.int64())]))
+    counts = {}
+    for stretches in (None, Stretches(20, 0, (window,))):
+        packing = Packing(layout=layout, partitions=4, stretches=stretches)
+        merging = [Merging(layout, 1) for _ in range(4)]
+        for blobs in packing(table.to_batches()):
+            for pid, part in enumerate(merging):
+                part.add(blobs.filter(pa.compute.equal(blobs.column("pid"), pid)).column("blob"))
+        counts[stretches] = np.array([part.rows for part in merging])
+    alone, spread = counts.values()
+    assert alone.max() / alone.mean() > 3
+    assert spread.max() / spread.mean() < 1.1
+    twice = 10 / 20 if window.overlap > 1 else 0  # events in windows of two stretches
+    assert spread.sum() == pytest.approx(40_000 * (1 + twice), rel=0.3)
 
 
 def test_many_targets_cost_no_schema_each() -> None:

@@ -120,12 +120,11 @@ class Packing:
         ranks[codes[places]] = np.arange(len(codes), dtype=np.int32)
         key, targets = ranks[coded.group], hashes[places]
         times = table.column("time").to_numpy()
-        if self.stretches is None:
-            order, starts = _by_key_and_time(key, len(codes), times)
-        else:
-            order, starts, stretch = self._spread(key, targets, times, self.stretches)
-            of_stretch = key[order[starts[:-1]]]
-            places, targets = places[of_stretch], stretch
+        order, starts = _by_key_and_time(key, len(codes), times)
+        if self.stretches is not None and self.partitions > 1 and len(order):
+            parts = self.stretches.parts(starts, times[order])
+            order, starts, of_part, targets = self._spread(order, targets, *parts)
+            places = places[of_part]
         rows = pa.array(order)
         events = pa.RecordBatch.from_arrays(
             [
@@ -142,24 +141,26 @@ class Packing:
 
     def _spread(
         self,
-        key: NDArray[np.int32],
+        order: NDArray[np.int64],
         targets: NDArray[np.int64],
-        times: NDArray[np.int64],
-        stretches: Stretches,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return rows by partition, key and time; where a key's begin in each; and the partition.
+        firsts: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        key: NDArray[np.int64],
+        stretch: NDArray[np.int64],
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return rows by partition, key and time; where a key's begin in each, whose, and which.
 
-        key: [row]; targets: [key] -> the partition of its first stretch.
+        order: rows by key and time; targets: [key] -> the partition of its first stretch; the
+        rest: of parts of the rows, see `Stretches.parts`.
         """
-        rows, after = stretches.bound(times, self.partitions)
-        of_key, _ = _by_key_and_time(key[rows], len(targets), times[rows])
-        bound_for = ((targets[key[rows]] + after) % self.partitions).astype(np.int32)
-        order, _ = rows_by_type(bound_for[of_key], self.partitions)
-        order = of_key[order]
-        bound_for, key = bound_for[order], key[rows[order]]
-        fresh = (np.diff(bound_for, prepend=-1) != 0) | (np.diff(key, prepend=-1) != 0)
-        firsts = np.flatnonzero(fresh)
-        return rows[order], np.append(firsts, len(order)), bound_for[firsts].astype(np.int64)
+        bound_for = (targets[key] + stretch) % self.partitions
+        by = np.lexsort((firsts, key, bound_for))
+        bound_for, key, lengths = bound_for[by], key[by], lengths[by]
+        ends = np.cumsum(lengths)
+        places = np.arange(ends[-1]) + np.repeat(firsts[by] - ends + lengths, lengths)
+        fresh = np.flatnonzero(np.diff(bound_for, prepend=-1) | np.diff(key, prepend=-1))
+        starts = np.append((ends - lengths)[fresh], ends[-1])
+        return order[places], starts, key[fresh], bound_for[fresh]
 
     def _blobs(
         self,

@@ -52,21 +52,36 @@ class Stretches:
         """Return the stretch of each window, given by its index."""
         return self.numbers(window.origin + window.step * indices)
 
-    def bound(self, times: Ints, partitions: int) -> tuple[Ints, Ints]:
-        """Return rows, some of them twice, and how many partitions after the key's first each goes.
+    def parts(self, starts: Ints, times: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        """Return parts of keys' events: where they begin, how long they are, key, and stretch.
 
-        >>> Stretches(10, 0, (Window(10, 5),)).bound(np.array([3, 12, 27]), 4)
-        (array([0, 1, 2, 0, 1]), array([0, 1, 2, 3, 0]))
+        Rows starts[key] to starts[key + 1] - 1 are a key's, in time order. Each stretch is a part,
+        and so are its first events once more where windows of the stretch before hold them.
+
+        >>> two = Stretches(10, 0, (Window(10, 5),))
+        >>> for column in two.parts(np.array([0, 3, 4]), np.array([3, 12, 27, 18])):
+        ...     print(column.tolist())
+        [0, 1, 2, 3, 0, 1]
+        [1, 1, 1, 1, 1, 1]
+        [0, 0, 0, 1, 0, 0]
+        [0, 1, 2, 1, -1, 0]
         """
-        rows = np.arange(len(times))
         numbers = self.numbers(times)
+        fresh = np.zeros(len(times), np.bool_)
+        fresh[1:] = numbers[1:] != numbers[:-1]
+        fresh[starts[:-1]] = True
+        firsts = np.flatnonzero(fresh)
+        lengths = np.diff(np.append(firsts, len(times)))
+        key = np.searchsorted(starts, firsts, side="right") - 1
+        stretch = numbers[firsts]
         if self.crossing:
             first = numbers
             for window in self.windows:
                 opened = (times - window.origin - window.within) // window.step + 1
                 first = np.minimum(first, self.of_windows(window, opened))
-            before = np.flatnonzero(first < numbers)
-            if partitions > 1:
-                rows = np.concatenate((rows, before))
-                numbers = np.concatenate((numbers, numbers[before] - 1))
-        return rows, numbers % partitions
+            again = np.add.reduceat(first < numbers, firsts, dtype=np.int64)
+            there = np.flatnonzero(again)
+            firsts, key = np.append(firsts, firsts[there]), np.append(key, key[there])
+            lengths = np.append(lengths, again[there])
+            stretch = np.append(stretch, stretch[there] - 1)
+        return firsts, lengths, key, stretch
