@@ -17,7 +17,7 @@ from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.run import COMPILE, DONE, GROW, UNKNOWN, run
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import rebuild_table
-from elsinore.trends.partials import totals_batch
+from elsinore.trends.partials import totals_batch, totals_fields
 from elsinore.trends.prepared import prepared
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.sharing.measure import measure
@@ -89,7 +89,7 @@ class TrendOperator:
         record: bool = False,
     ) -> None:
         self.unit = unit
-        self.statistics = TrendStatistics()
+        self._statistics = TrendStatistics()
         self._modes = (one_slot, ordered, record)
         self._one_slot = one_slot
         self._ordered = ordered
@@ -108,11 +108,22 @@ class TrendOperator:
             ranks=len(self._ranks),
             record=record,
         )
+        self._none = pa.RecordBatch.from_pylist([], schema=totals_fields(unit, exact=False))
         self._store["wanted"] = sharing is Sharing.ALWAYS
         self._store["one_slot"], self._store["ordered"] = one_slot, ordered
         self._store["dynamic"] = sharing is Sharing.DYNAMIC
         self._seconds = PLAIN_SECONDS + PLAIN_LANE * layout.cells
         self._shifts = np.empty((len(unit.squared), 0))  # [attribute, group], NaN: none yet
+
+    @property
+    def statistics(self) -> TrendStatistics:
+        """What the operator has done so far."""
+        self._statistics.matched = self._store["matched"]
+        if self._prepared.shared.groups:
+            found = measure(self.unit, self._prepared.shared.groups, self._store)
+            # what the windows of a single query share, it shares with no other
+            self._statistics.sharing = [one for one in found if len(one.queries) > 1]
+        return self._statistics
 
     @property
     def open_group(self) -> int:
@@ -136,7 +147,7 @@ class TrendOperator:
 
         Raises InputError where a key's rows are not in time order.
         """
-        self.statistics.events += batch.num_rows
+        self._statistics.events += batch.num_rows
         if batch.num_rows:
             events = self._read(batch)
             if not self._one_slot:
@@ -226,6 +237,8 @@ class TrendOperator:
 
     def forget(self, slots: NDArray[np.int64]) -> None:
         """Make slots ready for other keys; nothing of their keys is open."""
+        if len(slots) == 0:
+            return
         slots = slots[slots < self._store.sizes["slot"]]
         runs = self._store["chain"][slots]
         while len(runs := runs[runs >= 0]):
@@ -284,7 +297,7 @@ class TrendOperator:
         self._words = self._prepared.words
         self._compiled += codes
         self._store.grow(class_number=self._prepared.classes)
-        self.statistics.classes = len(self._compiled)
+        self._statistics.classes = len(self._compiled)
 
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""
@@ -295,7 +308,7 @@ class TrendOperator:
             "modes": np.array(self._modes),
             "sharing": np.array(self._sharing.value),
             "shifts": self._shifts,
-            "statistics": np.array([self.statistics.events, self.statistics.totals]),
+            "statistics": np.array([self._statistics.events, self._statistics.totals]),
         }
         return pack(self.unit.fingerprint, arrays)
 
@@ -314,7 +327,8 @@ class TrendOperator:
         operator._store = store
         operator._compile(operator._codes(arrays["codes"]).tolist())
         operator._shifts = arrays["shifts"]
-        operator.statistics.events, operator.statistics.totals = arrays["statistics"].tolist()
+        told = operator._statistics
+        told.events, told.totals = arrays["statistics"].tolist()
         operator._measure()
         return operator
 
@@ -332,16 +346,20 @@ class TrendOperator:
 
     def _take(self, chosen: NDArray[np.bool_]) -> pa.RecordBatch:
         """Remove the chosen rows from the totals and return them."""
+        if not chosen.any():
+            return self._none
         batch = totals_batch(self.unit, self._store, self._shifts, chosen)
-        if batch.num_rows:
-            keep = np.flatnonzero(~chosen)
-            for column in STATE.columns:
-                if column.axes[0] == "row":
-                    rows = self._store[column.name]
-                    rows[: len(keep)] = rows[keep]
-            self._store["totals"] = len(keep)
+        keep = np.flatnonzero(~chosen)
+        for column in STATE.columns:
+            if column.axes[0] == "row" and len(keep):
+                rows = self._store[column.name]
+                rows[: len(keep)] = rows[keep]
+        self._store["totals"] = len(keep)
+        if len(keep):
             self._rebuild()
-            self.statistics.totals += batch.num_rows
+        else:
+            self._store["table"] = -1
+        self._statistics.totals += batch.num_rows
         return batch
 
     def _rebuild(self) -> None:
@@ -349,12 +367,9 @@ class TrendOperator:
         enter(rebuild_table, seconds, *self._store.arguments[:2])
 
     def _measure(self) -> None:
-        self.statistics.matched = self._store["matched"]
-        self.statistics.state_bytes = max(self.statistics.state_bytes, self._store.nbytes)
-        if self._prepared.shared.groups:
-            found = measure(self.unit, self._prepared.shared.groups, self._store)
-            # what the windows of a single query share, it shares with no other
-            self.statistics.sharing = [one for one in found if len(one.queries) > 1]
+        """Take note of how much memory there is."""
+        size = self._store.nbytes
+        self._statistics.state_bytes = max(self._statistics.state_bytes, size)
 
 
 def _codes(batch: pa.RecordBatch, name: str) -> NDArray[np.int32]:

@@ -24,7 +24,10 @@ class TrendsOperator(Protocol):
     """What the operators of all paths have in common."""
 
     unit: TrendUnit
-    statistics: TrendStatistics
+
+    @property
+    def statistics(self) -> TrendStatistics:
+        """What the operator has done so far."""
 
     @property
     def open_group(self) -> int:
