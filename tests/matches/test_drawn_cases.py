@@ -50,7 +50,7 @@ CLAUSES = {
     "CONFIDENCE": without_threshold,
 }
 LEAST = {  # shares of cases
-    CERTAIN: {"matches": 0.45, "conditions": 0.3, "NOT": 0.15},
+    CERTAIN: {"matches": 0.45, "conditions": 0.15, "NOT": 0.15},
     UNCERTAIN: {"matches": 0.3, "conditions": 0.1, "NOT": 0.15, "CONFIDENCE": 0.15},
 }
 

@@ -12,7 +12,7 @@ from elsinore.matches.operator import MatchOperator
 from elsinore.operators import OperatorOptions
 from elsinore.plan import Unit
 from oracles.matches import Happening
-from support.matches import batch_of, parsed, units_of
+from support.matches import batch_of, engine_rows, parsed, units_of
 
 SECOND = 1_000_000
 TEXTS = (
@@ -23,6 +23,19 @@ TEXTS = (
     """QUERY rising RETURN k, MATCH_NUMBER(), b[].n PATTERN SEQ(A a, B+ b)
     WHERE [k] AND b[i].v >= b[i-1].v STRATEGY SKIP TILL NEXT MATCH WITHIN 5;""",
 )
+
+
+def test_events_before_a_match_that_waits_are_kept() -> None:
+    text = "RETURN b[].n PATTERN SEQ(NOT B x, B+ b{}) WITHIN 5 {};"
+    workload = parsed(
+        "QUERY late " + text.format(", NOT C y", ""), "QUERY sets " + text.format("", "COLLAPSED")
+    )
+    (unit,) = units_of(workload)
+    events = [Happening(at * SECOND, "B", {"n": n}) for n, at in enumerate([3, 6, 10])]
+    late, sets = engine_rows(unit, events, cuts=[1, 2], saves=True)
+    lists = sorted(values for _, _, (values,) in late)
+    assert lists == [(0,), (0, 1), (1, 2)]  # not (1,), nor (2,): the one before is too near
+    assert sorted(values for _, _, (values,) in sets) == [(0, 1), (1, 2)]
 
 
 def stream(count: int = 120) -> list[Happening]:

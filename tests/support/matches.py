@@ -204,6 +204,7 @@ PATTERNS = {
     "SEQ(A a, NOT C x, B+ b, NOT A y)": ("a", "b"),
     "SEQ(NOT C x, A a, B+ b)": ("a", "b"),
     "SEQ(A a, B+ b, NOT C x)": ("a", "b"),
+    "SEQ(NOT C x, B+ b, NOT A y)": ("b",),
     "SEQ(A a, NOT SEQ(C x, C+ y), B+ b)": ("a", "b"),
     "SEQ(NOT SEQ(B x, C y), A+ a)": ("a",),
     "(SEQ(A a, NOT C x, B b))+": ("a", "b"),

@@ -293,11 +293,11 @@ class MatchOperator:
                 begin = reached - within
             else:  # the first window that is not over
                 begin = origin + ((reached - origin - within) // slide + 1) * slide
-            if template.uncertain is not None and begin.max(initial=NEVER) > NEVER:
-                longest = _longest_interval(table)
+            longest = _longest_interval(table) if template.uncertain is not None else 0
+            if begin.max(initial=NEVER) > NEVER:
                 begin = begin - longest
-                if template.is_unsure and slide == 0:  # NOT looks back from a match that waits
-                    begin = begin - within - longest
+            if slide == 0 and within != NO_WINDOW and template.waits and template.begins_with_not:
+                begin = begin - within - longest  # NOT looks back from a match that waits
             least = np.minimum(least, np.where(reached == EVER, EVER, begin))
         rows = np.empty(len(order), dtype=np.int64)
         seconds = ROW_SECONDS * (len(rows) + len(keys))

@@ -24,7 +24,7 @@ from elsinore.model.check import variables_named
 from elsinore.model.expression import Call, Expression, walk
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
-from elsinore.plan.guards import NO_WAY, GuardedPositions, Ways, either, guarded_positions
+from elsinore.plan.guards import FREE, NO_WAY, GuardedPositions, Ways, either, guarded_positions
 from elsinore.plan.modes import HIGH, LAW, Uncertainty
 from elsinore.plan.predicates import contradictions, local_predicates
 
@@ -97,6 +97,11 @@ class MatchTemplate:
     def ends_with_not(self) -> bool:
         """Whether a match is known to be one only when its window has passed."""
         return any(any(way for way in end.ways) for end in self.ends)
+
+    @property
+    def begins_with_not(self) -> bool:
+        """Whether events before the first one may break a match."""
+        return any(edge.source == START and any(edge.ways - FREE) for edge in self.edges)
 
     @property
     def gathers(self) -> bool:
