@@ -86,6 +86,8 @@ FOREIGN = {  # words of SQL and of other pattern languages
     "EVERY": "Every way to match counts unless a STRATEGY says otherwise.",
     "MEASURES": "What is wanted is named after RETURN.",
     "DEFINE": "Conditions stand after WHERE.",
+    "MATCH_RECOGNIZE": "Write RETURN for MEASURES, WHERE for DEFINE, [key] in it for PARTITION BY.",
+    "PARTITION": "Write WHERE [key]: all events of a match have one value of it.",
 }
 CURLY = frozenset(
     "\u201c\u201d\u201e\u2018\u2019\u201a\u00ab\u00bb\u00b4"
@@ -175,7 +177,7 @@ def unexpected(
         found = "the end of the text" if token.type == "END" else f"'{_short(text)}'"
         message = f"Expected {listed(words)}, found {found}.{hint}"
         message += _of_other_languages(token, before, after, within)
-        if token.type == "_DOT" and _are_names(before, after):
+        if token.type == "_DOT" and within != "PATTERN" and _are_names(before, after):
             message += f' A name with a dot in it goes in double quotes: "{before}.{after}".'
         if token.type not in CLAUSES and text.upper() in RESERVED and "NAME" in expected:
             message += keyword_hint(token)
@@ -194,6 +196,10 @@ def _of_other_languages(
     kinds = [one.type if one is not None else None for one in (before, token, after)]
     if within == "PATTERN" and kinds[1:] == ["MINUS", "GT"]:
         return " One event after another is written SEQ(A, B)."
+    if within == "PATTERN" and token.type == "_DOT" and _are_names(before, after):
+        return " Conditions stand after WHERE."
+    if within == "RETURN" and token.type == "STAR":
+        return " Each column is named: a.x, b[].x, or b[] for whole events."
     if within == "RETURN" and kinds[:2] == ["PLUS", "_RPAR"]:
         return " A + stands in PATTERN only: COUNT(T) counts all events of T."
     return ""

@@ -16,7 +16,7 @@ from lark import Token
 
 from elsinore.errors import QuerySyntaxError, Span
 from elsinore.language.clauses import MOST_FORMS, UnexpectedInput, parse_clause
-from elsinore.language.expected import keyword_hint, listed, unexpected
+from elsinore.language.expected import FOREIGN, keyword_hint, listed, unexpected
 from elsinore.language.keywords import CLAUSES, nearest, nearest_clause
 from elsinore.language.parts import span_of
 from elsinore.language.tokens import renamed
@@ -177,6 +177,8 @@ def _with_first_word(statement: Statement, errors: list[QuerySyntaxError]) -> li
         return [renamed(first, kind), *tokens[1:]]
     near = "RETURN" if first.upper() == "SELECT" else nearest(first, ["EXACT"])
     hint = f" Did you mean '{near}'?" if near else ""
+    if any(token.upper() == "MATCH_RECOGNIZE" for token in tokens):
+        hint = f" {FOREIGN['MATCH_RECOGNIZE']}"
     errors.append(
         QuerySyntaxError(
             f"A query begins with {listed(may_start)}; found '{first}'.{hint}",

@@ -93,6 +93,10 @@ def _item_kinds(item: ReturnItem) -> set[Kind]:
     return kinds
 
 
+_INDICES = {"PREV": "i-1", "LAG": "i-1", "FIRST": "1", "FIRST_VALUE": "1"}  # of SQL's functions
+_INDICES |= dict.fromkeys(("LAST", "LAST_VALUE"), "LEN")
+
+
 def _is_unknown(node: ex.Expression) -> bool:
     """Return whether a node calls a function that there is not.
 
@@ -109,8 +113,12 @@ def _is_unknown(node: ex.Expression) -> bool:
     )
 
 
-def _has_unknown(item: ReturnItem) -> bool:
-    return any(_is_unknown(node) for node in ex.walk(item.expression))
+def _is_refused(item: ReturnItem, variables: set[str]) -> bool:
+    """Return whether another rule says more of an item: an unknown function, a whole event."""
+    return any(
+        _is_unknown(node) or (isinstance(node, Column) and node.name in variables)
+        for node in ex.walk(item.expression)
+    )
 
 
 def pattern_is_not_empty(query: Clauses) -> Iterator[QueryError]:
@@ -292,6 +300,15 @@ def _functions_known(query: Clauses, expression: ex.Expression) -> Iterator[Quer
             continue
         if _is_unknown(node):
             names = sorted(AGGREGATES | SCALARS)
+            read = next(iter(ex.attributes(node)), None)
+            if node.name in _INDICES and read is not None:
+                index = _INDICES[node.name].replace("LEN", f"{read.variable}.LEN")
+                message = (
+                    f"There is no function '{node.name}': write {read.variable}[{index}]."
+                    f"{read.name or 'x'}, of a variable that is repeated."
+                )
+                yield _error(query, message, node.span)
+                continue
             yield _error(
                 query,
                 f"There is no function '{node.name}'."
@@ -307,6 +324,7 @@ def returns_are_of_one_kind(query: Clauses) -> Iterator[QueryError]:
     if not query.returns:
         yield _error(query, "RETURN needs at least one column.", query.span)
     kinds: dict[Kind, ReturnItem] = {}
+    variables = {event.variable for event in pt.positive_events(query.pattern)}
     for item in query.returns:
         for kind in _item_kinds(item):
             kinds.setdefault(kind, item)
@@ -318,7 +336,7 @@ def returns_are_of_one_kind(query: Clauses) -> Iterator[QueryError]:
             f"single matches, such as a.x or SUM(b[].x). {_readings(query, matches)}",
             matches.span,
         )
-    elif not kinds and not any(_has_unknown(item) for item in query.returns):
+    elif not kinds and not any(_is_refused(item, variables) for item in query.returns):
         yield _error(
             query,
             "RETURN needs an aggregate, such as COUNT(*), or a value of a match, such as a.x.",
@@ -378,6 +396,7 @@ def returned_columns_are_told_apart(query: Clauses) -> Iterator[QueryError]:
 def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
     """RETURN names variables of the positive pattern, shared attributes and known functions."""
     positive = {event.variable for event in pt.positive_events(query.pattern)}
+    kleene = pt.kleene_variables(query.pattern)
     shared = query.group_by + (query.equivalence if query_kind(query) is Kind.MATCHES else ())
     for item in query.returns:
         yield from _functions_known(query, item.expression)
@@ -398,6 +417,11 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
                         "event.",
                         node.span,
                     )
+            elif isinstance(node, Column) and node.name in positive:
+                whole = f"{node.name}[].x, or {node.name}[] for all of them"
+                how = whole if node.name in kleene else f"{node.name}.x"
+                message = f"'{node.name}' stands for events: name an attribute of theirs, as {how}."
+                yield _error(query, message, node.span)
             elif isinstance(node, Column) and node.name not in shared and id(node) not in ids:
                 groups = ", ".join(shared) or "none"
                 yield _error(
@@ -436,7 +460,7 @@ def trend_returns_are_aggregates(query: Clauses) -> Iterator[QueryError]:
     for item in query.returns:
         if isinstance(item.expression, Column) or _is_trend_aggregate(item.expression):
             continue
-        if _has_unknown(item):
+        if any(map(_is_unknown, ex.walk(item.expression))):
             continue  # `returned_values_exist` tells of it
         yield _error(
             query,
@@ -504,7 +528,7 @@ def predicates_make_sense(query: Clauses) -> Iterator[QueryError]:
                 message = f"{node.name} is known of complete matches: it stands in RETURN."
                 yield _error(query, message, node.span)
                 break
-            if isinstance(node, Call) and node.name not in SCALARS:
+            if isinstance(node, Call) and node.name not in SCALARS | _INDICES.keys():
                 aggregated.update(id(found) for found in ex.walk(node))
                 if not any(found.reference in PREFIX_REFERENCES for found in ex.attributes(node)):
                     yield _error(
