@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -123,10 +124,6 @@ class Runs:
         self._flat: FlatStates | None = None  # the interpreter's machine as flat loops
         self._is_flat = len(self._stages) == 1  # whether there may be such
         self._refused: set[frozenset[str]] = set()  # columns with nulls that are not compiled
-        self.idle: Any = None  # by bits, whether such rows change nothing; None: not known
-        if len(self._stages) == 1:
-            program = self._first.stages[0].machine.program
-            self.idle = idle_bits(program, len(self.bits.told))
         if compiled:
             with suppress(CannotCompile):
                 self._memories = self._compiled(frozenset())
@@ -135,6 +132,13 @@ class Runs:
     def bits(self) -> Bits:
         """The predicates whose truth must be told of each row."""
         return self._first.stages[0].machine.bits
+
+    @cached_property
+    def idle(self) -> Any:
+        """By bits, whether such rows change nothing; None: it is not known."""
+        if len(self._stages) > 1:
+            return None
+        return idle_bits(self._first.stages[0].machine.program, len(self.bits.told))
 
     @property
     def is_compiled(self) -> bool:

@@ -61,7 +61,8 @@ def bits(told: Bits, table: pa.Table) -> Any:
         if wide:
             total = total + truth.astype(object) * (1 << place)
     if on_type:
-        total |= _type_bits(on_type, columns[TYPE])
+        of_types = _type_bits(on_type, columns[TYPE])
+        return of_types if len(on_type) == len(told.told) else total | of_types
     return total
 
 
@@ -87,7 +88,8 @@ def _type_bits(leaves: list[tuple[int, Predicate]], types: pa.Array) -> Any:
     table: Any = np.zeros(len(names) + 1, np.int64)
     for place, leaf in leaves:
         table |= _truth(leaf, each, len(names) + 1).astype(np.int64) << place
-    return table[type_numbers(types, names)]
+    each_once = types if pa.types.is_dictionary(types.type) else types.dictionary_encode()
+    return table[type_numbers(each_once.dictionary, names)][each_once.indices.to_numpy()]
 
 
 def _tells_names(condition: ex.Expression) -> bool:

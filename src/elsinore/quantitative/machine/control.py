@@ -162,7 +162,7 @@ class Tracer:
                 symbol = Symbol(name, self._kind(int(number), value))
                 same = constants.setdefault(id(value), symbol)  # of parts that stand in two places
                 names[name] = same if symbol.kind == same.kind == PLAIN else symbol
-        exec(compile(program.source, program.filename, "exec"), names)
+        exec(program.code, names)
         self._begin, self._step = names["begin"], names["step"]
 
     def _kind(self, number: int, init: Any) -> Kind:

@@ -28,7 +28,7 @@ from elsinore.quantitative.machine.control import (
 )
 from elsinore.quantitative.machine.emit import INDENT
 from elsinore.quantitative.machine.page import Page
-from elsinore.quantitative.machine.scope import Scope, cells, is_name
+from elsinore.quantitative.machine.scope import Scope, cells, is_full, is_name, window_sizes
 
 COLUMN = re.compile(r"\bc(\d+)\b")
 GIVEN = "*given"  # stands in the source for what turns out to be read of an item
@@ -111,6 +111,9 @@ class Writer(Page):
         for number in range(len(self.automaton.states)):
             self.line(f"{'el' if number else ''}if q == {number}:")
             self.level += 1
+            state = self.automaton.states[number]
+            for name, size in window_sizes(self.automaton, state):
+                self.line(f"{is_full(name)} = len({name}) == {size}")
             self.line(f"for {GIVEN} in items:")
             self.level += 1
             self._classes(lambda bits: self._transition(bits, number))  # noqa: B023

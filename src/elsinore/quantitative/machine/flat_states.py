@@ -18,6 +18,7 @@ from elsinore.quantitative.values import Made
 from elsinore.quantitative.versions import Counts
 
 CHUNK = 1 << 16  # items that columns are made lists for at a time
+IDLE = 255  # the number of classes of which items change nothing; the others have less
 
 
 class FlatStates:
@@ -30,7 +31,6 @@ class FlatStates:
         self._automaton = Automaton.of(program)
         self._program, self._columns, self._record = program, columns, record
         self._order: list[int] = []  # the classes, the most frequent first
-        self._numbers: Any = None  # by bits, the number of a class; -1: such items change nothing
         self._shown: frozenset[Kind] = frozenset()
         self._loops: dict[bool, Loops] = {}  # by whether there are several streams
         self._unknown: set[str] = set()  # columns that have been of several kinds, or had nulls
@@ -73,7 +73,7 @@ class FlatStates:
         numbers = self._numbered(bits)
         machine = self._machine(items, many=many)
         self._begin(machine)
-        acting = np.flatnonzero(numbers >= 0)
+        acting = np.flatnonzero(numbers != IDLE)
         rows = None if len(acting) == len(bits) else acting
         states: Any = self._cells if many else [cell[0] for cell in self._cells]
         values: list[list[Any]] = [[] for _ in range(machine.width)]
@@ -83,7 +83,7 @@ class FlatStates:
         for begin in range(0, len(acting), CHUNK):
             few = acting[begin : begin + CHUNK]
             where = few if rows is not None else slice(begin, begin + len(few))
-            given = [numbers[where].tolist()] if machine.numbered else []
+            given: list[Any] = [numbers[where].tobytes()] if machine.numbered else []
             given += [codes[where].tolist()] if many else []
             given += self._lists(items, machine.columns, where)
             first = iter(given[0])
@@ -189,11 +189,13 @@ class FlatStates:
         return self._loops[many]
 
     def _numbered(self, bits: Any) -> Any:
-        """Return the numbers of items' classes, -1 for what changes nothing."""
+        """Return the numbers of items' classes, IDLE for what changes nothing."""
+        if len(self._order) >= IDLE:
+            raise NotFlat("too many classes of items")
         if bits.dtype == object or (len(bits) and int(bits.max()) >= CHUNK):
             numbers = {told: n for n, told in enumerate(self._order)}
-            return np.array([numbers.get(int(told), -1) for told in bits], np.int64)
-        table = np.full(CHUNK, -1, np.int64)
+            return np.array([numbers.get(int(told), IDLE) for told in bits], np.uint8)
+        table = np.full(CHUNK, IDLE, np.uint8)
         table[[told for told in self._order if told < CHUNK]] = [
             n for n, told in enumerate(self._order) if told < CHUNK
         ]

@@ -52,7 +52,7 @@ def idle_bits(program: Program, predicates: int) -> Any:
             names[name] = calls.function
         elif TEST.fullmatch(name):
             names[name] = calls.test
-    exec(compile(program.source, program.filename, "exec"), names)
+    exec(program.code, names)
     step = names["step"]
     flags = [place for place, name in enumerate(program.variables) if "_" not in name]
     atom_of = [program.variables.index(name.partition("_")[0]) for name in program.variables]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any
 
 from elsinore.errors import InputError
@@ -37,7 +38,7 @@ class Program:
     """
 
     query: Query
-    source: str
+    code: CodeType  # of the three functions, for who runs them with other names around them
     labels: dict[int, str]
     begin: Callable[[], tuple[State, bool, Any]]
     run: Callable[..., State]

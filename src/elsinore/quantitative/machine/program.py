@@ -83,11 +83,12 @@ def _compile(query: Query, bits: Bits, name: str, failures: Failures) -> Program
         keyed.append(program)
         names[factory] = _factory(node, program, bits, failures)
     names["ItemError"] = ItemError
-    exec(compile("\n".join(lines), filename, "exec"), names)
+    code = compile("\n".join(lines), filename, "exec")
+    exec(code, names)
     threads = tuple(source.variables.index(slot) for _, slot, _ in emitter.thread_slots())
     return Program(
         query=query,
-        source="\n".join(lines),
+        code=code,
         labels=labels,
         begin=names["begin"],
         run=names["run"],
