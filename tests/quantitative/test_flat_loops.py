@@ -274,3 +274,46 @@ def test_counts_that_went_into_a_window_are_what_they_were() -> None:
     assert len(expected) > 20
     assert not flat._shown  # they are dicts that are changed in place
     assert found == list(zip(places, expected, strict=True))
+
+
+MEANS = qre.iterate(qre.atom(~S, lambda i: i.v / 4), qre.mean())
+EXTREMES = qre.combine(
+    qre.iterate(qre.atom(~S, lambda i: i.v), qre.min()),
+    qre.iterate(qre.atom(~S, lambda i: i.v), qre.first()),
+    lambda least, first: (least, first),
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "codes"),
+    [
+        (qre.tumbling(qre.split(MEANS, qre.atom(S), qre.left)), 1),
+        (qre.tumbling(qre.split(MEANS, qre.atom(S), qre.left)), 3),
+        (qre.tumbling(qre.split(EXTREMES, qre.atom(S), qre.left)), 1),
+        (qre.map_collect(S, "k", qre.split(MEANS, qre.atom(S), qre.left), S.plus()), 1),
+    ],
+)
+def test_parts_of_accumulators_are_registers(query: Query, codes: int) -> None:
+    rng = np.random.default_rng(11)
+    items = [terms.ITEMS[place] for place in rng.integers(0, len(terms.ITEMS), 300)]
+    numbers = np.arange(300) % codes
+    flat, stream = flat_of(query)
+    flat.grow(codes)
+    found: list[tuple[int, Any]] = []
+    for begin in range(0, 300, 100):  # from states of the loops to the interpreter's, and back
+        for code in range(codes):
+            state = flat.state(code)
+            if state is not None:
+                flat.put(code, state)
+        some = taken(flat, stream, items[begin : begin + 100], numbers[begin : begin + 100])
+        found += [(n + begin, value) for n, value in some]
+    expected = []
+    for code in range(codes):
+        places, values_of = query.start().extend(items[code::codes])
+        expected += [(n * codes + code, v) for n, v in zip(places, values_of, strict=True)]
+    assert len(found) > 10
+    assert repr(found) == repr(sorted(expected, key=lambda pair: pair[0]))
+    kinds = {kind.of for state in flat._automaton.states for kind in state.kinds}
+    inner = list(flat._automaton.inner.values())
+    kinds |= {kind.of for each in inner for state in each.states for kind in state.kinds}
+    assert "tuple" in kinds

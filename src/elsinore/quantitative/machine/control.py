@@ -11,12 +11,14 @@ computed once.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from elsinore.quantitative.folds import Counting, Merging, most_common
+from elsinore.quantitative.machine.inline import expression_of
 from elsinore.quantitative.machine.keys import KeyThreads, Program
 from elsinore.quantitative.versions import Counts
 from elsinore.quantitative.windows import Sliding
@@ -36,7 +38,7 @@ class Kind:
     """What a register holds: a value, or what grows at the node with a number.
 
     of: "value"; "window" (the last values, and an accumulator), "keys" (the states of keys, and of
-    those without items), "counts" (of values).
+    those without items), "counts" (of values); "tuple" (of as many parts as the number says).
     """
 
     of: str
@@ -171,7 +173,11 @@ class Tracer:
             return Kind("window", number)
         step = self.functions.get(f"f{number}step")
         counting = isinstance(step, Counting) and step.cell is None and isinstance(init, Counts)
-        return Kind("counts", number) if counting else PLAIN
+        if counting:
+            return Kind("counts", number)
+        written = expression_of(step) if type(init) is tuple and init else None
+        parts = written.body.elts if written and isinstance(written.body, ast.Tuple) else ()
+        return Kind("tuple", len(init)) if parts and len(parts) == len(init) else PLAIN
 
     def begin(self) -> tuple[Any, ...]:
         """Return the first state, in symbols."""
@@ -208,10 +214,9 @@ class Tracer:
         if number in self.windows and role in {"push", "value"}:
             kind = Kind("window", number) if role == "push" else PLAIN
             return lambda *given: self.note(role, name, function, given, kind)
-        if self._kind(number, self.functions.get(f"k{number}")).of == "counts" and role == "step":
-            kind = Kind("counts", number)
-            return lambda *given: self.note("count", name, function, given, kind)
-        return lambda *given: self.note("call", name, function, given)
+        kind = self._kind(number, self.functions.get(f"k{number}")) if role == "step" else PLAIN
+        does = "count" if kind.of == "counts" else "call"
+        return lambda *given: self.note(does, name, function, given, kind)
 
     def _making(self, name: str, number: int) -> Callable[[], Symbol]:
         return lambda: self.note("keys", name, None, (), Kind("keys", number))

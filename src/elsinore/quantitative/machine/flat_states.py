@@ -243,6 +243,8 @@ def _as_interpreted(
         return parts[0]
     if kind.of == "counts":
         return Counts(parts[0])
+    if kind.of == "tuple":
+        return tuple(parts)
     if kind.of == "window":
         return list(parts[0]), 0, len(parts[0]), parts[1]
     inner, threads = automaton.inner[kind.number], automaton.samples[kind.number].copy()
@@ -279,6 +281,8 @@ def flattened(
             found.append(value)
         elif kind.of == "counts":
             found.append(dict(value))
+        elif kind.of == "tuple":
+            found += value
         elif kind.of == "window":
             kept, first, beyond, total = value
             size = automaton.tracer.windows[kind.number].size

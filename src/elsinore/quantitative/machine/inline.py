@@ -10,6 +10,7 @@ import ast
 import builtins
 import functools
 import linecache
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType
@@ -17,6 +18,7 @@ from typing import Any
 
 LONGEST = 400_000  # characters of a file that is looked through
 DEEPEST = 3  # functions within functions that are written out
+REGISTERS = re.compile(r"R\d+|u")  # lists of registers, in what is written of a machine
 PLAIN = (
     *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Name, ast.Tuple),
     *(ast.Attribute, ast.Constant, ast.Subscript, ast.operator, ast.unaryop, ast.boolop),
@@ -40,7 +42,7 @@ class Expression:
         name: Callable[[Any], str],
         handed: Callable[[Any], str],
     ) -> str | None:
-        """Return the expression of some arguments, which are names or constants.
+        """Return the expression of some arguments: names, constants, or tuples of them.
 
         Parameter `item` is an item, of which attributes alone are read: `attribute` writes them. Or
         it goes to functions: `handed` returns what such a function gets. `name` gives a value from
@@ -118,11 +120,17 @@ class _Writer(ast.NodeTransformer):
 def simplified(text: str, kind_of: Callable[[str], type | None], names: Mapping[str, Any]) -> str:
     """Return an expression without what is known of its variables: conversions, tests for None.
 
+    What is taken out of a tuple that is written out is written alone.
+
     kind_of: the class of a variable's values, object for any but None, None where nothing is known.
 
     >>> known = {"a": float, "b": object}.get
     >>> simplified("g(a) + g(b)", known, {"g": float})
     'a + g(b)'
+    >>> simplified("(True, b)[1] if (True, b)[0] else 0", known, {})
+    'b'
+    >>> simplified("(1 / a, b)[1]", known, {})
+    '(1 / a, b)[1]'
     >>> simplified("1 if a is not None and a > limit else 0", known, {})
     '1 if a > limit else 0'
     """
@@ -139,6 +147,14 @@ class _Simplifier(ast.NodeTransformer):
             called, (given,) = self._names.get(node.func.id), node.args
             if called in (float, int) and isinstance(given, ast.Name):
                 return given if self._kind_of(given.id) is called else node
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Subscript(ast.Tuple(parts), ast.Constant(int() as place)):
+                if -len(parts) <= place < len(parts) and all(map(_is_read, parts)):
+                    return parts[place]
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -169,6 +185,16 @@ class _Simplifier(ast.NodeTransformer):
         self.generic_visit(node)
         truth = _truth(node.test)
         return node if truth is None else node.body if truth else node.orelse
+
+
+def _is_read(node: ast.expr) -> bool:
+    """Return whether an expression only reads a variable, or a register in a list."""
+    match node:
+        case ast.Name() | ast.Constant():
+            return True
+        case ast.Subscript(ast.Name(name), ast.Name() | ast.Constant()):
+            return REGISTERS.fullmatch(name) is not None
+    return False
 
 
 def _truth(node: ast.expr) -> bool | None:

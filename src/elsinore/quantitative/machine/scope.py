@@ -37,7 +37,7 @@ CONSTANT = re.compile(r"-?\d+(\.\d+)?|None|True|False")
 
 def cells(kind: Kind) -> int:
     """Return how many variables a register has."""
-    return 2 if kind.of in {"window", "keys"} else 1
+    return kind.number if kind.of == "tuple" else 2 if kind.of in {"window", "keys"} else 1
 
 
 class Scope:
@@ -55,6 +55,7 @@ class Scope:
         self.automaton = automaton
         self.texts: dict[int, str] = {}
         self.seconds: dict[int, str] = {}  # a window's accumulator, the threads of idle keys
+        self.parts: dict[int, list[str]] = {}  # of tuples
         self.outs: dict[int, str] = {}  # the values of keys that were given an item
         self.held: list[Any] = []  # symbols stay while their ids are names
         self.made_item = item if item is not None else [False]
@@ -66,7 +67,7 @@ class Scope:
         for symbol, kind in zip(symbols, state.kinds, strict=True):
             names = [self._cell(at + cell) for cell in range(cells(kind))]
             at += len(names)
-            self._give(symbol, *names)
+            self._give_parts(symbol, names) if kind.of == "tuple" else self._give(symbol, *names)
 
     def _cell(self, number: int) -> str:
         return {"r": f"r{number}", "R": f"R{number}[k]", "u": f"u[{number}]"}[self.form]
@@ -75,11 +76,16 @@ class Scope:
         self.texts[id(symbol)], self.seconds[id(symbol)] = text, second
         self.held.append(symbol)
 
+    def _give_parts(self, symbol: Symbol, parts: list[str]) -> None:
+        """Let a tuple be known by its parts, which are names or constants."""
+        self._give(symbol, f"({', '.join(parts)},)")
+        self.parts[id(symbol)] = parts
+
     def copy(self) -> Scope:
         """Return a scope that goes on by itself."""
         other = Scope(self.writer, self.automaton, self.state, self.form, list(self.made_item))
         other.texts, other.seconds = dict(self.texts), dict(self.seconds)
-        other.outs = dict(self.outs)
+        other.outs, other.parts = dict(self.outs), dict(self.parts)
         other.held, other.after = self.held, list(self.after)
         return other
 
@@ -141,8 +147,14 @@ class Scope:
         if symbol.kind.of == "counts" and symbol.kind not in self.writer.shown:
             self._give(symbol, "{}")
             return
-        plain = type(held) in {int, bool} or held is None
-        self._give(symbol, repr(held) if plain else self.writer.name_of(held))
+        if symbol.kind.of == "tuple":
+            self._give_parts(symbol, [self._value_text(part) for part in held])
+            return
+        self._give(symbol, self._value_text(held))
+
+    def _value_text(self, value: Any) -> str:
+        plain = type(value) in {int, bool} or value is None
+        return repr(value) if plain else self.writer.name_of(value)
 
     def _item(self, attributes: set[str] | None) -> str:
         """Write that the item is an object with attributes, None: all; return its name."""
@@ -210,7 +222,9 @@ class Scope:
         match op.role:
             case "call":
                 text = self.call(op.function, op.given)
-                if not self._makes(op, outcome, text):
+                if op.result.kind.of == "tuple":
+                    self._give_tuple(op.result, text)
+                elif not self._makes(op, outcome, text):
                     self._give(op.result, self._assign(text))
             case "count":
                 self._count(op, outcome)
@@ -226,6 +240,16 @@ class Scope:
             case "collect":
                 fed = self.outs.get(id(op.given[0]), "{}")
                 self._give(op.result, self._assign(f"dict({fed})" if fed != "{}" else fed))
+
+    def _give_tuple(self, symbol: Symbol, text: str) -> None:
+        """Write a tuple's parts; where they cannot be seen, take it apart."""
+        written = _parsed(text)
+        if isinstance(written, ast.Tuple):
+            parts = [self._assign(ast.unparse(part)) for part in written.elts]
+        else:
+            parts = [self.writer.temporary() for _ in range(symbol.kind.number)]
+            self.writer.line(f"{', '.join(parts)}, = {text}")
+        self._give_parts(symbol, parts)
 
     def _makes(self, op: Op, outcome: Outcome, text: str) -> bool:
         """Write a record's fields where it is given out and nothing else; return whether it is."""
@@ -388,7 +412,11 @@ class Scope:
         found: list[str] = []
         kinds = self.automaton.states[outcome.target].kinds
         for value, kind in zip(outcome.values, kinds, strict=True):
-            found.append(self.text(value))
+            text = self.text(value)
+            if kind.of == "tuple":
+                found += self.parts[id(value)]
+                continue
+            found.append(text)
             if cells(kind) > 1:
                 found.append(self._second(value))
         return found
