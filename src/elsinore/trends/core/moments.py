@@ -163,7 +163,7 @@ def _empty(
         at += RESET_WORDS
 
 
-@wide_kernel
+@wide_kernel(inline=True)
 def wait(
     header: Any,
     ints: Ints,
@@ -231,7 +231,7 @@ def join(
     return True
 
 
-@wide_kernel
+@wide_kernel(inline=True)
 def end_waiting(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
     """Let what waits in a slot act: as a series or a mixture where no burst is looked at."""
     if (
@@ -299,7 +299,7 @@ def end_moment(
             _empty(header, ints, doubles, program, kind, slot, LATE_ONES)
 
 
-@wide_kernel
+@wide_kernel(inline=True)
 def end_series(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
     """Let moments of one event each act, the latest of a class whose steps are QUICK."""
     steps = program[ints[header.waiting_class + slot] + QUICK]
