@@ -69,10 +69,10 @@ def sum_before(tables: Ints, entry: int, integers: Ints, row: int, stack: Double
 @kernel(borrows=True)
 def completions(
     tables: Ints,
-    constants: Doubles,
+    constants: Doubles | None,
     doubles: Doubles,
     integers: Ints,
-    negatives: Ints,
+    negatives: Ints | None,
     events: Ints,
     begin: int,
     last: int,

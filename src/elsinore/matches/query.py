@@ -420,9 +420,12 @@ def _search(
     seconds: float,
 ) -> None:
     """Search on; `seconds` it takes in plain Python, as far as is known."""
+    # what is for conditions and NOT is compiled where there are some
+    is_bare = not tables.interprets and len(negatives) == 0
+    constants, forbidden = (None, None) if is_bare else (tables.constants, negatives)
     enter(
-        sc.scan, seconds, tables.integers, tables.constants, operands.doubles, operands.wholes,
-        negatives, keys, room.events, progress, room.ways, room.path, room.held, room.numbers,
+        sc.scan, seconds, tables.integers, constants, operands.doubles, operands.wholes,
+        forbidden, keys, room.events, progress, room.ways, room.path, room.held, room.numbers,
         room.stack, room.whole_stack, room.found, room.counted, room.paths,
     )  # fmt: skip
 

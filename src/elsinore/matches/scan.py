@@ -51,7 +51,7 @@ from elsinore.matches.search import (
 )
 from elsinore.matches.search import COUNTED as GIVEN
 from elsinore.matches.search import FILLED as PATHS_FILLED
-from elsinore.matches.select import clear_registers
+from elsinore.matches.select import begin_registers, clear_registers
 
 DEFERRED, DUPLICATES = 4, 28  # places in the header of `tables`
 NO_WINDOW = -1  # in progress[WITHIN]: the whole stream is one window
@@ -61,10 +61,10 @@ FIRST_CALL = -(2**62)  # in progress[WINDOW], progress[BEGIN]: at a key's beginn
 @kernel(borrows=True)
 def scan(
     tables: Ints,
-    constants: Doubles,
+    constants: Doubles | None,
     doubles: Doubles,
     integers: Ints,
-    negatives: Ints,
+    negatives: Ints | None,
     keys: Ints,
     events: Ints,
     progress: Ints,
@@ -79,7 +79,9 @@ def scan(
     paths: Shorts,
 ) -> None:
     """Search from where `progress` says; stop where a match finds no room, and at the end."""
-    clear_registers(tables, constants, held, numbers)
+    begin_registers(tables, held, numbers)
+    if constants is not None:
+        clear_registers(tables, constants, held, numbers)
     count = progress[EVENTS]  # of the key, below 0: they are not looked at yet
     while progress[SEGMENT] < len(keys):
         key = progress[SEGMENT]

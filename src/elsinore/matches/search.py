@@ -12,7 +12,8 @@ match of a pattern under NOT began that ended by that event; `events`, the relev
 `ways` [event, state], see `counting`; `held` and `numbers`, the registers [step + 1, register];
 `path` [step], the match under way; `stack` and `whole_stack`, working room; `progress`, what a
 search keeps between calls. A *moment* is the number of a time among the key's times: simultaneous
-events have one moment.
+events have one moment. `constants` and `negatives` are None where no condition is interpreted and
+there is no NOT: what is for them is then not compiled.
 """
 
 from __future__ import annotations
@@ -157,10 +158,10 @@ def pair_holds(
 def are_neighbours(
     tables: Ints,
     edge: int,
-    constants: Doubles,
+    constants: Doubles | None,
     doubles: Doubles,
     integers: Ints,
-    negatives: Ints,
+    negatives: Ints | None,
     current: int,
     previous: int,
     first: int,
@@ -170,34 +171,36 @@ def are_neighbours(
     whole_stack: Ints,
 ) -> bool:
     """Return whether row `current` may follow `previous` by an edge: NOT, conditions on the two."""
-    way = tables[tables[WAY_AT] + edge]
-    if way >= 0 and not is_free(
-        tables, way, negatives, integers[MOMENT, previous], last_before(integers, current, first)
-    ):
-        return False
+    if negatives is not None:
+        way = tables[tables[WAY_AT] + edge]
+        if way >= 0 and not is_free(
+            tables, way, negatives, integers[MOMENT, previous],
+            last_before(integers, current, first),
+        ):  # fmt: skip
+            return False
     listed = tables[tables[NEAR_AT] + edge]
     for place in range(listed + 1, listed + 1 + tables[listed]):
         pair = tables[tables[PAIR_AT] + tables[place]]
         if pair >= 0:
             if not pair_holds(tables, pair, doubles, integers, current, previous):
                 return False
-            continue
-        value = value_of(
-            tables, tables[tables[CODE_AT] + tables[place]], constants, doubles, integers, current,
-            previous, NO_STEP, NO_STEP, held, numbers, stack, whole_stack,
-        )  # fmt: skip
-        if value != 1.0:
-            return False
+        elif constants is not None:
+            value = value_of(
+                tables, tables[tables[CODE_AT] + tables[place]], constants, doubles, integers,
+                current, previous, NO_STEP, NO_STEP, held, numbers, stack, whole_stack,
+            )  # fmt: skip
+            if value != 1.0:
+                return False
     return True
 
 
 @kernel(inline=True, borrows=True)
 def is_match(
     tables: Ints,
-    constants: Doubles,
+    constants: Doubles | None,
     doubles: Doubles,
     integers: Ints,
-    negatives: Ints,
+    negatives: Ints | None,
     progress: Ints,
     path: Ints,
     depth: int,
@@ -211,43 +214,45 @@ def is_match(
     What is left to look at: NOT at the beginning and at the end, conditions of the whole.
     """
     last = path[depth, AT]
-    way = tables[tables[WAY_AT] + path[0, EDGE]]
-    if way >= 0:
-        lowest = progress[LOWEST]
-        if lowest < 0:  # the window ends with the match
-            row = first_at(integers, progress[FIRST], last, integers[TIME, last] - progress[WITHIN])
-            lowest = integers[MOMENT, row]
-        before = last_before(integers, path[0, AT], progress[FIRST])
-        if not is_free(tables, way, negatives, lowest - 1, before):
-            return False
-    way = tables[tables[END_AT] + path[depth, STATE]]
-    if way >= 0:
-        moment = integers[MOMENT, last]
-        if not is_free(tables, way, negatives, moment, progress[HIGHEST]):
-            return False
-    if tables[tables[FINAL_AT]] > 0 and not all_hold(
-        tables, tables[FINAL_AT], constants, doubles, integers, last, NOTHING, depth, depth + 1,
-        held, numbers, stack, whole_stack,
-    ):  # fmt: skip
-        return False
-    for step in range(depth + 1 if tables[HAS_LATE] == 1 else 0):
-        listed = tables[tables[LATE_AT] + path[step, EDGE]]
-        if tables[listed] > 0 and not all_hold(
-            tables, listed, constants, doubles, integers, path[step, AT],
-            path[step - 1, AT] if step else NOTHING, step, depth + 1, held, numbers, stack,
-            whole_stack,
+    if negatives is not None:
+        way = tables[tables[WAY_AT] + path[0, EDGE]]
+        if way >= 0:
+            lowest = progress[LOWEST]
+            if lowest < 0:  # the window ends with the match
+                start = integers[TIME, last] - progress[WITHIN]
+                lowest = integers[MOMENT, first_at(integers, progress[FIRST], last, start)]
+            before = last_before(integers, path[0, AT], progress[FIRST])
+            if not is_free(tables, way, negatives, lowest - 1, before):
+                return False
+        way = tables[tables[END_AT] + path[depth, STATE]]
+        if way >= 0:
+            moment = integers[MOMENT, last]
+            if not is_free(tables, way, negatives, moment, progress[HIGHEST]):
+                return False
+    if constants is not None:
+        if tables[tables[FINAL_AT]] > 0 and not all_hold(
+            tables, tables[FINAL_AT], constants, doubles, integers, last, NOTHING, depth, depth + 1,
+            held, numbers, stack, whole_stack,
         ):  # fmt: skip
             return False
+        for step in range(depth + 1 if tables[HAS_LATE] == 1 else 0):
+            listed = tables[tables[LATE_AT] + path[step, EDGE]]
+            if tables[listed] > 0 and not all_hold(
+                tables, listed, constants, doubles, integers, path[step, AT],
+                path[step - 1, AT] if step else NOTHING, step, depth + 1, held, numbers, stack,
+                whole_stack,
+            ):  # fmt: skip
+                return False
     return True
 
 
 @kernel(borrows=True)
 def matches_from(
     tables: Ints,
-    constants: Doubles,
+    constants: Doubles | None,
     doubles: Doubles,
     integers: Ints,
-    negatives: Ints,
+    negatives: Ints | None,
     events: Ints,
     begin: int,
     last: int,
@@ -285,12 +290,13 @@ def matches_from(
                 continue
             if (events[begin, ALIVE] >> min(state, LAST_BIT)) & 1 == 0:
                 continue
-            checks = tables[tables[CHECK_AT] + edge]
-            if tables[checks] > 0 and not all_hold(
-                tables, checks, constants, doubles, integers, first_row, NOTHING, NO_STEP, NO_STEP,
-                held, numbers, stack, whole_stack,
-            ):  # fmt: skip
-                continue
+            if constants is not None:
+                checks = tables[tables[CHECK_AT] + edge]
+                if tables[checks] > 0 and not all_hold(
+                    tables, checks, constants, doubles, integers, first_row, NOTHING, NO_STEP,
+                    NO_STEP, held, numbers, stack, whole_stack,
+                ):  # fmt: skip
+                    continue
             path[0, AT], path[0, STATE], path[0, EDGE], path[0, PLACE] = (
                 first_row,
                 state,
@@ -373,10 +379,10 @@ def matches_from(
 @kernel(inline=True, borrows=True)
 def extend(
     tables: Ints,
-    constants: Doubles,
+    constants: Doubles | None,
     doubles: Doubles,
     integers: Ints,
-    negatives: Ints,
+    negatives: Ints | None,
     events: Ints,
     last: int,
     progress: Ints,
@@ -423,7 +429,7 @@ def extend(
                 progress[FIRST], held, numbers, stack, whole_stack,
             ):  # fmt: skip
                 continue
-            if looks & FAR != 0 and not all_hold(
+            if constants is not None and looks & FAR != 0 and not all_hold(
                 tables, tables[tables[CHECK_AT] + edge], constants, doubles, integers, current, row,
                 depth + 1, depth + 1, held, numbers, stack, whole_stack,
             ):  # fmt: skip

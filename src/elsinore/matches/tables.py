@@ -87,6 +87,7 @@ class Tables:
     ordered: tuple[tuple[int, int, tuple[int, ...]], ...]  # edges with one comparison: see `ranks`
     is_path: bool  # whether no condition looks farther than to the neighbour
     counts_exactly: bool  # whether the number of paths is that of matches
+    interprets: bool  # whether there are conditions beyond comparisons of neighbours
     is_chain: bool  # whether matches may be for `elsinore.matches.chains` or `subsets`
     known: tuple[tuple[int, int], ...]  # registers of events, and the row of a match they hold
 
@@ -284,6 +285,7 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
         and not begins_with_not
         and not template.ends_with_not
         and not template.duplicates,
+        interprets=bool(steppers) or any(pair is None for pair in pairs),
         is_chain=is_chain,
         known=tuple((places[n], row) for n, row in known.items() if row is not None),
     )
