@@ -21,14 +21,15 @@ from typing import Any
 
 from elsinore.quantitative.machine.control import (
     Automaton,
-    Kind,
     Outcome,
     State,
     outcomes_of,
 )
 from elsinore.quantitative.machine.emit import INDENT
+from elsinore.quantitative.machine.names import is_name
 from elsinore.quantitative.machine.page import Page
-from elsinore.quantitative.machine.scope import Scope, cells, is_full, is_name, window_sizes
+from elsinore.quantitative.machine.scope import Scope, cells, is_full, window_sizes
+from elsinore.quantitative.machine.tracer import Kind
 
 COLUMN = re.compile(r"\bc(\d+)\b")
 GIVEN = "*given"  # stands in the source for what turns out to be read of an item

@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from elsinore.model.collecting import without_collecting
-from elsinore.quantitative.machine.control import NOTHING, VALUE, Automaton, Kind, NotFlat
+from elsinore.quantitative.machine.control import NOTHING, Automaton, NotFlat
 from elsinore.quantitative.machine.flat import Loops, loops
 from elsinore.quantitative.machine.keys import KeyThreads, Program
 from elsinore.quantitative.machine.scope import cells
+from elsinore.quantitative.machine.tracer import VALUE, Kind
 from elsinore.quantitative.values import Made
 from elsinore.quantitative.versions import Counts
 

@@ -8,31 +8,17 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import keyword
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from elsinore.quantitative.combinators import Key
-from elsinore.quantitative.machine.control import (
-    ITEM,
-    Automaton,
-    Choice,
-    Kind,
-    Op,
-    Outcome,
-    State,
-    Symbol,
-    registers,
-)
+from elsinore.quantitative.machine.control import Automaton, Choice, Outcome, State
 from elsinore.quantitative.machine.emit import INDENT
-from elsinore.quantitative.machine.inline import expression_of, simplified
+from elsinore.quantitative.machine.names import Names
 from elsinore.quantitative.machine.page import Page
-from elsinore.quantitative.machine.reads import item_reads
+from elsinore.quantitative.machine.tracer import ITEM, Kind, Op, Symbol, registers
 
 CHANGED = re.compile(r"\br\d|\bR\d+\[|\bu\[")  # a register in an expression
-COLUMN = re.compile(r"c(\d+)")
-CONSTANT = re.compile(r"-?\d+(\.\d+)?|None|True|False")
 
 
 def cells(kind: Kind) -> int:
@@ -40,7 +26,7 @@ def cells(kind: Kind) -> int:
     return kind.number if kind.of == "tuple" else 2 if kind.of in {"window", "keys"} else 1
 
 
-class Scope:
+class Scope(Names):
     """What is known by which name while an item's operations are written."""
 
     def __init__(
@@ -49,16 +35,11 @@ class Scope:
         automaton: Automaton,
         state: State,
         form: str,
-        item: list[bool] | None = None,
+        item: Sequence[bool] = (False,),
     ) -> None:
-        self.writer, self.state, self.form = writer, state, form
-        self.automaton = automaton
-        self.texts: dict[int, str] = {}
-        self.seconds: dict[int, str] = {}  # a window's accumulator, the threads of idle keys
-        self.parts: dict[int, list[str]] = {}  # of tuples
+        super().__init__(writer, automaton.tracer, item)
+        self.automaton, self.state, self.form = automaton, state, form
         self.outs: dict[int, str] = {}  # the values of keys that were given an item
-        self.held: list[Any] = []  # symbols stay while their ids are names
-        self.made_item = item if item is not None else [False]
         self.record: type | None = None  # what the value is given out as the fields of
         self.fields: list[str] = []  # the expressions of these
         self.after: list[str] = []  # lines that change what was before the item
@@ -72,18 +53,9 @@ class Scope:
     def _cell(self, number: int) -> str:
         return {"r": f"r{number}", "R": f"R{number}[k]", "u": f"u[{number}]"}[self.form]
 
-    def _give(self, symbol: Any, text: str, second: str = "") -> None:
-        self.texts[id(symbol)], self.seconds[id(symbol)] = text, second
-        self.held.append(symbol)
-
-    def _give_parts(self, symbol: Symbol, parts: list[str]) -> None:
-        """Let a tuple be known by its parts, which are names or constants."""
-        self._give(symbol, f"({', '.join(parts)},)")
-        self.parts[id(symbol)] = parts
-
     def copy(self) -> Scope:
         """Return a scope that goes on by itself."""
-        other = Scope(self.writer, self.automaton, self.state, self.form, list(self.made_item))
+        other = Scope(self.writer, self.automaton, self.state, self.form, self.made_item)
         other.texts, other.seconds = dict(self.texts), dict(self.seconds)
         other.outs, other.parts = dict(self.outs), dict(self.parts)
         other.held, other.after = self.held, list(self.after)
@@ -120,101 +92,6 @@ class Scope:
         for line in self.after:
             writer.line(line)
         leave(self, outcome, number)
-
-    # --- values ---------------------------------------------------------------------------------
-
-    def text(self, value: Any) -> str:
-        """Return how a value is written."""
-        if not isinstance(value, Symbol):
-            return repr(value)
-        if value is ITEM:
-            return self._item(None)
-        if id(value) not in self.texts:
-            self._constant(value)
-        return self.texts[id(value)]
-
-    def _second(self, value: Any) -> str:
-        self.text(value)
-        return self.seconds[id(value)]
-
-    def _constant(self, symbol: Symbol) -> None:
-        """Give a constant of the machine a name; a window without values is made where it goes."""
-        held = self.automaton.tracer.functions[symbol.name]
-        if symbol.kind.of == "window":
-            size = self.automaton.tracer.windows[symbol.kind.number].size
-            self._give(symbol, f"deque((), {size})", self.writer.name_of(held[3]))
-            return
-        if symbol.kind.of == "counts" and symbol.kind not in self.writer.shown:
-            self._give(symbol, "{}")
-            return
-        if symbol.kind.of == "tuple":
-            self._give_parts(symbol, [self._value_text(part) for part in held])
-            return
-        self._give(symbol, self._value_text(held))
-
-    def _value_text(self, value: Any) -> str:
-        plain = type(value) in {int, bool} or value is None
-        return repr(value) if plain else self.writer.name_of(value)
-
-    def _item(self, attributes: set[str] | None) -> str:
-        """Write that the item is an object with attributes, None: all; return its name."""
-        writer = self.writer
-        if writer.columns is None:
-            return "x"
-        if attributes is None or not all(map(is_name, attributes)):
-            if not self.made_item[0]:
-                columns = ", ".join(f"c{n}" for n in range(len(writer.columns)))
-                writer.line(f"x = Record({columns})")
-                self.made_item[0] = True
-            return "x"
-        for name in sorted(attributes):
-            if name not in writer.columns:
-                return self._item(None)
-            writer.line(f"v.{name} = {self._column(name)}")
-        return "v"
-
-    def _column(self, name: str) -> str | None:
-        if self.writer.columns is None:
-            return f"x.{name}"
-        if name not in self.writer.columns:
-            return None
-        return f"c{self.writer.columns.index(name)}"
-
-    def _kind_of(self, variable: str) -> type | None:
-        """Return the class of a variable's values, where it is a column of which it is known."""
-        place = COLUMN.fullmatch(variable)
-        if place is None or self.writer.columns is None:
-            return None
-        return self.writer.kind_of(self.writer.columns[int(place[1])])
-
-    def call(self, function: Any, given: Sequence[Any]) -> str:
-        """Write the call of a function; return the expression of its value."""
-        items = [n for n, value in enumerate(given) if value is ITEM]
-        if isinstance(function, Key) and items == [0]:
-            column = self._column(function.attribute) if is_name(function.attribute) else None
-            return column or f"{self.writer.name_of(function)}({self._item(None)})"
-        expression = expression_of(function)
-        if expression is not None and len(expression.parameters) == len(given) and len(items) < 2:
-            given_texts = ["x" if value is ITEM else self.text(value) for value in given]
-            text = expression.written(
-                given_texts,
-                self._column,
-                items[0] if items else None,
-                self.writer.name_of,
-                lambda function: self._item(item_reads(function)),
-            )
-            if text is not None:
-                return simplified(text, self._kind_of, self.writer.names)
-        reads = item_reads(function) if items == [0] else None
-        texts = [self._item(reads) if value is ITEM else self.text(value) for value in given]
-        return f"{self.writer.name_of(function)}({', '.join(texts)})"
-
-    def _assign(self, text: str) -> str:
-        if text.isidentifier() or CONSTANT.fullmatch(text):
-            return text
-        found = self.writer.temporary()
-        self.writer.line(f"{found} = {text}")
-        return found
 
     # --- operations -----------------------------------------------------------------------------
 
@@ -351,7 +228,7 @@ class Scope:
             return
 
         def write(state: int) -> None:
-            scope = Scope(writer, inner, inner.states[state], "u", list(self.made_item))
+            scope = Scope(writer, inner, inner.states[state], "u", self.made_item)
             begin = len(writer.lines)
             scope.choose(
                 inner.outcomes[state, bits], state, bits,
@@ -385,7 +262,7 @@ class Scope:
                 scope.assign_list(each, number, f"{after}[y]", keep=True)
 
         def write(state: int) -> None:
-            scope = Scope(writer, inner, inner.states[state], "u", list(self.made_item))
+            scope = Scope(writer, inner, inner.states[state], "u", self.made_item)
             begin = len(writer.lines)
             scope.choose(inner.outcomes[state, bits], state, bits, leave)
             if len(writer.lines) == begin:
@@ -478,11 +355,6 @@ def is_full(name: str) -> str:
 
 def _changes_nothing(outcome: Outcome | Choice, number: int) -> bool:
     return isinstance(outcome, Outcome) and outcome.changes_nothing(number)
-
-
-def is_name(name: str) -> bool:
-    """Return whether a name can be written as that of an attribute."""
-    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
 
 
 def is_plain_record(kind: Any, count: int) -> bool:
