@@ -1,7 +1,7 @@
 """Start-up: from `python` to a result, in fresh processes, with nothing compiled and with all.
 
-The five events of the README, the same with a comparison between neighbours, and so many events
-that compiling pays. Processor time of the process, and the time that passes.
+The five events of the README, the same with a comparison between neighbours, matches of them, and
+so many events that compiling pays. Processor time of the process, and the time that passes.
 """
 
 from __future__ import annotations
@@ -26,20 +26,47 @@ rows = [(0, "Request", None), (60, "Travel", 8.0), (120, "Travel", 6.0), (180, "
         (240, "Pickup", None)]
 rows = [(time + 300 * n, kind, speed) for n in range({count} // 5) for time, kind, speed in rows]
 events = [{{"time": t, "type": kind, "rider": 7, "speed": speed}} for t, kind, speed in rows]
-workload = el.Workload.parse("""
+result = el.Workload.parse("""{query}""").run(events)["slow"]
+print(len(result), result.to_pylist()[0]["shown"])
+'''
+TRENDS = """
     QUERY slow
-    RETURN   rider, COUNT(*) AS trends, AVG(T.speed) AS speed
+    RETURN   rider, COUNT(*) AS shown, AVG(T.speed) AS speed
     PATTERN  SEQ(Request R, Travel T+, Pickup P)
     WHERE    [rider] AND {condition}
     GROUP BY rider
     WITHIN   30 minutes;
-""")
-print(workload.run(events)["slow"].to_pylist()[0]["trends"])
-'''
-LOCAL, NEIGHBOURS = "T.speed < 10", "T[i].speed >= T[i-1].speed"
+"""
+MATCHES = """
+    QUERY slow
+    RETURN   R.time AS begun, COUNT(T[]) AS shown, AVG(T[].speed) AS speed
+    PATTERN  SEQ(Request R, Travel+ T[], Pickup P)
+    WHERE    [rider] {condition}
+    STRATEGY {strategy} WITHIN 5 minutes;
+"""
+ANY, NEXT = "SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH"
+QUERIES = {
+    "the README's five events": (TRENDS.format(condition="T.speed < 10"), 8.0),
+    "the same with a comparison between neighbours": (
+        TRENDS.format(condition="T[i].speed >= T[i-1].speed"),
+        12.0,
+    ),
+    "all matches of them": (MATCHES.format(condition="", strategy=ANY), 8.0),
+    "the next matches": (MATCHES.format(condition="", strategy=NEXT), 8.0),
+    "all matches, with a comparison between neighbours": (
+        MATCHES.format(condition="AND T[i].speed <= T[i-1].speed", strategy=ANY),
+        8.0,
+    ),
+    "all matches, with NOT and an aggregate so far": (
+        MATCHES.format(condition="AND T[i].speed > AVG(T[1..i-1].speed) / 2", strategy=ANY).replace(
+            "Travel+", "NOT Drop D, Travel+"
+        ),
+        8.0,
+    ),
+}
 
 
-def fresh(condition: str, count: int, folder: Path) -> tuple[float, float, str]:
+def fresh(query: str, count: int, folder: Path) -> tuple[float, float, str]:
     """Run the example in a new process; return its seconds, its processor's, and what it printed.
 
     Python's own files of bytecode are kept as in any installation.
@@ -49,7 +76,7 @@ def fresh(condition: str, count: int, folder: Path) -> tuple[float, float, str]:
         FOLDER_VARIABLE: str(folder),
         "PYTHONPYCACHEPREFIX": str(folder.parent / "bytecode"),
     }
-    program = EXAMPLE.format(condition=condition, count=count)
+    program = EXAMPLE.format(query=query, count=count)
     before, began = os.times(), time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
@@ -64,24 +91,21 @@ def main(quick: bool) -> list[Row]:
     rows = []
     with tempfile.TemporaryDirectory() as place:
         empty = Path(place) / "empty"
-        fresh(LOCAL, 5, empty)  # for the bytecode
-        for name, condition, target in (
-            ("the README's five events", LOCAL, 8.0),
-            ("the same with a comparison between neighbours", NEIGHBOURS, 12.0),
-        ):
-            took, cpu, cold = fresh(condition, 5, empty)
+        fresh(next(iter(QUERIES.values()))[0], 5, empty)  # for the bytecode
+        for number, (name, (query, target)) in enumerate(QUERIES.items()):
+            took, cpu, cold = fresh(query, 5, empty)
             told = f"{cpu:.1f} s of processor time, {took:.1f} s passed"
             rows.append(
                 Row(f"{name}, nothing compiled", told, f"at most {target:.0f} s", cpu <= target)
             )
-            full = Path(place) / "full"
+            full = Path(place) / f"full {number}"
             if quick:
                 continue
-            _, compiling, _ = fresh(condition, MANY, full)
-            _, warm, _ = fresh(condition, MANY, full)
+            _, compiling, _ = fresh(query, MANY, full)
+            _, warm, _ = fresh(query, MANY, full)
             told = f"{compiling:.0f} s, then {warm:.1f} s"
             rows.append(Row(f"{MANY:,} events, compiled on the way", told, "-", True))
-            took, cpu, after = fresh(condition, 5, full)
+            took, cpu, after = fresh(query, 5, full)
             if after != cold:
                 raise AssertionError(f"{name}: {after} instead of {cold}")
             told = f"{cpu:.2f} s of processor time, {took:.2f} s passed"
