@@ -8,7 +8,7 @@ from elsinore.plan import Path, TrendUnit
 from elsinore.plan.merged import nodes_of_states
 from elsinore.trends.graphlets.build import Piece, SharedSet, State
 from elsinore.trends.graphlets.counts import RecordedEvent
-from elsinore.trends.hamlet.program import set_name, sharing_sets, states_of
+from elsinore.trends.hamlet.sets import set_name, sharing_sets, states_of
 from elsinore.trends.labels import Labels
 from elsinore.trends.sharing.groups import groups_of
 from elsinore.trends.statistics import BurstRecord, SharingStatistics

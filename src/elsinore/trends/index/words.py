@@ -16,7 +16,8 @@ from elsinore.plan import TrendUnit
 from elsinore.plan.template import Adjacent
 from elsinore.trends.core.arrays import FOREVER, Ints
 from elsinore.trends.graph.columns import ComparedColumns
-from elsinore.trends.hamlet.program import MOST_LOOKED_UP, states_of
+from elsinore.trends.hamlet.program import MOST_LOOKED_UP
+from elsinore.trends.hamlet.sets import states_of
 from elsinore.trends.updates import addend_codes, rank_codes
 
 # the words of a query: its states, the list of those that trends end in, its windows, and how many
