@@ -8,7 +8,10 @@ where an event is taken by some queries and not by others it becomes a snapshot 
 
 Where comparisons differ, an event whose predecessors are not the same for all would be a snapshot
 too. The engine shares so where it is to share always. But predecessors are found by an index, one
-for each comparison: one graph looks up as much as a graph for each, and carries more snapshots.
+for each comparison: for b events, c comparisons and s snapshots one graph looks up b * c * s
+numbers, and a graph for each the sum of b * s_i over them, where no s_i is above s, as a snapshot
+of one of them is one of the whole. What one graph saves is the beginning of a burst, once instead
+of c times. So it never pays by more than that, and there is nothing to decide burst by burst.
 """
 
 from __future__ import annotations
@@ -108,7 +111,10 @@ def why_not(one: Template, other: Template) -> str | None:
     if not common:
         return "they have no Kleene sub-pattern in common"
     if not any(here[name] & there[name] for name in common):
-        return "they compare events of it with the one before in different ways"
+        return (
+            "they compare events of it with the one before in different ways, and one graph for "
+            "both looks up as much as a graph for each"
+        )
     kind, other_kind = aggregated(one.aggregation), aggregated(other.aggregation)
     if kind.sums != other_kind.sums:
         return "one counts trends, the other adds up more"
