@@ -14,13 +14,13 @@ from elsinore.kernels import Store, enter
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.columns import addend_columns, order_columns
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.core.run import COMPILE, DONE, GROW, UNKNOWN, run
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import rebuild_table
+from elsinore.trends.measure import measure
 from elsinore.trends.partials import totals_batch, totals_fields
 from elsinore.trends.prepared import prepared
+from elsinore.trends.run import COMPILE, DONE, GROW, UNKNOWN, run
 from elsinore.trends.saved import pack, unpack
-from elsinore.trends.sharing.measure import measure
 from elsinore.trends.statistics import TrendStatistics
 from elsinore.trends.store import STATE, new_store
 
@@ -73,7 +73,7 @@ class TrendOperator:
     is then one key's, and totals are given out as groups end. `ordered`: no key has two events of
     one time, or those are in an order of their own: each event is a moment, and acts when it comes.
     Otherwise a key's latest moment waits until a later event comes or its windows close
-    (`elsinore.trends.core.moments`). Events that act on nothing do not count.
+    (`elsinore.trends.moments`). Events that act on nothing do not count.
 
     `sharing`: which bursts are worked on once for all lanes that they act on alike
     (`elsinore.trends.sharing`); results are the same. `record`: keep a record of each burst.

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from elsinore.model.expression import Expression
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.core.moments import BLOCKS, FAMILY, SECTIONS
-from elsinore.trends.core.run import OF_NO_INTEREST
 from elsinore.trends.core.step import EACH
 from elsinore.trends.core.step import NOTHING as NO_ADDEND
-from elsinore.trends.core.windows import KINDS
 from elsinore.trends.families import Family, Run
 from elsinore.trends.layout import Layout
+from elsinore.trends.moments import BLOCKS, FAMILY, SECTIONS
+from elsinore.trends.run import OF_NO_INTEREST
 from elsinore.trends.sharing.bursts import GROUPS
 from elsinore.trends.sharing.holders import SharedGroups
 from elsinore.trends.updates import (
@@ -35,6 +34,7 @@ from elsinore.trends.updates import (
     rounds,
     tangled,
 )
+from elsinore.trends.windows import KINDS
 
 _HEAD = max(KINDS, GROUPS, BLOCKS) + 1
 

@@ -35,7 +35,7 @@ DECIDED = (
 COSTS = ("boundary", "cut", "turn")  # of `CoarseCost`, whatever the group
 
 FIELDS = (
-    # of a run: what it takes, as `core.run` tells
+    # of a run: what it takes, as `trends.run` tells
     Field("begin", np.int64),
     Field("end", np.int64),
     Field("closing", np.int64),

@@ -1,1 +1,1 @@
-"""The engine's core: steps on lanes, windows, moments and totals."""
+"""The engine's core: steps on lanes, their composition, numbers and totals; it knows no sharing."""

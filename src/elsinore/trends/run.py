@@ -9,7 +9,8 @@ import numpy as np
 
 from elsinore.trends.core.arrays import FOREVER, NEVER, Codes, Doubles, Ints
 from elsinore.trends.core.mixtures import note
-from elsinore.trends.core.moments import (
+from elsinore.trends.core.step import MOST_MOMENTS
+from elsinore.trends.moments import (
     BEHIND,
     FAMILY,
     NOTED,
@@ -20,10 +21,9 @@ from elsinore.trends.core.moments import (
     join,
     wait,
 )
-from elsinore.trends.core.step import MOST_MOMENTS
-from elsinore.trends.core.windows import LEAVES, STAYS, advance
 from elsinore.trends.sharing.bursts import clear_bursts, end_bursts, settle_slot
 from elsinore.trends.wide import wide_kernel
+from elsinore.trends.windows import LEAVES, STAYS, advance
 
 # how a run over a batch ends; after COMPILE and GROW it is resumed where it stopped
 DONE, COMPILE, GROW, DISORDER = 0, 1, 2, 3

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 
 from elsinore.kernels import Store, compiling, enter, is_compiled
 from elsinore.plan import TrendUnit
-from elsinore.trends.core.run import run
+from elsinore.trends.run import run
 from elsinore.trends.sharing.bursts import decide_often
 from elsinore.trends.sharing.groups import Group
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
