@@ -382,6 +382,15 @@ def test_many_events_may_be_forbidden_in_a_row() -> None:
     assert table["p"].to_pylist() == [pytest.approx(expected, rel=1e-12)]
 
 
+def test_very_many_events_may_break_a_match_in_several_places() -> None:
+    text = "RETURN CONFIDENCE() AS p PATTERN SEQ(NOT C c, A a, NOT C d, B b);"
+    events = [{"lo": 0, "hi": 20, "type": "C"}] * 40
+    events += [{"lo": 1, "hi": 3, "type": "A"}, {"lo": 6, "hi": 6, "type": "B"}]
+    (table,) = el.Workload.parse(text).run(events, time_interval=("lo", "hi")).values()
+    # each C is at the time of A, or from that of B on
+    assert table["p"].to_pylist() == [pytest.approx((16 / 21) ** 40, rel=1e-12)]
+
+
 def test_more_cases_than_can_be_looked_at_are_refused() -> None:
     text = "RETURN a.v PATTERN SEQ(A a, NOT SEQ(C c, D d), B b) WHERE (7 * c.v + 5 * d.v) % 12 < 6;"
     with pytest.raises(el.InputError, match=r"(?s)14 events could break .* more than 200,000"):
