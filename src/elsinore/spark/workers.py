@@ -8,6 +8,7 @@ function that needs nothing but Python, and unpickles ours when it is called.
 from __future__ import annotations
 
 import dataclasses
+import gc
 import inspect
 import os
 import sys
@@ -17,10 +18,11 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import pyarrow as pa
-from pyspark import cloudpickle
+from pyspark import TaskContext, cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+MANY_OBJECTS = 20_000  # that outlive a task; going through them takes milliseconds
 MapInArrow = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
@@ -114,5 +116,17 @@ def shipped(function: MapInArrow) -> MapInArrow:
                 f"{version}: they run {sys.executable}. {advice}"
             )
         yield from pickle.loads(payload)(batches)
+        importlib.import_module("elsinore.spark.workers").spare_the_collector()
 
     return call
+
+
+def spare_the_collector() -> None:
+    """Let the collector of garbage no longer go through what this worker has loaded.
+
+    Workers collect all garbage after each task, which takes a tenth of a second where they hold the
+    objects of Numba, Arrow and our own modules: more than a small task's work.
+    """
+    if TaskContext.get() is not None and len(gc.get_objects(generation=2)) > MANY_OBJECTS:
+        gc.collect()
+        gc.freeze()
