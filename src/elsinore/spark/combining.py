@@ -103,8 +103,8 @@ class CombineEvents:
     def __call__(self, starts: Ints, events: pa.RecordBatch) -> Combined:
         """Combine events; rows starts[key] to starts[key + 1] - 1 are a key's, in time order."""
         times = events.column("time").to_numpy()
-        key_of = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
         if self.orders:
+            key_of = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
             orders = [events.column(name) for name in self.orders]
             rows = with_ties_ordered(np.arange(len(times)), key_of, times, orders)
             events = events.take(pa.array(rows))
@@ -115,11 +115,11 @@ class CombineEvents:
         )
         stretches = self._panes.combiner(ordered=bool(self.orders)).of(begins, ends, batch)
         begins, ends = begins[~stretches.failed], ends[~stretches.failed]
-        change = np.zeros(len(times) + 1, np.int8)
-        change[begins] += 1
-        change[ends] -= 1
-        left = np.cumsum(change[:-1]) == 0
         combined = int((ends - begins).sum())
+        left = np.zeros(len(times), np.bool_)
+        if combined < len(times):  # what lies between the runs
+            edges = np.concatenate(([0], np.stack((begins, ends), axis=1).ravel(), [len(times)]))
+            left = np.repeat(np.arange(len(edges) - 1) % 2 == 0, np.diff(edges))
         self.statistics.events += combined
         self.statistics.matched += combined
         self.statistics.combined += combined
@@ -131,20 +131,29 @@ class CombineEvents:
             [pa.array(times[stretches.first]), pa.array(times[stretches.last]), column],
             schema=self.layout,
         )
-        return Combined(left, key_of[stretches.first].astype(np.int64), actions)
+        key = np.searchsorted(starts, stretches.first, side="right") - 1
+        return Combined(left, key, actions)
 
     def _runs(self, starts: Ints, times: Ints) -> tuple[Ints, Ints]:
         """Return where runs of rows that are to be combined begin and end."""
         if not len(times):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         panes = self._panes.numbers(times)
-        stretch = np.searchsorted(self.shared, times, side="right")
         fresh = np.zeros(len(times), np.bool_)
+        np.not_equal(panes[1:], panes[:-1], out=fresh[1:])
         fresh[starts[:-1]] = True
-        fresh[1:] |= (panes[1:] != panes[:-1]) | (stretch[1:] != stretch[:-1])
+        among = np.searchsorted(self.shared, (times.min(), times.max()), side="right")
+        stretch = None
+        if among[0] < among[1]:
+            stretch = np.searchsorted(self.shared, times, side="right")
+            fresh[1:] |= stretch[1:] != stretch[:-1]
         begins = np.flatnonzero(fresh)
         ends = np.append(begins[1:], len(times))
-        chosen = (ends - begins >= self.least) & (stretch[begins] % 2 == 0)
+        chosen = ends - begins >= self.least
+        if stretch is not None:
+            chosen &= stretch[begins] % 2 == 0
+        elif among[0] % 2:
+            chosen[:] = False
         return begins[chosen], ends[chosen]
 
 

@@ -88,10 +88,13 @@ class Packing:
         """Yield the blobs of a chunk whose events are combined where that pays; empties it."""
         targets, starts, keys, events = self._by_key(chunk)
         found = combine(starts, events)
-        left = np.concatenate(([0], np.cumsum(found.left)))[starts]
+        if found.left.any():
+            events = events.filter(pa.array(found.left))
+            left = np.concatenate(([0], np.cumsum(found.left)))[starts]
+        else:
+            events, left = events.slice(0, 0), np.zeros(len(starts), np.int64)
         counts = np.bincount(found.key, minlength=len(keys[0]) if keys else 1)
         of_actions = np.concatenate(([0], np.cumsum(counts)))
-        events = events.filter(pa.array(found.left))
         for acted, bounds, rows in ((False, left, events), (True, of_actions, found.actions)):
             if rows.num_rows:
                 there = np.flatnonzero(np.diff(bounds))

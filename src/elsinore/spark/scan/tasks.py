@@ -39,6 +39,7 @@ from elsinore.spark.statistics import (
     partition,
 )
 
+FEW_CLASSES = 1 << 8  # so many are all looked up once
 TABLE_LIMIT = 1 << 16  # so many classes are looked up in a table
 REFUSAL = (
     "An event cannot be used: {}. Mend the input, drop such events, or let a workload go on "
@@ -246,6 +247,7 @@ class Interest:
         self._classes = unit.classes
         self._wanted = dict(unit.wanted)
         self._known: dict[int, bool] = {}
+        self._table: NDArray[np.int64] | None = None  # of all classes, where they are few
 
     def told(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return classes, -1 for those of no interest.
@@ -253,6 +255,11 @@ class Interest:
         An event is of interest where all predicates of one of its type's sets hold.
         """
         size = self._classes.size
+        if size <= FEW_CLASSES and self._table is None:
+            told = [code if self._takes(code) else -1 for code in range(size)]
+            self._table = np.array([*told, -1], np.int64)
+        if self._table is not None:
+            return self._table[codes]
         if size <= TABLE_LIMIT:
             there = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=size))
             table = np.full(size + 1, -1, dtype=np.int64)

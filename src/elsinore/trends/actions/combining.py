@@ -80,8 +80,9 @@ class EventColumns:
         self.shifts = np.ascontiguousarray(shift_of(shifts, np.arange(len(begins))).T)
         self.orders, self.ordered = order_columns(shape.unit, batch)
         self.alone = np.zeros(batch.num_rows, np.uint8)
-        huge = ~(np.abs(self.values) < HUGE)
-        if huge.any():
+        values = self.values
+        if values.size and not (values.max() < HUGE and values.min() > -HUGE):  # NaN is huge too
+            huge = ~(np.abs(values) < HUGE)
             moments = np.cumsum(np.diff(self.times, prepend=self.times[0]) != 0)
             self.alone[np.isin(moments, moments[huge.any(axis=0)])] = 1
 
