@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,17 +39,13 @@ def approx_quantile(fraction: float, eps: float) -> Fold:
         raise QuerySemanticError(f"A quantile lies between 0 and 1, not at {fraction}.")
     base = math.log1p(eps)
 
-    def finish(counted: Counts) -> float | None:
-        left = int(fraction * (sum(counted.values()) - 1)) if counted else 0
-        for sign, place in sorted(counted):
-            left -= counted[sign, place]
-            if left < 0:
-                return float(sign * _power(place if sign > 0 else -place, eps)) if sign else 0.0
-        return None
+    def value_of(cell: tuple[int, int]) -> float:
+        sign, place = cell
+        return sign * _power(place if sign > 0 else -place, eps) if sign else 0.0
 
     name = f"approx_quantile({fraction}, {eps})"
     step = Counting("approx_quantile", lambda value: _cell(value, base, eps))
-    return Fold(name=name, init=Counts(), step=step, finish=finish)
+    return Fold(name=name, init=Counts(), step=step, finish=CellAt(fraction, value_of))
 
 
 def approx_median(eps: float) -> Fold:
@@ -64,6 +60,28 @@ def approx_median(eps: float) -> Fold:
     """
     found = approx_quantile(0.5, eps)
     return Fold(name=f"approx_median({eps})", init=found.init, step=found.step, finish=found.finish)
+
+
+@dataclass(frozen=True, slots=True)
+class CellAt:
+    """The value of the cell at rank floor(fraction * (n - 1)) of n values that were counted."""
+
+    fraction: float
+    value_of: Callable[[tuple[int, int]], float]  # the power that a cell's values were rounded to
+
+    @property
+    def __name__(self) -> str:
+        """What the function is called."""
+        return "approx_quantile"
+
+    def __call__(self, counted: Mapping[tuple[int, int], int]) -> float | None:
+        """Return the value, None where there are no values."""
+        left = int(self.fraction * (sum(counted.values()) - 1)) if counted else 0
+        for cell in sorted(counted):
+            left -= counted[cell]
+            if left < 0:
+                return self.value_of(cell)
+        return None
 
 
 @dataclass(frozen=True, slots=True)

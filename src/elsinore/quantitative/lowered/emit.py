@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from elsinore.quantitative.approximate import ExponentialHistogram
+from elsinore.quantitative.approximate import CellAt, ExponentialHistogram
 from elsinore.quantitative.folds import Counting, Merging, most_common
 from elsinore.quantitative.lowered import heap
 from elsinore.quantitative.lowered.columns import out_size, parts_of
@@ -346,7 +346,15 @@ class Compiled(Emitter):
             return self._merged(kind, function.sign, arguments[0], arguments[1], None)
         if function is most_common:
             return self._best(self.types.value(node.parts[0]), arguments[0])
+        if isinstance(function, CellAt):
+            return self._cell_at(node, function, arguments[0])
         return super()._call(node, role, function, arguments)
+
+    def _cell_at(self, node: Query, function: CellAt, table: str) -> str:
+        name = f"f{self.number(node)}cell"
+        self.source.names[name] = function.value_of
+        at = self._assign(f"at_rank(H, {table}, float({function.fraction!r}))")
+        return self._assign(f"{name}((H[{at}], H[{at} + 1])) if {at} != 0 else None")
 
     def _counted(self, node: Query, function: Counting, table: str, value: str) -> str:
         kind = self.types.value(node)
@@ -728,7 +736,7 @@ KERNELS = {
     name: getattr(heap, name)
     for name in (
         *("allocate", "keep", "room", "share", "owned", "new_table", "find", "with_room"),
-        *("add_entry", "add_number", "add_numbers", "best", "collected", "new_window"),
+        *("add_entry", "add_number", "add_numbers", "best", "at_rank", "collected", "new_window"),
         *("ring_with_room", "stacks_with_room", "mark", "marks"),
         *("SCRATCH", "SHARED", "CAPACITY", "COUNT", "GONE", "ENTRIES", "SERIAL", "TABLE", "IDLE"),
         *("FIRST", "FILLED", "DONE", "OLDER", "NEWER", "LEAST"),

@@ -32,6 +32,7 @@ NUMBER, TOTAL, BUCKETS = 3, 4, 5  # of a histogram of marks: then each level's f
 SHAPE = 8  # words that tell of a kind of objects
 RANKS = 7  # of the words of all kinds: where the places of texts begin
 WHOLE, DOUBLES, TEXTS = 0, 1, 2  # what keys are
+CELLS = 1 << 60  # more than places of cells have; its sign is the cell's
 TABLES, THREADS, RINGS, PLAIN = 0, 1, 2, 3  # shapes
 LEAST = 8  # entries or values that there is room for at first
 
@@ -378,6 +379,44 @@ def best(heap: Words, shapes: Words, table: int, of: int) -> int:
             if one < two:
                 found = at
     return found
+
+
+@kernel(borrows=True)
+def at_rank(heap: Words, table: int, fraction: float) -> int:
+    """Return the entry at rank floor(fraction * (n - 1)) of n values counted by cells; 0 for none.
+
+    A cell's two words, a sign and a place, are taken as one number in their order; the least with
+    enough values up to it is searched for by halves, so nothing is sorted or kept.
+    """
+    if table == 0:
+        return 0
+    start = table + ENTRIES + heap[table + CAPACITY]
+    stop = start + 3 * heap[table + COUNT]
+    total = 0
+    low = np.iinfo(np.int64).max
+    high = -low
+    for at in range(start, stop, 3):
+        if heap[at + 2] != 0:
+            total += heap[at + 2]
+            cell = heap[at] * CELLS + heap[at + 1]
+            low, high = min(low, cell), max(high, cell)
+    if total == 0:
+        return 0
+    rank = int(fraction * (total - 1))
+    while low < high:
+        middle = low + (high - low) // 2
+        below = 0
+        for at in range(start, stop, 3):
+            if heap[at] * CELLS + heap[at + 1] <= middle:
+                below += heap[at + 2]
+        if below > rank:
+            high = middle
+        else:
+            low = middle + 1
+    at = start
+    while heap[at + 2] == 0 or heap[at] * CELLS + heap[at + 1] != low:
+        at += 3
+    return at
 
 
 @kernel(borrows=True)

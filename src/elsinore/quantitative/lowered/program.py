@@ -14,6 +14,7 @@ from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from elsinore.kernels import kernel
+from elsinore.quantitative.approximate import CellAt
 from elsinore.quantitative.folds import Counting
 from elsinore.quantitative.lowered.columns import as_arrow, out_size
 from elsinore.quantitative.lowered.emit import FRESH, KERNELS, Compiled, Context, constants
@@ -437,7 +438,16 @@ def _functions(node: Query) -> list[Any]:
     if isinstance(node, Window):
         fold = node.window.fold
         found += [f for f in (fold.step, fold.finish, fold.combine, fold.inverse) if f is not None]
-    return [f.cell if isinstance(f, Counting) and f.cell is not None else f for f in found]
+    return [_written_out(function) for function in found]
+
+
+def _written_out(function: Any) -> Any:
+    """Return the plain function that stands in another one."""
+    if isinstance(function, CellAt):
+        return function.value_of
+    if isinstance(function, Counting) and function.cell is not None:
+        return function.cell
+    return function
 
 
 def _attribute(key: Any) -> str | None:

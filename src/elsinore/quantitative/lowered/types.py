@@ -6,7 +6,7 @@ from typing import Any
 
 from numba import types
 
-from elsinore.quantitative.approximate import ExponentialHistogram
+from elsinore.quantitative.approximate import CellAt, ExponentialHistogram
 from elsinore.quantitative.combinators import Key, left, right, unit
 from elsinore.quantitative.folds import Counting, Merging, most_common
 from elsinore.quantitative.lowered.functions import CannotCompile, jitted, key_kernel, returned
@@ -38,6 +38,7 @@ from elsinore.quantitative.regex import name_of
 from elsinore.quantitative.versions import Counts
 from elsinore.quantitative.windows import Sliding
 
+CELL = types.Tuple([types.int64, types.int64])  # of a geometric histogram: its sign and place
 ROUNDS = 5  # in which the type of an accumulator must settle
 
 
@@ -202,6 +203,8 @@ class Types:
             if not isinstance(arguments[0], Numbers) or arguments[0].key not in SCALARS:
                 raise CannotCompile(f"most_common of a {arguments[0]}")
             return types.Optional(types.Tuple([arguments[0].key, types.int64]))
+        if isinstance(function, CellAt) and arguments[0] == Numbers(CELL):
+            return types.Optional(self._of(function.value_of, (CELL,)))
         for place, kind in enumerate(arguments):
             if isinstance(kind, Dynamic) and reads(function, place):
                 raise CannotCompile(f"{name_of(function)} takes a {kind}")
