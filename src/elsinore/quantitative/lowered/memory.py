@@ -108,7 +108,7 @@ class Memory:
         places: list[Any] = [np.zeros(0, np.int64)]
         words: list[Words] = [machine.no_values()]
         values: list[pa.Array] = [machine.values(machine.no_values(), self._texts)]
-        begin, stopped = 0, None
+        begin, stopped, had_room = 0, None, -1
         while begin < len(bits) and stopped is None:
             stop = min(begin + LARGE, len(bits))
             outputs = np.empty((stop - begin) * machine.words, np.int64)
@@ -123,8 +123,8 @@ class Memory:
             words.append(rows)
             values.append(machine.values(rows, self._texts, self._entries))
             begin = int(progress[STOPPED])
-            if stopped == begin and self._made_room():
-                stopped = None
+            if stopped == begin and self._made_room(again=had_room == begin):
+                stopped, had_room = None, begin
         return np.concatenate(places), words, values, stopped
 
     def _rank_texts(self) -> None:
@@ -162,11 +162,14 @@ class Memory:
             return at
         return None
 
-    def _made_room(self) -> bool:
-        """Make room where that is why the machine stopped; return whether it was."""
+    def _made_room(self, *, again: bool) -> bool:
+        """Make room where that is why the machine stopped; return whether it was.
+
+        again: room was made for this item already, which needs more than it could say.
+        """
         needed = int(self._heap[heap.NEED])
         if needed:
-            self._make_room(needed)
+            self._make_room(max(needed, len(self._heap)) if again else needed)
         elif self._journal[1]:
             self._journal = _longer(self._journal, int(self._journal[1]))
         elif self._entries[1]:
