@@ -102,7 +102,16 @@ def test_a_machine_over_words_has_the_defined_values_and_the_interpreters(
 
 PER_S = qre.split(qre.iterate(qre.atom(~S, v_of), qre.sum()), qre.atom(S), qre.left)
 COUNTED = qre.split(qre.iterate(qre.atom(~S, lambda i: i.k), qre.counts()), qre.atom(S), qre.left)
+BEFORE_S = qre.atom(~S, v_of)
+QUANTILES = qre.combine(
+    qre.apply(qre.iterate(BEFORE_S, qre.median()), drawn.or_less),
+    qre.apply(qre.iterate(BEFORE_S, qre.approx_quantile(0.8, 0.1)), drawn.or_less),
+    added,
+)
 STRUCTURES: dict[str, Any] = {
+    "quantiles by texts": qre.map_collect(
+        S, "t", qre.iter_last(qre.split(QUANTILES, qre.atom(S), qre.left))
+    ),
     "keys, each a sum": qre.iter_last(qre.map_collect(S, "k", PER_S, S)),
     "keys within keys": qre.map_collect(
         S, "k", qre.map_collect(S, lambda i: i.w, qre.iter_last(COUNTED))

@@ -109,7 +109,10 @@ def quarters_taken(a: float, b: float) -> float:  # exactly what was added, in w
 FEW = ((1, 0.75, "y"), (2, 1.25, "x"), (3, 0.25, "y"))
 ITEMS = tuple({"type": kind, "n": n, "v": v, "k": n % 2, "w": v, "t": t}
               for kind in KINDS for n, v, t in FEW)  # fmt: skip
-HISTOGRAMS = qre.approx_median(0.1), qre.approx_quantile(0.8, 0.5)
+QUANTILES = (
+    *(qre.median(), qre.quantile(0.9), qre.quantile(0.0), qre.quantile(1.0)),
+    *(qre.approx_median(0.1), qre.approx_quantile(0.8, 0.5)),
+)
 INVERTIBLE = qre.Fold(name="rolling", init=0.0, step=quarters_added, inverse=quarters_taken)
 FOLDS = (qre.sum(), qre.count(), qre.mean(), INVERTIBLE, ("anew", mixed), qre.max())
 
@@ -194,7 +197,7 @@ def counts(draw: st.DrawFn) -> Query:
     iterate = draw(st.sampled_from([qre.iterate, qre.iterate1]))
     counted = iterate(draw(st.one_of(numbers(2), TEXTS)), qre.counts())
     size, merged = draw(st.integers(1, 3)), qre.merged_counts()
-    match draw(st.sampled_from(["plain", "split", "window", "merged", "either", "cells"])):
+    match draw(st.sampled_from(["plain", "split", "window", "merged", "either", "quantile"])):
         case "split":
             counted = qre.iter_last(qre.split(counted, qre.match(S), qre.left))
         case "window":
@@ -203,8 +206,11 @@ def counts(draw: st.DrawFn) -> Query:
             counted = qre.iterate1(counted, merged)
         case "either":
             counted = qre.iterate(qre.either(draw(numbers(1)), draw(numbers(2))), qre.counts())
-        case "cells":
-            return iterate(draw(numbers(2)), draw(st.sampled_from(HISTOGRAMS)))
+        case "quantile":
+            body = draw(numbers(2))
+            if draw(st.booleans()):  # values that may be None, and are not
+                body = qre.iterate_n(body, 1, qre.max())
+            return iterate(body, draw(st.sampled_from(QUANTILES)))
     return qre.apply(counted, qre.most_common) if draw(st.booleans()) else counted
 
 

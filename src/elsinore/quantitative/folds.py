@@ -53,6 +53,38 @@ class Counting:
 
 
 @dataclass(frozen=True, slots=True)
+class Adding:
+    """The step of a fold that keeps values in order, to tell the one at a fraction of them."""
+
+    fraction: float
+
+    @property
+    def __name__(self) -> str:
+        """What the step is called."""
+        return "quantile"
+
+    def __call__(self, bag: Bag, value: Any) -> Bag:
+        """Return the values with one more."""
+        return bag.add(value)
+
+
+@dataclass(frozen=True, slots=True)
+class AtFraction:
+    """The value at rank floor(fraction * (n - 1)) of n values in order."""
+
+    fraction: float
+
+    @property
+    def __name__(self) -> str:
+        """What the function is called."""
+        return "quantile"
+
+    def __call__(self, bag: Bag) -> Any:
+        """Return the value, None where there are no values."""
+        return bag.quantile(self.fraction) if len(bag) else None
+
+
+@dataclass(frozen=True, slots=True)
 class Merging:
     """The step of a fold that adds mappings of counts, or takes them away again."""
 
@@ -279,8 +311,8 @@ def quantile(fraction: float) -> Fold:
     return Fold(
         name=f"quantile({fraction})",
         init=EMPTY_BAG,
-        step=lambda bag, value: bag.add(value),
-        finish=lambda bag: bag.quantile(fraction) if len(bag) else None,
+        step=Adding(fraction),
+        finish=AtFraction(fraction),
     )
 
 

@@ -136,6 +136,10 @@ class Bag:
             values = self._own()
         return values[int(fraction * (len(values) - 1))]
 
+    def in_order(self) -> list[Any]:
+        """Return the values in order, which are to be read only."""
+        return self._own()
+
     def _own(self) -> list[Any]:
         if self._values is not None:
             return self._values

@@ -16,7 +16,7 @@ import numpy as np
 from numba import types
 
 from elsinore.quantitative.approximate import CellAt, ExponentialHistogram
-from elsinore.quantitative.folds import Counting, Merging, most_common
+from elsinore.quantitative.folds import Adding, AtFraction, Counting, Merging, most_common
 from elsinore.quantitative.lowered import heap
 from elsinore.quantitative.lowered.columns import out_size, parts_of
 from elsinore.quantitative.lowered.texts import TEXT
@@ -26,6 +26,7 @@ from elsinore.quantitative.lowered.words import (
     Dynamic,
     Marks,
     Numbers,
+    Ordered,
     Panes,
     Threads,
     as_record,
@@ -41,6 +42,7 @@ from elsinore.quantitative.regex import ALWAYS, name_of
 FLAGS = 62  # atoms in a word of flags
 FRESH = -1  # the flags of a stream that has not begun
 WRITTEN = re.compile(r"(?<=, )(-?\d+|True|False)(?=[,)])")  # an argument
+GREATEST_WORD = 0x7FFFFFFFFFFFFFFF
 ROOT = 0  # the kind of the records of streams
 
 Handles = list[tuple[int, int, int]]  # offset, offset of its flags or -1, the flag
@@ -153,6 +155,7 @@ class Compiled(Emitter):
                  if name not in self.source.flags}  # fmt: skip
         self.record = Record.of(self.source.flags, order)
         self._passed: set[int] = set()
+        self._one_more: dict[str, str] = {}  # collections that are asked for with one more word
         self._begins = False
         if outer is None:
             context.shapes.kind(ROOT, heap.PLAIN, self.record.words, 0, [], self.record.handles())
@@ -346,9 +349,46 @@ class Compiled(Emitter):
             return self._merged(kind, function.sign, arguments[0], arguments[1], None)
         if function is most_common:
             return self._best(self.types.value(node.parts[0]), arguments[0])
+        if isinstance(function, Adding):
+            return self._added(node, role, arguments[0], arguments[1])
+        if isinstance(function, AtFraction):
+            return self._in_front(self.types.value(node.parts[0]), arguments[0])
         if isinstance(function, CellAt):
             return self._cell_at(node, function, arguments[0])
         return super()._call(node, role, function, arguments)
+
+    def _added(self, node: Query, role: str, numbers: str, value: str) -> str:
+        kind = self.types.value(node)
+        shared, number = self._is_held(kind, numbers), self.kind_of(kind)
+        if isinstance(self.types.value(node.parts[-1]), types.Optional):
+            self._line(f"if {value} is None: raise TypeError")  # what Python says of it it says
+            value = self._assign(f"some({value})")
+        word = self._assign(value)
+        if kind.value == types.float64:  # as a whole number in the order of the doubles
+            word = self._assign(f"key_of({value})")
+            self._line(f"{word} ^= ({word} >> 63) & {GREATEST_WORD}")
+        parent = self._places[id(node)].parent
+        told_of = isinstance(parent, Combine) and isinstance(parent.op, AtFraction)
+        if role == "op" and told_of and not self._joins(node):
+            found = self._assign(numbers)  # nobody keeps the collection with one more
+            self._one_more[found] = word
+            return found
+        fraction = f"float({kind.fraction!r})"
+        parts = f"{number}, {numbers}, {shared}, {fraction}, {word}"
+        return self._assign(f"add_in_order(H, J, T, {parts})")
+
+    def _in_front(self, kind: Ordered, numbers: str) -> str:
+        more = self._one_more.get(numbers)
+        if more is None:
+            word = self._assign(f"H[{numbers} + IN_ORDER]")
+        else:
+            fraction = f"float({kind.fraction!r})"
+            word = self._assign(f"front_with(H, {numbers}, {fraction}, {more})")
+        if kind.value == types.float64:
+            self._line(f"{word} ^= ({word} >> 63) & {GREATEST_WORD}")
+            word = self._assign(f"double_of({word})")
+        least = "> 0" if more is None else ">= 0"
+        return self._assign(f"{word} if {numbers} {least} else None")
 
     def _cell_at(self, node: Query, function: CellAt, table: str) -> str:
         name = f"f{self.number(node)}cell"
@@ -736,9 +776,10 @@ KERNELS = {
     name: getattr(heap, name)
     for name in (
         *("allocate", "keep", "room", "share", "owned", "new_table", "find", "with_room"),
-        *("add_entry", "add_number", "add_numbers", "best", "at_rank", "collected", "new_window"),
+        *("add_entry", "add_number", "add_numbers", "best", "at_rank", "add_in_order"),
+        *("front_with", "collected", "new_window"),
         *("ring_with_room", "stacks_with_room", "mark", "marks"),
         *("SCRATCH", "SHARED", "CAPACITY", "COUNT", "GONE", "ENTRIES", "SERIAL", "TABLE", "IDLE"),
-        *("FIRST", "FILLED", "DONE", "OLDER", "NEWER", "LEAST"),
+        *("IN_ORDER", "FIRST", "FILLED", "DONE", "OLDER", "NEWER", "LEAST"),
     )
 }

@@ -28,6 +28,7 @@ CAPACITY, COUNT, GONE, ENTRIES = 3, 4, 5, 6  # of a table: an index of places, t
 SERIAL, TABLE, IDLE = 3, 4, 5  # of keys' threads: the last item, their table, the idle keys' record
 FIRST, FILLED, RING = 4, 5, 6  # of a ring: capacity, first, filled; accumulator, values
 DONE, OLDER, NEWER, STACKS = 4, 5, 6, 7  # of two stacks: older[done:], and how many are newer
+LOWER, UPPER, IN_ORDER = 4, 5, 6  # of numbers in order: how many are in either heap, then they
 NUMBER, TOTAL, BUCKETS = 3, 4, 5  # of a histogram of marks: then each level's first and number
 SHAPE = 8  # words that tell of a kind of objects
 RANKS = 7  # of the words of all kinds: where the places of texts begin
@@ -457,6 +458,118 @@ def collected(
             share(heap, journal, heap[to + words])
         to += words + value
     return found
+
+
+# --- numbers in order ---------------------------------------------------------------------------
+
+
+@kernel(borrows=True)
+def _put(heap: Words, journal: Words, at: int, word: int) -> None:
+    """Change a word that the journal tells of."""
+    keep(heap, journal, at, ONE)
+    heap[at] = word
+
+
+@kernel(borrows=True)
+def _push(heap: Words, journal: Words, base: int, size: int, word: int) -> None:
+    """Add a word to a binary heap of so many words, whose greatest is the first."""
+    place = size
+    while place > 0 and heap[base + (place - 1) // 2] < word:
+        _put(heap, journal, base + place, heap[base + (place - 1) // 2])
+        place = (place - 1) // 2
+    _put(heap, journal, base + place, word)
+
+
+@kernel(borrows=True)
+def _pop(heap: Words, journal: Words, base: int, size: int) -> int:
+    """Take the greatest word out of a binary heap of so many; return it."""
+    greatest = heap[base]
+    size -= 1
+    word = heap[base + size]
+    place = ONE * 0
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and heap[base + child + 1] > heap[base + child]:
+            child += 1
+        if heap[base + child] <= word:
+            break
+        _put(heap, journal, base + place, heap[base + child])
+        place = child
+    _put(heap, journal, base + place, word)
+    return greatest
+
+
+@kernel(borrows=True)
+def add_in_order(
+    heap: Words,
+    journal: Words,
+    shapes: Words,
+    kind: int,
+    at: int,
+    shared: int,
+    fraction: float,
+    word: int,
+) -> int:
+    """Return a collection with one more word, the one at the fraction of them in front.
+
+    Words up to that one lie in a binary heap, the greatest first, and those above it in another
+    one, bitwise inverted: so an item costs the logarithm of how many there are.
+    """
+    if at == 0:
+        at = allocate(heap, kind, IN_ORDER + 2 * LEAST * ONE)
+        heap[at + CAPACITY] = LEAST
+    else:
+        at = owned(heap, journal, shapes, at, shared)
+    capacity, lower, upper = heap[at + CAPACITY], heap[at + LOWER], heap[at + UPPER]
+    if lower + 1 >= capacity or upper + 1 >= capacity:  # it may go either way, and back
+        more = allocate(heap, kind, IN_ORDER + 4 * capacity)
+        heap[more + CAPACITY] = 2 * capacity
+        for place in range(lower):
+            heap[more + IN_ORDER + place] = heap[at + IN_ORDER + place]
+        for place in range(upper):
+            heap[more + IN_ORDER + 2 * capacity + place] = heap[at + IN_ORDER + capacity + place]
+        at, capacity = more, 2 * capacity
+    lows = at + IN_ORDER
+    highs = lows + capacity
+    most = int(fraction * (lower + upper)) + 1  # of the lower ones then
+    if lower == 0 or word <= heap[lows]:
+        _push(heap, journal, lows, lower, word)
+        lower += 1
+    else:
+        _push(heap, journal, highs, upper, ~word)
+        upper += 1
+    while lower > most:
+        lower -= 1
+        _push(heap, journal, highs, upper, ~_pop(heap, journal, lows, lower + 1))
+        upper += 1
+    while lower < most:
+        upper -= 1
+        _push(heap, journal, lows, lower, ~_pop(heap, journal, highs, upper + 1))
+        lower += 1
+    _put(heap, journal, at + LOWER, lower)
+    _put(heap, journal, at + UPPER, upper)
+    return at
+
+
+@kernel(borrows=True)
+def front_with(heap: Words, at: int, fraction: float, word: int) -> int:
+    """Return the word in front of a collection with one more word, which is not put into it."""
+    if at == 0:
+        return word
+    lower, upper = heap[at + LOWER], heap[at + UPPER]
+    lows = at + IN_ORDER
+    greatest = heap[lows]
+    most = int(fraction * (lower + upper)) + 1
+    if word > greatest:
+        if most <= lower:
+            return greatest
+        return min(word, ~heap[lows + heap[at + CAPACITY]]) if upper > 0 else word
+    if most > lower:
+        return greatest
+    second = word
+    for child in range(1, min(lower, 3)):
+        second = max(second, heap[lows + child])
+    return second
 
 
 # --- windows ------------------------------------------------------------------------------------

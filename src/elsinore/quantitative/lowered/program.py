@@ -31,7 +31,7 @@ from elsinore.quantitative.lowered.functions import (
 )
 from elsinore.quantitative.lowered.records import can_be_field, record_class
 from elsinore.quantitative.lowered.texts import TEXT, Texts
-from elsinore.quantitative.lowered.words import HELPERS, Dynamic, read, size
+from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read, size
 from elsinore.quantitative.machine.emit import INDENT, fresh
 from elsinore.quantitative.machine.program import Bits, bits_of
 from elsinore.quantitative.query import Atom, MapCollect, Query, Window
@@ -300,6 +300,8 @@ def _machine(
     else:
         item = value
     machine = Compiled(query, Context(bits.masks, item), "S", None)
+    if isinstance(machine.value, Ordered):
+        raise CannotCompile(f"a {machine.value} is given out by Python")
     if value is None and _holds(machine.value, item):
         raise CannotCompile("the values hold whole items, which keep attributes of all types")
     return query, bits, columns, machine, kinds

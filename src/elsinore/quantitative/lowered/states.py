@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import types
 
 from elsinore.quantitative.approximate import ExponentialHistogram
 from elsinore.quantitative.lowered import heap as h
-from elsinore.quantitative.lowered.emit import Compiled
+from elsinore.quantitative.lowered.emit import GREATEST_WORD, Compiled
 from elsinore.quantitative.lowered.texts import Text, Texts
 from elsinore.quantitative.lowered.words import (
     Marks,
     Numbers,
+    Ordered,
     Panes,
     Threads,
     load,
@@ -23,7 +25,7 @@ from elsinore.quantitative.lowered.words import (
 )
 from elsinore.quantitative.machine.keys import KeyThreads, Program
 from elsinore.quantitative.query import Window
-from elsinore.quantitative.versions import Counts
+from elsinore.quantitative.versions import Bag, Counts
 
 
 @dataclass(slots=True)
@@ -108,6 +110,8 @@ class States:
                 return self._keys(number, at)
             case Numbers(key):
                 return self._counts(key, at)
+            case Ordered():
+                return self._in_order(kind, at)
             case Panes():
                 return self._panes(kind, at)
             case Marks():
@@ -149,6 +153,36 @@ class States:
                 one = load(heap, entry, key, self.heaped.classes, self._grown)
                 found[one] = int(heap[entry + words])
         return Counts(found)
+
+    def _in_order(self, kind: Ordered, at: int) -> Bag:
+        if at == 0:
+            return Bag()
+        heap = self.heaped.heap
+        lows, capacity = at + h.IN_ORDER, int(heap[at + h.CAPACITY])
+        lower = heap[lows : lows + int(heap[at + h.LOWER])]
+        upper = ~heap[lows + capacity : lows + capacity + int(heap[at + h.UPPER])]
+        words = np.concatenate([lower, upper])
+        if kind.value == types.float64:
+            words ^= (words >> 63) & GREATEST_WORD
+            return Bag(words.view(np.float64).tolist())
+        return Bag(words.tolist())
+
+    def _place_in_order(self, kind: Ordered, bag: Bag) -> int:
+        values = bag.in_order()
+        if not values:
+            return 0
+        words = np.array([words_of(v, kind.value, self._place)[0] for v in values], np.int64)
+        if kind.value == types.float64:
+            words ^= (words >> 63) & GREATEST_WORD
+        lower = int(kind.fraction * (len(words) - 1)) + 1
+        capacity = max(h.LEAST, 2 * len(words))
+        at = self.heaped.allocate(self._machine.kind_of(kind), h.IN_ORDER + 2 * capacity)
+        heap, lows = self.heaped.heap, at + h.IN_ORDER
+        heap[at + h.CAPACITY] = capacity
+        heap[at + h.LOWER], heap[at + h.UPPER] = lower, len(words) - lower
+        heap[lows : lows + lower] = words[:lower][::-1]  # in this order they are binary heaps
+        heap[lows + capacity : lows + capacity + len(words) - lower] = ~words[lower:]
+        return at
 
     def _panes(self, kind: Panes, at: int) -> tuple[Any, ...]:
         window, heap = self._windows[kind], self.heaped.heap
@@ -204,6 +238,8 @@ class States:
                 return self._place_keys(number, value)
             case Numbers(key):
                 return self._place_counts(kind, key, value)
+            case Ordered():
+                return self._place_in_order(kind, value)
             case Panes():
                 return self._place_panes(kind, value)
             case Marks():

@@ -8,7 +8,7 @@ from numba import types
 
 from elsinore.quantitative.approximate import CellAt, ExponentialHistogram
 from elsinore.quantitative.combinators import Key, left, right, unit
-from elsinore.quantitative.folds import Counting, Merging, most_common
+from elsinore.quantitative.folds import Adding, AtFraction, Counting, Merging, most_common
 from elsinore.quantitative.lowered.functions import CannotCompile, jitted, key_kernel, returned
 from elsinore.quantitative.lowered.words import (
     SCALARS,
@@ -16,6 +16,7 @@ from elsinore.quantitative.lowered.words import (
     Dynamic,
     Marks,
     Numbers,
+    Ordered,
     Panes,
     Threads,
     normal,
@@ -35,7 +36,7 @@ from elsinore.quantitative.query import (
     Window,
 )
 from elsinore.quantitative.regex import name_of
-from elsinore.quantitative.versions import Counts
+from elsinore.quantitative.versions import Bag, Counts
 from elsinore.quantitative.windows import Sliding
 
 CELL = types.Tuple([types.int64, types.int64])  # of a geometric histogram: its sign and place
@@ -148,6 +149,8 @@ class Types:
         if not isinstance(window, Sliding):
             raise CannotCompile(f"windows of {window.fold.name} run in Python")
         fold = window.fold
+        if isinstance(fold.step, Adding):
+            raise CannotCompile(f"windows of {fold.name} run in Python")
         total = self._folded(self._start_of(fold.init, fold.step, value), fold.step, node.body)
         how = "stacks" if window.is_stacks else "ring"
         for _ in range(ROUNDS):
@@ -177,6 +180,11 @@ class Types:
             return Numbers(kind)
         if empty and isinstance(step, Merging) and isinstance(value, Numbers):
             return value
+        if isinstance(step, Adding) and isinstance(init, Bag) and not len(init):
+            plain = value.type if isinstance(value, types.Optional) else value
+            if plain not in {types.int64, types.float64}:
+                raise CannotCompile(f"{name_of(step)} puts values of type {value} in order")
+            return Ordered(plain, step.fraction)
         if isinstance(init, Counts):
             raise CannotCompile(f"mappings of counts, by {name_of(step)}")
         return type_of(init)
@@ -189,6 +197,12 @@ class Types:
                 return total
             total = after
         raise CannotCompile(f"{name_of(step)} gives an accumulator of another type each time")
+
+    @staticmethod
+    def _at_fraction(function: AtFraction, kind: Any) -> Any:
+        if not isinstance(kind, Ordered) or kind.fraction != function.fraction:
+            raise CannotCompile(f"{name_of(function)} of a {kind}")
+        return types.Optional(kind.value)
 
     def _of(self, function: Any, arguments: tuple[Any, ...]) -> Any:
         if function is right:
@@ -203,6 +217,10 @@ class Types:
             if not isinstance(arguments[0], Numbers) or arguments[0].key not in SCALARS:
                 raise CannotCompile(f"most_common of a {arguments[0]}")
             return types.Optional(types.Tuple([arguments[0].key, types.int64]))
+        if isinstance(function, Adding) and isinstance(arguments[0], Ordered):
+            return arguments[0]
+        if isinstance(function, AtFraction):
+            return self._at_fraction(function, arguments[0])
         if isinstance(function, CellAt) and arguments[0] == Numbers(CELL):
             return types.Optional(self._of(function.value_of, (CELL,)))
         for place, kind in enumerate(arguments):

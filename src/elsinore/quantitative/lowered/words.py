@@ -42,6 +42,17 @@ class Numbers(Dynamic):
 
 
 @dataclass(frozen=True, slots=True)
+class Ordered(Dynamic):
+    """Numbers, of which the one at a fraction of them in order is asked for."""
+
+    value: Any
+    fraction: float
+
+    def __str__(self) -> str:
+        return f"collection of {self.value} in order"
+
+
+@dataclass(frozen=True, slots=True)
 class Collected(Dynamic):
     """A value for each key: what `map_collect` gives."""
 
