@@ -108,7 +108,8 @@ def type_numbers(types: pa.Array, names: Sequence[str]) -> NDArray[np.int32]:
     numbers = np.empty(len(types), dtype=np.int32)
     letters = _text(types, width), _text(wanted, width)
     seconds = 2e-6 * sum(len(starts) + len(text) for starts, text in letters)
-    enter(name_numbers, seconds, *letters[0], *letters[1], numbers)
+    table = np.full(4 << len(names).bit_length(), -1, dtype=np.int32)
+    enter(name_numbers, seconds, *letters[0], *letters[1], table, numbers)
     if types.null_count:
         numbers[types.is_null().to_numpy(zero_copy_only=False)] = -1
     return numbers

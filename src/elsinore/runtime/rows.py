@@ -117,19 +117,16 @@ def name_numbers(
     text: NDArray[np.uint8],
     name_starts: NDArray[np.int32],
     names: NDArray[np.uint8],
+    table: NDArray[np.int32],
     out: NDArray[np.int32],
 ) -> None:
     """Find each text among a few names: out[row] = its place, or -1.
 
-    Text r is text[starts[r] : starts[r + 1]], name n likewise. Names are found by hashing.
+    Text r is text[starts[r] : starts[r + 1]], name n likewise. Names are found by hashing, in a
+    table of -1 whose length is a power of two and more than that of names.
     """
-    count = len(name_starts) - 1
-    size = 4
-    while size < 4 * count:
-        size *= 2
-    table = np.full(size, -1, dtype=np.int32)
-    mask = np.uint64(size - 1)
-    for name in range(count):
+    mask = np.uint64(len(table) - 1)
+    for name in range(len(name_starts) - 1):
         place = np.int64(_hash_text(names, name_starts[name], name_starts[name + 1]) & mask)
         while table[place] >= 0:
             place = (place + 1) & np.int64(mask)
