@@ -37,7 +37,7 @@ FAR = np.int64(2**62)
 # gap, how many in several, and how often these could. Then where what is counted stands.
 BEGIN, LENGTH, NEAR, TIED, CHOICES, NEAR_AT, TIED_AT, CHOICES_AT, GAPS_AT = range(9)
 MOST_TIED = 32  # events that could lie in several gaps of a match
-MOST_WORLDS = 1_000_000  # that they make
+MOST_WORLDS = 1_000  # that they make; beyond, alike ones are cheaper to put together (`clauses`)
 TOO_MANY = -1.0  # in place of a confidence
 
 
