@@ -49,9 +49,10 @@ def bits(told: Bits, table: pa.Table) -> Any:
                 raise unknown(name, table.column_names, leaf.name)
             columns[name] = whole(table[name])
             if name == TYPE and columns[name].null_count:
+                number = columns[name].null_count
                 raise InputError(
-                    f"{columns[name].null_count} events have no type, and {leaf.name} asks for it. "
-                    "Drop such events, or give them a type."
+                    f"{number} {'event has' if number == 1 else 'events have'} no type, and "
+                    f"{leaf.name} asks for it. Drop such events, or give them a type."
                 )
         if reads == {TYPE} and not wide and _is_text(columns[TYPE]):
             on_type.append((place, leaf))
