@@ -28,11 +28,9 @@ def spark(worker_folder: Path) -> Iterator["SparkSession"]:
     pytest.importorskip("pyspark")
     from elsinore.spark.session import local_session
 
-    # Tests run many small jobs once each: optimizing their bytecode costs more than it saves. Two
-    # partitions are several; a task that fails is tried once more, as on a cluster.
+    # Two partitions are several; a task that fails is tried once more, as on a cluster.
     quick = {
         "spark.sql.shuffle.partitions": "2",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         "spark.executorEnv.ELSINORE_CACHE_DIR": str(worker_folder),
     }
     with local_session("local[2,2]", name="elsinore tests", config=quick) as session:

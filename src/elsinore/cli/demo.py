@@ -23,8 +23,6 @@ TYPE = (
     "CASE WHEN dep_delay IS NULL THEN 'Cancelled' WHEN dep_delay > 15 THEN 'Late' ELSE 'OnTime' END"
 )
 SHOWN_ROWS = 5
-# In a run as short as this, optimizing bytecode costs more than it saves.
-SHORT_RUN = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 EVENTS = "flights.parquet"
 QUERIES = "flights.cep"
 
@@ -74,7 +72,7 @@ def run_demo(table: pa.Table, out: Path, master: str, *, overwrite: bool = False
             place.write_text(text, encoding="utf-8")
         bar.done()
         bar.begin("Starting Spark")
-        with session(master, SHORT_RUN) as spark:
+        with session(master) as spark:
             bar.done()
             answers, warnings, _ = run_steps(job, read_frame(spark, source), bar)
     for warning in warnings:

@@ -26,6 +26,9 @@ from elsinore.spark.stderr import JvmStderr
 NO_LIMIT = (1 << 31) - 1  # which Spark takes for none
 ROWS_PER_ARROW_BATCH = 50_000  # 10 000, the default, costs Python three times as many wake-ups
 GIBIBYTE = 1 << 30
+# Most of what the JVM runs here is new code of each query: optimizing its bytecode takes as long as
+# all else that it does, and gains nothing below tens of millions of rows.
+QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 
@@ -107,7 +110,9 @@ def _settings(master: str, name: str) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",
+        "spark.driver.extraJavaOptions": (
+            f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()} {QUICK_COMPILER}"
+        ),
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": (_scratch() / "warehouse").as_uri(),
         "spark.sql.session.timeZone": "UTC",
