@@ -135,6 +135,12 @@ def shown(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _short(query: str) -> str:
+    """Return a query's name, a window's size as a power of ten: long names would touch."""
+    name, _, size = query.rstrip(")").partition(" (W = ")
+    return f"{name}, $10^{size.count('0')}$" if size else name
+
+
 def draw(picture: Picture, rows: list[dict[str, Any]]) -> None:
     """Draw the size of the state and the throughput, exact and approximate, for each query."""
     places = np.arange(len(rows))
@@ -143,7 +149,7 @@ def draw(picture: Picture, rows: list[dict[str, Any]]) -> None:
         for side, (kind, colour) in enumerate((("exact", "#0072B2"), ("approximate", "#E69F00"))):
             heights = [row[f"{kind} {unit}"] for row in rows]
             axes.bar(places + 0.4 * side - 0.2, heights, 0.4, color=colour, label=kind)
-        axes.set_xticks(places, [row["query"] for row in rows], fontsize=8)
+        axes.set_xticks(places, [_short(row["query"]) for row in rows], fontsize=8)
         axes.set_ylabel({"KB": "state, 1,000 bytes"}.get(unit, f"million {unit[2:]}"), fontsize=9)
         axes.grid(axis="y", linewidth=0.3)
     panels[0].set_yscale("log")
