@@ -71,7 +71,7 @@ def parts(stream: Stream, queries: int) -> dict[str, float]:
             found[f"{whose}: Python workers"] = cpu_seconds("python") - workers
         options = RunOptions(scan=Scan.ARROW, combine=Combine.NEVER)
         units = plan(parse_workload(text_of(queries))).units
-        layout = layout_of(selected_events(units, Events(frame, options)))
+        layout = layout_of(selected_events(units, Events(frame, options)).schema)
         task, _ = task_of(frame, units, options, layout)
         return found | _in_python(task)
 

@@ -133,8 +133,9 @@ class Pass:
     def _blobs(self) -> Blobs:
         """Return what is shuffled of the events."""
         frame, options = self.events.frame, self.events.options
-        selected = selected_events(self.units, self.events)
-        layout = layout_of(selected)
+        layout = planned_layout(self.units, self.events)
+        if layout is None:
+            layout = layout_of(selected_events(self.units, self.events).schema)
         read: Scanned | str = "times are uncertain"
         if options.uncertain is None:
             read = scanned(frame, self.units, options, layout, self.statistics[0], self.seen)
@@ -147,6 +148,7 @@ class Pass:
             told.not_combined = f"Spark reads the events, for {read}"
             self.statistics[0].add({PLANNING: told})
         partitions, stretches = spread(frame, self.units, options, layout)
+        selected = selected_events(self.units, self.events)
         blobs = packed(selected, layout, partitions, stretches)
         return Blobs(blobs, partitions, stretches, layout, None, False)
 
@@ -202,6 +204,37 @@ def operator_options(options: RunOptions) -> OperatorOptions:
         sharing=options.sharing,
         record=options.record,
     )
+
+
+def planned_layout(units: Sequence[Unit], events: Events) -> Layout | None:
+    """Return how what `selected_events` selects lies in blobs, without asking Spark.
+
+    None where it is for Spark to say: of what is computed.
+    """
+    first, known = units[0], events.frame.schema
+    carried = list(travelling(units).values())
+    orders = events.options.order_by
+    attributes = {*first.group_by, *first.equivalence, *orders}
+    attributes |= {column.source for column in carried if isinstance(column.source, str)}
+    if not attributes <= set(known.names) or any(not isinstance(c.source, str) for c in carried):
+        return None
+
+    def columns(letter: str, names: Sequence[str]) -> list[T.StructField]:
+        return [T.StructField(f"{letter}{n}", known[name].dataType) for n, name in enumerate(names)]
+
+    classes = {"int": T.IntegerType(), "bigint": T.LongType()}
+    selected = [*columns("g", first.group_by), *columns("k", first.equivalence)]
+    selected.append(T.StructField("time", T.LongType()))
+    selected += [T.StructField(f"class{n}", classes[_width(u)]) for n, u in enumerate(units)]
+    selected += columns("o", orders)
+    selected += [
+        T.StructField(
+            f"c{n}",
+            T.DoubleType() if one.travel is Travel.DOUBLE else known[str(one.source)].dataType,
+        )
+        for n, one in enumerate(carried)
+    ]
+    return layout_of(T.StructType(selected))
 
 
 def selected_events(units: Sequence[Unit], events: Events, *, strict: bool = True) -> DataFrame:

@@ -15,6 +15,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
 
 from elsinore.errors import InputError
 from elsinore.spark.columnar import MEMORY, TRAVELS, Layout, Packing, Stretches
@@ -30,9 +31,9 @@ ROWS_AT_ONCE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
-def layout_of(selected: DataFrame) -> Layout:
+def layout_of(selected: StructType) -> Layout:
     """Return how the columns that travel lie in blobs: `g0`, ... and `k0`, ... are the key's."""
-    schema = to_arrow_schema(selected.schema, timezone="UTC")
+    schema = to_arrow_schema(selected, timezone="UTC")
     keys = [field for field in schema if field.name[0] in "gk"]
     return Layout(pa.schema(keys), pa.schema([field for field in schema if field not in keys]))
 

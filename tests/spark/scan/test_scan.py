@@ -27,9 +27,10 @@ from elsinore.operators import plan
 from elsinore.plan import Unit
 from elsinore.plan.modes import Scan
 from elsinore.runtime.options import RunOptions
+from elsinore.spark.columnar import Layout
 from elsinore.spark.driver import run
 from elsinore.spark.events import Events
-from elsinore.spark.passes import selected_events
+from elsinore.spark.passes import planned_layout, selected_events
 from elsinore.spark.scan import files
 from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.source import task_of
@@ -92,7 +93,9 @@ def travelling(
 ) -> tuple[list[Any], list[Any]]:
     """Return what travels of a frame's events, as Spark reads them and as tasks do; sorted."""
     selected = selected_events(units, Events(frame, options))
-    layout = layout_of(selected)
+    layout = layout_of(selected.schema)
+    planned = planned_layout(units, Events(frame, options))
+    assert planned is None or types_of(planned) == types_of(layout)
     task, _ = task_of(frame, units, options, layout)
     schema = pa.schema([*layout.keys, *layout.events])
     found = [
@@ -111,6 +114,10 @@ def travelling(
     ]
     read = pa.concat_tables(plain) if plain else schema.empty_table()
     return comparable(selected.toArrow().cast(schema)), comparable(read)
+
+
+def types_of(layout: Layout) -> list[tuple[str, pa.DataType]]:
+    return [(field.name, field.type) for field in (*layout.keys, *layout.events)]
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -239,7 +246,7 @@ def test_what_tasks_might_read_otherwise_is_left_to_spark(
     frame = change(spark.read.parquet(file))
     units = unit_of(KEYED.format("text"))
     options = RunOptions(scan=Scan.ARROW)
-    layout = layout_of(selected_events(units, Events(frame, options)))
+    layout = layout_of(selected_events(units, Events(frame, options)).schema)
     with pytest.raises(NotSimpleError, match=reason):
         task_of(frame, units, options, layout)
 
@@ -267,7 +274,7 @@ def test_folders_keep_their_partition_columns_and_files_may_be_empty(
     frame = spark.read.parquet(str(root)).filter("day = date'2024-03-01'")
     expected, found = travelling(frame, units, RunOptions())
     assert found == expected != []
-    layout = layout_of(selected_events(units, Events(frame, RunOptions())))
+    layout = layout_of(selected_events(units, Events(frame, RunOptions())).schema)
     assert task_of(frame, units, RunOptions(), layout)[1].unopened == 3  # of four files
 
 
@@ -285,7 +292,7 @@ def test_a_column_of_another_type_is_refused_with_the_files_name(
     assert found == expected != []  # a column that a file lacks is null, as Spark has it
     changed = table.set_column(2, "text", pa.array(range(ROWS)))
     pq.write_table(changed, tmp_path / "b.parquet")
-    layout = layout_of(selected_events(units, Events(frame, RunOptions())))
+    layout = layout_of(selected_events(units, Events(frame, RunOptions())).schema)
     with pytest.raises(InputError, match=r"b\.parquet' has int64 in column 'text'.* have string"):
         task_of(frame, units, RunOptions(), layout)
 
@@ -327,7 +334,7 @@ def test_what_reading_holds_does_not_grow_with_the_number_of_row_groups(
 def test_unusable_events_are_refused_or_left_out(spark: SparkSession, file: str) -> None:
     frame = spark.read.parquet(file).withColumnRenamed("time", "t").withColumnRenamed("day", "time")
     units = unit_of(KEYED.format("text"))
-    layout = layout_of(selected_events(units, Events(frame, RunOptions())))
+    layout = layout_of(selected_events(units, Events(frame, RunOptions())).schema)
     task, _ = task_of(frame, units, RunOptions(), layout)
     with pytest.raises(InputError, match=re.escape("An event cannot be used: null time.")):
         list(task.selected(task.splits[0]))

@@ -103,7 +103,7 @@ def test_tasks_read_what_lies_in_an_object_store(
         parse_workload("QUERY q RETURN key, COUNT(*) PATTERN SEQ(A, B+) GROUP BY key;")
     ).units
     options = RunOptions()
-    layout = layout_of(selected_events(units, Events(frame, options)))
+    layout = layout_of(selected_events(units, Events(frame, options)).schema)
     here, _ = task_of(frame, units, options, layout)
     there = replace(
         here,
