@@ -8,6 +8,7 @@ import pickle
 import pyarrow as pa
 import pytest
 
+from elsinore.kernels.needed import canonical
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
@@ -78,9 +79,10 @@ def test_a_state_goes_on_where_other_classes_were_seen_before(sharing: Sharing) 
 
 def test_what_is_worked_out_of_a_unit_does_not_travel() -> None:
     given = fresh()
-    before = len(pickle.dumps(given.unit))
+    before, told = len(pickle.dumps(given.unit)), canonical(given.unit)
     alone(given, Sharing.DYNAMIC)
     assert given.unit.kept
+    assert canonical(given.unit) == told
     assert len(pickle.dumps(given.unit)) == before
     copy = pickle.loads(pickle.dumps(given.unit))
     assert copy == given.unit

@@ -83,11 +83,14 @@ def read_packed(folder: Path, name: str) -> bytes | None:
 def canonical(value: object) -> str:
     """Return a text that is equal in every process for equal data, whatever sets it holds.
 
+    Fields of dataclasses that are neither given nor compared are left out, as they are no data.
+
     >>> canonical((1, frozenset({"b", "a"}), {"k": None}))
     "tuple(1,frozenset('a','b'),dict(tuple('k',None)))"
     """
     if is_dataclass(value) and not isinstance(value, type):
-        parts = [f"{part.name}={canonical(getattr(value, part.name))}" for part in fields(value)]
+        told = (part.name for part in fields(value) if part.init or part.compare)
+        parts = [f"{name}={canonical(getattr(value, name))}" for name in told]
     elif isinstance(value, Mapping):
         parts = sorted(canonical(item) for item in value.items())
     elif isinstance(value, AbstractSet):
