@@ -26,8 +26,8 @@ from elsinore.spark.stderr import JvmStderr
 NO_LIMIT = (1 << 31) - 1  # which Spark takes for none
 ROWS_PER_ARROW_BATCH = 50_000  # 10 000, the default, costs Python three times as many wake-ups
 GIBIBYTE = 1 << 30
-# Most of what the JVM runs here is new code of each query: optimizing its bytecode takes as long as
-# all else that it does, and gains nothing below tens of millions of rows.
+# Most of what the JVM runs here is new code of each query: to optimize its bytecode took a third of
+# the processor time of a job over a million events (2.5 against 1.65 s), most of it in vain.
 QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
