@@ -82,7 +82,7 @@ def remarks(rows: list[dict[str, Any]], reason: str | None) -> list[str]:
         ]
         if times:
             found.append(
-                f"Found: Elsinore is {min(times):.2g} to {max(times):.2g} times as fast as {system}"
+                f"Found: Elsinore is {min(times):.2g} to {max(times):.3g} times as fast as {system}"
                 f" ({len(times)} queries)."
             )
     slow = [case.name for case in cases().values() if not is_compiled(case.query())]
