@@ -80,7 +80,7 @@ def asked_of(tables: Ints, edge: int, known: Bytes) -> int:
 
 
 @kernel(borrows=True)
-def keep_best(
+def keep_better(
     tables: Ints,
     pair: int,
     edge: int,
@@ -102,6 +102,27 @@ def keep_best(
     value = doubles[column, row]
     if not np.isnan(value) and (np.isnan(stack[place]) or (value > stack[place]) == is_greatest):
         stack[place] = value
+
+
+@kernel(borrows=True)
+def keep_best(
+    tables: Ints,
+    state: int,
+    side: int,
+    row: int,
+    doubles: Doubles,
+    integers: Ints,
+    stack: Doubles,
+    whole_stack: Ints,
+) -> None:
+    """Keep values of an event in a state, for edges that leave it (BEFORE) or enter it (LATER)."""
+    states = tables[STATES]
+    for other in range(states):
+        source, target = (state, other) if side == BEFORE else (other, state)
+        edge = tables[tables[EDGE_AT] + (source + 1) * states + target]
+        pair = whole_stack[len(stack) + edge] if edge >= 0 else MORE_ASKED
+        if pair >= 0:
+            keep_better(tables, pair, edge, side, row, doubles, integers, stack, whole_stack)
 
 
 @kernel(borrows=True)
@@ -258,14 +279,9 @@ def intermediate(
                     if marks[done, other] == 0:
                         continue
                     marks[size, other] = REACHED
-                    for target in range(states):
-                        edge = tables[tables[EDGE_AT] + (other + 1) * states + target]
-                        pair = whole_stack[asks + edge] if edge >= 0 else -1
-                        if pair >= 0:
-                            keep_best(
-                                tables, pair, edge, BEFORE, begin + done, doubles, integers, stack,
-                                whole_stack,
-                            )  # fmt: skip
+                    keep_best(
+                        tables, other, BEFORE, begin + done, doubles, integers, stack, whole_stack
+                    )
                 done += 1
             number = integers[CLASS, current]
             takes = tables[tables[CLASS_AT] + number] if number >= 0 else -1
@@ -306,14 +322,9 @@ def intermediate(
                     if marks[done, other] != ON_PATH:
                         continue
                     marks[size, other] = ON_PATH
-                    for source in range(states):
-                        edge = tables[tables[EDGE_AT] + (source + 1) * states + other]
-                        pair = whole_stack[asks + edge] if edge >= 0 else -1
-                        if pair >= 0:
-                            keep_best(
-                                tables, pair, edge, LATER, begin + done, doubles, integers, stack,
-                                whole_stack,
-                            )  # fmt: skip
+                    keep_best(
+                        tables, other, LATER, begin + done, doubles, integers, stack, whole_stack
+                    )
                 done -= 1
             for source in range(states):
                 if marks[at, source] == 0:
