@@ -16,14 +16,13 @@ import pyarrow as pa
 from elsinore.model import expression as ex
 from elsinore.model.evaluate import is_true
 from elsinore.model.expression import Attribute, Expression, Literal, Operator
-from elsinore.quantitative.machine.program import Bits
+from elsinore.quantitative.machine.program import MOST_TOLD, Bits
 from elsinore.quantitative.regex import TYPE
 
 NO_TYPE = "\0"  # stands for all types that no condition names
 UNKNOWN = 2  # of a truth value: null
 FEW = 1 << 16  # combinations that are looked up in a table
 MOST = 1 << 62  # combinations that 64 bits number
-WORD = 62  # predicates whose bits are kept in 64
 JOINED = {Operator.AND, Operator.OR}
 
 
@@ -63,7 +62,7 @@ class Conditions:
                 size = len(present)
             code = code * bound + digit
             size *= bound
-        kind = np.int64 if len(self.told) <= WORD else object
+        kind = np.int64 if len(self.told) <= MOST_TOLD else object
         if size <= FEW:
             event = np.full(size, -1)  # with such a code, if there is any
             event[code] = np.arange(len(code))

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from elsinore.errors import InputError, QuerySemanticError, did_you_mean
 from elsinore.model import expression as ex
-from elsinore.quantitative.machine.program import Bits, bits_of
+from elsinore.quantitative.lowered import is_text
+from elsinore.quantitative.machine.program import MOST_TOLD, Bits, bits_of
 from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.regex import TYPE, VALUE, Predicate
 from elsinore.quantitative.rows import Runs, concatenated, whole
@@ -19,7 +20,6 @@ from elsinore.runtime.classify import type_numbers
 from elsinore.runtime.expressions import evaluate
 
 SLICE = 1 << 18  # rows that are run at a time: their columns stay in the processor's memory
-NARROW = 62  # predicates that fit the bits of a machine's integer
 
 
 def attributes_asked(query: Runnable, names: Sequence[str]) -> set[str]:
@@ -39,7 +39,7 @@ def attributes_asked(query: Runnable, names: Sequence[str]) -> set[str]:
 def bits(told: Bits, table: pa.Table) -> Any:
     """Return, as an array, what is true of each row of the predicates that have a bit."""
     columns: dict[str, pa.Array] = {}
-    wide = len(told.told) > NARROW
+    wide = len(told.told) > MOST_TOLD
     total: Any = np.zeros(table.num_rows, object if wide else np.int64)
     on_type: list[tuple[int, Predicate]] = []
     for place, leaf in enumerate(told.told):
@@ -54,7 +54,7 @@ def bits(told: Bits, table: pa.Table) -> Any:
                     f"{number} {'event has' if number == 1 else 'events have'} no type, and "
                     f"{leaf.name} asks for it. Drop such events, or give them a type."
                 )
-        if reads == {TYPE} and not wide and _is_text(columns[TYPE]):
+        if reads == {TYPE} and not wide and is_text(columns[TYPE].type):
             on_type.append((place, leaf))
             continue
         truth = _truth(leaf, columns, table.num_rows)
@@ -132,11 +132,6 @@ def run_rows(
         places.append(found.places + begin)
         values += [] if found.values is None else [found.values]
     return np.concatenate(places), concatenated(values)
-
-
-def _is_text(column: pa.Array) -> bool:
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def check_names(fields: Sequence[str], taken: Sequence[str]) -> None:

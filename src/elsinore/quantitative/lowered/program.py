@@ -30,14 +30,13 @@ from elsinore.quantitative.lowered.functions import (
     texts_of,
 )
 from elsinore.quantitative.lowered.records import can_be_field, record_class
-from elsinore.quantitative.lowered.texts import TEXT, Texts
+from elsinore.quantitative.lowered.texts import TEXT, Texts, is_text
 from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read, size
 from elsinore.quantitative.machine.emit import INDENT, fresh
-from elsinore.quantitative.machine.program import Bits, bits_of
+from elsinore.quantitative.machine.program import MOST_TOLD, Bits, bits_of
 from elsinore.quantitative.query import Atom, MapCollect, Query, Window
 
 Words = NDArray[np.int64]
-MOST_PREDICATES = 62  # bits of the integer that tells of an item's predicates
 KINDS = {
     **dict.fromkeys(["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"], types.int64),
     **dict.fromkeys(["float", "double"], types.float64),
@@ -109,7 +108,7 @@ class Lowered:
 
     def column(self, name: str, column: pa.Array, texts: Texts) -> list[Any]:
         """Return a column as the kernel reads it: with what is null where it may be, else as 0."""
-        kind, found = kind_of(column.type), [texts.numbers(column)] if _is_text(column.type) else []
+        kind, found = kind_of(column.type), [texts.numbers(column)] if is_text(column.type) else []
         if not found:
             zero = column.type.to_pandas_dtype()(0)
             filled = column.fill_null(zero) if column.null_count else column
@@ -131,12 +130,7 @@ class Lowered:
 
 def kind_of(kind: pa.DataType) -> Any:
     """Return the type that a column's values have in compiled code, None where they have none."""
-    return TEXT if _is_text(kind) else KINDS.get(str(kind))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return TEXT if is_text(kind) else KINDS.get(str(kind))
 
 
 def why_not(query: Query, schema: Mapping[str, pa.DataType] | None = None) -> str | None:
@@ -279,7 +273,7 @@ def _machine(
 ) -> tuple[Query, Bits, tuple[str, ...], Compiled, list[Any]]:
     """Work out the types of all values; CannotCompile where a function stands in the way."""
     bits = bits_of(query)
-    if len(bits.told) > MOST_PREDICATES:
+    if len(bits.told) > MOST_TOLD:
         raise CannotCompile(f"{len(bits.told)} predicates do not fit an integer's bits")
     query = fresh(query)
     nodes = _nodes(query)

@@ -17,6 +17,8 @@ from elsinore.quantitative.machine.keys import Failures, KeyThreads, Program, St
 from elsinore.quantitative.query import MapCollect, Query
 from elsinore.quantitative.regex import ALWAYS, VALUE, Predicate, predicates
 
+MOST_TOLD = 62  # predicates whose bits are kept in an integer of 64
+
 
 @dataclass(frozen=True, slots=True)
 class Bits:
