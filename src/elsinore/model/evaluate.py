@@ -31,7 +31,7 @@ from elsinore.model.expression import (
 Value = bool | int | float | str
 Lookup = Callable[[Attribute], Value | None]
 
-_COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
+COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.EQ: operator.eq,
     Operator.NE: operator.ne,
     Operator.LT: operator.lt,
@@ -158,7 +158,7 @@ def _kind(value: Value) -> type:
 def _compare(operation: Operator, one: Value | None, other: Value | None) -> bool | None:
     if one is None or other is None or _kind(one) is not _kind(other):
         return None
-    return _COMPARE[operation](one, other)
+    return COMPARE[operation](one, other)
 
 
 def _compute(operation: Operator, one: float | None, other: float | None) -> float | None:

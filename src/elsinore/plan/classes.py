@@ -17,11 +17,11 @@ predicates.)
 from __future__ import annotations
 
 import bisect
-import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from elsinore.errors import UnsupportedError
+from elsinore.model.evaluate import COMPARE
 from elsinore.model.expression import (
     Attribute,
     Binary,
@@ -37,14 +37,6 @@ CLASS_LIMIT = 2**62  # classes are 64-bit integers, below 0 meaning none
 EXACT_DOUBLES = 2**53  # whole numbers below it are doubles, so that cuts order them rightly
 FEW = 2  # up to so many predicates on an attribute bits are no more work than cuts
 
-_COMPARE = {
-    Operator.LT: operator.lt,
-    Operator.LE: operator.le,
-    Operator.GT: operator.gt,
-    Operator.GE: operator.ge,
-    Operator.EQ: operator.eq,
-    Operator.NE: operator.ne,
-}
 _MIRRORED = {
     Operator.LT: Operator.GT,
     Operator.LE: Operator.GE,
@@ -83,7 +75,7 @@ class Cuts:
             return frozenset()
         region = digit - 1
         return frozenset(
-            predicate for predicate, test, place in self.tests if _COMPARE[test](region, place)
+            predicate for predicate, test, place in self.tests if COMPARE[test](region, place)
         )
 
     def _test(self, predicate: Expression) -> tuple[Expression, Operator, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -11,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.errors import InputError
-from elsinore.model.expression import Expression, Operator
+from elsinore.model.evaluate import COMPARE
+from elsinore.model.expression import Expression
 from elsinore.model.window import Window
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.plan.template import Adjacent
@@ -24,14 +24,6 @@ from elsinore.trends.statistics import SharingStatistics
 
 MOST_EVENTS = 5_000  # that a run keeps to make graphs of
 MOST_IN_WINDOW = 2_000  # of which a graph is made: where events are compared that is quadratic
-
-_HOLDS = {
-    Operator.LT: operator.lt,
-    Operator.LE: operator.le,
-    Operator.GT: operator.gt,
-    Operator.GE: operator.ge,
-    Operator.EQ: operator.eq,
-}
 
 
 class Recorder:
@@ -206,8 +198,8 @@ class Recording:
             current, previous = columns.rows(how.current, how.previous)
             if not (columns.known[current][row] and columns.known[previous][before]):
                 return False
-            holds_ = _HOLDS[how.operator]
-            return bool(holds_(columns.compared[current][row], columns.compared[previous][before]))
+            test = COMPARE[how.operator]
+            return bool(test(columns.compared[current][row], columns.compared[previous][before]))
 
         return holds
 
