@@ -37,6 +37,30 @@ def counts(text: str, data: object, **options: Any) -> list[Any]:
     return [row["n"] for row in rows(text, data, **options)]
 
 
+def test_numbers_and_texts_may_have_a_dictionary() -> None:
+    query = (
+        "QUERY q RETURN k, MIN(b.v) AS lo, SUM(b.v) AS sum, COUNT(*) AS n PATTERN SEQ(A a, B b+) "
+        "WHERE b[i].v > b[i-1].v GROUP BY k"
+    )
+    plain = pa.table(
+        {"time": [0, 1, 2, 3], "type": list("ABBB"), "k": ["x"] * 4, "v": pa.array([1, 2, 3, 4])}
+    )
+    coded = pa.table({name: plain[name].dictionary_encode() for name in plain.column_names[1:]})
+    found = rows(query, coded.append_column("time", plain["time"]))
+    assert found == rows(query, plain)
+    assert found[0] | {"lo": 2, "sum": 36, "n": 7} == found[0]
+
+
+def test_whole_numbers_without_a_sign_are_compared_beyond_63_bits() -> None:
+    data = {"time": [0, 1, 2], "type": ["A"] * 3, "v": pa.array([1, 2**63, 2**64 - 1], pa.uint64())}
+    query = "QUERY q RETURN COUNT(*) AS n PATTERN A a WHERE a.v > {}"
+    assert counts(query.format(-1), pa.table(data)) == [3]
+    assert counts(query.format(1), pa.table(data)) == [2]
+    assert counts(
+        "QUERY q RETURN COUNT(*) AS n PATTERN A a WHERE a.v IN (1, 5)", pa.table(data)
+    ) == [1]
+
+
 def test_events_need_not_be_sorted() -> None:
     backwards = {name: values[::-1] for name, values in EVENTS.items()}
     assert counts(PATTERN, backwards) == counts(PATTERN, EVENTS) == [3]

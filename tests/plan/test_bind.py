@@ -17,6 +17,10 @@ SCHEMA = Schema(
         ("pool", AttributeKind.BOOLEAN),
         ("at", AttributeKind.TIME),
         ("blob", AttributeKind.OTHER),
+        ("digest", AttributeKind.BYTES),
+        ("clock", AttributeKind.CLOCK),
+        ("length", AttributeKind.DURATION),
+        ("parts", AttributeKind.NESTED),
     )
 )
 
@@ -41,6 +45,10 @@ def check(where: str = "", returns: str = "COUNT(*)", group_by: str = "") -> Non
         "'2024-01-01' < T.at",
         "T.at IN ('2024-01-01', '2024-01-02')",
         "T.blob = 3",
+        "T.digest = 'abc'",
+        "T.clock < T.clock",
+        "T[i].length > T[i-1].length",
+        "T.parts IS NOT NULL",
         "NOT T.pool",
         "T.name LIKE 'a%'",
         "T.speed = NULL",
@@ -75,6 +83,13 @@ def test_conditions_that_fit_the_attributes_pass(where: str) -> None:
         ("T.at LIKE '2024%'", "LIKE is for text, and this is a time"),
         ("T.speed > (T.pool AND TRUE)", "a number beside a truth value"),
         ("ABS(T.speed) = 'x'", "a number beside text"),
+        ("T.length > 5", "a length of time beside a number"),
+        ("T[i].length > T[i-1].at", "a length of time beside a time"),
+        ("T.length - T.length > 5", "A number is needed here, and this is a length of time"),
+        ("T.parts = 'x'", "A struct, an array or a map cannot be compared. Give the events"),
+        ("T.parts IN ('x')", "A struct, an array or a map cannot be compared"),
+        ("T[i].clock > T[i-1].clock", "A time of day cannot be compared with that of another"),
+        ("T[i].digest <> T[i-1].digest", "Bytes of one event cannot be compared"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(where: str, message: str) -> None:
@@ -87,7 +102,10 @@ def test_an_unknown_attribute_is_refused_with_the_nearest_and_all_there_are() ->
         check("T.sped < 10")
     error = caught.value
     assert "T has no attribute 'sped'. Did you mean 'speed'?" in str(error)
-    assert "Attributes: district, speed, name, pool, at, blob." in str(error)
+    assert (
+        "Attributes: district, speed, name, pool, at, blob, digest, clock, length, parts."
+        in str(error)
+    )
     assert error.choices == SCHEMA.names
     assert error.span is not None
     text = "QUERY q RETURN COUNT(*) PATTERN Travel T+ WHERE T.sped < 10"

@@ -48,7 +48,7 @@ from elsinore.runtime.rows import (
     read_only,
     rows_by_type,
 )
-from elsinore.runtime.schema import schema_of
+from elsinore.runtime.schema import plain_type, schema_of
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, from_ticks, kind_of_bounds, kind_of_column, to_ticks
 from elsinore.runtime.types import types_of
@@ -232,7 +232,7 @@ def _run_unit(
     asked = OperatorOptions(
         one_slot=one_slot, ordered=ordered, sharing=options.sharing, record=options.record
     )
-    types = {name: stream.column(name).type for name in unit.carried}
+    types = {name: plain_type(stream.column(name).type) for name in unit.carried}
     groups = [keys.of_groups(stream.column(name)) for name in unit.group_by]
     threads = 1
     if kind.runs_in_threads(unit) and not options.record:

@@ -34,7 +34,7 @@ def column_type(column: Column, types: Mapping[str, pa.DataType]) -> pa.DataType
 
 def attribute_type(name: str, types: Mapping[str, pa.DataType]) -> pa.DataType:
     """Return the type of an attribute's values; what is computed of an event is a double."""
-    return pa.float64() if name.startswith(COMPUTED) else _plain_type(types[name])
+    return pa.float64() if name.startswith(COMPUTED) else types[name]
 
 
 def _is_truth(node: ex.Expression | None) -> bool:
@@ -45,10 +45,6 @@ def _is_truth(node: ex.Expression | None) -> bool:
             return not operator.is_arithmetic
         case _:
             return False
-
-
-def _plain_type(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def partial_schema(template: MatchTemplate, types: Mapping[str, pa.DataType]) -> pa.Schema:

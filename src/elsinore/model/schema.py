@@ -15,6 +15,9 @@ class AttributeKind(Enum):
     BOOLEAN = "boolean"
     TIME = "time"
     NESTED = "nested"  # a struct, an array or a map
+    BYTES = "bytes"
+    CLOCK = "clock"  # a time of day
+    DURATION = "duration"
     OTHER = "other"
 
     @property

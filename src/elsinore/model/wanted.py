@@ -88,6 +88,9 @@ _TOLD = {
     AttributeKind.BOOLEAN: "a truth value",
     AttributeKind.TIME: "a time",
     AttributeKind.NESTED: "a struct, an array or a map",
+    AttributeKind.BYTES: "bytes",
+    AttributeKind.CLOCK: "a time of day",
+    AttributeKind.DURATION: "a length of time",
 }
 
 

@@ -42,6 +42,15 @@ _FAMILY = {
     AttributeKind.STRING: "text",
     AttributeKind.BOOLEAN: "a truth value",
     AttributeKind.TIME: "a time",
+    AttributeKind.DURATION: "a length of time",
+}
+
+_BYTES_AS_TEXT = {AttributeKind.BYTES, AttributeKind.STRING}  # old writers of Parquet say so
+
+_INCOMPARABLE = {
+    AttributeKind.NESTED: "A struct, an array or a map cannot be compared.",
+    AttributeKind.BYTES: "Bytes of one event cannot be compared with those of another.",
+    AttributeKind.CLOCK: "A time of day cannot be compared with that of another event.",
 }
 
 
@@ -150,9 +159,19 @@ def _mismatch(
     query: Query, node: ex.Expression, left: ex.Expression, right: ex.Expression, schema: Schema
 ) -> Iterator[QueryError]:
     one, other = _kind(left, schema), _kind(right, schema)
+    misfit = _incomparable(left, right, one, other)
+    if misfit is not None:
+        part, kind = misfit
+        yield QuerySemanticError(
+            f"{_INCOMPARABLE[kind]} Give the events a column with a number or a text that "
+            "stands for it, and compare that.",
+            span=part.span or node.span,
+            query=query.name,
+        )
+        return
     if one is None or other is None or _FAMILY.get(one) == _FAMILY.get(other):
         return
-    if {AttributeKind.NESTED, AttributeKind.OTHER} & {one, other}:
+    if AttributeKind.OTHER in {one, other} or {one, other} == _BYTES_AS_TEXT:
         return
     times = {one, other} == {AttributeKind.TIME, AttributeKind.STRING}
     if times and (isinstance(left, Literal) or isinstance(right, Literal)):
@@ -172,6 +191,26 @@ def _mismatch(
         span=span,
         query=query.name,
     )
+
+
+def _incomparable(
+    left: ex.Expression,
+    right: ex.Expression,
+    one: AttributeKind | None,
+    other: AttributeKind | None,
+) -> tuple[ex.Expression, AttributeKind] | None:
+    """Return the side of a comparison that nothing can be compared with, and what it is.
+
+    Bytes and times of day are compared within an event alone.
+    """
+    events = {
+        (part.variable, part.reference) for side in (left, right) for part in ex.attributes(side)
+    }
+    refused = set(_INCOMPARABLE) if len(events) > 1 else {AttributeKind.NESTED}
+    for side, kind in ((left, one), (right, other)):
+        if kind in refused and kind is not None:
+            return side, kind
+    return None
 
 
 def _kind(expression: ex.Expression, schema: Schema) -> AttributeKind | None:

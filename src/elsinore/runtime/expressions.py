@@ -93,7 +93,7 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
         case Binary(operator, left, right):
             one, other = _alike(_evaluate(left, columns), _evaluate(right, columns))
             if operator in _COMPARE:
-                return _COMPARE[operator](one, other)
+                return _COMPARE[operator](*_signed(one, other))
             if operator in _COMPUTE:
                 return _COMPUTE[operator](one, other)
             return _divide(operator, one, other)
@@ -158,6 +158,17 @@ def _alike(
     return one, other
 
 
+def _signed(
+    one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
+) -> tuple[pa.Array | pa.Scalar, pa.Array | pa.Scalar]:
+    """Read whole numbers, one without a sign and one with, as what holds the values of both."""
+    if pa.uint64() in {one.type, other.type} and one.type != other.type:
+        wide = pa.decimal128(20)
+        if pa.types.is_integer(one.type) and pa.types.is_integer(other.type):
+            return one.cast(wide), other.cast(wide)
+    return one, other
+
+
 def _nearest(value: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
     """Return numbers as the doubles nearest to them."""
     return pc.cast(value, pa.float64(), safe=False)
@@ -190,7 +201,7 @@ def _in_list(
     found: pa.Array | pa.Scalar = pa.scalar(False)
     for choice in known:
         one, other = _alike(value, pa.scalar(held(choice)))
-        found = pc.or_kleene(found, pc.equal(one, other))
+        found = pc.or_kleene(found, pc.equal(*_signed(one, other)))
     if len(known) < len(choices):
         found = pc.or_kleene(found, pa.scalar(None, pa.bool_()))
     return found

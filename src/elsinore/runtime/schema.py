@@ -18,8 +18,7 @@ def schema_of(columns: pa.Schema) -> Schema:
 
 def kind_of(kind: pa.DataType) -> AttributeKind:
     """Return what a column of an Arrow type holds."""
-    if pa.types.is_dictionary(kind):
-        return kind_of(kind.value_type)
+    kind = plain_type(kind)
     if pa.types.is_boolean(kind):
         return AttributeKind.BOOLEAN
     if pa.types.is_integer(kind):
@@ -32,4 +31,25 @@ def kind_of(kind: pa.DataType) -> AttributeKind:
         return AttributeKind.TIME
     if pa.types.is_nested(kind):
         return AttributeKind.NESTED
+    if pa.types.is_duration(kind):
+        return AttributeKind.DURATION
+    if pa.types.is_time(kind):
+        return AttributeKind.CLOCK
+    if is_bytes(kind):
+        return AttributeKind.BYTES
     return AttributeKind.OTHER
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column's values, whether or not it has a dictionary of them."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Return whether a column of an Arrow type holds bytes."""
+    return bool(
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+        or pa.types.is_binary_view(kind)
+    )

@@ -187,4 +187,10 @@ def _kind(field: T.StructField) -> AttributeKind:
         return AttributeKind.TIME
     if isinstance(kind, T.StructType | T.ArrayType | T.MapType | T.VariantType):
         return AttributeKind.NESTED
+    if isinstance(kind, T.DayTimeIntervalType):
+        return AttributeKind.DURATION
+    if isinstance(kind, T.BinaryType):
+        return AttributeKind.BYTES
+    if isinstance(kind, T.TimeType):
+        return AttributeKind.CLOCK
     return AttributeKind.OTHER
