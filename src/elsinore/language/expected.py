@@ -87,6 +87,8 @@ FOREIGN = {  # words of SQL and of other pattern languages
     "MEASURES": "What is wanted is named after RETURN.",
     "DEFINE": "Conditions stand after WHERE.",
     "MATCH_RECOGNIZE": "Write RETURN for MEASURES, WHERE for DEFINE, [key] in it for PARTITION BY.",
+    "SKIP": "Write STRATEGY SKIP TILL NEXT MATCH or STRATEGY SKIP TILL ANY MATCH.",
+    "CONTIGUOUS": "Write STRATEGY CONTIGUOUS.",
     "PARTITION": "Write WHERE [key]: all events of a match have one value of it.",
 }
 CURLY = frozenset(
@@ -176,10 +178,12 @@ def unexpected(
     else:
         found = "the end of the text" if token.type == "END" else f"'{_short(text)}'"
         message = f"Expected {listed(words)}, found {found}.{hint}"
-        message += _of_other_languages(token, before, after, within)
+        foreign = _of_other_languages(token, before, after, within)
+        message += foreign
         if token.type == "_DOT" and within != "PATTERN" and _are_names(before, after):
             message += f' A name with a dot in it goes in double quotes: "{before}.{after}".'
-        if token.type not in CLAUSES and text.upper() in RESERVED and "NAME" in expected:
+        is_keyword = token.type not in CLAUSES and text.upper() in RESERVED
+        if is_keyword and not foreign and "NAME" in expected:
             message += keyword_hint(token)
     return QuerySyntaxError(message, span=span, choices=(near,) if near else tuple(words))
 
@@ -196,6 +200,8 @@ def _of_other_languages(
     kinds = [one.type if one is not None else None for one in (before, token, after)]
     if within == "PATTERN" and kinds[1:] == ["MINUS", "GT"]:
         return " One event after another is written SEQ(A, B)."
+    if within == "PATTERN" and kinds[1] in {"_OR", "_AND"} and kinds[2] == "_LPAR":
+        return f" {token.upper()} stands between patterns: SEQ(A, B) {token.upper()} SEQ(C, D)."
     if within == "PATTERN" and token.type == "_DOT" and _are_names(before, after):
         return " Conditions stand after WHERE."
     if within == "RETURN" and token.type == "STAR":
