@@ -18,7 +18,8 @@ from elsinore.model import Workload
 from elsinore.operators import kind_for, plan
 from elsinore.operators.panes import Panes, action_type
 from elsinore.plan import Unit
-from elsinore.plan.panes import can_combine
+from elsinore.plan.merged import ancestors
+from elsinore.plan.panes import action_rows, can_combine
 from elsinore.trends.kind import spec_of
 from oracles.reference import ReferenceEvent
 from support.trends import Feature, event_streams, trend_workloads
@@ -181,10 +182,35 @@ def test_an_action_over_the_time_of_other_events_is_refused() -> None:
         panes.folder(ordered=False).process(batch.slice(1, 1), actions, final=True)
 
 
-def test_a_template_of_many_states_is_not_cut() -> None:
+def test_a_long_pattern_is_not_cut_and_many_short_ones_are() -> None:
+    long = "QUERY q RETURN COUNT(*) PATTERN SEQ({}) WITHIN 10 seconds;"
+    types = ", ".join(f"A{n}" for n in range(49))
+    reason = can_combine(spec_of(plan(parse_workload(long.format(types))).units[0]))
+    assert reason is not None
+    assert "states" in reason
     text = "".join(
         f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(A{n}, B+) WITHIN 10 seconds;" for n in range(40)
     )
-    reason = can_combine(spec_of(plan(parse_workload(text)).units[0]))
-    assert reason is not None
-    assert "states" in reason
+    (unit,) = plan(parse_workload(text)).units
+    assert can_combine(spec_of(unit)) is None
+    panes = kind_for(unit).panes(unit)
+    assert not isinstance(panes, str)
+    assert panes.size.rows == 3
+
+
+@pytest.mark.parametrize(
+    ("pattern", "rows"),
+    [
+        ("SEQ(A, B+, C)", 3),
+        ("SEQ(A, (B | C), D)", 3),
+        ("(SEQ(A+, B))+", 2),
+        ("SEQ(A, B+) | SEQ(C, D+)", 2),
+    ],
+)
+def test_nodes_that_lead_to_one_node_have_rows_of_their_own(pattern: str, rows: int) -> None:
+    text = f"QUERY q RETURN COUNT(*) PATTERN {pattern} WITHIN 10 seconds;"
+    nodes = spec_of(plan(parse_workload(text)).units[0]).merged.nodes
+    found = action_rows(nodes)
+    for before in ancestors(nodes):
+        assert len({found[node] for node in before}) == len(before)
+    assert max(found) >= rows

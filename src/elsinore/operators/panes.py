@@ -32,10 +32,9 @@ class CannotFoldError(InputError):
 class ActionSize:
     """What an action's price depends on."""
 
-    rows: int  # that an event acts on
+    rows: int  # of each sum: what begins, and what becomes of what was there
     open_windows: int  # that an event acts on where no action is made
     sums: int
-    nodes: int
     bytes: int
 
 

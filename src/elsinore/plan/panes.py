@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 
 from elsinore.model.window import Window
+from elsinore.plan.merged import Node, ancestors
 from elsinore.plan.paths import Path
 from elsinore.plan.trends import TrendUnit
 
-NODE_LIMIT = 48  # an action has as many rows: of more nodes it costs more than it saves
+ROW_LIMIT = 48  # of actions: with more they cost more than they save
 
 
 def pane_length(windows: Iterable[Window | None]) -> int | None:
@@ -47,6 +48,32 @@ def common_borders(windows: Sequence[Window]) -> tuple[int, int] | None:
     return length, origin
 
 
+def action_rows(nodes: Sequence[Node]) -> tuple[int, ...]:
+    """Return for each node the row of an action that tells what becomes of trends that end in it.
+
+    Row 0 is of trends that begin. Two nodes have one row where no node can be reached from both:
+    then what a number of that row came from is told by the node that it is of. So many queries of
+    few states each need no more rows than one of them.
+
+    >>> from elsinore.language import parse_workload
+    >>> from elsinore.operators import plan
+    >>> texts = [f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(A, {t}+, D);" for n, t in enumerate("BC")]
+    >>> (unit,) = plan(parse_workload(" ".join(texts))).units
+    >>> len(unit.spec.merged.nodes), max(action_rows(unit.spec.merged.nodes))
+    (5, 3)
+    """
+    before = ancestors(nodes)
+    together: list[set[int]] = [set() for _ in nodes]
+    for reached_from in before:
+        for node in reached_from:
+            together[node] |= reached_from
+    rows = [0] * len(nodes)
+    for node in sorted(range(len(nodes)), key=lambda n: len(before[n])):
+        taken = {rows[one] for one in together[node]}
+        rows[node] = next(row for row in range(1, len(nodes) + 1) if row not in taken)
+    return tuple(rows)
+
+
 def can_combine(unit: TrendUnit) -> str | None:
     """Return why a unit's events cannot be combined by panes; None where they can.
 
@@ -63,6 +90,6 @@ def can_combine(unit: TrendUnit) -> str | None:
         return "its events are kept one by one, and trends reach over panes by single events"
     if unit.exact:
         return "it computes with integers of any size"
-    if len(unit.merged.nodes) > NODE_LIMIT:
-        return f"its template has more than {NODE_LIMIT} states"
+    if max(action_rows(unit.merged.nodes), default=0) > ROW_LIMIT:
+        return f"its template has more than {ROW_LIMIT} states that trends may have in common"
     return None

@@ -43,9 +43,9 @@ TERM = 0.02
 def least_events(size: ActionSize, mode: Combine) -> int | None:
     """Return how many events of a key and pane are dearer to send than their action; None: none.
 
-    With W windows open, S sums, N nodes and R rows of an action, an event that travels costs
-    SENDING + EVENT + W*WINDOW, one that is combined ACTING + S*R*NUMBER, and an action
-    ACTION + bytes*BYTE + W*(APPLYING + S*N*TERM).
+    With W windows open, S sums and R rows of an action, an event that travels costs SENDING +
+    EVENT + W*WINDOW, one that is combined ACTING + S*R*NUMBER, and an action ACTION + bytes*BYTE +
+    W*(APPLYING + S*(R - 1)*TERM).
     """
     if mode is Combine.NEVER:
         return None
@@ -57,7 +57,7 @@ def least_events(size: ActionSize, mode: Combine) -> int | None:
     if combined >= sent:
         return None
     action = ACTION + size.bytes * BYTE
-    action += windows * (APPLYING + size.sums * size.nodes * TERM)
+    action += windows * (APPLYING + size.sums * (size.rows - 1) * TERM)
     return max(2, math.ceil(action / (sent - combined)))
 
 

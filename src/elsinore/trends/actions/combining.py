@@ -19,6 +19,7 @@ from elsinore.trends.actions.shape import (
     ADDEND,
     AT_ONCE,
     ATTRIBUTE,
+    BEFORE,
     CELLS,
     COMPARED,
     COMPARED_CELL,
@@ -29,6 +30,7 @@ from elsinore.trends.actions.shape import (
     FIRST_EXTREME,
     LEAST,
     LEAST_TARGET,
+    OWN,
     RESETS,
     ROWS,
     START,
@@ -234,8 +236,8 @@ def _identity(code: Ints, work: Doubles, best: Ints) -> None:
         work[place] = 0.0
     for place in range(code[EXTREMES] * rows):
         best[place] = FOREVER
-    for node in range(rows - 1):
-        work[code[code[FIRST_CELL] + node] * stride + node + 1] = 1.0
+    for node in range(code[BEFORE] - code[OWN]):
+        work[code[code[FIRST_CELL] + node] * stride + code[code[OWN] + node]] = 1.0
 
 
 @kernel(inline=True)

@@ -2,10 +2,11 @@
 
 With counts c and sums y by node, and an action's numbers M (see `ActionShape`), after the action
 
-    c'[p] = M[0, p] + sum over j of c[j] * M[j + 1, p]
-    y'[p] = My[0, p] + sum over j of c[j] * My[j + 1, p] + y[j] * M[j + 1, p]
+    c'[p] = M[0, p] + sum over j of c[j] * M[row of j, p]
+    y'[p] = My[0, p] + sum over j of c[j] * My[row of j, p] + y[j] * M[row of j, p]
 
-Sums of windows are in extended range; MIN and MAX are ranks, their least.
+where j are the nodes that lead to p. Sums of windows are in extended range; MIN and MAX are ranks,
+their least.
 """
 
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from elsinore.kernels import kernel
 from elsinore.numeric.extended import add, normalise
 from elsinore.trends.actions.shape import (
+    BEFORE,
     CELLS,
     EXTREME_PLACE,
     EXTREMES,
@@ -75,16 +77,16 @@ def _apply(
 ) -> None:
     """Let an action act on a window's cells; the last three are what they were."""
     rows = code[ROWS]
-    nodes = rows - 1
     for cell in range(code[CELLS]):
-        count = code[code[FIRST_CELL] + code[code[NODE_OF] + cell]]
+        node = code[code[NODE_OF] + cell]
+        count, before_node = code[code[FIRST_CELL] + node], code[BEFORE] + node * rows
         total, power = normalise(numbers[action, cell * rows], np.int64(0))
-        for node in range(nodes):
-            own = code[code[FIRST_CELL] + node]
-            place = code[code[PLACE] + cell * nodes + node] if cell != count else -1
+        for row in range(1, rows):
+            own = code[before_node + row]
+            place = code[code[PLACE] + cell * rows + row] if cell != count else -1
             # what becomes of the trends' own sum, and what their number adds to it
             for of, number in ((own, cell), (place, count)):
-                factor = numbers[action, number * rows + node + 1]
+                factor = numbers[action, number * rows + row]
                 if of >= 0 and factor != 0.0 and before[of] != 0.0:
                     part, part_power = normalise(factor, before_powers[of])
                     part, part_power = normalise(part * before[of], part_power)
@@ -92,13 +94,14 @@ def _apply(
         states[window, cell] = total
         powers[window, cell] = power
     for extreme in range(code[EXTREMES]):
-        count = code[code[FIRST_CELL] + code[code[NODE_OF_EXTREME] + extreme]]
+        node = code[code[NODE_OF_EXTREME] + extreme]
+        count, before_node = code[code[FIRST_CELL] + node], code[BEFORE] + node * rows
         best = action_extremes[action, extreme * rows]
-        for node in range(nodes):
-            reached = numbers[action, count * rows + node + 1] != 0.0
-            if reached and before[code[code[FIRST_CELL] + node]] != 0.0:
-                best = min(best, action_extremes[action, extreme * rows + node + 1])
-                place = code[code[EXTREME_PLACE] + extreme * nodes + node]
+        for row in range(1, rows):
+            own = code[before_node + row]
+            if own >= 0 and numbers[action, count * rows + row] != 0.0 and before[own] != 0.0:
+                best = min(best, action_extremes[action, extreme * rows + row])
+                place = code[code[EXTREME_PLACE] + extreme * rows + row]
                 if place >= 0:
                     best = min(best, least_before[place])
         least[window, extreme] = best

@@ -28,7 +28,6 @@ class TrendPanes:
             rows=self._shape.rows,
             open_windows=sum(1 if w is None else w.overlap for w in merged.windows),
             sums=numbers,
-            nodes=len(merged.nodes),
             bytes=self._shape.bytes,
         )
 

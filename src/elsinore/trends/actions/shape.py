@@ -1,9 +1,10 @@
 """What an action's numbers are, and what classes of events do to them, as kernels read it.
 
-Row j + 1 of an action is what a stretch of events makes of one trend that ended in node j before
-it: in the cells of node p, how many trends it becomes that end in p, and what their events in the
-stretch add to each sum. Row 0 is what begins in the stretch. Numbers lie cell after cell, rows side
-by side: those of cell c are numbers[c * rows : (c + 1) * rows], and so with extremes.
+The row of a node j (`action_rows`) is what a stretch of events makes of one trend that ended in j
+before it: in the cells of node p, how many trends it becomes that end in p, and what their events
+in the stretch add to each sum. In the cells of p it is that of the one such j that leads to p. Row
+0 is what begins in the stretch. Numbers lie cell after cell, rows side by side: those of cell c are
+numbers[c * rows : (c + 1) * rows], and so with extremes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, FieldKind
 from elsinore.plan.merged import ancestors, field_index
-from elsinore.plan.panes import pane_length
+from elsinore.plan.panes import action_rows, pane_length
 from elsinore.trends.updates import Update, Updates, tangled
 
 Ints = NDArray[np.int64]
@@ -44,11 +45,13 @@ COMPARED = 17  # [extreme + 1] -> predecessors
 COMPARED_EXTREME = 18  # [predecessor] -> its extreme, or -1
 COMPARED_CELL = 19  # [predecessor] -> cell of its number of trends
 NODE_OF = 20  # [cell] -> its node
-PLACE = 21  # [cell, node] -> the cell of the same sum in that node, or -1
+PLACE = 21  # [cell, row] -> the cell of the same sum in the row's node, or -1
 NODE_OF_EXTREME = 22  # [extreme] -> its node
-EXTREME_PLACE = 23  # [extreme, node] -> the same extreme in that node, or -1
+EXTREME_PLACE = 23  # [extreme, row] -> the same extreme in the row's node, or -1
 AT_ONCE = 24  # [class] -> whether an event alone may change what it reads as it goes
-TABLES = 25
+OWN = 25  # [node] -> the row of the trends that end there
+BEFORE = 26  # [node, row] -> the first cell of the row's node, or -1 where none leads here
+TABLES = 27
 
 
 def pane_of(unit: TrendUnit) -> tuple[int, int] | None:
@@ -88,10 +91,15 @@ class ActionShape:
         """[node + 1] -> its first extreme."""
         return _starts([len(node.extremes) for node in self.unit.merged.nodes])
 
+    @cached_property
+    def own_row(self) -> tuple[int, ...]:
+        """[node] -> the row of the trends that end there."""
+        return action_rows(self.unit.merged.nodes)
+
     @property
     def rows(self) -> int:
-        """The rows of an action: one for trends that begin, and one per node."""
-        return len(self.unit.merged.nodes) + 1
+        """The rows of an action: one for trends that begin, and those of nodes."""
+        return max(self.own_row, default=0) + 1
 
     @property
     def cells(self) -> int:
@@ -139,7 +147,8 @@ class ActionShape:
             not emptied and not tangled(several, ())
             for several, emptied in zip(updates, resets, strict=True)
         ]
-        tables = [*self._steps(updates, resets), *self._sources, _ints(at_once)]
+        sources, rows = self._sources
+        tables = [*self._steps(updates, resets), *sources, _ints(at_once), *rows]
         header = [self.rows, self.cells, self.extremes]
         begin = TABLES
         for table in tables:
@@ -177,30 +186,37 @@ class ActionShape:
         ]
 
     @cached_property
-    def _sources(self) -> list[Ints]:
-        """Return where each sum and each extreme is found in each node."""
+    def _sources(self) -> tuple[list[Ints], list[Ints]]:
+        """Return where sums and extremes are found in nodes before; and what rows are of."""
         nodes = self.unit.merged.nodes
         before = ancestors(nodes)
+        leading = [  # [node][row] -> the row's node, or -1
+            [next((j for j in there if self.own_row[j] == row), -1) for row in range(self.rows)]
+            for there in before
+        ]
 
         def places(number: int, *, extreme: bool) -> list[list[int]]:
             first = self.first_extreme if extreme else self.first_cell
             found = []
             for signature in nodes[number].extremes if extreme else nodes[number].linear:
-                index = (  # what does not come before a node has nothing to give it
-                    field_index(nodes[j], signature, before[j]) if j in before[number] else None
-                    for j in range(len(nodes))
+                index = (
+                    field_index(nodes[j], signature, before[j]) if j >= 0 else None
+                    for j in leading[number]
                 )
-                found.append([-1 if i is None else int(first[j]) + i for j, i in enumerate(index)])
+                pairs = zip(leading[number], index, strict=True)
+                found.append([-1 if i is None else int(first[j]) + i for j, i in pairs])
             return found
 
         cells = [places(number, extreme=False) for number in range(len(nodes))]
         extremes = [places(number, extreme=True) for number in range(len(nodes))]
-        return [
+        counts = [-1 if j < 0 else int(self.first_cell[j]) for rows in leading for j in rows]
+        found = [
             _ints([number for number, sums in enumerate(cells) for _ in sums]),
             _ints([place for sums in cells for row in sums for place in row]),
             _ints([number for number, sums in enumerate(extremes) for _ in sums]),
             _ints([place for sums in extremes for row in sums for place in row]),
         ]
+        return found, [_ints(self.own_row), _ints(counts)]
 
 
 def _starts(counts: Sequence[int]) -> Ints:
