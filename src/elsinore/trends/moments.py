@@ -265,7 +265,7 @@ def end_moment(
     series = ints[header.series + slot]
     if ints[header.mixed + slot] != 0:
         if series != 0:
-            note(header, doubles, program, program[kind + QUICK], slot, series)
+            note(header, ints, program, program[kind + QUICK], slot, series)
         if header.group != 0:
             ints[header.asleep + slot] -= series + ints[header.mixed + slot]
         series = 0
@@ -309,10 +309,19 @@ def end_series(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: i
     if header.group != 0:
         ints[header.asleep + slot] -= moments + mixed
     if mixed != 0:
-        note(header, doubles, program, steps, slot, moments)
+        note(header, ints, program, steps, slot, moments)
         family = program[ints[header.waiting_class + slot] + FAMILY]
         end_mixture(header, ints, doubles, program, family, slot)
-    elif moments == 1:
+    else:
+        act_in_turn(header, ints, doubles, program, steps, slot, moments)
+
+
+@wide_kernel(inline=True)
+def act_in_turn(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, steps: int, slot: int, moments: int
+) -> None:
+    """Let moments of one event each of a class, one after another, take its steps."""
+    if moments == 1:
         at = steps + 1
         for _ in range(program[steps]):
             act_once(header, ints, doubles, program, at, slot, 1.0)

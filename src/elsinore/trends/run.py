@@ -17,6 +17,7 @@ from elsinore.trends.moments import (
     ONCE,
     QUICK,
     SERIAL,
+    act_in_turn,
     end_waiting,
     join,
     wait,
@@ -86,17 +87,7 @@ def run(
                     after = _join_alike(header, ints, times, keys, codes, slot, turn)
                 header.matched += after - turn
             elif waiting == 1 and time < ints[header.edge + slot] and ints[header.chain + slot] < 0:
-                first = ints[header.waiting_class + slot]
-                if kind == first and ints[header.mixed + slot] == 0:
-                    if program[kind + SERIAL] != 0:
-                        after = _repeat_class(header, ints, times, keys, codes, slot, turn)
-                elif (
-                    program[kind + FAMILY] != 0
-                    and program[kind + FAMILY] == program[first + FAMILY]
-                ):
-                    after = _mix(
-                        header, ints, doubles, program, times, keys, codes, known, slot, turn
-                    )
+                after = _go_on(header, ints, program, times, keys, codes, known, kind, slot, turn)
             if after > turn:
                 turn = after
                 continue
@@ -113,6 +104,12 @@ def run(
         if here != key:
             ints[header.key + slot] = key
             ints[header.group_code + slot] = groups[turn]
+        in_turn = turn + 1 < end and keys[turn + 1] == key
+        if in_turn and program[kind + QUICK] != 0 and program[kind + FAMILY] == 0:
+            turn = _begin_series(
+                header, ints, doubles, program, times, keys, codes, kind, slot, turn
+            )
+            continue
         header.matched += 1
         ints[header.time + slot] = time
         wait(header, ints, doubles, kind, slot, addends, addend, ranks, rank)
@@ -193,6 +190,92 @@ def _join_alike(
 
 
 @wide_kernel
+def _begin_series(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    times: Ints,
+    keys: Codes,
+    codes: Ints,
+    kind: int,
+    slot: int,
+    turn: int,
+) -> int:
+    """Let event `turn` and those of its class after it be a series; return the first behind it.
+
+    Nothing waits in the slot, and moments of the class, which is of no family, may wait together.
+    The series acts at once where it is known to have ended: where the key's next event is later.
+    """
+    after = _end_of_series(header, ints, times, keys, codes, slot, turn)
+    moments, time = after - turn, times[after - 1]
+    header.matched += moments
+    ints[header.time + slot] = time
+    if (
+        after < header.end
+        and keys[after] == keys[turn]
+        and times[after] >= time + 1 - header.ordered
+        and (header.group == 0 or ints[header.asleep + slot] > moments)
+    ):
+        if header.group != 0:
+            ints[header.asleep + slot] -= moments
+        act_in_turn(header, ints, doubles, program, program[kind + QUICK], slot, moments)
+    else:
+        ints[header.waiting + slot] = 1
+        ints[header.since + slot] = times[turn]
+        ints[header.waiting_class + slot] = kind
+        ints[header.series + slot] = moments - 1
+    return after
+
+
+@wide_kernel(inline=True)
+def _end_of_series(
+    header: Any, ints: Ints, times: Ints, keys: Codes, codes: Ints, slot: int, turn: int
+) -> int:
+    """Return the first event from `turn` on that is not in series with event `turn`.
+
+    Those before it are of one key and class, each after the one before, in the same windows.
+    """
+    key, code = keys[turn], codes[turn]
+    bound, time = ints[header.edge + slot], times[turn]
+    apart = 1 - header.ordered  # how far apart moments are at least
+    at, end = np.uint64(turn + 1), np.uint64(header.end)  # a place not below 0 costs less
+    while at < end and codes[at] == code and keys[at] == key:
+        now = times[at]
+        if now < time + apart or now >= bound:
+            break
+        time = now
+        at += np.uint64(1)
+    return np.int64(at)
+
+
+@wide_kernel(inline=True)
+def _go_on(
+    header: Any,
+    ints: Ints,
+    program: Ints,
+    times: Ints,
+    keys: Codes,
+    codes: Ints,
+    known: Ints,
+    kind: int,
+    slot: int,
+    turn: int,
+) -> int:
+    """Let events from `turn` on wait together with a slot's moment; return the first that does not.
+
+    The first is of a class, of the slot's key and after its moment, in the same windows.
+    """
+    first = ints[header.waiting_class + slot]
+    if kind == first and ints[header.mixed + slot] == 0:
+        if program[kind + SERIAL] != 0:
+            return _repeat_class(header, ints, times, keys, codes, slot, turn)
+    elif program[kind + FAMILY] != 0 and program[kind + FAMILY] == program[first + FAMILY]:
+        return _mix(header, ints, program, times, keys, codes, known, slot, turn)
+    return turn
+
+
+@wide_kernel
 def _repeat_class(
     header: Any, ints: Ints, times: Ints, keys: Codes, codes: Ints, slot: int, turn: int
 ) -> int:
@@ -200,19 +283,9 @@ def _repeat_class(
 
     They are of its key, each after the one before, in the same windows, of the same class.
     """
-    key, code = keys[turn], codes[turn]
-    bound, time = ints[header.edge + slot], ints[header.time + slot]
-    apart = 1 - header.ordered  # how far apart moments are at least
-    at, end = np.uint64(turn), np.uint64(header.end)  # a place that cannot be below 0 costs less
-    while at < end and codes[at] == code and keys[at] == key:
-        now = times[at]
-        if now < time + apart or now >= bound:
-            break
-        time = now
-        at += np.uint64(1)
-    after = np.int64(at)
+    after = _end_of_series(header, ints, times, keys, codes, slot, turn)
     ints[header.series + slot] += after - turn
-    ints[header.time + slot] = time
+    ints[header.time + slot] = times[after - 1]
     header.matched += after - turn
     return after
 
@@ -221,7 +294,6 @@ def _repeat_class(
 def _mix(
     header: Any,
     ints: Ints,
-    doubles: Doubles,
     program: Ints,
     times: Ints,
     keys: Codes,
@@ -244,22 +316,23 @@ def _mix(
     if header.group != 0:
         most = min(most, ints[header.asleep + slot] - 1)
     stop = min(header.end, turn + most - ints[header.mixed + slot] - series - 1)
-    factors = header.factors + slot * header.noted
-    after = turn
-    while after < stop and keys[after] == key and codes[after] >= 0:
-        now, other = times[after], known[codes[after]]
+    counts = header.counts + slot * header.noted
+    at, end = np.uint64(turn), np.uint64(max(stop, turn))
+    while at < end and keys[at] == key and codes[at] >= 0:
+        now, other = times[at], known[codes[at]]
         if now < time + apart or now >= bound or other < 0 or program[other + FAMILY] != family:
             break
         if program[kind + NOTED] >= 0:
-            doubles[factors + program[kind + NOTED]] *= 2.0
-            doubles[factors + program[kind + BEHIND]] *= 0.5
+            ints[np.uint64(counts + program[kind + NOTED])] += 1
+            ints[np.uint64(counts + program[kind + BEHIND])] -= 1
         else:
-            note(header, doubles, program, program[kind + QUICK], slot, ONCE)
+            note(header, ints, program, program[kind + QUICK], slot, ONCE)
         kind, time = other, now
-        after += 1
+        at += np.uint64(1)
+    after = np.int64(at)
     if after > turn:
         if series != 0:
-            note(header, doubles, program, program[first_kind + QUICK], slot, series)
+            note(header, ints, program, program[first_kind + QUICK], slot, series)
         ints[header.mixed + slot] += series + after - turn
         ints[header.series + slot] = 0
         ints[header.waiting_class + slot] = kind

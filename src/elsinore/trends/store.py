@@ -15,7 +15,7 @@ from elsinore.trends.sharing.clock import DEPTH
 from elsinore.trends.sharing.holders import GroupCost, SharedGroups
 from elsinore.trends.updates import Updates
 
-VERSION = 9
+VERSION = 10
 FIRST_ROWS = 64  # rows of totals to begin with; a power of two
 FIRST_RUNS = 16  # runs of simultaneous events to begin with
 RECORDS = 2**16  # bursts recorded at most
@@ -71,7 +71,7 @@ FIELDS = (
     Field("since", np.int64, _SLOT),  # the time of the first of them
     Field("series", np.int64, _SLOT),  # moments of one event of that class before it
     Field("mixed", np.int64, _SLOT),  # moments of one event of its family before these
-    Field("factors", np.float64, ("slot", "noted"), 1.0),  # what they do, see `core.mixtures`
+    Field("counts", np.int64, ("slot", "noted")),  # what they are, see `core.mixtures`
     Field("waiting_addends", np.float64, ("slot", "addend")),
     Field("waiting_ranks", np.int64, ("slot", "rank")),
     Field("chain", np.int64, _SLOT, -1),

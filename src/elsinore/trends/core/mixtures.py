@@ -5,8 +5,8 @@ Events of one type that differ in their predicates act on runs of lanes: of quer
 those of the greater thresholds. Where no such event reads what another of them changes, their order
 does not matter, and what any number of them does to a lane is told by how many of them take it
 (`elsinore.trends.core.step.compose`). Classes of which that is so are a *family*. An event then
-costs two numbers: at the first lane of its run, and at the one behind its last. When something
-else needs the lanes, what is before a lane, multiplied, is its factor.
+costs two numbers: one more at the first lane of its run, one less at the one behind its last. When
+something else needs the lanes, the sum of what is before a lane is how many events take it.
 
 A family is the number of its spans, and of each its block, first cell, source's cell, whether that
 is one for all lanes, lanes, whether they are their own predecessors, and whether the next span
@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.step import (
     BLOCK,
     FIRST,
     LANES,
     LENGTH,
-    LOOP,
     compose,
 )
 from elsinore.trends.wide import wide_kernel
@@ -34,25 +35,17 @@ SPAN_WORDS = 7
 
 
 @wide_kernel
-def note(header: Any, doubles: Doubles, program: Ints, steps: int, slot: int, moments: int) -> None:
+def note(header: Any, ints: Ints, program: Ints, steps: int, slot: int, moments: int) -> None:
     """Take note of moments of one event each, the list of whose class's steps is at `steps`.
 
     With those noted before they are MOST_MOMENTS at most.
     """
     at = steps + 1
-    begin = header.factors + slot * header.noted
-    up, down = 2.0, 0.5
-    if moments != 1:
-        up, down = 2.0**moments, 0.5**moments
+    begin = header.counts + slot * header.noted
     for _ in range(program[steps]):
         first = begin + program[at + FIRST] + program[at + BLOCK]
-        behind = first + program[at + LANES]
-        if program[at + LOOP] != 0:
-            doubles[first] *= up
-            doubles[behind] *= down
-        else:
-            doubles[first] += moments
-            doubles[behind] -= moments
+        ints[first] += moments
+        ints[first + program[at + LANES]] -= moments
         at += program[at + LENGTH]
 
 
@@ -63,29 +56,21 @@ def end_mixture(
     """Let the moments that were noted act."""
     ints[header.mixed + slot] = 0
     at = family + 1
-    factor_of = 1.0
+    count = 0
     for _ in range(program[family]):
-        lanes, loop = program[at + SPAN_LANES], program[at + SPAN_LOOP]
-        first = header.factors + slot * header.noted
+        lanes = program[at + SPAN_LANES]
+        first = header.counts + slot * header.noted
         first += program[at + SPAN_CELL] + program[at + SPAN_BLOCK]
-        changed = False
-        if loop != 0:
-            for lane in range(lanes):
-                factor_of *= doubles[first + lane]
-                doubles[first + lane] = 1.0
-                doubles[header.sums + lane] = factor_of
-                changed |= factor_of != 1.0
-        else:
-            for lane in range(lanes):
-                factor_of += doubles[first + lane] - 1.0
-                doubles[first + lane] = 1.0
-                doubles[header.sums + lane] = factor_of
-                changed |= factor_of != 1.0
-        if changed:
+        most = 0
+        for place in range(np.uint64(first), np.uint64(first + lanes)):
+            count += ints[place]
+            ints[place] = count
+            most |= count
+        if most != 0:
             cell, source = program[at + SPAN_CELL], program[at + SPAN_SOURCE]
-            one = program[at + SPAN_ONE]
-            compose(header, ints, doubles, slot, cell, source, one, lanes, loop)
+            one, loop = program[at + SPAN_ONE], program[at + SPAN_LOOP]
+            compose(header, ints, doubles, slot, cell, source, one, lanes, loop, first)
         if program[at + SPAN_GOES_ON] == 0:
-            doubles[first + lanes] = 1.0
-            factor_of = 1.0
+            ints[first + lanes] = 0
+            count = 0
         at += SPAN_WORDS

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from elsinore.trends.wide import wide_kernel
 
 BITS = 512.0  # one unit of the power
@@ -18,6 +20,16 @@ LIMIT = 2.0**512  # the magnitude from which a mantissa hands on to the power
 DOWN = 2.0**-512
 BEYOND = 2.0**28  # the power of infinities and NaN
 _GREAT = 2.0**256  # factors are kept below it, so that products stay doubles
+
+
+@wide_kernel(inline=True)
+def power_of_two(exponent: int) -> float:
+    """Return 2**exponent, the exponent between 0 and 1023, by the bits of the result.
+
+    >>> power_of_two(10)
+    np.float64(1024.0)
+    """
+    return np.int64((exponent + 1023) << 52).view(np.float64)
 
 
 @wide_kernel

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.trends.core.arrays import Doubles, Ints
-from elsinore.trends.core.numbers import BEYOND, DOWN, LIMIT, factor, normal
+from elsinore.trends.core.numbers import BEYOND, DOWN, LIMIT, factor, normal, power_of_two
 from elsinore.trends.wide import wide_kernel
 
 # the words of a step
@@ -190,19 +190,36 @@ def repeat(
 ) -> None:
     """Let so many moments of one event each act on the lanes of a step that is SINGLE.
 
-    What an event adds needs not be added one by one: see `compose`.
+    What an event adds needs not be added one by one: see `_composed`.
     """
-    lanes = program[at + LANES]
+    lanes, loop = program[at + LANES], program[at + LOOP] != 0
     target, source = program[at + FIRST], program[at + FIRST + ROW]
+    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
+    to, to_power = np.uint64(cells + target), np.uint64(powers + target)
+    of, of_power = np.uint64(cells + source), np.uint64(powers + source)
+    if program[at + FIRST + ROW + 2] != 0:
+        of, of_power = _spread(header, doubles, of, of_power, lanes)
     rest = moments
+    most = 0.0
     while rest > 0:
         part = min(rest, MOST_MOMENTS)
-        factor_of = 2.0**part if program[at + LOOP] != 0 else 1.0 + part
+        times = power_of_two(part) if loop else 1.0 + part
+        kept = times if loop else 1.0
         for lane in range(np.uint64(lanes)):
-            doubles[np.uint64(header.sums) + lane] = factor_of
-        one, loop = program[at + FIRST + ROW + 2], program[at + LOOP]
-        compose(header, ints, doubles, slot, target, source, one, lanes, loop)
+            total, top = _composed(
+                doubles[to + lane],
+                doubles[to_power + lane],
+                doubles[of + lane],
+                doubles[of_power + lane],
+                kept,
+                times - 1.0,
+            )
+            doubles[to + lane] = total
+            doubles[to_power + lane] = top
+            most = max(most, top)
         rest -= part
+    if most > 0.0:
+        ints[header.big + slot] = 1
 
 
 @wide_kernel
@@ -216,43 +233,68 @@ def compose(
     one: int,
     lanes: int,
     loop: int,
+    counts: int,
 ) -> None:
-    """Let moments of one event each act on lanes, as many on each as the row `sums` tells.
+    """Let moments of one event each act on lanes, as many on each as ints[counts:] tells.
 
-    n moments make 2**n * (c + s) - s of a number c that is its own predecessor, and c + n * s of
-    one that is not, s being that of the source. The row has f = 2**n of the former, f = 1 + n of
-    the latter; n is at most MOST_MOMENTS.
-
-    one: 1 where the source is one number for all lanes, else 0.
+    They are at most MOST_MOMENTS, and 0 after it. one: 1 where the source is one number for all
+    lanes, else 0. loop: 1 where lanes are their own predecessors, else 0. See `_composed`.
     """
     cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
     to, to_power = np.uint64(cells + target), np.uint64(powers + target)
     of, of_power = np.uint64(cells + source), np.uint64(powers + source)
     if one != 0:
-        only, only_power = doubles[of], doubles[of_power]
-        of, of_power = np.uint64(header.trends), np.uint64(header.trends_power)
-        for lane in range(np.uint64(lanes)):
-            doubles[of + lane] = only
-            doubles[of_power + lane] = only_power
-    factors = np.uint64(header.sums)
-    big = False
+        of, of_power = _spread(header, doubles, of, of_power, lanes)
+    count = np.uint64(counts)
+    most = 0.0
     loops = loop != 0
     for lane in range(np.uint64(lanes)):
-        times = doubles[factors + lane]
-        mine, power = doubles[to + lane], doubles[to_power + lane]
-        trends, other = doubles[of + lane], doubles[of_power + lane]
-        other = other if times > 1.0 else 0.0
-        top = max(power, other)
-        mine = mine if power == top else (mine * DOWN if power + 1.0 == top else 0.0)
-        trends = trends if other == top else (trends * DOWN if other + 1.0 == top else 0.0)
-        total = mine * (times if loops else 1.0) + trends * (times - 1.0)
-        passed = total >= LIMIT
-        top = top + 1.0 if passed else top
-        doubles[to + lane] = total * DOWN if passed else total
+        moments = ints[count + lane]
+        times = power_of_two(moments) if loops else 1.0 + moments
+        other = doubles[of_power + lane]
+        total, top = _composed(
+            doubles[to + lane],
+            doubles[to_power + lane],
+            doubles[of + lane],
+            other if moments > 0 else 0.0,
+            times if loops else 1.0,
+            times - 1.0,
+        )
+        doubles[to + lane] = total
         doubles[to_power + lane] = top
-        big |= top > 0.0
-    if big:
+        most = max(most, top)
+    for lane in range(np.uint64(lanes)):  # the loop above is compiled to vectors if it writes less
+        ints[count + lane] = 0
+    if most > 0.0:
         ints[header.big + slot] = 1
+
+
+@wide_kernel(inline=True)
+def _spread(header: Any, doubles: Doubles, of: int, of_power: int, lanes: int) -> tuple[int, int]:
+    """Make one number a row, one for each lane; return where that is, and its powers."""
+    only, only_power = doubles[of], doubles[of_power]
+    row, row_power = np.uint64(header.trends), np.uint64(header.trends_power)
+    for lane in range(np.uint64(lanes)):
+        doubles[row + lane] = only
+        doubles[row_power + lane] = only_power
+    return row, row_power
+
+
+@wide_kernel(inline=True)
+def _composed(
+    mine: float, power: float, trends: float, other: float, kept: float, gained: float
+) -> tuple[float, float]:
+    """Return what moments of one event each make of a number c: `kept * c + gained * s`.
+
+    n moments make 2**n * (c + s) - s of a c that is its own predecessor, and c + n * s of one that
+    is not, s being that of the source. So `gained` is 2**n - 1 or n, at most 2**MOST_MOMENTS.
+    """
+    top = max(power, other)
+    mine = mine if power == top else (mine * DOWN if power + 1.0 == top else 0.0)
+    trends = trends if other == top else (trends * DOWN if other + 1.0 == top else 0.0)
+    total = mine * kept + trends * gained
+    passed = total >= LIMIT
+    return total * DOWN if passed else total, top + 1.0 if passed else top
 
 
 @wide_kernel
