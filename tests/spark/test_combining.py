@@ -130,7 +130,7 @@ def results(
     for place, name in enumerate(unit.names):
         number = unit.queries[place]
         mine = [b.filter(pa.compute.equal(b.column("query"), number)) for b in partials]
-        for table in Finish(unit, place, types)(mine):
+        for table in Finish(unit, (place,), types)(mine):
             found[name] += table.to_pylist()
     return found, 0 if combine is None else combine.statistics.combined
 

@@ -6,15 +6,17 @@ all into blobs: one job over the events finishes all of them, whoever reads whic
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.operators import kind_for
+from elsinore.operators.kind import QUERY
 from elsinore.plan import Unit
 from elsinore.runtime.keys import encode_keys
 from elsinore.spark.columnar import MEMORY, rows_beside
@@ -29,40 +31,62 @@ ANSWERS = pa.schema([("query", pa.int32()), ("small", pa.bool_()), ("blob", pa.b
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Makes one query's result of a partition's partial outputs.
+    """Makes results of a partition's partial outputs, of queries that are finished together.
 
-    In: the group's attributes `g0`, ..., and the query's fields `f0`, ... Out: the result's
-    columns, times as int64. Where the unit's kind adds up, each group is complete in its
-    partition.
+    In: the group's attributes `g0`, ..., `query`, its number in the workload, and the queries'
+    fields `f0`, ... Out: the result's columns, times as int64. Where the unit's kind adds up, each
+    group is complete in its partition.
     """
 
     unit: Unit
-    query: int  # its place in the unit
+    family: tuple[int, ...]  # their places in the unit (see `Kind.families`)
     types: dict[str, pa.DataType]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Take a partition's partial outputs; yield the result's rows."""
+        """Take a partition's partial outputs of the one query; yield the result's rows."""
+        (number,) = self.numbers
         filled = (batch for batch in batches if batch.num_rows)
         if not kind_for(self.unit).adds_up(self.unit):
             for batch in filled:
-                yield from self.finished(pa.Table.from_batches([batch])).to_batches()
+                yield from self.finished(pa.Table.from_batches([batch]))[number].to_batches()
         elif whole := list(filled):
-            yield from self.finished(pa.Table.from_batches(whole).combine_chunks()).to_batches()
+            rows = pa.Table.from_batches(whole).combine_chunks()
+            yield from self.finished(rows)[number].to_batches()
 
-    def finished(self, rows: pa.Table) -> pa.Table:
-        """Return the result of partial outputs."""
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the queries in the workload."""
+        return [self.unit.queries[place] for place in self.family]
+
+    def finished(self, rows: pa.Table) -> dict[int, pa.Table]:
+        """Return the results of partial outputs, by the queries' numbers."""
         kind = kind_for(self.unit)
         names = [f"g{n}" for n in range(len(self.unit.group_by))]
         columns = [rows.column(name).combine_chunks() for name in names]
         keys = encode_keys(columns, [], [], rows.num_rows)
         groups = [keys.of_groups(column) for column in columns]
-        schema = kind.partials(self.unit, self.types)[self.query]
+        schema = kind.partials(self.unit, self.types)[self.family[0]]
         fields = iter(without_codes(schema).names)
         made = {name: rows.column(f"f{n}") for n, name in enumerate(fields)}
-        made["query"] = pa.array(np.full(rows.num_rows, self.query, dtype=np.int32))
+        by_number = np.argsort(self.unit.queries)
+        places = np.searchsorted(self.unit.queries, rows.column("query"), sorter=by_number)
+        made["query"] = pa.array(by_number[places].astype(np.int32))
         made["group"] = pa.array(keys.group)
         partials = pa.table([made[name] for name in schema.names], names=schema.names)
-        return kind.finish(self.unit, self.query, partials, groups, self.types)
+        if len(self.family) == 1:
+            table = kind.finish(self.unit, self.family[0], partials, groups, self.types)
+            return {self.numbers[0]: table}
+        table = kind.finish_family(self.unit, self.family, partials, groups, self.types)
+        table = table.combine_chunks()
+        edges = np.searchsorted(
+            table.column(QUERY).to_numpy(), [*self.family, len(self.unit.queries)]
+        )
+        table = table.drop_columns([QUERY])
+        spans = pairwise(edges.tolist())
+        return {
+            number: table.slice(first, last - first)
+            for number, (first, last) in zip(self.numbers, spans, strict=True)
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +100,8 @@ class FinishAll:
     """
 
     outputs: Outputs
-    queries: dict[int, Finish]  # by number in the workload
-    schemas: dict[int, pa.Schema]
+    finishes: tuple[Finish, ...]  # of families
+    schemas: dict[int, pa.Schema]  # by number in the workload
     inline: int
     memory: int = MEMORY
     given_rows: int = 0
@@ -85,18 +109,22 @@ class FinishAll:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take a partition's partial outputs; yield blobs of all queries' rows."""
         left = self.inline  # bytes that may be fetched
+        piecewise = {
+            number: finish
+            for finish in self.finishes
+            if not kind_for(finish.unit).adds_up(finish.unit)
+            for number in finish.numbers
+        }
         with closing(Waiting(memory=self.memory)) as waiting:
             for batch in batches:
                 for query, rows in self._split(batch):
                     waiting.add(query, rows)
-                    if not self._adds_up(query) and waiting.rows(query) >= PIECE_ROWS:
-                        left = yield from self._answer(query, waiting.taken(query), left)
-            for query in waiting.queries:
-                left = yield from self._answer(query, waiting.taken(query), left)
-
-    def _adds_up(self, query: int) -> bool:
-        unit = self.queries[query].unit
-        return kind_for(unit).adds_up(unit)
+                    if query in piecewise and waiting.rows(query) >= PIECE_ROWS:
+                        made = piecewise[query].finished(waiting.taken(query))
+                        left = yield from self._answers(made, left)
+            for finish in self.finishes:
+                for rows in self._together(finish, waiting):
+                    left = yield from self._answers(finish.finished(rows), left)
 
     def _split(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield each query's rows, as `Finish` takes them."""
@@ -105,15 +133,36 @@ class FinishAll:
             order = np.argsort(numbers, kind="stable")
             batch, numbers = batch.take(pa.array(order)), numbers[order]
         edges = np.flatnonzero(np.diff(numbers, prepend=-1, append=-1))
-        for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        for first, last in pairwise(edges.tolist()):
             query = int(numbers[first])
-            yield query, self.outputs.of_query(query, batch.slice(first, last - first))
+            yield query, self.outputs.fields_of(query, batch.slice(first, last - first))
+
+    def _together(self, finish: Finish, waiting: Waiting) -> Iterator[pa.Table]:
+        """Yield what waits of a family: queries of few rows together, which saves much of it."""
+        some: list[pa.Table] = []
+        rows = 0
+        for query in sorted({*finish.numbers}.intersection(waiting.queries)):
+            some.append(waiting.taken(query))
+            rows += some[-1].num_rows
+            if rows >= PIECE_ROWS:
+                yield pa.concat_tables(some).combine_chunks()
+                some, rows = [], 0
+        if some:
+            yield pa.concat_tables(some).combine_chunks()
+
+    def _answers(
+        self, made: Mapping[int, pa.Table], left: int
+    ) -> Generator[pa.RecordBatch, None, int]:
+        """Yield the blobs of queries' rows; return what is left to fetch."""
+        for query, found in made.items():
+            if found.num_rows:
+                left = yield from self._answer(query, found, left)
+        return left
 
     def _answer(
-        self, query: int, rows: pa.Table, left: int
+        self, query: int, found: pa.Table, left: int
     ) -> Generator[pa.RecordBatch, None, int]:
-        """Yield the blobs of a query's partial outputs; return what is left to fetch."""
-        found = self.queries[query].finished(rows)
+        """Yield the blobs of a query's rows; return what is left to fetch."""
         schema = self.schemas[query]
         found = (found if found.schema == schema else found.cast(schema)).combine_chunks()
         width = max(1, found.nbytes // max(1, found.num_rows))

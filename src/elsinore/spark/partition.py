@@ -67,21 +67,15 @@ class Outputs:
         structs = [(f"o{n}", pa.struct(_numbered(one))) for n, one in enumerate(self._schemas)]
         return pa.schema([("query", pa.int32()), *structs])
 
-    def columns_of(self, query: int) -> list[str]:
-        """Return the columns of a query's fields, which are then called `f0`, ..."""
-        place = self._place[query]
-        names = [name for name, _ in _numbered(self._schemas[place])]
-        return names if len(self._schemas) == 1 else [f"o{place}.{name}" for name in names]
-
-    def of_query(self, query: int, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return rows of one query as the group's attributes and the query's fields alone."""
+    def fields_of(self, query: int, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return rows of queries with a query's schema: the group's attributes, `query`, fields."""
         groups = [name for name in rows.schema.names if name[0] == "g"]
         fields = [name for name, _ in _numbered(self._schemas[self._place[query]])]
         if len(self._schemas) == 1:
-            return rows.select([*groups, *fields])
+            return rows.select([*groups, "query", *fields])
         struct = rows.column(f"o{self._place[query]}")
-        columns = [*map(rows.column, groups), *struct.flatten()]
-        return pa.RecordBatch.from_arrays(columns, names=[*groups, *fields])
+        columns = [*map(rows.column, (*groups, "query")), *struct.flatten()]
+        return pa.RecordBatch.from_arrays(columns, names=[*groups, "query", *fields])
 
     def row(
         self, unit: Unit, partial: pa.RecordBatch, groups: dict[str, pa.Array]

@@ -67,7 +67,7 @@ class Pass:
     def result(self) -> DataFrame:
         """Return the finished rows of the one query there is."""
         ((unit,), (shown,)) = self.units, self.presented.values()
-        return self._finished(Finish(unit, 0, self._types[0]), shown.raw)
+        return self._finished(Finish(unit, (0,), self._types[0]), shown.raw)
 
     def frame(self) -> DataFrame:
         """Return the result of the one query there is, as it is shown."""
@@ -79,11 +79,11 @@ class Pass:
         blobs = self._blobs
         finish = FinishAll(
             outputs=self._outputs,
-            queries={
-                number: Finish(unit, place, types)
+            finishes=tuple(
+                Finish(unit, tuple(family), types)
                 for unit, types in zip(self.units, self._types, strict=True)
-                for place, number in enumerate(unit.queries)
-            },
+                for family in kind_for(unit).families(unit)
+            ),
             schemas={number: shown.form.schema for number, shown in self.presented.items()},
             inline=INLINE_BYTES // blobs.partitions,
             memory=task_memory(self.events.frame.sparkSession),

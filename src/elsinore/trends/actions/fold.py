@@ -227,36 +227,38 @@ class Fold:
 
     def _totals(self, window: Window | None, states: States) -> list[pa.RecordBatch]:
         """Return what queries have in windows that are over, where they hold a trend of it."""
-        if not len(states.key):
+        unit, shape, count = self._unit, self._shape, len(states.key)
+        queries = [n for n, one in enumerate(unit.templates) if one.query.window == window]
+        if not count or not queries:
             return []
-        schema = totals_fields(self._unit, exact=False)
-        given = []
-        for query, template in enumerate(self._unit.templates):
-            if template.query.window != window:
+        schema = totals_fields(unit, exact=False)
+        known: dict[object, dict[str, NDArray[Any]]] = {}  # what queries of the same ends have
+        for ends in (unit.merged.ends[query] for query in queries):
+            if ends in known:
                 continue
-            ends = self._unit.merged.ends[query]
-            count = len(states.key)
             columns: dict[str, NDArray[Any]] = {name: np.zeros(count) for name in schema.names}
             columns |= {name: np.full(count, FOREVER) for name in schema.names if "extreme" in name}
-            columns |= {"query": np.full(count, query), "window": states.index}
-            columns["group"] = states.group
+            columns |= {"window": states.index, "group": states.group}
             columns |= {f"shift{n}": column for n, column in enumerate(states.shift.T)}
             for field, places in enumerate(ends.linear):
-                at = [self._shape.first_cell[node] + number for node, number in places]
+                at = [shape.first_cell[node] + number for node, number in places]
                 columns[f"cell{field}"], columns[f"power{field}"] = add_up(
                     states.numbers, states.powers, np.array(at, dtype=np.int64)
                 )
             for field, places in enumerate(ends.extremes):
-                at = [self._shape.first_extreme[node] + number for node, number in places]
+                at = [shape.first_extreme[node] + number for node, number in places]
                 if at:
                     columns[f"extreme{field}"] = states.least[:, at].min(axis=1)
-            arrays = [
-                pa.array(columns[entry.name].astype(entry.type.to_pandas_dtype()))
-                for entry in schema
-            ]
-            batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
-            given.append(batch.filter(pa.array(columns["cell0"] != 0.0)))
-        return given
+            there = np.flatnonzero(columns["cell0"] != 0.0)
+            known[ends] = {name: column[there] for name, column in columns.items()}
+        of_queries = [known[unit.merged.ends[query]] for query in queries]
+        rows = [len(columns["cell0"]) for columns in of_queries]
+        arrays = [pa.array(np.repeat(np.array(queries, np.int32), rows))]
+        for entry in schema:
+            if entry.name != "query":
+                every = np.concatenate([columns[entry.name] for columns in of_queries])
+                arrays.append(pa.array(every.astype(entry.type.to_pandas_dtype())))
+        return [pa.RecordBatch.from_arrays(arrays, schema=schema)]
 
 
 def _whole_moments(events: pa.RecordBatch, actions: pa.RecordBatch) -> int:
