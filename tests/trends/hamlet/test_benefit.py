@@ -1,25 +1,24 @@
-"""The cost model: Equations 9 to 11 (Definition 11), Definition 12, and the kernel's form of it."""
+"""The cost model: Equations 9 to 11 (Definition 11), Definition 12, and what each price is for."""
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass, fields, replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from elsinore.trends.hamlet import benefit as prices
 from elsinore.trends.hamlet.benefit import (
     BurstStatistics,
     CalibratedCost,
-    CostModel,
+    Coefficients,
     PaperCost,
     as_array,
     benefit,
     separate,
     shared,
 )
-from elsinore.trends.hamlet.optimizer import separate_cost, shared_cost
 
+NAMES = [field.name for field in fields(Coefficients)]
 DEFINITION_11 = PaperCost(logarithm=False)
 
 
@@ -53,29 +52,44 @@ def test_more_queries_never_make_sharing_a_uniform_burst_worse() -> None:
     assert gains[-1] > 0
 
 
-@settings(deadline=None)
-@given(
-    st.sampled_from([PaperCost(), DEFINITION_11, CalibratedCost()]),
-    *(st.integers(0, 2000) for _ in range(7)),
-    st.booleans(),
+@dataclass(frozen=True)
+class OnePrice:
+    """A model in which one thing costs 1, and all else nothing."""
+
+    name: str
+
+    @property
+    def coefficients(self) -> Coefficients:
+        return replace(Coefficients(), **{self.name: 1.0})
+
+
+@pytest.mark.parametrize(
+    ("name", "times"),
+    [
+        ("fixed", 1),
+        ("event", 3),
+        ("form", 3),
+        ("insert", 3 * 2),
+        ("scan", 3 * 5 * 13),
+        ("propagate", 3 * 17 * 13),
+        ("snapshot", 11 * 19 * 4 * 7),
+        ("evaluate", 11 * 19 * 13),
+        ("collapse", 19),
+        ("alone_insert", 19 * 3 * 2),
+        ("alone_scan", 19 * 3 * 5),
+        ("alone_propagate", 19 * 3 * 17),
+        ("alone_query", 19),
+        ("alone_event", 3),
+    ],
 )
-def test_the_kernel_computes_the_same_costs(
-    cost: CostModel,
-    b: int,
-    n: int,
-    k: int,
-    p: int,
-    created: int,
-    propagated: int,
-    depth: int,
-    forms: bool,
-) -> None:
-    told = BurstStatistics(
-        b=b, g=b, n=n, p=p, created=created, propagated=propagated, depth=depth, forms=forms
-    )
-    prices = as_array(cost.coefficients)
-    events = float(b), b * math.log2(max(b, 1.0)), float(n), float(k)
-    numbers = (float(x) for x in (p, created, propagated, depth))
-    assert shared_cost(prices, *events, *numbers, forms) == pytest.approx(shared(cost, told, k))
-    alone = separate_cost(prices, *events, float(depth))
-    assert alone == pytest.approx(separate(cost, told, k))
+def test_a_price_is_paid_as_often_as_its_field_says(name: str, times: int) -> None:
+    told = BurstStatistics(b=3, g=4, n=5, p=7, created=11, propagated=13, depth=17, forms=True)
+    costs = shared(OnePrice(name), told, 19), separate(OnePrice(name), told, 19)
+    assert costs == ((0, times) if name.startswith("alone") else (times, 0))
+    if name == "form":
+        assert shared(OnePrice(name), replace(told, forms=False), 19) == 0
+
+
+def test_kernels_read_prices_in_the_order_of_their_fields() -> None:
+    told = as_array(Coefficients(**{name: n for n, name in enumerate(NAMES)}))
+    assert told.tolist() == [getattr(prices, name.upper()) for name in NAMES]

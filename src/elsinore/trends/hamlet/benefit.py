@@ -1,4 +1,9 @@
-"""What sharing a burst costs and saves (HAMLET, Section 4.1)."""
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""What sharing a burst costs and saves (HAMLET, Section 4.1).
+
+The formula stands here once: the optimizer asks its kernels, and whoever has statistics of a burst
+`shared`, `separate` and `benefit`, which ask them too.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,13 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from elsinore.trends.core.arrays import Doubles
+from elsinore.trends.wide import wide_kernel
+
+# prices as the kernels read them: the fields of `Coefficients`, in turn
+FIXED, EVENT, FORM, INSERT, SCAN, PROPAGATE, SNAPSHOT, EVALUATE, COLLAPSE = range(9)
+ALONE_INSERT, ALONE_SCAN, ALONE_PROPAGATE, ALONE_QUERY, ALONE_EVENT = range(9, 14)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,16 +118,17 @@ def shared(cost: CostModel, burst: BurstStatistics, k: float) -> float:
     ...     b=4, g=4, n=7, p=2, created=1, propagated=1), 2)
     44.0
     """
-    price = cost.coefficients
-    return (
-        price.fixed
-        + (price.event + price.form * burst.forms) * burst.b
-        + price.insert * burst.b * math.log2(max(burst.g, 1.0))
-        + price.scan * burst.b * burst.n * burst.propagated
-        + price.propagate * burst.b * burst.depth * burst.propagated
-        + price.snapshot * burst.created * k * burst.g * burst.p
-        + price.evaluate * burst.created * k * burst.propagated
-        + price.collapse * k
+    return shared_cost(
+        as_array(cost.coefficients),
+        float(burst.b),
+        float(burst.g * burst.p),
+        _inserting(burst),
+        float(burst.n),
+        float(k),
+        float(burst.created),
+        float(burst.propagated),
+        float(burst.depth),
+        burst.forms,
     )
 
 
@@ -126,14 +139,9 @@ def separate(cost: CostModel, burst: BurstStatistics, k: float) -> float:
     ...     b=4, g=4, n=7, p=2, created=1, propagated=1), 2)
     56.0
     """
-    price = cost.coefficients
-    return (
-        price.alone_insert * k * burst.b * math.log2(max(burst.g, 1.0))
-        + price.alone_scan * k * burst.b * burst.n
-        + price.alone_propagate * k * burst.b * burst.depth
-        + price.alone_query * k
-        + price.alone_event * burst.b
-    )
+    prices = as_array(cost.coefficients)
+    events = float(burst.b), _inserting(burst), float(burst.n)
+    return separate_cost(prices, *events, float(k), float(burst.depth))
 
 
 def benefit(cost: CostModel, burst: BurstStatistics, k: float) -> float:
@@ -144,3 +152,50 @@ def benefit(cost: CostModel, burst: BurstStatistics, k: float) -> float:
 def as_array(prices: Coefficients) -> NDArray[np.float64]:
     """Return prices as the kernels read them."""
     return np.array(astuple(prices))
+
+
+def _inserting(burst: BurstStatistics) -> float:
+    return burst.b * math.log2(max(burst.g, 1.0))
+
+
+@wide_kernel
+def shared_cost(
+    cost: Doubles,
+    b: float,
+    read: float,
+    inserting: float,
+    n: float,
+    k: float,
+    created: float,
+    propagated: float,
+    depth: float,
+    forms: bool,
+) -> float:
+    """Return what it costs to share a burst of b events among k queries.
+
+    read: g * p, what a snapshot is made of; inserting: b * log2(g); cost: the prices.
+    """
+    return (
+        cost[FIXED]
+        + (cost[EVENT] + cost[FORM] * forms) * b
+        + cost[INSERT] * inserting
+        + cost[SCAN] * b * n * propagated
+        + cost[PROPAGATE] * b * depth * propagated
+        + cost[SNAPSHOT] * created * k * read
+        + cost[EVALUATE] * created * k * propagated
+        + cost[COLLAPSE] * k
+    )
+
+
+@wide_kernel
+def separate_cost(
+    cost: Doubles, b: float, inserting: float, n: float, k: float, depth: float
+) -> float:
+    """Return what it costs to process a burst of b events for each of k queries alone."""
+    return (
+        cost[ALONE_INSERT] * k * inserting
+        + cost[ALONE_SCAN] * k * b * n
+        + cost[ALONE_PROPAGATE] * k * b * depth
+        + cost[ALONE_QUERY] * k
+        + cost[ALONE_EVENT] * b
+    )

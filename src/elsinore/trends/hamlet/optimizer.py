@@ -11,6 +11,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic, overload
 
+from elsinore.trends.hamlet.benefit import ALONE_INSERT, INSERT, separate_cost, shared_cost
 from elsinore.trends.hamlet.layout import (
     BENEFIT,
     COLUMNS,
@@ -128,49 +129,6 @@ def has_others(actions: Actions, entry: int, shared: Words) -> bool:
 
 
 @wide_kernel
-def shared_cost(
-    cost: Doubles,
-    b: float,
-    inserting: float,
-    n: float,
-    k: float,
-    p: float,
-    created: float,
-    propagated: float,
-    depth: float,
-    forms: bool,
-) -> float:
-    """Return what it costs to share a burst; the slow form is `benefit.shared`.
-
-    A graphlet is its burst, so g is b; inserting: b * log2(g).
-    """
-    return (
-        cost[0]
-        + (cost[1] + cost[2] * forms) * b
-        + cost[3] * inserting
-        + cost[4] * b * n * propagated
-        + cost[5] * b * depth * propagated
-        + cost[6] * created * k * b * p
-        + cost[7] * created * k * propagated
-        + cost[8] * k
-    )
-
-
-@wide_kernel
-def separate_cost(
-    cost: Doubles, b: float, inserting: float, n: float, k: float, depth: float
-) -> float:
-    """Return what it costs to process a burst for k holders one by one."""
-    return (
-        cost[9] * k * inserting
-        + cost[10] * k * b * n
-        + cost[11] * k * b * depth
-        + cost[12] * k
-        + cost[13] * b
-    )
-
-
-@wide_kernel
 def weigh(program: Program, work: Work, graphs: Graphs, number: int) -> None:
     """Count for each group of a set its open holders that have no column of their own."""
     graph = graph_of(program, graphs, number)
@@ -282,7 +240,7 @@ def decide(
     p = program.sets[number].predecessors
     cost = mode.cost
     inserting = 0.0
-    if cost[3] != 0.0 or cost[9] != 0.0:
+    if cost[INSERT] != 0.0 or cost[ALONE_INSERT] != 0.0:
         inserting = b * math.log2(max(b, 1.0))
     forms = plain and (program.sets[number].values > 1 or program.sets[number].carried > 0)
     uniform = True
@@ -295,7 +253,7 @@ def decide(
         for g in range(groups):
             k += weight[g]
         benefit = separate_cost(cost, b, inserting, n, k, depth) - shared_cost(
-            cost, b, inserting, n, k, p, 1.0, standing + 1.0, depth, forms
+            cost, b, b * p, inserting, n, k, 1.0, standing + 1.0, depth, forms
         )
         if benefit > 0.0:
             shared[:] = ones
@@ -344,7 +302,7 @@ def decide(
         for g in range(groups):
             if has(shared, g):
                 k += weight[g]
-        base_cost = shared_cost(cost, b, inserting, n, k, p, 1.0, standing + 1.0, depth, forms)
+        base_cost = shared_cost(cost, b, b * p, inserting, n, k, 1.0, standing + 1.0, depth, forms)
         asked = np.uint64(0)  # for which numbers of events the next two are known
         weights = work.worth
         for g in range(groups):
@@ -363,10 +321,10 @@ def decide(
                 nobody = base_cost - shared_cost(
                     cost,
                     b,
+                    b * p,
                     inserting,
                     n,
                     k,
-                    p,
                     1.0 + differs,
                     standing + 1.0 + differs,
                     depth,
@@ -379,10 +337,10 @@ def decide(
                     - shared_cost(
                         cost,
                         b,
+                        b * p,
                         inserting,
                         n,
                         k + 1.0,
-                        p,
                         1.0 + differs,
                         standing + 1.0 + differs,
                         depth,
@@ -400,7 +358,7 @@ def decide(
                 k += weight[g]
     created = 1.0 + events_created
     benefit = separate_cost(cost, b, inserting, n, k, depth) - shared_cost(
-        cost, b, inserting, n, k, p, created, standing + created, depth, forms
+        cost, b, b * p, inserting, n, k, created, standing + created, depth, forms
     )
     if benefit <= 0.0:
         shared[:] = np.uint64(0)
