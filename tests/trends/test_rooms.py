@@ -25,7 +25,6 @@ LARGER = {
     "index/windows.py:pass_events": (98, 20),
     "index/windows.py:rank_values": (80, 11),
     "index/windows.py:sum_windows": (100, 22),
-    "run.py:run": (87, 11),
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +22,8 @@ from elsinore.plan.classes import (
 )
 from elsinore.runtime.digits import PIECES, add_places, add_regions, add_truth, look_up
 from elsinore.runtime.expressions import evaluate, nearest_doubles, values
-from elsinore.runtime.rows import name_numbers, read_only, rows_by_type
+from elsinore.runtime.names import text_numbers
+from elsinore.runtime.rows import read_only, rows_by_type
 
 SPARSE = 0.5  # a type with a lesser share of the events has its rows picked out first
 FEW_TYPES = 2  # up to so many types' comparisons with constants are made for all events at once
@@ -103,24 +103,10 @@ def type_numbers(types: pa.Array, names: Sequence[str]) -> NDArray[np.int32]:
         return np.asarray(places[indices.to_numpy()])
     if len(types) == 0:
         return np.zeros(0, dtype=np.int32)
-    wanted = pa.array(names, types.type)
-    width = "int64" if pa.types.is_large_string(types.type) else "int32"
-    numbers = np.empty(len(types), dtype=np.int32)
-    letters = _text(types, width), _text(wanted, width)
-    seconds = 2e-6 * sum(len(starts) + len(text) for starts, text in letters)
-    table = np.full(4 << len(names).bit_length(), -1, dtype=np.int32)
-    enter(name_numbers, seconds, *letters[0], *letters[1], table, numbers)
+    numbers = text_numbers(types, names)
     if types.null_count:
         numbers[types.is_null().to_numpy(zero_copy_only=False)] = -1
     return numbers
-
-
-def _text(column: pa.Array, width: str) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return where each text begins in the bytes, and the bytes; no copies."""
-    _, starts, text = column.buffers()
-    offsets = np.frombuffer(starts, dtype=width)[column.offset : column.offset + len(column) + 1]
-    data = np.frombuffer(text, dtype=np.uint8) if text else np.zeros(0, dtype=np.uint8)
-    return offsets, data
 
 
 def _cannot_fail(classes: TypeClasses) -> bool:

@@ -114,8 +114,8 @@ class Layout:
 def _shapes(updates: Updates) -> list[int]:
     """Number the shapes of nodes: two are of one where their surroundings look alike.
 
-    Colours are refined by those of a node's sources, types left out but for those of loops, until
-    there are no more of them.
+    Colours are refined by those of a node's sources, types left out, until there are no more of
+    them.
     """
     nodes = updates.merged.nodes
     found: dict[object, int] = {}
@@ -123,7 +123,7 @@ def _shapes(updates: Updates) -> list[int]:
         found.setdefault(
             (
                 updates.kind_of[number],
-                tuple(sorted({edge.type for edge in node.edges if edge.source == number})),
+                len({edge.type for edge in node.edges if edge.source == number}),
                 len(node.linear),
                 tuple(signature.kind for signature in node.extremes),
                 node.seed,
@@ -159,32 +159,56 @@ def _shapes(updates: Updates) -> list[int]:
 def _lane_order(updates: Updates) -> list[tuple[object, ...]]:
     """Return by what nodes of one shape are ordered: so that events change runs of lanes.
 
-    Queries are ordered by the constants of their thresholds; a node goes with the first query whose
-    trends pass through it, so that nodes and their predecessors are in one order.
+    Queries are ordered by the constants of their thresholds, and then by their types from the last
+    to the first; a node goes with the first query whose trends pass through it, so that nodes and
+    their predecessors are in one order.
     """
     nodes = updates.merged.nodes
+    passed = [_backward(updates, query) for query in range(len(updates.unit.templates))]
     ranked = sorted(
         range(len(updates.unit.templates)),
-        key=lambda query: (_thresholds(updates, query), query),
+        key=lambda query: (
+            *_thresholds(updates, query),
+            tuple(tuple(sorted({edge.type for edge in nodes[n].edges})) for n in passed[query]),
+            query,
+        ),
     )
     order: dict[int, int] = {}
     for place, query in enumerate(ranked):
-        pending = [node for node, _ in updates.merged.ends[query].linear[0]]
-        while pending:
-            node = pending.pop()
-            if node not in order:
-                order[node] = place
-                pending += [edge.source for edge in nodes[node].edges if edge.source != START]
+        for node in passed[query]:
+            order.setdefault(node, place)
     return [(order.get(node, len(ranked)), node) for node in range(len(nodes))]
 
 
-def _thresholds(updates: Updates, query: int) -> tuple[tuple[str, float], ...]:
-    """Return the constants that a query compares attributes with, by attribute and operator."""
-    moves = updates.unit.templates[query].transitions
+def _backward(updates: Updates, query: int) -> list[int]:
+    """Return the nodes that trends of a query pass through, those of their last events first."""
+    found = dict.fromkeys(node for node, _ in updates.merged.ends[query].linear[0])
+    pending = list(found)
+    for node in pending:
+        for edge in updates.merged.nodes[node].edges:
+            if edge.source != START and edge.source not in found:
+                found[edge.source] = None
+                pending.append(edge.source)
+    return pending
+
+
+def _thresholds(
+    updates: Updates, query: int
+) -> tuple[tuple[str, ...], tuple[tuple[str, float], ...]]:
+    """Return the types of events that a query has conditions on, and the constants of these.
+
+    Constants are those that attributes are compared with, by attribute and operator.
+    """
+    moves = [move for move in updates.unit.templates[query].transitions if move.needs]
     predicates: set[Expression] = set().union(*(move.needs for move in moves))
     found = (comparison_with_number(predicate) for predicate in predicates)
-    return tuple(
-        sorted((f"{told[0]} {told[1].value}", float(told[2])) for told in found if told is not None)
+    return (
+        tuple(sorted({move.type for move in moves})),
+        tuple(
+            sorted(
+                (f"{told[0]} {told[1].value}", float(told[2])) for told in found if told is not None
+            )
+        ),
     )
 
 

@@ -22,7 +22,21 @@ from elsinore.kernels import take
 from elsinore.kernels.slots import give_back
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.mixtures import end_mixture, note
-from elsinore.trends.core.step import LENGTH, NO_VALUE, act_once, repeat, step
+from elsinore.trends.core.numbers import LIMIT
+from elsinore.trends.core.plain import take_plain
+from elsinore.trends.core.step import (
+    FIRST,
+    LANES,
+    LENGTH,
+    LOOP,
+    NO_VALUE,
+    ROW,
+    SINGLE,
+    act_once,
+    act_plainly,
+    repeat,
+    step,
+)
 from elsinore.trends.sharing.bursts import (
     OF_GROUP,
     SECTION_WORDS,
@@ -41,10 +55,11 @@ from elsinore.trends.wide import wide_kernel
 # changes, of what it empties, of the bursts that it breaks and of the holders to be settled before;
 # the list of all its steps, of whatever group; that list again where each can be repeated
 # on its own, and its moments may wait together, or else 0; its family, or 0; and where that takes
-# note of its events, if it is a single step on lanes that are their own predecessors, or else -1
+# note of its events, if it is a single step on lanes that are their own predecessors, or else -1;
+# the list of all its steps where an event that is a moment of its own had better act when it comes
 NUMBER, ORDER, APART, SERIAL, READS, CHANGES, RESETS, BREAKS, RUNS, ALL_STEPS = range(10)
-QUICK, FAMILY, NOTED, BEHIND = range(10, 14)
-SECTIONS = 14
+QUICK, FAMILY, NOTED, BEHIND, DIRECT = range(10, 15)
+SECTIONS = 15
 
 # a reset: its block, first cell, length, rows, distance between them, and likewise its extremes
 RESET_BLOCK, LATE, CELL, LONG, ROWS, STRIDE, OUTLIER, OUTLIER_ROWS, OUTLIER_STRIDE = range(9)
@@ -52,7 +67,7 @@ RESET_WORDS = 9
 EARLY, LATE_ONES, ALL = np.int64(0), np.int64(1), np.int64(-1)
 
 # of the compiler's one type for numbers: a literal would be another, and compiled apart
-ONCE, ROOT = np.int64(1), np.int64(0)
+ONCE, ROOT, TOGETHER = np.int64(1), np.int64(0), np.int64(0)
 
 BLOCKS = 2  # the program's word that tells where blocks are; each is six words:
 # first cell, cells, first extreme, extremes
@@ -164,27 +179,55 @@ def _empty(
 
 
 @wide_kernel(inline=True)
-def wait(
+def bring(
     header: Any,
     ints: Ints,
     doubles: Doubles,
-    kind: int,
     slot: int,
     addends: Doubles,
     first_addend: int,
     ranks: Ints,
     first_rank: int,
 ) -> None:
-    """Let an event be the first of its slot's moment."""
-    ints[header.waiting + slot] = 1
-    ints[header.since + slot] = ints[header.time + slot]
-    ints[header.waiting_class + slot] = kind
+    """Let an event's addends and ranks be the first of its slot's moment."""
     to = header.waiting_addends + slot * header.addend
     for number in range(header.addend):
         doubles[to + number] = addends[first_addend + number]
     to = header.waiting_ranks + slot * header.rank
     for number in range(header.rank):
         ints[to + number] = ranks[first_rank + number]
+
+
+@wide_kernel(inline=True)
+def wait(header: Any, ints: Ints, kind: int, slot: int) -> None:
+    """Let the event that was brought last be the first of its slot's moment."""
+    ints[header.waiting + slot] = 1
+    ints[header.since + slot] = ints[header.time + slot]
+    ints[header.waiting_class + slot] = kind
+
+
+@wide_kernel(inline=True)
+def act_now(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, steps: int, slot: int
+) -> None:
+    """Let the event that was brought last, a moment of its own, take the steps of its class.
+
+    That is DIRECT, no moment waits in the slot, and no burst is looked at.
+    """
+    if header.group != 0:
+        ints[header.asleep + slot] -= 1
+    to, to_rank = header.waiting_addends + slot * header.addend, header.waiting_ranks
+    to_rank += slot * header.rank
+    at = steps + 1
+    if program[steps] == 1 and program[at + SINGLE] != 0 and program[at + LANES] == 1:
+        cells = header.cells + slot * header.cell
+        cell = cells + program[at + FIRST]
+        mine, source = doubles[cell], doubles[cells + program[at + FIRST + ROW]]
+        total = mine + (float(program[at + LOOP]) * mine + source)
+        if total < LIMIT and ints[header.big + slot] == 0:
+            doubles[cell] = total
+            return
+    _take_steps(header, ints, doubles, program, steps, slot, 1.0, to, to_rank, TOGETHER)
 
 
 @wide_kernel
@@ -414,7 +457,12 @@ def _take_steps(
     """Let simultaneous events take a list of steps."""
     at = steps + 1
     for _ in range(program[steps]):
-        step(header, ints, doubles, program, at, slot, events, addends, ranks, apart)
+        if apart != 0 or ints[header.big + slot] != 0:
+            step(header, ints, doubles, program, at, slot, events, addends, ranks, apart)
+        elif program[at + SINGLE] != 0:
+            act_plainly(header, ints, doubles, program, at, slot, events)
+        elif not take_plain(header, ints, doubles, program, at, slot, events, addends):
+            step(header, ints, doubles, program, at, slot, events, addends, ranks, apart)
         at += program[at + LENGTH]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -19,7 +18,7 @@ from elsinore.trends.core.totals import rebuild_table
 from elsinore.trends.measure import measure
 from elsinore.trends.partials import totals_batch, totals_fields
 from elsinore.trends.prepared import prepared
-from elsinore.trends.run import COMPILE, DONE, GROW, UNKNOWN, run
+from elsinore.trends.run import COMPILE, DONE, GROW, UNKNOWN, Columns, run
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics
 from elsinore.trends.store import STATE, new_store
@@ -39,23 +38,14 @@ def _read_only(column: Column) -> Column:
     return column
 
 
-@dataclass(frozen=True, slots=True)
-class Events:
-    """A batch's columns as the kernels read them."""
-
-    times: NDArray[np.int64]
-    keys: NDArray[np.int32]
-    groups: NDArray[np.int32]
-    codes: NDArray[np.int64]
-    addends: NDArray[np.float64]  # those of event 0, of event 1, ...
-    ranks: NDArray[np.int64]
-
-
-_NO_EVENTS = Events(
-    times=_read_only(np.empty(0, dtype=np.int64)),
-    keys=_read_only(np.empty(0, dtype=np.int32)),
-    groups=_read_only(np.empty(0, dtype=np.int32)),
-    codes=_read_only(np.empty(0, dtype=np.int64)),
+_NO_TIMES = _read_only(np.empty(0, dtype=np.int64))
+_NO_KEYS = _read_only(np.empty(0, dtype=np.int32))
+_NO_EVENTS = Columns(
+    times=_NO_TIMES,
+    keys=_NO_KEYS,
+    groups=_NO_KEYS,
+    codes=_NO_TIMES,
+    known=np.empty(0, dtype=np.int64),
     addends=np.empty(0),
     ranks=np.empty(0, dtype=np.int64),
 )
@@ -159,7 +149,7 @@ class TrendOperator:
             return self._take(self._store["total_group"][:count] != self._store["group_code"][0])
         return self._take(np.zeros(count, dtype=np.bool_))
 
-    def _read(self, batch: pa.RecordBatch) -> Events:
+    def _read(self, batch: pa.RecordBatch) -> Columns:
         """Return a batch's columns as the kernels read them."""
         groups = _codes(batch, "group")
         values, present, self._shifts = addend_columns(self.unit, batch, groups, self._shifts)
@@ -172,16 +162,17 @@ class TrendOperator:
         for place, code in enumerate(self._ranks):
             column = ~orders[code >> 1] if code & 1 else orders[code >> 1]
             ranks[:, place] = np.where(ordered[code >> 1] != 0, column, NO_VALUE)
-        return Events(
+        return Columns(
             times=_ints(batch, "time"),
             keys=_codes(batch, "key"),
             groups=groups,
             codes=_read_only(self._codes(_ints(batch, "class"))),
+            known=self._known,
             addends=addends.reshape(-1),
             ranks=ranks.reshape(-1),
         )
 
-    def _work(self, events: Events, begin: int, end: int, until: int | None = None) -> None:
+    def _work(self, events: Columns, begin: int, end: int, until: int | None = None) -> None:
         """Let events act on their keys' slots, or wait there; or close slots' windows."""
         store = self._store
         store["begin"], store["end"] = begin, end
@@ -195,13 +186,7 @@ class TrendOperator:
                 ints,
                 doubles,
                 self._words,
-                events.times,
-                events.keys,
-                events.groups,
-                events.codes,
-                self._known,
-                events.addends,
-                events.ranks,
+                events,
             )
             turn = int(store["begin"])
             if how == COMPILE:

@@ -37,6 +37,7 @@ from elsinore.trends.updates import (
 from elsinore.trends.windows import KINDS
 
 _HEAD = max(KINDS, GROUPS, BLOCKS) + 1
+NARROW = 16  # cells that an event changes no slower than it waits for the next of its class
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,8 @@ class Program:
             and not any((update.reads - {update.node}) & changing for update in updates)
         )
         lists += [all_steps, all_steps if quick else 0, 0, *self._noted(steps if quick else ())]
+        at_once = not (apart or resets) and not (quick and self._cells(steps) > NARROW)
+        lists.append(all_steps if at_once else 0)
         takers = [
             self._add(self._sharing.takers_words(group, several))
             for group, several in zip(sections.ticks, sections.takers, strict=True)
@@ -203,8 +206,11 @@ class Program:
 
     def _cost(self, steps: Sequence[Step]) -> int:
         """Return what an event costs that takes steps, in tenths of nanoseconds."""
-        cells = sum(self._lanes(step) * (len(step.sums) + len(step.extremes)) for step in steps)
-        return round(10 * self._sharing.cost.eager(len(steps), cells))
+        return round(10 * self._sharing.cost.eager(len(steps), self._cells(steps)))
+
+    def _cells(self, steps: Sequence[Step]) -> int:
+        """Return how many numbers some steps change."""
+        return sum(self._lanes(step) * (len(step.sums) + len(step.extremes)) for step in steps)
 
     def _kind(self, number: int, holders: Sequence[int]) -> list[int]:
         """Return the words of a kind of window."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,12 +12,15 @@ from elsinore.trends.core.mixtures import note
 from elsinore.trends.core.step import MOST_MOMENTS
 from elsinore.trends.moments import (
     BEHIND,
+    DIRECT,
     FAMILY,
     NOTED,
     ONCE,
     QUICK,
     SERIAL,
     act_in_turn,
+    act_now,
+    bring,
     end_waiting,
     join,
     wait,
@@ -32,27 +35,30 @@ DONE, COMPILE, GROW, DISORDER = 0, 1, 2, 3
 UNKNOWN, OF_NO_INTEREST = -2, -1  # of a class: not compiled yet; it acts on nothing
 
 
-@wide_kernel
-def run(
-    header: Any,
-    ints: Ints,
-    doubles: Doubles,
-    program: Ints,
-    times: Ints,
-    keys: Codes,
-    groups: Codes,
-    codes: Ints,
-    known: Ints,
-    addends: Doubles,
-    ranks: Ints,
-) -> int:
-    """Let events `header.begin` to `header.end` - 1 act on their keys' slots; return how it ended.
+class Columns(NamedTuple):
+    """A batch as the kernels read it, and what is known of its classes.
 
     times, keys, groups, codes: [event]; a code below 0 is of no interest. known: [code] -> where
     the program tells of the class, OF_NO_INTEREST or UNKNOWN. addends, ranks: those of event 0, of
-    event 1, ... With `header.one_slot` keys come one after another and share slot 0; otherwise a
-    key is its own slot. `header.ordered`: each event is a moment of its own. `header.dynamic`:
-    whether to share is decided burst by burst. Where it ends, `header.begin` is the event.
+    event 1, ...
+    """
+
+    times: Ints
+    keys: Codes
+    groups: Codes
+    codes: Ints
+    known: Ints
+    addends: Doubles
+    ranks: Ints
+
+
+@wide_kernel
+def run(header: Any, ints: Ints, doubles: Doubles, program: Ints, events: Columns) -> int:
+    """Let events `header.begin` to `header.end` - 1 act on their keys' slots; return how it ended.
+
+    With `header.one_slot` keys come one after another and share slot 0; otherwise a key is its own
+    slot. `header.ordered`: each event is a moment of its own. `header.dynamic`: whether to share is
+    decided burst by burst. Where it ends, `header.begin` is the event.
 
     With `header.closing` the windows of slots are closed instead that end by `header.until`.
     """
@@ -61,36 +67,29 @@ def run(
     turn, end, how = header.begin, header.end, DONE
     one_slot, ordered = header.one_slot != 0, header.ordered != 0
     while turn < end:
-        code = codes[turn]
-        kind = known[code] if code >= 0 else OF_NO_INTEREST
+        code = events.codes[turn]
+        kind = events.known[code] if code >= 0 else OF_NO_INTEREST
         if kind < 0:
             if kind == UNKNOWN:
                 how = COMPILE
                 break
             turn += 1
             continue
-        key, time = np.int64(keys[turn]), times[turn]
+        key, time = np.int64(events.keys[turn]), events.times[turn]
         slot = 0 if one_slot else key
         here, waiting = ints[header.key + slot], ints[header.waiting + slot]
-        addend, rank = turn * header.addend, turn * header.rank
         if here == key:
-            after, latest = turn, ints[header.time + slot]
-            if time < latest:
+            if time < ints[header.time + slot]:
                 how = DISORDER
                 break
-            if waiting != 0 and time == latest and not ordered:
-                if not join(header, ints, doubles, kind, slot, addends, addend, ranks, rank):
+            if waiting != 0:
+                after = _go_on(header, ints, doubles, program, events, kind, slot, turn)
+                if after < 0:
                     how = GROW
                     break
-                after = turn + 1
-                if program[kind + SERIAL] != 0:
-                    after = _join_alike(header, ints, times, keys, codes, slot, turn)
-                header.matched += after - turn
-            elif waiting == 1 and time < ints[header.edge + slot] and ints[header.chain + slot] < 0:
-                after = _go_on(header, ints, program, times, keys, codes, known, kind, slot, turn)
-            if after > turn:
-                turn = after
-                continue
+                if after > turn:
+                    turn = after
+                    continue
         edge = here != key or time >= ints[header.edge + slot]
         if edge and header.totals + 2 * header.most_closed > header.row:
             how = GROW
@@ -103,19 +102,65 @@ def run(
             _pass_edge(header, ints, doubles, program, slot, time)
         if here != key:
             ints[header.key + slot] = key
-            ints[header.group_code + slot] = groups[turn]
-        in_turn = turn + 1 < end and keys[turn + 1] == key
-        if in_turn and program[kind + QUICK] != 0 and program[kind + FAMILY] == 0:
-            turn = _begin_series(
-                header, ints, doubles, program, times, keys, codes, kind, slot, turn
-            )
+            ints[header.group_code + slot] = events.groups[turn]
+        following = turn + 1 < end and events.keys[turn + 1] == key
+        if following and program[kind + QUICK] != 0 and program[kind + FAMILY] == 0:
+            turn = _begin_series(header, ints, doubles, program, events, kind, slot, turn)
             continue
         header.matched += 1
         ints[header.time + slot] = time
-        wait(header, ints, doubles, kind, slot, addends, addend, ranks, rank)
+        addend, rank = turn * header.addend, turn * header.rank
+        bring(header, ints, doubles, slot, events.addends, addend, events.ranks, rank)
         turn += 1
+        if (
+            ordered
+            and program[kind + DIRECT] != 0
+            and not (following and program[kind + QUICK] != 0)
+            and (header.group == 0 or ints[header.asleep + slot] > 1)
+        ):
+            act_now(header, ints, doubles, program, program[kind + DIRECT], slot)
+        else:
+            wait(header, ints, kind, slot)
     header.begin = turn
     return how
+
+
+@wide_kernel(inline=True)
+def _go_on(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    events: Columns,
+    kind: int,
+    slot: int,
+    turn: int,
+) -> int:
+    """Let events from `turn` on go with what waits in their slot; return the first that does not.
+
+    It is of the slot's key. Returns -1 where there is no room for it yet.
+    """
+    time, after = events.times[turn], turn
+    if header.ordered == 0 and time == ints[header.time + slot]:
+        addend, rank = turn * header.addend, turn * header.rank
+        if not join(header, ints, doubles, kind, slot, events.addends, addend, events.ranks, rank):
+            return -1
+        after = turn + 1
+        if program[kind + SERIAL] != 0:
+            after = _join_alike(header, ints, events, slot, turn)
+        header.matched += after - turn
+    elif (
+        ints[header.waiting + slot] == 1
+        and time < ints[header.edge + slot]
+        and ints[header.chain + slot] < 0
+    ):
+        first = ints[header.waiting_class + slot]
+        if kind == first and ints[header.mixed + slot] == 0:
+            if program[kind + SERIAL] != 0:
+                after = _repeat_class(header, ints, events, slot, turn)
+        elif program[kind + FAMILY] != 0 and program[kind + FAMILY] == program[first + FAMILY]:
+            after = _mix(header, ints, program, events, slot, turn)
+    return after
 
 
 @wide_kernel
@@ -169,13 +214,12 @@ def _leave(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) 
 
 
 @wide_kernel
-def _join_alike(
-    header: Any, ints: Ints, times: Ints, keys: Codes, codes: Ints, slot: int, turn: int
-) -> int:
+def _join_alike(header: Any, ints: Ints, events: Columns, slot: int, turn: int) -> int:
     """Let events of the key, class and time of event `turn` join its moment, as it has done.
 
     Nothing but their number is told of them. Returns the first that does not.
     """
+    times, keys, codes = events.times, events.keys, events.codes
     after = turn + 1
     while (
         after < header.end
@@ -195,9 +239,7 @@ def _begin_series(
     ints: Ints,
     doubles: Doubles,
     program: Ints,
-    times: Ints,
-    keys: Codes,
-    codes: Ints,
+    events: Columns,
     kind: int,
     slot: int,
     turn: int,
@@ -207,7 +249,8 @@ def _begin_series(
     Nothing waits in the slot, and moments of the class, which is of no family, may wait together.
     The series acts at once where it is known to have ended: where the key's next event is later.
     """
-    after = _end_of_series(header, ints, times, keys, codes, slot, turn)
+    times, keys = events.times, events.keys
+    after = _end_of_series(header, ints, events, slot, turn)
     moments, time = after - turn, times[after - 1]
     header.matched += moments
     ints[header.time + slot] = time
@@ -229,13 +272,12 @@ def _begin_series(
 
 
 @wide_kernel(inline=True)
-def _end_of_series(
-    header: Any, ints: Ints, times: Ints, keys: Codes, codes: Ints, slot: int, turn: int
-) -> int:
+def _end_of_series(header: Any, ints: Ints, events: Columns, slot: int, turn: int) -> int:
     """Return the first event from `turn` on that is not in series with event `turn`.
 
     Those before it are of one key and class, each after the one before, in the same windows.
     """
+    times, keys, codes = events.times, events.keys, events.codes
     key, code = keys[turn], codes[turn]
     bound, time = ints[header.edge + slot], times[turn]
     apart = 1 - header.ordered  # how far apart moments are at least
@@ -249,65 +291,28 @@ def _end_of_series(
     return np.int64(at)
 
 
-@wide_kernel(inline=True)
-def _go_on(
-    header: Any,
-    ints: Ints,
-    program: Ints,
-    times: Ints,
-    keys: Codes,
-    codes: Ints,
-    known: Ints,
-    kind: int,
-    slot: int,
-    turn: int,
-) -> int:
-    """Let events from `turn` on wait together with a slot's moment; return the first that does not.
-
-    The first is of a class, of the slot's key and after its moment, in the same windows.
-    """
-    first = ints[header.waiting_class + slot]
-    if kind == first and ints[header.mixed + slot] == 0:
-        if program[kind + SERIAL] != 0:
-            return _repeat_class(header, ints, times, keys, codes, slot, turn)
-    elif program[kind + FAMILY] != 0 and program[kind + FAMILY] == program[first + FAMILY]:
-        return _mix(header, ints, program, times, keys, codes, known, slot, turn)
-    return turn
-
-
 @wide_kernel
-def _repeat_class(
-    header: Any, ints: Ints, times: Ints, keys: Codes, codes: Ints, slot: int, turn: int
-) -> int:
+def _repeat_class(header: Any, ints: Ints, events: Columns, slot: int, turn: int) -> int:
     """Let events from `turn` on wait together with a slot's series; return the first that does not.
 
     They are of its key, each after the one before, in the same windows, of the same class.
     """
-    after = _end_of_series(header, ints, times, keys, codes, slot, turn)
+    after = _end_of_series(header, ints, events, slot, turn)
     ints[header.series + slot] += after - turn
-    ints[header.time + slot] = times[after - 1]
+    ints[header.time + slot] = events.times[after - 1]
     header.matched += after - turn
     return after
 
 
 @wide_kernel
-def _mix(
-    header: Any,
-    ints: Ints,
-    program: Ints,
-    times: Ints,
-    keys: Codes,
-    codes: Ints,
-    known: Ints,
-    slot: int,
-    turn: int,
-) -> int:
+def _mix(header: Any, ints: Ints, program: Ints, events: Columns, slot: int, turn: int) -> int:
     """Let events from `turn` on join a slot's mixture; return the first that does not.
 
     They are of its key, each after the one before, in the same windows, of classes of its family,
     and no burst is looked at. The latest is taken note of with the one behind it, as events of its
     time may follow.
     """
+    times, keys, codes, known = events.times, events.keys, events.codes, events.known
     key, bound, time = keys[turn], ints[header.edge + slot], ints[header.time + slot]
     apart = 1 - header.ordered
     kind, series = ints[header.waiting_class + slot], ints[header.series + slot]

@@ -104,17 +104,49 @@ def act_once(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, at: int, slot: int, events: float
 ) -> None:
     """Let simultaneous events of one class act on the lanes of a step that is SINGLE."""
-    lanes = program[at + LANES]
+    if ints[header.big + slot] != 0:
+        act_scaled(header, doubles, program, at, slot, events)
+    else:
+        act_plainly(header, ints, doubles, program, at, slot, events)
+
+
+@wide_kernel
+def act_scaled(
+    header: Any, doubles: Doubles, program: Ints, at: int, slot: int, events: float
+) -> None:
+    """Do so to numbers some of which may have powers."""
     cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
     target, source = program[at + FIRST], program[at + FIRST + ROW]
     one, loop = program[at + FIRST + ROW + 2], float(program[at + LOOP])
-    if ints[header.big + slot] != 0:
-        _add_scaled(doubles, cells, powers, target, source, lanes, one, events, loop)
-    elif _add_plain(doubles, cells + target, cells + source, lanes, one, events, loop):
-        for lane in range(lanes):
-            cell = cells + target + lane
-            doubles[cell], doubles[powers + target + lane] = normal(doubles[cell], 0.0)
-        ints[header.big + slot] = 1
+    _add_scaled(doubles, cells, powers, target, source, program[at + LANES], one, events, loop)
+
+
+@wide_kernel(inline=True)
+def act_plainly(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, at: int, slot: int, events: float
+) -> None:
+    """Do so to numbers none of which has a power."""
+    cells, lanes = header.cells + slot * header.cell, program[at + LANES]
+    to, of = cells + program[at + FIRST], cells + program[at + FIRST + ROW]
+    one, loop = program[at + FIRST + ROW + 2], float(program[at + LOOP])
+    if _add_plain(doubles, to, of, lanes, one, events, loop):
+        get_powers(header, ints, doubles, program, at, slot)
+
+
+@wide_kernel
+def get_powers(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, at: int, slot: int
+) -> None:
+    """Bring the numbers that a step has changed, which had no powers, into their normal form."""
+    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
+    place = at + FIRST
+    for _ in range(program[at + SUMS]):
+        for cell in range(program[place], program[place] + program[at + LANES]):
+            number, power = normal(doubles[cells + cell], 0.0)
+            doubles[cells + cell] = number
+            doubles[powers + cell] = power
+        place += ROW + TERM * program[place + 2]
+    ints[header.big + slot] = 1
 
 
 @wide_kernel(inline=True)

@@ -1,0 +1,152 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""Steps on numbers that are plain doubles: the recurrence of `core.step` without powers.
+
+Until a number of a slot passes 2**512 all its powers are 0 (`elsinore.trends.core.numbers`). Then a
+step on one lane is a few sums in registers, and one on many is a pass over each row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from elsinore.trends.core.arrays import Doubles, Ints
+from elsinore.trends.core.numbers import LIMIT
+from elsinore.trends.core.step import (
+    EACH,
+    EXTREMES,
+    FIRST,
+    LANES,
+    LOOP,
+    NOTHING,
+    ROW,
+    SUMS,
+    TERM,
+    get_powers,
+)
+from elsinore.trends.wide import wide_kernel
+
+GREAT = 2.0**256  # so great an addend, times a number below 2**512, is a double
+
+
+@wide_kernel(inline=True)
+def take_plain(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    at: int,
+    slot: int,
+    events: float,
+    addends: int,
+) -> bool:
+    """Let simultaneous events of one class act on the lanes of a step, as `step` does.
+
+    Nothing that it reads has been changed in the present moment, and no number has a power. Returns
+    False, and does nothing, where an addend is too great, or there are extremes.
+    """
+    if program[at + EXTREMES] != 0:
+        return False
+    place = at + FIRST
+    for _ in range(program[at + SUMS]):
+        addend = program[place + 1]
+        if addend >= 0 and not abs(doubles[addends + addend]) <= GREAT:
+            return False
+        place += ROW + TERM * program[place + 2]
+    if program[at + LANES] == 1:
+        passed = _on_lane(header, doubles, program, at, slot, events, addends)
+    else:
+        passed = _on_lanes(header, doubles, program, at, slot, events, addends)
+    if passed:
+        get_powers(header, ints, doubles, program, at, slot)
+    return True
+
+
+@wide_kernel(inline=True)
+def _value(doubles: Doubles, addend: int, events: float, addends: int) -> float:
+    """Return what events add in all to a sum."""
+    if addend == EACH:
+        return events
+    return 0.0 if addend == NOTHING else doubles[addends + addend]
+
+
+@wide_kernel(inline=True)
+def _on_lane(
+    header: Any, doubles: Doubles, program: Ints, at: int, slot: int, events: float, addends: int
+) -> bool:
+    """Let events act on a single lane; return whether some number has passed 2**512."""
+    cells = header.cells + slot * header.cell
+    loop = float(program[at + LOOP])
+    place = at + FIRST
+    target = cells + program[place]
+    mine, trends, passed = doubles[target], 0.0, False
+    for number in range(program[at + SUMS]):
+        to = cells + program[place]
+        before = doubles[to]
+        total = loop * before
+        begin = place + ROW
+        end = begin + TERM * program[place + 2]
+        for term in range(begin, end, TERM):
+            total += doubles[cells + program[term]]
+        if number == 0:
+            trends = total
+        else:
+            value = _value(doubles, program[place + 1], events, addends)
+            after = before + (total * events + trends * value)
+            doubles[to] = after
+            passed |= not abs(after) < LIMIT
+        place = end
+    after = mine + trends * events
+    doubles[target] = after
+    return passed | (not abs(after) < LIMIT)
+
+
+@wide_kernel(inline=True)
+def _on_lanes(
+    header: Any, doubles: Doubles, program: Ints, at: int, slot: int, events: float, addends: int
+) -> bool:
+    """Let events act on a run of lanes; return whether some number has passed 2**512."""
+    cells, lanes = header.cells + slot * header.cell, np.uint64(program[at + LANES])
+    loop = float(program[at + LOOP])
+    place = at + FIRST
+    target, trends = np.uint64(cells + program[place]), np.uint64(header.trends)
+    row, passed = trends, False
+    for number in range(program[at + SUMS]):
+        to, terms = np.uint64(cells + program[place]), program[place + 2]
+        value = _value(doubles, program[place + 1], events, addends)
+        place += ROW
+        if number > 0 and terms == 1 and program[place + 2] == 0:
+            of = np.uint64(cells + program[place])
+            for lane in range(lanes):
+                before = doubles[to + lane]
+                total = (loop * before + doubles[of + lane]) * events
+                after = before + (total + doubles[trends + lane] * value)
+                doubles[to + lane] = after
+                passed |= not abs(after) < LIMIT
+            place += TERM
+            continue
+        for lane in range(lanes):
+            doubles[row + lane] = loop * doubles[to + lane]
+        for _ in range(terms):
+            of = np.uint64(cells + program[place])
+            if program[place + 2] != 0:
+                only = doubles[of]
+                for lane in range(lanes):
+                    doubles[row + lane] += only
+            else:
+                for lane in range(lanes):
+                    doubles[row + lane] += doubles[of + lane]
+            place += TERM
+        if number > 0:
+            for lane in range(lanes):
+                total = doubles[row + lane] * events + doubles[trends + lane] * value
+                after = doubles[to + lane] + total
+                doubles[to + lane] = after
+                passed |= not abs(after) < LIMIT
+        row = np.uint64(header.sums)
+    for lane in range(lanes):
+        after = doubles[target + lane] + doubles[trends + lane] * events
+        doubles[target + lane] = after
+        passed |= not abs(after) < LIMIT
+    return passed

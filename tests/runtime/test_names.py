@@ -1,0 +1,43 @@
+"""Texts are found among names whatever their lengths, and wherever they lie in their buffers."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elsinore.runtime.names import text_numbers
+
+# lengths about those of one word and of two, and texts that differ in any of their letters
+LENGTHS = st.sampled_from([0, 1, 7, 8, 9, 15, 16, 17, 24, 40])
+TEXTS = st.builds(
+    lambda length, place, letter: (
+        "a" * min(place, length) + letter * (place < length) + "a" * (length - place - 1)
+    ),
+    LENGTHS,
+    st.integers(0, 40),
+    st.sampled_from("ab"),
+)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+@settings(deadline=None)
+@given(
+    texts=st.lists(TEXTS, max_size=30), names=st.lists(TEXTS, unique=True), first=st.integers(0, 3)
+)
+def test_each_text_has_the_place_of_its_name(
+    kind: pa.DataType, texts: list[str], names: list[str], first: int
+) -> None:
+    places = {name: place for place, name in enumerate(names)}
+    column = pa.array(texts, kind).slice(first)
+    assert text_numbers(column, names).tolist() == [places.get(t, -1) for t in texts[first:]]
+    loose = pa.array(["x", *texts], kind).slice(1 + first)  # no text at the place of a word
+    assert text_numbers(loose, names).tolist() == [places.get(t, -1) for t in texts[first:]]
+
+
+def test_a_text_is_found_where_its_bytes_are_not_where_words_are() -> None:
+    given_bytes = pa.py_buffer(b"xABCDEFGHIJ" * 10).slice(1)
+    starts = pa.array([0, 10, 21, 32], pa.int32()).buffers()[1]
+    column = pa.Array.from_buffers(pa.string(), 3, [None, starts, given_bytes])
+    assert text_numbers(column, ["ABCDEFGHIJ", "xABCDEFGHIJ"]).tolist() == [0, 1, 1]
