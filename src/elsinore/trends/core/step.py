@@ -232,7 +232,7 @@ def repeat(
     if program[at + FIRST + ROW + 2] != 0:
         of, of_power = _spread(header, doubles, of, of_power, lanes)
     rest = moments
-    most = 0.0
+    big = False
     while rest > 0:
         part = min(rest, MOST_MOMENTS)
         times = power_of_two(part) if loop else 1.0 + part
@@ -248,9 +248,9 @@ def repeat(
             )
             doubles[to + lane] = total
             doubles[to_power + lane] = top
-            most = max(most, top)
+            big |= top > 0.0
         rest -= part
-    if most > 0.0:
+    if big:
         ints[header.big + slot] = 1
 
 
@@ -278,7 +278,7 @@ def compose(
     if one != 0:
         of, of_power = _spread(header, doubles, of, of_power, lanes)
     count = np.uint64(counts)
-    most = 0.0
+    big = False
     loops = loop != 0
     for lane in range(np.uint64(lanes)):
         moments = ints[count + lane]
@@ -294,10 +294,10 @@ def compose(
         )
         doubles[to + lane] = total
         doubles[to_power + lane] = top
-        most = max(most, top)
+        big |= top > 0.0
     for lane in range(np.uint64(lanes)):  # the loop above is compiled to vectors if it writes less
         ints[count + lane] = 0
-    if most > 0.0:
+    if big:
         ints[header.big + slot] = 1
 
 
@@ -385,7 +385,7 @@ def _add_to(
     """Add a work row to cells; return whether some power is above 0."""
     to, to_power = np.uint64(cells), np.uint64(powers)
     of, of_power = np.uint64(work), np.uint64(work_power)
-    most = 0.0
+    big = False
     for lane in range(np.uint64(lanes)):
         total, power = doubles[to + lane], doubles[to_power + lane]
         number, other = doubles[of + lane], doubles[of_power + lane]
@@ -401,8 +401,8 @@ def _add_to(
         top = 0.0 if size == 0.0 else top
         top = top if size < math.inf else BEYOND
         doubles[to_power + lane] = top
-        most = max(most, top)
-    return most > 0.0
+        big |= top > 0.0
+    return big
 
 
 @wide_kernel(inline=True)
