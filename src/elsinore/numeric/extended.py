@@ -6,7 +6,7 @@ from elsinore.kernels import kernel
 
 LIMB_BITS = 256  # one unit of the exponent
 THRESHOLD = 2.0**384  # the magnitude from which a mantissa hands a limb to the exponent
-_FLOOR = 2.0**128  # the magnitude below which it takes one back
+FLOOR = 2.0**128  # the magnitude below which it takes one back
 _DOWN = 2.0**-256
 _UP = 2.0**256
 
@@ -22,10 +22,10 @@ def normalise(mantissa: float, exponent: int) -> tuple[float, int]:
         while abs(mantissa) >= THRESHOLD:
             mantissa *= _DOWN
             exponent += 1
-    elif exponent > 0 and size < _FLOOR:
+    elif exponent > 0 and size < FLOOR:
         if mantissa == 0.0:
             return 0.0, 0
-        while exponent > 0 and abs(mantissa) < _FLOOR:
+        while exponent > 0 and abs(mantissa) < FLOOR:
             mantissa *= _UP
             exponent -= 1
     return mantissa, exponent

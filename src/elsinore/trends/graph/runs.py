@@ -9,7 +9,8 @@ and sums and extremes ride along (GRETA's graph). Moves without conditions need 
 they read a sum over all of them, or over those after a moment that never goes back.
 
 With an anchor the sweep is made once for the trends that hold none, and once more for each event
-that may be the anchor, from that event on.
+that may be the anchor, from that event on; for many such events at once where no move looks at
+single events (`elsinore.trends.graph.anchored`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.numeric.extended import add
+from elsinore.trends.graph.anchored import MOMENT, ROW, STATE, Lanes, blocks, in_lanes, sweep_lanes
 from elsinore.trends.graph.guards import all_hold, threshold
 from elsinore.trends.graph.interpret import CHUNK, Conditions
 from elsinore.trends.graph.layout import (
@@ -63,10 +65,8 @@ BEGIN = 1  # entries that are past
 SIZE = 2  # entries of earlier moments
 GROWN = 3  # and of this one
 
-# columns of `Graph.events` and `Graph.seeds`
-ROW, MOMENT = 0, 1
+# a column of `Graph.events`, beside those of seeds
 DEAD = 2  # whether an event of this moment has gone on with it
-STATE = 2  # of a seed
 
 # columns of `Graph.sliding`
 FIRST = 0  # first of its suffixes: sums from an entry to the one before the middle
@@ -75,7 +75,8 @@ MIDDLE = 2
 
 # places in `Graph.counts`
 SEEDS, ALIVE = 0, 1  # seeds found; entries that are not dead
-AT_PRESENT, AT_SLIDES, AT_SEEDS, AT_ENTRIES, AT_SUFFIXES = 2, 3, 4, 5, 6  # rows of `Graph.sums`
+# rows of `Graph.sums`
+AT_PRESENT, AT_SLIDES, AT_SEEDS, AT_LANES, AT_ENTRIES, AT_SUFFIXES = 2, 3, 4, 5, 6, 7
 
 NOW = np.int64(1)  # the row of `Graph.sums` for what an event amounts to
 AT_POOLS = np.int64(2)  # and the first of those of earlier events, by state
@@ -86,7 +87,7 @@ class Graph(NamedTuple):
 
     A seed is an event that becomes the anchor of the trends that end with it. `sums` are those of
     the whole window, of the present event, of each state's earlier events and of its present ones,
-    those of sliding sums from their middle on, of seeds, of events and of suffixes.
+    those of sliding sums from their middle on, of seeds, of lanes, of events and of suffixes.
     """
 
     lists: Ints  # [state + 1, column]
@@ -103,11 +104,13 @@ def new_graph(program: Program, entries: int, suffixes: int, seeds: int) -> Grap
     states = program.automata[-1]
     fields, extremes = program.linear.shape[1], program.extreme.shape[1]
     slides = program.state[states, SLIDES]
-    counts = np.zeros(7, dtype=np.int64)
+    lanes = min(seeds, CHUNK)
+    counts = np.zeros(8, dtype=np.int64)
     counts[AT_PRESENT] = AT_POOLS + states
     counts[AT_SLIDES] = counts[AT_PRESENT] + states
     counts[AT_SEEDS] = counts[AT_SLIDES] + slides
-    counts[AT_ENTRIES] = counts[AT_SEEDS] + seeds
+    counts[AT_LANES] = counts[AT_SEEDS] + seeds
+    counts[AT_ENTRIES] = counts[AT_LANES] + blocks(states) * lanes
     counts[AT_SUFFIXES] = counts[AT_ENTRIES] + entries
     return Graph(
         np.zeros((states + 1, 4), dtype=np.int64),
@@ -128,8 +131,13 @@ def count_trends(
     graph.counts[SEEDS] = 0
     _reset(program, graph)
     _sweep(program, conditions, stream, stretch, graph, np.int64(0), np.int64(-1))
-    seeds = graph.counts[SEEDS]
-    seed = 0
+    seeds, seed = graph.counts[SEEDS], 0
+    if seeds > 0 and in_lanes(program):
+        counts, width = graph.counts, min(len(graph.seeds), CHUNK)
+        lanes = Lanes(graph.seeds, graph.sums, counts[AT_SEEDS], counts[AT_LANES], width)
+        while seed < seeds:
+            sweep_lanes(program, conditions, stream, stretch, lanes, seed, min(seeds - seed, width))
+            seed += width
     while seed < seeds:
         row, moment = graph.seeds[seed, ROW], graph.seeds[seed, MOMENT]
         _reset(program, graph)

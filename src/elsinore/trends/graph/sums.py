@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.numeric.extended import add, normalise, scale
+from elsinore.numeric.extended import FLOOR, THRESHOLD, add, normalise, scale
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.layout import NOTHING, ONE, Program, Stream
-from elsinore.trends.keyed import Codes, Doubles, Ints
+from elsinore.trends.keyed import Codes, Doubles, Flags, Ints
 
 # typed, lest each constant argument be compiled for by itself
 TOTAL = np.int64(0)  # the row of a table of sums that the window's result ends up in
@@ -91,6 +91,44 @@ def contribute(program: Program, stream: Stream, state: int, row: int, sums: Sum
         if what >= 0 and stream.ordered[what // 2, row]:
             rank = stream.orders[what // 2, row]
             sums.extremes[at, x] = min(sums.extremes[at, x], ~rank if what % 2 else rank)
+
+
+@kernel
+def clear_rows(sums: Sums, at: int, count: int) -> None:
+    """Make sums side by side ones over nothing."""
+    for row in range(at, at + count):
+        for f in range(sums.cells.shape[1]):
+            sums.cells[row, f] = 0.0
+            sums.powers[row, f] = 0
+        for x in range(sums.extremes.shape[1]):
+            sums.extremes[row, x] = FOREVER
+
+
+@kernel
+def add_rows(sums: Sums, at: int, others: int, chosen: Flags, count: int) -> bool:
+    """Add the chosen of sums side by side to others, each to its own; return whether any is not 0.
+
+    chosen: [number] -> whether the sum `others + number` is to be added.
+    """
+    cells, powers, extremes = sums.cells, sums.powers, sums.extremes
+    some = False
+    for number in range(count):
+        if chosen[number] == 0 or cells[others + number, 0] == 0.0:
+            continue
+        some = True
+        row, other = at + number, others + number
+        for f in range(cells.shape[1]):
+            power, with_power = powers[row, f], powers[other, f]
+            total = cells[row, f] + cells[other, f]
+            if power == with_power and abs(total) < THRESHOLD and (power == 0 or total >= FLOOR):
+                cells[row, f] = total
+            else:
+                cell, power = add(cells[row, f], power, cells[other, f], with_power)
+                cells[row, f] = cell
+                powers[row, f] = power
+        for x in range(extremes.shape[1]):
+            extremes[row, x] = min(extremes[row, x], extremes[other, x])
+    return some
 
 
 @kernel
