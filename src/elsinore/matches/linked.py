@@ -1,4 +1,4 @@
-"""The memory of `subsets`: links between events, the path under way, and the matches found."""
+"""The memory of `subsets`: links between events, partial matches, and the matches found."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import numpy as np
 
 from elsinore.kernels import Field, Layout, Store
 
-# Numbers of a step of `path`: the event's row and state, whether a match ends here that is not
-# given out yet, where the next event that ends a match is listed, and the next after which it goes
-# on.
-AT, STATE, PENDING, ENDING, GOING = range(5)
-# Rows of `links`: of an event the row, and where its class's moves are; from ENDER on, by state,
-# where its list of events that end a match has those after the event, as many links to others, and
-# as many lists, which are filled from the end.
-ROW, MOVES, ENDER = range(3)
+SPREAD = 1 << 12  # partial matches that grow at a time, and matches that these come to
+# Numbers of a step of `path`: the event's row and state, and the next event to go on with.
+AT, STATE, GOING = range(3)
+# Rows of `links`: of an event the row, and where its class's moves are; from NEXT on, by state, the
+# next event that leads on to a match.
+ROW, MOVES, NEXT = range(3)
 BOUND = 4  # rows of `found` before those of registers (`elsinore.matches.select`)
 
 LINKED = Layout(
@@ -24,10 +22,19 @@ LINKED = Layout(
     (
         Field("path", np.int64, ("depth", "entry")),
         Field("held", np.int64, ("depth", "register")),  # registers of events, after each step
+        # Lists of partial matches, by state: where they begin and end, and end before an event;
+        # their registers; of each the one that it goes on from, and the event that it does with.
+        Field("begins", np.int64, ("list",)),
+        Field("filled", np.int64, ("list",)),
+        Field("until", np.int64, ("list",)),
+        Field("holds", np.int64, ("list", "register", "partial")),
+        Field("sums", np.float64, ("list", "number", "partial")),
+        Field("origins", np.int32, ("list", "partial", "pair")),
         Field("found", np.int64, ("column", "match")),
         Field("numbers", np.float64, ("depth", "number")),  # registers of numbers
         Field("counted", np.float64, ("number", "match")),
         Field("ways", np.float64, ("event", "state")),
+        Field("partials", np.float64, ("event", "state")),
         Field("addends", np.float64, ("event", "number")),  # what each adds to a register
         Field("links", np.int32, ("link", "event")),
         Field("paths", np.int32, ("step", "pair")),
@@ -41,9 +48,9 @@ class LinkedRoom:
     def __init__(self, *, states: int, events: int, numbers: int, matches: int) -> None:
         """`events` and `numbers`: how many registers hold either."""
         self.store = Store(
-            LINKED, depth=64, entry=5, register=events, column=BOUND + events,
-            match=matches, number=numbers, event=0, state=states, link=ENDER + 3 * states,
-            step=4 * matches, pair=2,
+            LINKED, depth=64, entry=3, register=events, column=BOUND + events,
+            match=matches, number=numbers, event=0, state=states, link=NEXT + states,
+            step=4 * matches, pair=2, list=states + 1, partial=SPREAD + 1,
         )  # fmt: skip
 
     @property

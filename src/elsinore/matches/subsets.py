@@ -3,12 +3,16 @@
 
 As in `elsinore.matches.chains`, an event that may follow a match can stand in one state only, and
 `Header.MOVES_AT` tells which. The events of a window are gone through once from its end. That
-counts the ways to complete a match after each event and state, links each to the next event that
-may follow and after which a match goes on, and lists, state by state, the events that end a match
-at once: those that end the matches of a path stand together at the end of such a list, so that
-these matches are written down column by column. From a beginning the links are followed depth
-first; nothing is looked at in vain. What an event adds to each register of numbers is worked out
-once, when it is gathered.
+counts the ways to complete a match after each event and state, and how many partial matches these
+go through, and links each to the next event that leads on. What an event adds to each register of
+numbers is worked out once, when it is gathered.
+
+Then matches grow breadth first (`spread`): each state has a list of the partial matches that stand
+in it, column by column, and an event appends a list, with what it adds, to that of the state it
+leads to; where a match ends there, what was appended is given out, column by column too. So the
+work on a match is a few additions in a row. Where these lists would be too long, the links are
+followed depth first until they are not. Either way nothing is looked at in vain. Matches
+come in no order that means anything.
 
 `room`, `ints`, `reals` and `shorts` are the header and the arenas of `elsinore.matches.linked`.
 """
@@ -22,17 +26,7 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints, Shorts
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW
-from elsinore.matches.linked import (
-    AT,
-    BOUND,
-    ENDER,
-    ENDING,
-    GOING,
-    MOVES,
-    PENDING,
-    ROW,
-    STATE,
-)
+from elsinore.matches.linked import AT, BOUND, GOING, MOVES, NEXT, ROW, STATE
 from elsinore.matches.reach import CLASS
 from elsinore.matches.search import (
     BEGIN,
@@ -67,8 +61,7 @@ from elsinore.matches.select import FIRST_ROW as FIRST_EVENT
 from elsinore.matches.select import LAST_ROW, PATH_AT, event_after, number_after
 
 # Places in the header of `tables` (`elsinore.matches.tables.Header`).
-MOVES_AT, HOLDS_AT, ADDS_AT, ADDEND_AT, KEPT_AT, ENDERS_ADD = 31, 33, 34, 35, 36, 37
-NEXT_TO = np.int64(1)  # as a variable: literals are types of their own
+MOVES_AT, HOLDS_AT, ADDS_AT, ADDEND_AT, KEPT_AT = 31, 33, 34, 35, 36
 SUM = 6  # `elsinore.matches.registers.RegisterKind`
 
 
@@ -87,64 +80,122 @@ def select_any(
     """Search from where `progress` says; stop where a match finds no room, and at the end.
 
     There is room for the longest key's events and one more; the rest as for
-    `elsinore.matches.scan.scan`.
+    `elsinore.matches.scan.scan`. The path has progress[DEPTH] + 1 steps. A stop comes before an
+    event is taken: it is then taken anew.
     """
-    within = progress[WITHIN]
+    size, states, following = room.event, tables[STATES], room.links + NEXT * room.event
+    looks = 0.0
     begin_path(tables, room, ints, reals)
-    while progress[SEGMENT] < len(keys):
-        key = progress[SEGMENT]
-        fresh = keys[key, NEW_ROW]
+    while progress[SEGMENT] < len(keys) and progress[STATUS] == DONE:
+        fresh = keys[progress[SEGMENT], NEW_ROW]
         if progress[EVENTS] < 0:
             progress[EVENTS] = 0
-            if fresh < keys[key, END_ROW]:
-                progress[EVENTS] = gather(
-                    tables, doubles, integers, keys[key, FIRST_ROW], keys[key, END_ROW], room,
-                    reals, shorts,
-                )  # fmt: skip
+            if fresh < keys[progress[SEGMENT], END_ROW]:
+                gather(tables, doubles, integers, keys, progress, room, reals, shorts)
             progress[BEGIN], progress[LAST], progress[WAYS_TO], progress[GIVEN] = 0, 0, -1, 0
             progress[WINDOW], progress[DEPTH] = 0, -1
-        count = progress[EVENTS]
-        for begin in range(progress[BEGIN], count):
-            if tables[shorts[room.links + MOVES * room.event + begin]] < 0:
+        depth, state, step = progress[DEPTH], -1, 0
+        if depth >= 0:
+            step = room.path + room.entry * depth
+            state, at = ints[step + STATE], ints[step + GOING]
+            if at == size:  # back to what comes instead of the last step
+                progress[DEPTH] = depth - 1
+                if depth == 0:
+                    progress[BEGIN] += 1
                 continue
-            progress[BEGIN] = begin
-            if progress[DEPTH] < 0:
-                row, last = shorts[room.links + ROW * room.event + begin], count - 1
-                if within >= 0:
-                    last = max(progress[LAST], begin)
-                    until = integers[TIME, row] + within
-                    while (
-                        last + 1 < count
-                        and integers[TIME, shorts[room.links + ROW * room.event + last + 1]]
-                        <= until
-                    ):
-                        last += 1
-                    progress[LAST], progress[GIVEN] = last, 0
-                if shorts[room.links + ROW * room.event + last] < fresh:
-                    continue
-                if progress[WAYS_TO] != last:
-                    link(tables, begin, last, fresh, room, reals, shorts)
-                    counts_to = begin if within >= 0 else last
-                    if progress[EXACT] == 1 and is_too_many(
-                        tables, begin, counts_to, fresh, progress, room, reals, shorts
-                    ):
-                        return
-                    progress[WAYS_TO] = last
-                elif (
-                    within >= 0
-                    and progress[EXACT] == 1
-                    and is_too_many(tables, begin, begin, fresh, progress, room, reals, shorts)
-                ):
-                    return
-                if ways_from(tables, begin, fresh, room, reals, shorts) == 0.0:
-                    continue
-            descend(
-                tables, doubles, integers, begin, fresh, progress, room, ints, reals, shorts
-            )  # fmt: skip
-            if progress[STATUS] != DONE:
-                return
-        progress[SEGMENT] += 1
-        progress[EVENTS] = -1
+        else:
+            looks = 0.0
+            at = next_beginning(tables, integers, fresh, progress, room, reals, shorts)
+            if at < 0:
+                if progress[STATUS] == DONE:
+                    progress[SEGMENT] += 1
+                    progress[EVENTS] = -1
+                continue
+        target = tables[shorts[room.links + MOVES * size + at] + 1 + state]
+        row, place = shorts[room.links + ROW * size + at], at * states + target
+        total = 1.0 if tables[tables[END_AT] + target] > -2 and row >= fresh else 0.0
+        is_all = reals[room.partials + place] + 1.0 < room.partial
+        is_all = is_all and total + reals[room.ways + place] < room.partial
+        if is_all:
+            total += reals[room.ways + place]
+        looks += 1.0 + total
+        filled, match = progress[FILLED], progress[FOUND]
+        if looks > progress[BUDGET]:
+            progress[STATUS] = TOO_LONG
+        elif not is_all and depth + 2 >= room.depth:
+            progress[STATUS] = DEEP
+        elif match + total > room.match or not spread(
+            tables, doubles, integers, at, state, is_all, fresh, progress, room, ints, reals, shorts
+        ):
+            progress[STATUS] = FULL
+            progress[FILLED], progress[FOUND] = filled, match
+        else:
+            first = row if depth < 0 else ints[room.path + AT]
+            fill(
+                ints, room.found + FIRST_EVENT * room.match + match, progress[FOUND] - match, first
+            )
+            progress[GIVEN] += progress[FOUND] - match
+            if depth >= 0:
+                ints[step + GOING] = shorts[following + state * size + at]
+            elif is_all:
+                progress[BEGIN] += 1
+            if not is_all:
+                progress[DEPTH] = depth + 1
+                step = room.path + room.entry * (depth + 1)
+                ints[step + AT], ints[step + STATE] = row, target
+                ints[step + GOING] = shorts[following + target * size + at]
+                keep_step(target, depth + 1, room, ints, reals)
+            if progress[FOUND] >= progress[WANTED]:
+                progress[STATUS] = LIMITED
+                if progress[FOUND] > progress[WANTED]:
+                    progress[FOUND] = progress[WANTED]
+                    progress[FILLED] = ints[room.found + PATH_AT * room.match + progress[FOUND]]
+
+
+@kernel(borrows=True)
+def next_beginning(
+    tables: Ints,
+    integers: Ints,
+    fresh: int,
+    progress: Ints,
+    room: Any,
+    reals: Doubles,
+    shorts: Shorts,
+) -> int:
+    """Return the next event, from progress[BEGIN] on, that begins a match, its window linked.
+
+    -1: there is none, or, as progress[STATUS] tells, there are too many matches.
+    """
+    within, rows, count = progress[WITHIN], room.links + ROW * room.event, progress[EVENTS]
+    for begin in range(progress[BEGIN], count):
+        if tables[shorts[room.links + MOVES * room.event + begin]] < 0:
+            continue
+        progress[BEGIN] = begin
+        last = count - 1
+        if within >= 0:
+            last = max(progress[LAST], begin)
+            until = integers[TIME, shorts[rows + begin]] + within
+            while last + 1 < count and integers[TIME, shorts[rows + last + 1]] <= until:
+                last += 1
+            progress[LAST], progress[GIVEN] = last, 0
+        if shorts[rows + last] < fresh:
+            continue
+        is_linked = progress[WAYS_TO] == last
+        if not is_linked:
+            link(tables, begin, last, fresh, room, reals, shorts)
+            progress[WAYS_TO] = last
+        if progress[EXACT] == 1 and (within >= 0 or not is_linked):
+            total = float(progress[GIVEN])
+            for at in range(begin, begin + 1 if within >= 0 else last + 1):
+                total += ways_from(tables, at, fresh, room, reals, shorts)
+            if total > progress[MOST]:
+                progress[STATUS] = TOO_MANY
+                progress[GIVEN] = int(min(total, 9.0e18))
+                return -1
+        if ways_from(tables, begin, fresh, room, reals, shorts) > 0.0:
+            return begin
+    progress[BEGIN] = count
+    return -1
 
 
 @kernel(borrows=True)
@@ -162,16 +213,17 @@ def gather(
     tables: Ints,
     doubles: Doubles,
     integers: Ints,
-    begin: int,
-    end: int,
+    keys: Ints,
+    progress: Ints,
     room: Any,
     reals: Doubles,
     shorts: Shorts,
-) -> int:
-    """Fill `addends`, `links` and `ways` for the relevant events; return how many there are."""
+) -> None:
+    """Fill `links` and `addends` for the relevant events of a key; progress[EVENTS] counts them."""
+    begin, end = keys[progress[SEGMENT], FIRST_ROW], keys[progress[SEGMENT], END_ROW]
     width, moves = tables[STATES] + 2, tables[MOVES_AT]
     size, rows, places = room.event, room.links + ROW * room.event, room.links + MOVES * room.event
-    enders, goers = room.links + ENDER * size, room.links + (ENDER + tables[STATES]) * size
+    states, following = tables[STATES], room.links + NEXT * size
     count = 0
     for row in range(begin, end):
         place = moves + integers[CLASS, row] * width
@@ -184,51 +236,49 @@ def gather(
             reals[room.addends + count * room.number + register] = number_after(
                 tables[kind], tables[kind + 1], tables[kind + 2], row, before, doubles, integers
             )
-        for state in range(tables[STATES]):  # of those that nothing follows `link` says no more
-            reals[room.ways + count * tables[STATES] + state] = 0.0
-            shorts[enders + state * size + count], shorts[goers + state * size + count] = size, -1
+        for state in range(states):  # of those that nothing follows `link` says no more
+            place = count * states + state
+            reals[room.ways + place], reals[room.partials + place] = 0.0, 0.0
+            shorts[following + state * size + count] = size
         count += 1
-    return count
+    progress[EVENTS] = count
 
 
 @kernel(borrows=True)
 def link(
     tables: Ints, begin: int, last: int, fresh: int, room: Any, reals: Doubles, shorts: Shorts
 ) -> None:
-    """Fill `ways` and the links of the events from `begin` to `last`, the window's end.
+    """Fill `ways`, `partials` and the links of events `begin` to `last`, the window's end.
 
-    ways [event, state]: how many matches end after the event, if it stands in the state.
+    ways [event, state]: how many matches end after the event, if it stands in the state; partials:
+    how many partial matches these grow through that something follows.
     """
     states, ends, leaves = tables[STATES], tables[END_AT], tables[ENDS_AT]
-    size, links, ways = room.event, room.links, room.ways + last * tables[STATES]
-    across = states * size  # from a state's list of enders to its links, and on to its list
+    size, following = room.event, room.links + NEXT * room.event
     for state in range(states):
-        reals[ways + state] = 0.0
-        place = links + (ENDER + state) * size + last
-        shorts[place], shorts[place + across] = size, -1
+        place = last * states + state
+        reals[room.ways + place], reals[room.partials + place] = 0.0, 0.0
+        shorts[following + state * size + last] = size
     for later in range(last, begin, -1):
-        ways = room.ways + (later - 1) * states
-        move = shorts[links + MOVES * size + later] + 1
-        is_fresh = shorts[links + ROW * size + later] >= fresh
+        ways, partials = room.ways + later * states, room.partials + later * states
+        move = shorts[room.links + MOVES * size + later] + 1
+        is_fresh = shorts[room.links + ROW * size + later] >= fresh
         for state in range(states):
             if tables[leaves + state] == 1:
                 continue
-            target = tables[move + state]
-            place = links + (ENDER + state) * size + later
-            total, ender, goer = reals[ways + states + state], shorts[place], shorts[place + across]
+            target, place = tables[move + state], following + state * size + later
+            total, spread, goes_on = reals[ways + state], reals[partials + state], shorts[place]
             if target >= 0:
-                more = reals[ways + states + target]
+                more = reals[ways + target]
                 if tables[ends + target] > -2 and is_fresh:
                     more += 1.0
                 if more > 0.0:
                     total += more
-                    if tables[leaves + target] == 1:
-                        ender -= 1
-                        shorts[links + (ENDER + 2 * states + state) * size + ender] = later
-                    else:
-                        goer = later
-            reals[ways + state] = total
-            shorts[place - 1], shorts[place - 1 + across] = ender, goer
+                    goes_on = later
+                    if tables[leaves + target] == 0:
+                        spread += 1.0 + reals[partials + target]
+            reals[ways - states + state], reals[partials - states + state] = total, spread
+            shorts[place - 1] = goes_on
 
 
 @kernel(borrows=True)
@@ -245,132 +295,147 @@ def ways_from(
 
 
 @kernel(borrows=True)
-def is_too_many(
-    tables: Ints,
-    begin: int,
-    until: int,
-    fresh: int,
-    progress: Ints,
-    room: Any,
-    reals: Doubles,
-    shorts: Shorts,
-) -> bool:
-    """Return whether more matches begin with events `begin` to `until` than may be given out."""
-    total = float(progress[GIVEN])
-    for at in range(begin, until + 1):
-        total += ways_from(tables, at, fresh, room, reals, shorts)
-    if total <= progress[MOST]:
-        return False
-    progress[STATUS] = TOO_MANY
-    progress[GIVEN] = int(min(total, 9.0e18))
-    return True
+def keep_step(state: int, depth: int, room: Any, ints: Ints, reals: Doubles) -> None:
+    """Take the registers of a step from what stands first in the list of its state."""
+    first, many, few = ints[room.begins + state + 1], room.number, room.register
+    for register in range(many):
+        place = room.sums + ((state + 1) * many + register) * room.partial + first
+        reals[room.numbers + (depth + 1) * many + register] = reals[place]
+    for register in range(few):
+        place = room.holds + ((state + 1) * few + register) * room.partial + first
+        ints[room.held + (depth + 1) * few + register] = ints[place]
 
 
 @kernel(borrows=True)
-def descend(
+def spread(
     tables: Ints,
     doubles: Doubles,
     integers: Ints,
-    begin: int,
+    at: int,
+    state: int,
+    goes_on: bool,
     fresh: int,
     progress: Ints,
     room: Any,
     ints: Ints,
     reals: Doubles,
     shorts: Shorts,
-) -> None:
-    """Give out the matches that begin with an event, from where the path stands.
+) -> bool:
+    """Give out the matches that go on from the path, which stands in a state, with an event.
 
-    progress[DEPTH] below 0: before the event itself, and when there are no more.
+    All of them, or, unless it `goes_on`, the one that ends there; there is room for so many.
+    Returns whether there was room for their paths. List n + 1 is that of state n.
     """
-    # Calls pass on some sixty words: what most steps do stands here, what few do is called.
-    size, width, states, links = room.event, room.match, tables[STATES], room.links
-    rows, moves, enders = links + ROW * size, links + MOVES * size, links + ENDER * size
-    ends, adds, holds, kept = tables[END_AT], tables[ADDS_AT], tables[HOLDS_AT], tables[KEPT_AT]
-    depth, looks, match, most = progress[DEPTH], 0, progress[FOUND], room.number
-    until = min(width, progress[WANTED], match + progress[MOST] - progress[GIVEN])
-    extra = tables[ENDERS_ADD] + tables[kept] + progress[WITH_PATHS] > 0
-    while True:
-        at, state = begin, -1
-        step = room.path + room.entry * depth
-        if depth >= 0:
-            state, pending, place = ints[step + STATE], ints[step + PENDING], ints[step + ENDING]
-            wanted = pending + size - place
-            if wanted > 0:  # matches that a path is, or that end right behind it
-                count = min(wanted, until - match)
-                if progress[WITH_PATHS] == 1:
-                    count = min(count, (room.step - progress[FILLED]) // (depth + 2))
-                listed = enders + (2 * states + state) * size + place - pending
-                last, counted = room.found + LAST_ROW * width + match, room.counted + match
-                if pending == 1:
-                    ints[last] = ints[step + AT]
-                for number in range(pending, count):
-                    ints[last + number] = shorts[rows + shorts[listed + number]]
-                for register in range(most):
-                    value = reals[room.numbers + (depth + 1) * most + register]
-                    for place in range(counted, counted + count):
-                        reals[place] = value
-                    counted += width
-                if extra:
-                    complete(
-                        tables, doubles, integers, depth, match, count, progress, room, ints, reals,
-                        shorts,
-                    )  # fmt: skip
-                match += count
-                if count > 0:
-                    ints[step + PENDING], ints[step + ENDING] = 0, size - wanted + count
-                if match >= progress[WANTED]:
-                    progress[STATUS] = LIMITED
-                    break
-                if count < wanted:
-                    progress[STATUS] = FULL
-                    break
-            at = ints[step + GOING]
-            if at < 0:
-                depth -= 1
-                if depth < 0:
-                    break
+    size, width, states, most = room.event, room.match, tables[STATES], room.number
+    ends, leaves, wide = tables[END_AT], tables[ENDS_AT], room.partial
+    begins, filled, depth = room.begins, room.filled, progress[DEPTH]
+    holds = room.register if tables[tables[KEPT_AT]] > 0 else 0
+    for number in range(states + 1):
+        ints[begins + number], ints[filled + number] = 0, 0
+    ints[filled + state + 1] = 1
+    for register in range(most):
+        value = reals[room.numbers + (depth + 1) * most + register]
+        reals[room.sums + ((state + 1) * most + register) * wide] = value
+    for register in range(holds):
+        event = ints[room.held + (depth + 1) * room.register + register]
+        ints[room.holds + ((state + 1) * room.register + register) * wide] = event
+    is_first, begun = True, state + 1
+    while at < size:
+        row, move = shorts[room.links + ROW * size + at], shorts[room.links + MOVES * size + at]
+        for number in range(states + 1):
+            ints[room.until + number] = ints[filled + number]
+        for number in range(states + 1):
+            count = ints[room.until + number] - ints[begins + number]
+            target = tables[move + number]
+            if count == 0 or target < 0:
                 continue
-            looks += 1
-            if depth + 3 >= room.depth or looks > progress[BUDGET]:
-                progress[STATUS] = DEEP if depth + 3 >= room.depth else TOO_LONG
-                break
-            ints[step + GOING] = shorts[enders + (states + state) * size + at]
-        depth += 1
-        step += room.entry
-        row, state = shorts[rows + at], tables[shorts[moves + at] + 1 + state]
-        ints[step + AT], ints[step + STATE] = row, state
-        ints[step + PENDING] = 1 if tables[ends + state] > -2 and row >= fresh else 0
-        ints[step + ENDING] = shorts[enders + state * size + at]
-        ints[step + GOING] = shorts[enders + (states + state) * size + at]
-        numbers, addends = room.numbers + depth * most, room.addends + at * most
-        for register in range(most):
-            value = reals[numbers + register]
-            if tables[adds + state * most + register] == 1:
-                value = plus(value, reals[addends + register])
-            reals[numbers + most + register] = value
-        if tables[kept] > 0:
-            held = room.held + depth * room.register
-            for register in range(held, held + room.register):
-                ints[register + room.register] = ints[register]
-            if tables[tables[holds + state]] > 0:
-                hold(tables, doubles, integers, row, state, ints, held + room.register, NEXT_TO)
-    row = shorts[rows + begin]
-    first = room.found + FIRST_EVENT * width
-    for place in range(first + progress[FOUND], first + match):
-        ints[place] = row
-    progress[GIVEN] += match - progress[FOUND]
-    progress[FOUND], progress[DEPTH] = match, depth
-    if progress[STATUS] == FULL and progress[GIVEN] >= progress[MOST]:
-        progress[STATUS] = TOO_MANY
+            is_match = tables[ends + target] > -2 and row >= fresh
+            if not is_match and not reals[room.ways + at * states + target] > 0.0:
+                continue
+            source, to = ints[begins + number], ints[filled + target + 1]
+            ints[filled + target + 1] = to + count
+            adds = tables[ADDS_AT] + target * most
+            column = room.counted + progress[FOUND]
+            for register in range(most):
+                taken = room.sums + (number * most + register) * wide + source
+                given = room.sums + ((target + 1) * most + register) * wide + to
+                addend = np.nan
+                if tables[adds + register] == 1:
+                    addend = reals[room.addends + at * most + register]
+                append(reals, taken, given, count, addend)
+                if is_match:
+                    copy(reals, given, column, count)
+                column += width
+            if holds > 0:
+                for register in range(holds):
+                    taken = room.holds + (number * holds + register) * wide + source
+                    given = room.holds + ((target + 1) * holds + register) * wide + to
+                    copy(ints, taken, given, count)
+                hold(tables, doubles, integers, row, target, to, count, room, ints)
+            if progress[WITH_PATHS] == 1:
+                origins = room.origins + 2 * ((target + 1) * wide + to)
+                for place in range(count):
+                    shorts[origins + 2 * place] = number * wide + source + place
+                    shorts[origins + 2 * place + 1] = at
+                if is_first:
+                    shorts[origins] = -1
+            if is_match:
+                match = progress[FOUND]
+                column = room.found + LAST_ROW * width + match
+                fill(ints, column, count, row)
+                for register in range(holds):
+                    taken = room.holds + ((target + 1) * holds + register) * wide + to
+                    column = room.found + (BOUND + register) * width + match
+                    copy(ints, taken, column, count)
+                if progress[WITH_PATHS] == 1 and not write_paths(
+                    (target + 1) * wide + to, count, depth, progress, room, ints, shorts
+                ):
+                    return False
+                progress[FOUND] = match + count
+        if not goes_on:
+            break
+        if is_first:
+            is_first = False
+            ints[begins + begun] = 1
+        following = size
+        for number in range(1, states + 1):
+            if tables[leaves + number - 1] == 1:
+                ints[filled + number] = ints[begins + number]
+            if ints[filled + number] > ints[begins + number]:
+                place = shorts[room.links + (NEXT + number - 1) * size + at]
+                following = min(following, place)
+        at = following
+    if is_first:
+        ints[begins + begun] = 1
+    return True
 
 
 @kernel(borrows=True)
-def plus(before: float, addend: float) -> float:
-    """Return a sum of numbers of which each may be null, not a number."""
+def copy(numbers: Any, source: int, to: int, count: int) -> None:
+    """Copy so many numbers."""
+    taken, given = np.uint64(source), np.uint64(to)  # signed ones may count from the end
+    for place in range(np.uint64(count)):
+        numbers[given + place] = numbers[taken + place]
+
+
+@kernel(borrows=True)
+def append(reals: Doubles, source: int, to: int, count: int, addend: float) -> None:
+    """Copy so many sums, each with an addend; what is null, not a number, is not added."""
     if np.isnan(addend):
-        return before
-    return addend if np.isnan(before) else before + addend
+        copy(reals, source, to, count)
+        return
+    taken, given = np.uint64(source), np.uint64(to)
+    for place in range(np.uint64(count)):
+        number = reals[taken + place]
+        reals[given + place] = addend if np.isnan(number) else number + addend
+
+
+@kernel(borrows=True)
+def fill(ints: Ints, to: int, count: int, value: int) -> None:
+    """Write a number so many times."""
+    given = np.uint64(to)
+    for place in range(np.uint64(count)):
+        ints[given + place] = value
 
 
 @kernel(borrows=True)
@@ -380,64 +445,47 @@ def hold(
     integers: Ints,
     row: int,
     state: int,
+    begin: int,
+    count: int,
+    room: Any,
     ints: Ints,
-    held: int,
-    apart: int,
 ) -> None:
-    """Take an event in a state into the registers of events that stand so many places apart."""
+    """Take an event into the registers of events of partial matches of the list of its state."""
     listed = tables[tables[HOLDS_AT] + state]
     for update in range(listed + 1, listed + 1 + tables[listed], 4):
-        place = held + tables[update + 1] * apart
-        ints[place] = event_after(
-            tables[update], tables[update + 2], tables[update + 3], row, ints[place], doubles,
-            integers,
-        )  # fmt: skip
+        register = (state + 1) * room.register + tables[update + 1]
+        first = room.holds + register * room.partial + begin
+        for place in range(first, first + count):
+            ints[place] = event_after(
+                tables[update], tables[update + 2], tables[update + 3], row, ints[place], doubles,
+                integers,
+            )  # fmt: skip
 
 
 @kernel(borrows=True)
-def complete(
-    tables: Ints,
-    doubles: Doubles,
-    integers: Ints,
-    depth: int,
-    match: int,
-    count: int,
-    progress: Ints,
-    room: Any,
-    ints: Ints,
-    reals: Doubles,
-    shorts: Shorts,
-) -> None:
-    """Put down what `descend` leaves out of the next matches: events, what ends them, paths."""
-    step, size, width = room.path + room.entry * depth, room.event, room.match
-    state, pending, place = ints[step + STATE], ints[step + PENDING], ints[step + ENDING]
-    listed = room.links + (ENDER + 2 * tables[STATES] + state) * size + place - pending
-    found, counted = room.found + match, room.counted + match
-    held = room.held + (depth + 1) * room.register
+def write_paths(
+    first: int, count: int, depth: int, progress: Ints, room: Any, ints: Ints, shorts: Shorts
+) -> bool:
+    """Write the paths of the next matches, the partial ones from `first` on, if there is room."""
     for number in range(count):
-        row, at, target = ints[found + LAST_ROW * width], 0, -1
-        for register in range(room.register):
-            ints[found + (BOUND + register) * width] = ints[held + register]
-        if number >= pending:
-            at = shorts[listed + number]
-            target = tables[shorts[room.links + MOVES * size + at] + 1 + state]
-            for register in range(room.number):
-                if tables[tables[ADDS_AT] + target * room.number + register] == 1:
-                    value = counted + register * width
-                    addend = reals[room.addends + at * room.number + register]
-                    reals[value] = plus(reals[value], addend)
-            hold(tables, doubles, integers, row, target, ints, found + BOUND * width, width)
-        if progress[WITH_PATHS] == 1:
-            filled = progress[FILLED]
-            ints[found + PATH_AT * width] = filled
-            for other in range(depth + 1):
-                taken = room.path + room.entry * other
-                shorts[room.paths + 2 * (filled + other)] = ints[taken + AT]
-                shorts[room.paths + 2 * (filled + other) + 1] = ints[taken + STATE]
-            filled += depth + 1
-            if target >= 0:
-                shorts[room.paths + 2 * filled] = row
-                shorts[room.paths + 2 * filled + 1] = target
-                filled += 1
-            progress[FILLED] = filled
-        found, counted = found + 1, counted + 1
+        filled = progress[FILLED]
+        steps, partial = depth + 1, first + number
+        while partial >= 0:
+            steps += 1
+            partial = shorts[room.origins + 2 * partial]
+        if filled + steps > room.step:
+            return False
+        ints[room.found + PATH_AT * room.match + progress[FOUND] + number] = filled
+        for step in range(depth + 1):
+            taken = room.path + room.entry * step
+            shorts[room.paths + 2 * (filled + step)] = ints[taken + AT]
+            shorts[room.paths + 2 * (filled + step) + 1] = ints[taken + STATE]
+        progress[FILLED] = filled + steps
+        partial, place = first + number, room.paths + 2 * (filled + steps)
+        while partial >= 0:
+            place -= 2
+            at = shorts[room.origins + 2 * partial + 1]
+            shorts[place] = shorts[room.links + ROW * room.event + at]
+            shorts[place + 1] = partial // room.partial - 1
+            partial = shorts[room.origins + 2 * partial]
+    return True

@@ -15,6 +15,7 @@ from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.program import Compiler, Program, register_places
 from elsinore.matches.reach import LAST_BIT
 from elsinore.matches.registers import Register, RegisterKind
+from elsinore.matches.returns import ColumnKind
 from elsinore.matches.template import START, Edge, MatchTemplate
 from elsinore.model.kinds import Strategy
 from elsinore.plan.classes import Classes
@@ -66,8 +67,7 @@ class Header(IntEnum):
     ADDS_AT = 34  # [state, register of a number]: 1 where an event is added to it
     ADDEND_AT = 35  # [register of a number]: kind, row of the layout or -1, is it of integers
     KEPT_AT = 36  # a list of the registers of events that no row of a match tells
-    ENDERS_ADD = 37  # whether a state that nothing follows is in HOLDS_AT or ADDS_AT
-    SIZE = 38
+    SIZE = 37
 
 
 MOST_MOVES = 2**20  # of states and classes together
@@ -267,7 +267,6 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
         table[Header.ADDEND_AT] = put([value for n in numbers for value in addends[n]])
         kept = [n for n, kind in enumerate(kinds) if kind.holds_event and known[n] is None]
         table[Header.KEPT_AT] = put([len(kept), *(places[n] for n in kept)])
-        table[Header.ENDERS_ADD] = int(any(any(split[n]) for n in set(range(states)) - sources))
     table[Header.ENDS_ONLY] = int(all(end.state not in sources for end in template.ends))
     table[Header.WHOLES_AT] = put(program.wholes)
     is_path = all(near[n] for edge in edges for n in edge.checks) and not template.final
@@ -304,6 +303,9 @@ def _is_chain(template: MatchTemplate, pairs: Sequence[object]) -> bool:
     Under SKIP TILL ANY MATCH: nothing at all.
     """
     checks = [check for edge in template.edges for check in edge.checks]
+    is_any = template.strategy is Strategy.ANY
+    if is_any and any(c.kind is ColumnKind.MATCH_NUMBER for c in template.columns):
+        return False  # numbers go by the order in which that search finds matches
     return (
         len(template.states) <= LAST_BIT
         and not (template.duplicates or template.final or template.negatives)
@@ -313,7 +315,7 @@ def _is_chain(template: MatchTemplate, pairs: Sequence[object]) -> bool:
         and all(not edge.late and edge.ways == FREE for edge in template.edges)
         and all(end.ways == FREE for end in template.ends)
         and all(not edge.checks for edge in template.edges if edge.source == START)
-        and (not checks or template.strategy is not Strategy.ANY)
+        and (not checks or not is_any)
         and all(pairs[check] is not None for check in checks)
     )
 
