@@ -24,6 +24,7 @@ from numba.core.compiler import Compiler
 FORM = 1  # of what is kept: to be raised where its files, or these keys, take another form
 PACKAGE = __name__.partition(".")[0]
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic)
+WRAPPERS = {"no_cfunc_wrapper"}  # options for what stands beside a kernel's code
 _SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
 
 
@@ -77,7 +78,7 @@ def _of_kernel(dispatcher: Any, seen: dict[int, int]) -> Iterator[str]:
         return
     seen[id(dispatcher)] = len(seen)
     function = dispatcher.py_func
-    options = dispatcher.targetoptions
+    options = {n: v for n, v in dispatcher.targetoptions.items() if n not in WRAPPERS}
     yield f"kernel {function.__module__}.{function.__qualname__}"
     yield repr(sorted((name, repr(value)) for name, value in options.items()))
     passes = dispatcher._compiler.pipeline_class
