@@ -6,11 +6,14 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import pytest
+from numba import types
 
 import elsinore as el
 import elsinore.quantitative as qre
 from elsinore.quantitative import rows
 from elsinore.quantitative.lowered import Texts, why_not
+from elsinore.quantitative.lowered.columns import as_arrow
+from elsinore.quantitative.lowered.texts import TEXT
 from elsinore.quantitative.rows import Runs
 from elsinore.runtime.streams import bits
 
@@ -150,3 +153,11 @@ def test_later_queries_of_a_pipeline_are_compiled_with_conditions_on_values(name
     )
     workload = el.Workload(el.query("later").from_python(query))
     assert workload.run(table)["later"].to_pylist() == query.run(table).to_pylist()
+
+
+def test_texts_within_values_that_are_missing_are_not_looked_up() -> None:
+    pair = types.Optional(types.Tuple([TEXT, types.int64]))
+    texts = Texts()
+    words = np.array([[0, 99, 99], [1, texts.number("a"), 5]])  # what is missing was never written
+    found = as_arrow(words, pair, words[:0], texts)
+    assert found.to_pylist() == [None, {"_1": "a", "_2": 5}]

@@ -49,17 +49,12 @@ def as_arrow(words: Any, kind: Any, entries: Any, texts: Texts) -> pa.Array:
         return pa.array(np.ascontiguousarray(words[:, 0]))
     if isinstance(kind, types.Optional):
         absent = words[:, 0] == 0
-        if kind.type == TEXT:
-            words = words[~absent]
-            places = np.cumsum(~absent) - 1
-            found = texts.texts(words[:, 1])
-            return found.take(pa.array(places, mask=absent))
-        found = as_arrow(words[:, 1:], kind.type, entries, texts)
-        if isinstance(found, pa.StructArray):
-            return pa.StructArray.from_arrays(
-                found.flatten(), names=[f.name for f in found.type], mask=pa.array(absent)
-            )
-        return pc.if_else(pa.array(absent), pa.scalar(None, found.type), found)
+        if kind.type in SCALARS - {TEXT}:
+            found = as_arrow(words[:, 1:], kind.type, entries, texts)
+            return pc.if_else(pa.array(absent), pa.scalar(None, found.type), found)
+        places = np.cumsum(~absent) - 1  # the words of what is absent were never written
+        found = as_arrow(words[~absent][:, 1:], kind.type, entries, texts)
+        return found.take(pa.array(places, mask=absent))
     if isinstance(kind, types.BaseTuple):
         parts, at = [], 0
         for part in kind.types:
