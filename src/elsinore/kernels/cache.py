@@ -25,7 +25,6 @@ from llvmlite.binding import address_of_symbol  # type: ignore[import-untyped]
 from numba import typeof
 from numba.core import serialize
 from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
@@ -38,6 +37,7 @@ from elsinore.cache_folder import (
     write_file,
 )
 from elsinore.kernels.content import content_key
+from elsinore.kernels.linked import rebuilt
 from elsinore.kernels.locks import Locks
 from elsinore.kernels.notice import begin_notice, seconds_of
 
@@ -226,7 +226,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
                 stream = io.BytesIO(payload)
                 parts = pickle.load(stream)
                 get_ready(target, pickle.load(stream) if stream.tell() < len(payload) else None)
-                code = CompileResult._rebuild(target, *parts)
+                code = rebuilt(target, parts)
                 SHELF.loaded.append(self._name)
                 return code
             except Exception as error:  # whatever the compiler says of code it cannot load

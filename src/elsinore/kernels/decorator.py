@@ -11,6 +11,7 @@ from numba.extending import is_jitted
 
 from elsinore.kernels.cache import KernelCache
 from elsinore.kernels.content import PACKAGE
+from elsinore.kernels.linked import LinkedCompiler, LinkedDispatcher
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,10 +23,15 @@ COMPILE_VARIABLE = "ELSINORE_COMPILE"  # "0": kernels run as plain Python, for d
 def kernel(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def kernel(
-    *, inline: bool = False, borrows: bool = False
+    *, inline: bool = False, borrows: bool = False, linked: bool = False
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def kernel(
-    function: Callable[P, R] | None = None, /, *, inline: bool = False, borrows: bool = False
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    inline: bool = False,
+    borrows: bool = False,
+    linked: bool = False,
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """Compile a function on its first call for each signature; what was compiled is kept.
 
@@ -42,6 +48,9 @@ def kernel(
     borrows: count no references to arrays. Counting takes a locked instruction for each array of
     each call, most of the time of a kernel that calls others for each event. A kernel that borrows
     makes no arrays and keeps no slices; its arrays are kept alive by whoever calls from Python.
+
+    linked: nobody but kernels calls it, so it becomes machine code as a part of these alone (see
+    `linked`), and compiles in half the time. Called from Python it runs as plain Python.
 
     With ELSINORE_COMPILE=0 in the environment nothing is compiled.
 
@@ -60,17 +69,34 @@ def kernel(
         options: dict[str, Any] = {"inline": "always"} if inline else {}
         if borrows:
             options["_nrt"] = False
-        return compiled(body, options)
+        return compiled(body, options, linked=linked)
 
     return declared if function is None else declared(function)
 
 
-def compiled(body: Callable[P, R], options: Mapping[str, Any]) -> Callable[P, R]:
-    """Return a function compiled with more of Numba's options than `kernel` gives."""
+def compiled(
+    body: Callable[P, R],
+    options: Mapping[str, Any],
+    *,
+    linked: bool = False,
+    pipeline: type | None = None,
+) -> Callable[P, R]:
+    """Return a function compiled with more of Numba's options than `kernel` gives.
+
+    pipeline: the compiler's passes; those of a `linked` kernel include `LINKED`.
+    """
     if os.environ.get(COMPILE_VARIABLE) == "0":
         return body
     # C calls no kernel: what would let it is a twentieth of what compiling one takes
-    dispatcher: Any = njit(nogil=True, no_cfunc_wrapper=True, **options)(body)
+    options = {"nogil": True, "no_cfunc_wrapper": True, **options}
+    dispatcher: Any
+    if linked:
+        told = {"nopython": True, "boundscheck": None, **options}
+        dispatcher = LinkedDispatcher(body, {}, told, pipeline or LinkedCompiler)
+    elif pipeline is not None:
+        dispatcher = njit(pipeline_class=pipeline, **options)(body)
+    else:
+        dispatcher = njit(**options)(body)
     if _is_kept(body):
         dispatcher._cache = KernelCache(dispatcher)  # as `enable_caching` does with Numba's own
     python: Callable[P, R] = dispatcher

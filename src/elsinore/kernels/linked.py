@@ -1,0 +1,147 @@
+"""Kernels that only kernels call: they become machine code as parts of their callers alone.
+
+Numba makes each function that it compiles ready to be called by itself: it optimizes its module,
+turns it into machine code, and does so again for two wrappers, through which Python and C may call
+it. For a function that nothing but compiled code calls, none of this is ever used: its callers
+copy it into their own module, which is optimized as a whole. Without it, compiling costs a third
+to a half. Called from Python such a kernel runs as plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from llvmlite import binding as llvm  # type: ignore[import-untyped]
+from numba import _dynfunc
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
+from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
+from numba.core.untyped_passes import InlineClosureLikes
+
+from elsinore.kernels.inference import RememberingInference
+
+UNUSED = InlineClosureLikes, NopythonRewrites  # of functions in functions, and of whole arrays
+KIND = "linked"  # what is kept is the code that callers link
+
+
+class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """The code of a kernel with those that it calls, for others to link."""
+
+    def finalize(self) -> None:
+        """Take the code of those that are called; Numba's runtime comes with the last caller."""
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            if library is not rtsys.library:
+                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+    def serialize_using_object_code(self) -> tuple[str, str, bytes]:
+        """Return what is kept: there is no machine code."""
+        return self.name, KIND, self._get_module_for_linking().as_bitcode()
+
+
+def rebuilt(target: Any, parts: tuple[Any, ...]) -> CompileResult:
+    """Return what was compiled, from the parts of it that are kept."""
+    (name, kind, code), descriptor, environment, signature, *_, reload_init, _ = parts
+    if kind != KIND:
+        return CompileResult._rebuild(target, *parts)
+    for prepare in reload_init:
+        prepare()
+    library = LinkedLibrary(target.codegen(), name)
+    library._final_module = llvm.parse_bitcode(code)
+    library._finalized = True
+    return CompileResult(
+        target_context=target,
+        typing_context=target.typing_context,
+        library=library,
+        environment=environment,
+        entry_point=_entry(descriptor, environment, library),
+        fndesc=descriptor,
+        type_annotation=None,
+        signature=signature,
+        objectmode=False,
+        lifted=(),
+        typing_error=None,
+        call_helper=None,
+        metadata=None,
+        reload_init=reload_init,
+        referenced_envs=(),
+    )
+
+
+def _entry(descriptor: Any, environment: Any, library: LinkedLibrary) -> Any:
+    """Return what Numba knows a kernel's code by; it cannot be called."""
+    name = descriptor.qualname.split(".")[-1]
+    module = descriptor.lookup_module()
+    about = f"code of {descriptor.qualname}, for its callers"
+    return _dynfunc.make_function(module, name, about, 0, environment, (library,))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class LinkedLowering(NativeLowering):  # type: ignore[misc]
+    """Writes the code of a kernel into a library that others link."""
+
+    _name = "elsinore_linked_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower the function; return True, as that is what all do."""
+        flags = state.flags
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        name = state.func_id.func_qualname
+        library = state.library = LinkedLibrary(state.targetctx.codegen(), name)
+        library.enable_object_caching()
+        super().run_pass(state)
+        result = state["cr"]
+        entry = _entry(result.fndesc, result.env, library)
+        state.targetctx.insert_user_function(entry, result.fndesc, [library])
+        state.reload_init.extend(library._reload_init)
+        state["cr"] = result._replace(cfunc=entry)
+        return True
+
+
+QUICK = {NopythonTypeInference: RememberingInference}
+LINKED = QUICK | {NativeLowering: LinkedLowering}
+
+
+def changed(passes: Any, instead: Mapping[type, type], dropped: Collection[type] = ()) -> Any:
+    """Return a pipeline's passes with others in the place of some, and without some."""
+    passes.passes = [
+        (instead.get(each, each), what) for each, what in passes.passes if each not in dropped
+    ]
+    return passes
+
+
+class LinkedCompiler(CompilerBase):  # type: ignore[misc]
+    """Numba's compiler, for kernels that only kernels call."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the compiler's passes, ours among them."""
+        self.state.flags.enable_ssa = False
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes = changed(passes, LINKED, UNUSED)
+        passes.finalize()
+        return [passes]
+
+
+class QuickCompiler(CompilerBase):  # type: ignore[misc]
+    """Numba's compiler without what kernels over words do not need."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the compiler's passes, ours among them."""
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes = changed(passes, QUICK, UNUSED)
+        passes.finalize()
+        return [passes]
+
+
+class LinkedDispatcher(CPUDispatcher):  # type: ignore[misc]
+    """A kernel that only kernels call."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run as plain Python, where Python calls."""
+        return self.py_func(*args, **kwargs)

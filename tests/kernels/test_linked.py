@@ -1,0 +1,77 @@
+"""Kernels that only kernels call are parts of their callers, kept and loaded like all others."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import types
+
+from elsinore.kernels import FOLDER_VARIABLE, cache, kernel
+from elsinore.kernels.cache import Shelf
+from elsinore.kernels.decorator import compiled
+from elsinore.kernels.inference import KNOWN
+from elsinore.kernels.linked import QuickCompiler
+from elsinore.quantitative.lowered import heap
+
+WORDS = types.Array(types.int64, 1, "C")
+
+
+@kernel(linked=True)
+def power(base: int, exponent: int) -> int:
+    found = 1
+    for _ in range(exponent):
+        found *= base
+    if found < 0:
+        raise OverflowError
+    return found
+
+
+@kernel(linked=True)
+def cube(base: int) -> int:
+    return power(base, 3)
+
+
+def cubes(numbers: np.ndarray) -> int:
+    total = 0
+    for number in numbers:
+        total += cube(number) + power(number, 0)
+    return total
+
+
+def test_a_linked_kernel_is_a_part_of_those_that_call_it() -> None:
+    whole = kernel(cubes)
+    assert whole(np.array([2, 3])) == 8 + 27 + 2
+    with pytest.raises(OverflowError):
+        whole(np.array([1, -2]))
+    (code,) = cube.overloads.values()  # type: ignore[attr-defined]
+    assert not code.library.get_pointer_to_function(code.fndesc.llvm_cpython_wrapper_name)
+
+
+def test_a_linked_kernel_runs_as_plain_python_where_python_calls_it() -> None:
+    assert power(10, 30) == 10**30
+
+
+def test_quick_passes_give_what_all_passes_give() -> None:
+    quick = compiled(cubes, {}, pipeline=QuickCompiler)
+    numbers = np.arange(9)
+    assert quick(numbers) == kernel(cubes)(numbers) == cubes(numbers)
+    assert KNOWN
+
+
+def test_a_linked_kernel_from_the_cache_is_linked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "kernels"))
+    found = []
+    for _ in range(2):
+        monkeypatch.setattr(cache, "SHELF", shelf := Shelf())
+        inner = kernel(linked=True)(heap.keep.py_func)  # type: ignore[attr-defined]
+        inner.compile((WORDS, WORDS, types.int64, types.int64))  # type: ignore[attr-defined]
+        found.append((len(shelf.compiled), len(shelf.loaded)))
+        names = {"inner": inner}
+        exec("def kept(words, journal):\n  inner(words, journal, 3, 2)\n  return journal[0]", names)
+        words, journal = np.arange(8), np.zeros(16, np.int64)
+        journal[:3] = 3, 0, 16
+        assert kernel(names["kept"])(words, journal) == 7  # type: ignore[arg-type]
+        assert journal[3:7].tolist() == [3, 4, 3, 2]
+    assert found == [(1, 0), (0, 1)]
