@@ -32,6 +32,9 @@ PREDICATES: tuple[Predicate, ...] = (
     *(qre.predicate(A.v > 1), qre.predicate(A.v <= 1), qre.predicate(qre.item.n > 1, "high")),
 )
 HELPERS = {
+    **dict.fromkeys(
+        ["words_at", "codes_at", "doubles_at", "bytes_at"], lambda arrays, n: arrays[n]
+    ),
     "some": lambda value: value,
     "word_of": lambda value: int(np.float64(value).view(np.int64)),
     "key_of": lambda value: int(np.float64(value).view(np.int64)),
@@ -246,7 +249,8 @@ def in_python(memory: Memory) -> Memory:
     """Let a memory's machine run as plain Python, in little room."""
     machine: Lowered = memory.machine
     plain = uncompiled(machine.run)
-    plain.__globals__.update(HELPERS)  # type: ignore[attr-defined]
+    names: dict[str, Any] = plain.__globals__  # type: ignore[attr-defined]
+    names |= HELPERS | {n: v.item() for n, v in names.items() if isinstance(v, np.generic)}
     memory.machine = replace(machine, run=plain)
     memory._heap = memory._heap[:SMALL].copy()
     memory._journal = memory._journal[:4].copy()

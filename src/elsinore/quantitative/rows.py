@@ -314,7 +314,6 @@ class Runs:
         if len(self._memories) > 1:
             return self._piped(table, told, codes, arrays)
         (memory,) = self._memories
-        bits, of_rows, *arrays = map(as_writable, (bits, of_rows, *arrays))
         places, _, values, stopped = memory.run(bits, of_rows, arrays)
         places = places if rows is None else rows[places]
         if stopped is None:
@@ -335,7 +334,6 @@ class Runs:
             if values:
                 bits = self._told(stage.machine.bits, pa.concat_arrays(values))
                 of_rows = codes[rows]
-            bits, of_rows, *arrays = map(as_writable, (bits, of_rows, *arrays))
             places, words, values, stopped = memory.run(bits, of_rows, arrays)
             if stopped is not None:
                 for each, state in zip(self._memories, before, strict=True):
@@ -499,23 +497,6 @@ class _Columns(dict[str, pa.Array]):
     def __missing__(self, name: str) -> pa.Array:
         self[name] = whole(self._table[name])
         return self[name]
-
-
-class _Unlocked:
-    """An array that may be written to, in the same memory as one that may not."""
-
-    def __init__(self, array: Any) -> None:
-        place, _ = array.__array_interface__["data"]
-        self.__array_interface__ = array.__array_interface__ | {"data": (place, False)}
-        self.array = array
-
-
-def as_writable(array: Any) -> Any:
-    """Return an array that compiled code takes for one of its own; it only reads it.
-
-    For arrays that may not be written to, as Arrow's are, code is compiled apart.
-    """
-    return array if array.flags.writeable else np.asarray(_Unlocked(array))
 
 
 def joined(parts: Sequence[pa.Array], values: list[Any]) -> list[pa.Array]:

@@ -31,8 +31,10 @@ from elsinore.quantitative.lowered.words import (
     Threads,
     as_record,
     constant,
+    double,
     read,
     size,
+    whole_number,
     write,
 )
 from elsinore.quantitative.machine.emit import INDENT, Emitter, is_unit
@@ -212,7 +214,7 @@ class Compiled(Emitter):
         for name in self.source.flags:
             self._line(f"{name} = False")
         for word in range(self.record.flag_words):
-            self._line(f"{self.memory}[{self.base} + {word}] = 0")
+            self._line(f"{self._word(self.base, word)} = 0")
         self._begins = True
         super().begin(level)
         self._begins = False
@@ -223,7 +225,7 @@ class Compiled(Emitter):
         self._level = level
         self._passed = set()
         for word in range(self.record.flag_words):
-            self._line(f"w{self._first}_{word} = {self.memory}[{self.base} + {word}]")
+            self._line(f"w{self._first}_{word} = {self._word(self.base, word)}")
         for name, (word, bit) in self.record.flags.items():
             self._line(f"{name} = (w{self._first}_{word} & {bit}) != 0")
         for node in self.nodes:
@@ -240,7 +242,7 @@ class Compiled(Emitter):
         for name, (word, bit) in self.record.flags.items():
             words.setdefault(word, []).append(f"({bit} if {name} else 0)")
         for word, flags in words.items():
-            self._line(f"{self.memory}[{self.base} + {word}] = {' | '.join(flags)}")
+            self._line(f"{self._word(self.base, word)} = {' | '.join(flags)}")
 
     # --- how it is written ----------------------------------------------------------------------
 
@@ -281,8 +283,15 @@ class Compiled(Emitter):
 
     def _line(self, text: str) -> None:
         if "(H, " in text:  # a kernel: compiled once, not once for each number that is written
-            text = WRITTEN.sub(r"int(\1)", text)
+            text = WRITTEN.sub(self._named, text)
         super()._line(text)
+
+    def _word(self, at: str, offset: int) -> str:
+        return f"{self.memory}[{plus(at, offset)}]"
+
+    def _named(self, written: re.Match[str]) -> str:
+        numbers = {"True": 1, "False": 0}
+        return whole_number(numbers.get(written[1], written[1]), self.context.names)
 
     def _read(self, memory: str, at: str, offset: int, kind: Any) -> str:
         return read(memory, at, offset, kind, self.context.names)
@@ -300,7 +309,7 @@ class Compiled(Emitter):
 
     def _out(self, memory: str, at: str, offset: int, kind: Any, value: str) -> None:
         """Write a value, which may hold mappings, to the words of results."""
-        word = f"{memory}[{at} + {offset}]"
+        word = f"{memory}[{plus(at, offset)}]"
         if isinstance(kind, Dynamic):
             self._out_mapping(word, f"{memory}[{at} + {offset + 1}]", kind, value)
         elif isinstance(kind, types.BaseTuple):
@@ -329,7 +338,7 @@ class Compiled(Emitter):
         if isinstance(kind, Numbers):
             self._line(f"if H[{at} + {words}] == 0: continue")
         for word in range(words):
-            self._line(f"X[{to} + {word}] = H[{at} + {word}]")
+            self._line(f"X[{plus(to, word)}] = H[{plus(at, word)}]")
         if isinstance(of_key, Dynamic):
             inner = self._assign(f"H[{at} + {words}]")
             self._out("X", to, words, of_key, inner)
@@ -373,7 +382,7 @@ class Compiled(Emitter):
             found = self._assign(numbers)  # nobody keeps the collection with one more
             self._one_more[found] = word
             return found
-        fraction = f"float({kind.fraction!r})"
+        fraction = double(kind.fraction, self.context.names)
         parts = f"{number}, {numbers}, {shared}, {fraction}, {word}"
         return self._assign(f"add_in_order(H, J, T, {parts})")
 
@@ -382,7 +391,7 @@ class Compiled(Emitter):
         if more is None:
             word = self._assign(f"H[{numbers} + IN_ORDER]")
         else:
-            fraction = f"float({kind.fraction!r})"
+            fraction = double(kind.fraction, self.context.names)
             word = self._assign(f"front_with(H, {numbers}, {fraction}, {more})")
         if kind.value == types.float64:
             self._line(f"{word} ^= ({word} >> 63) & {GREATEST_WORD}")
@@ -393,7 +402,8 @@ class Compiled(Emitter):
     def _cell_at(self, node: Query, function: CellAt, table: str) -> str:
         name = f"f{self.number(node)}cell"
         self.source.names[name] = function.value_of
-        at = self._assign(f"at_rank(H, {table}, float({function.fraction!r}))")
+        fraction = double(function.fraction, self.context.names)
+        at = self._assign(f"at_rank(H, {table}, {fraction})")
         return self._assign(f"{name}((H[{at}], H[{at} + 1])) if {at} != 0 else None")
 
     def _counted(self, node: Query, function: Counting, table: str, value: str) -> str:
@@ -434,7 +444,7 @@ class Compiled(Emitter):
                 continue
             atom = name.partition("_")[0]
             number = int(atom[1:])
-            test = f"{atom} and {self.memory}[{self.base} + {at}] == {value}"
+            test = f"{atom} and {self._word(self.base, at)} == {value}"
             if number not in self._passed:  # it goes on with this item, or dies
                 (node,) = (n for n in self.nodes if self.number(n) == number)
                 condition = node.predicate.condition  # type: ignore[attr-defined]
@@ -448,7 +458,7 @@ class Compiled(Emitter):
             if isinstance(node, Combine) and len(node.parallel) > 1:
                 found += [f"{name} == {value}" for name, other in self._gathered(node)
                           if other == kind]  # fmt: skip
-        return f"int({' or '.join(found)})" if found else "False"
+        return f"(1 if {' or '.join(found)} else 0)" if found else "False"
 
     def _joined(self, node: Query) -> Iterator[tuple[str, Any]]:
         """Yield the variables of a join, and their types."""
@@ -499,7 +509,7 @@ class Compiled(Emitter):
         bounds = f"{kind.size}, {window.most(1)}, {window.most(2)}, {levels}"
         number = self.kind_of(kind)
         after = self._assign(
-            f"mark(H, J, T, {number}, {state}, {shared}, int({value} != 0), {bounds})"
+            f"mark(H, J, T, {number}, {state}, {shared}, (1 if {value} != 0 else 0), {bounds})"
         )
         return after, self._assign(f"marks(H, {after}, {levels})")
 
@@ -666,7 +676,7 @@ class Compiled(Emitter):
         slots: dict[int, tuple[MapCollect, list[tuple[str, str]]]] = {}
         for atom, name, node in self.thread_slots():
             at, _ = self.record.values[name]
-            word = f"{self.memory}[{self.base} + {at}]"
+            word = f"{self._word(self.base, at)}"
             slots.setdefault(id(node), (node, []))[1].append((atom, word))
         for node, held in slots.values():
             self._feed_one(node, held)
@@ -711,7 +721,7 @@ class Compiled(Emitter):
         own = f"{start} + {entry} * {stride}"
         self._line(f"{inner.base} = {first} if {entry} == 0 else {own}")
         flags = " and ".join(
-            f"H[{inner.base} + {word}] == 0" for word in range(inner.record.flag_words)
+            f"{inner._word(inner.base, word)} == 0" for word in range(inner.record.flag_words)
         )
         self._line(f"if {flags}: continue")
         self._line(f"keep(H, J, {inner.base}, {inner.total})")
@@ -755,6 +765,11 @@ class Compiled(Emitter):
         told = words + inner.told
         parts = f"{keys}, {kind}, {words}, {told}, {stride}, s, {dynamic}"
         return self._assign(f"collected(H, J, {parts})")
+
+
+def plus(at: str, offset: int) -> str:
+    """Return the expression of a place so many words on."""
+    return f"{at} + {offset}" if offset else at
 
 
 def constants(context: Context) -> Iterator[str]:

@@ -8,9 +8,9 @@ is taken is written to a journal, so that an item can be taken back: where a use
 and where there is no more room. Then room is made: what records refer to is copied to another
 array, and everything else is left behind (Cheney, A Nonrecursive List Compacting Algorithm, 1970).
 
-The heap's first words say where free words begin, and how many more were asked for; `SCRATCH` is
-where keys lie that are looked up. The journal's say how much of it is used, and how much more was
-asked for.
+The heap's first words say where free words begin, how many more were asked for, and where it ends;
+`SCRATCH` is where keys lie that are looked up. The journal's, and those of results, say how much is
+used, how much more was asked for, and where they end. Machines pass pointers, which know no size.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from elsinore.kernels import kernel
 
 Words = NDArray[np.int64]
 ONE = np.int64(1)  # a written 1 would have kernels compiled for itself
-FREE, NEED, SCRATCH, BEGIN = 0, 1, 8, 40  # of the heap
+FREE, NEED, END = 0, 1, 2  # of the heap, the journal, and results
+LISTED = 3  # where what is listed in a journal, or among results, begins
+SCRATCH, BEGIN = 8, 40  # of the heap
 KIND, SIZE, SHARED = 0, 1, 2  # of every object; shared: other objects refer to it
 CAPACITY, COUNT, GONE, ENTRIES = 3, 4, 5, 6  # of a table: an index of places, then entries
 SERIAL, TABLE, IDLE = 3, 4, 5  # of keys' threads: the last item, their table, the idle keys' record
@@ -38,11 +40,11 @@ TABLES, THREADS, RINGS, PLAIN = 0, 1, 2, 3  # shapes
 LEAST = 8  # entries or values that there is room for at first
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def allocate(heap: Words, kind: int, size: int) -> int:
     """Return the place of a new object, all 0."""
     at = heap[FREE]
-    if at + size > heap.size:
+    if at + size > heap[END]:
         heap[NEED] = size
         raise MemoryError
     heap[FREE] = at + size
@@ -53,11 +55,11 @@ def allocate(heap: Words, kind: int, size: int) -> int:
     return at
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def keep(heap: Words, journal: Words, at: int, size: int) -> None:
     """Write to the journal what some words are, before they are changed."""
     used = journal[0]
-    if used + size + 2 > journal.size:
+    if used + size + 2 > journal[END]:
         journal[1] = size + 2
         raise MemoryError
     for word in range(size):
@@ -71,27 +73,27 @@ def keep(heap: Words, journal: Words, at: int, size: int) -> None:
 def undo(heap: Words, journal: Words) -> None:
     """Make all words what they were before the item."""
     used = journal[0]
-    while used > 2:
+    while used > LISTED:
         size = journal[used - 1]
         at = journal[used - 2]
         used -= size + 2
         for word in range(size):
             heap[at + word] = journal[used + word]
-    journal[0] = 2
+    journal[0] = LISTED
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def room(results: Words, size: int) -> int:
     """Return the place for more words of results."""
     at = results[0]
-    if at + size > results.size:
+    if at + size > results[END]:
         results[1] = size
         raise MemoryError
     results[0] = at + size
     return at
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def share(heap: Words, journal: Words, at: int) -> int:
     """Note that another object refers to one, which is copied then before it is changed."""
     if at != 0 and heap[at + SHARED] == 0:
@@ -100,7 +102,7 @@ def share(heap: Words, journal: Words, at: int) -> int:
     return at
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def owned(heap: Words, journal: Words, shapes: Words, at: int, shared: int) -> int:
     """Return an object that may be changed: itself, or a copy where it is shared."""
     if at == 0 or (not shared and heap[at + SHARED] == 0):
@@ -119,7 +121,7 @@ def owned(heap: Words, journal: Words, shapes: Words, at: int, shared: int) -> i
     return copy
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _share_all(
     heap: Words, journal: Words, shapes: Words, at: int, begin: int, number: int
 ) -> None:
@@ -129,7 +131,7 @@ def _share_all(
             share(heap, journal, heap[at + shapes[one]])
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _elements(heap: Words, shapes: Words, at: int) -> tuple[int, int]:
     """Return where an object's entries begin, and how many there are."""
     shape = heap[at + KIND] * SHAPE
@@ -165,7 +167,7 @@ def compact(
         at += fresh[at + SIZE]
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _move_all(
     heap: Words, fresh: Words, shapes: Words, memory: Words, at: int, begin: int, number: int
 ) -> None:
@@ -191,7 +193,7 @@ def _move_all(
 # --- tables -------------------------------------------------------------------------------------
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def new_table(heap: Words, kind: int, capacity: int, stride: int) -> int:
     """Return an empty table with room for half as many entries as its index has places."""
     at = allocate(heap, kind, ENTRIES + capacity + capacity // 2 * stride)
@@ -199,7 +201,7 @@ def new_table(heap: Words, kind: int, capacity: int, stride: int) -> int:
     return at
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _slot(heap: Words, at: int, words: int, capacity: int) -> int:
     told = 0
     for word in range(words):
@@ -208,7 +210,7 @@ def _slot(heap: Words, at: int, words: int, capacity: int) -> int:
     return told & (capacity - 1)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def find(heap: Words, table: int, stride: int, words: int) -> int:
     """Return the place of the entry whose key lies in the scratch words, 0 where there is none."""
     capacity = heap[table + CAPACITY]
@@ -227,7 +229,7 @@ def find(heap: Words, table: int, stride: int, words: int) -> int:
         slot = (slot + 1) & (capacity - 1)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _free_slot(heap: Words, table: int, at: int, words: int) -> int:
     """Return the word of the index for the entry at a place, whose key is new."""
     capacity = heap[table + CAPACITY]
@@ -237,7 +239,7 @@ def _free_slot(heap: Words, table: int, at: int, words: int) -> int:
     return table + ENTRIES + slot
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def with_room(heap: Words, table: int, stride: int, words: int, drops: int) -> int:
     """Return a table with room for one more entry; `drops`: without entries of the number 0."""
     capacity, count = heap[table + CAPACITY], heap[table + COUNT]
@@ -260,7 +262,7 @@ def with_room(heap: Words, table: int, stride: int, words: int, drops: int) -> i
     return new
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def add_entry(heap: Words, journal: Words, table: int, stride: int, words: int) -> int:
     """Add an entry of the key in the scratch words, for which there is room; return its place."""
     keep(heap, journal, table + COUNT, ONE)
@@ -277,10 +279,16 @@ def add_entry(heap: Words, journal: Words, table: int, stride: int, words: int) 
     return at
 
 
+@kernel(borrows=True)
+def placed_entry(heap: Words, journal: Words, table: int, stride: int, words: int) -> int:
+    """Add an entry for Python, as `add_entry` does for machines."""
+    return add_entry(heap, journal, table, stride, words)
+
+
 # --- numbers of keys ----------------------------------------------------------------------------
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def add_number(
     heap: Words,
     journal: Words,
@@ -313,7 +321,7 @@ def add_number(
     return table
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def add_numbers(
     heap: Words,
     journal: Words,
@@ -340,7 +348,7 @@ def add_numbers(
     return table
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _place_of_text(shapes: Words, number: int) -> int:
     """Return the place of a text in the order of texts (see `Texts.ranks`)."""
     at = shapes[RANKS]
@@ -353,7 +361,7 @@ def _place_of_text(shapes: Words, number: int) -> int:
     return shapes[pair + 1]
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def best(heap: Words, shapes: Words, table: int, of: int) -> int:
     """Return the entry with the greatest number, of several that of the least key; 0 for none.
 
@@ -382,7 +390,7 @@ def best(heap: Words, shapes: Words, table: int, of: int) -> int:
     return found
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def at_rank(heap: Words, table: int, fraction: float) -> int:
     """Return the entry at rank floor(fraction * (n - 1)) of n values counted by cells; 0 for none.
 
@@ -420,7 +428,7 @@ def at_rank(heap: Words, table: int, fraction: float) -> int:
     return at
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def collected(
     heap: Words,
     journal: Words,
@@ -463,14 +471,14 @@ def collected(
 # --- numbers in order ---------------------------------------------------------------------------
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _put(heap: Words, journal: Words, at: int, word: int) -> None:
     """Change a word that the journal tells of."""
     keep(heap, journal, at, ONE)
     heap[at] = word
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _push(heap: Words, journal: Words, base: int, size: int, word: int) -> None:
     """Add a word to a binary heap of so many words, whose greatest is the first."""
     place = size
@@ -480,7 +488,7 @@ def _push(heap: Words, journal: Words, base: int, size: int, word: int) -> None:
     _put(heap, journal, base + place, word)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _pop(heap: Words, journal: Words, base: int, size: int) -> int:
     """Take the greatest word out of a binary heap of so many; return it."""
     greatest = heap[base]
@@ -499,7 +507,7 @@ def _pop(heap: Words, journal: Words, base: int, size: int) -> int:
     return greatest
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def add_in_order(
     heap: Words,
     journal: Words,
@@ -551,7 +559,7 @@ def add_in_order(
     return at
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def front_with(heap: Words, at: int, fraction: float, word: int) -> int:
     """Return the word in front of a collection with one more word, which is not put into it."""
     if at == 0:
@@ -575,7 +583,7 @@ def front_with(heap: Words, at: int, fraction: float, word: int) -> int:
 # --- windows ------------------------------------------------------------------------------------
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def new_window(heap: Words, kind: int, head: int, stride: int, most: int) -> int:
     """Return an empty window of at most so many values; stride: words for each."""
     capacity = min(LEAST, most)
@@ -584,7 +592,7 @@ def new_window(heap: Words, kind: int, head: int, stride: int, most: int) -> int
     return at
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def ring_with_room(
     heap: Words,
     journal: Words,
@@ -614,7 +622,7 @@ def ring_with_room(
     return new
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def stacks_with_room(
     heap: Words,
     journal: Words,
@@ -643,7 +651,7 @@ def stacks_with_room(
     return new
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def mark(
     heap: Words,
     journal: Words,
@@ -699,7 +707,7 @@ def mark(
     return at
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def marks(heap: Words, at: int, levels: int) -> int:
     """Return how many marks a histogram tells of."""
     top = levels - 1

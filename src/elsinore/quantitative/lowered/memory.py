@@ -17,7 +17,7 @@ from elsinore.quantitative.machine.keys import Program
 
 LARGE = 1 << 20  # rows given to a machine at a time
 ROOM = 1 << 17  # words of the heap at first
-STOPPED, TAKEN, SERIAL, FREE, RESULTS = range(5)  # what a machine tells of its progress
+STOPPED, TAKEN, SERIAL, FREE, RESULTS, SPARE = range(6)  # what a machine tells of its progress
 
 
 class Memory:
@@ -104,6 +104,8 @@ class Memory:
         the item at which the machine raised, if it did: the states are those before it.
         """
         machine, progress = self.machine, np.zeros(8, np.int64)
+        bits = np.ascontiguousarray(bits, np.int64)
+        codes = np.ascontiguousarray(codes, np.int32)
         self._rank_texts()
         places: list[Any] = [np.zeros(0, np.int64)]
         words: list[Words] = [machine.no_values()]
@@ -113,7 +115,7 @@ class Memory:
             stop = min(begin + LARGE, len(bits))
             outputs = np.empty((stop - begin) * machine.words, np.int64)
             after = np.empty(stop - begin, np.int64)
-            self._entries[0] = 2
+            self._entries[heap.FREE] = heap.LISTED
             progress[SERIAL] = self._serial  # another one for an item that is taken again
             self._serial += len(bits)
             stopped = self._run(outputs, after, progress, bits, codes, begin, stop, arrays)
@@ -145,12 +147,13 @@ class Memory:
         stop: int,
         arrays: Sequence[Any],
     ) -> int | None:
-        memory = self._records, self._heap, self._journal, self._shapes, outputs
+        for words in (self._heap, self._journal, self._entries):
+            words[heap.END] = len(words)
+        memory = self._records, self._heap, self._journal, self._shapes, outputs, self._entries
         progress[STOPPED], progress[TAKEN] = begin, 0
+        progress[SPARE] = len(self._records) - self._words
         try:
-            self.machine.run(
-                *memory, self._entries, after, progress, bits, codes, begin, stop, *arrays
-            )
+            self.machine.call([*memory, after, progress, bits, codes, *arrays], begin, stop)
         except Exception:
             at = int(progress[STOPPED])
             record = int(codes[at]) * self._words
@@ -158,7 +161,7 @@ class Memory:
             if self.machine.has_objects:
                 heap.undo(self._heap, self._journal)
                 self._heap[heap.FREE] = progress[FREE]
-                self._entries[0] = progress[RESULTS]
+                self._entries[heap.FREE] = progress[RESULTS]
             return at
         return None
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +15,9 @@ from numba import types
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
-from elsinore.kernels import kernel
+from elsinore.kernels import is_kernel
+from elsinore.kernels.decorator import compiled
+from elsinore.kernels.linked import QuickCompiler
 from elsinore.quantitative.approximate import CellAt
 from elsinore.quantitative.folds import Counting
 from elsinore.quantitative.lowered.columns import as_arrow, out_size
@@ -29,6 +33,7 @@ from elsinore.quantitative.lowered.functions import (
     jitted,
     texts_of,
 )
+from elsinore.quantitative.lowered.heap import LISTED
 from elsinore.quantitative.lowered.records import can_be_field, record_class
 from elsinore.quantitative.lowered.texts import TEXT, Texts, is_text
 from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read, size
@@ -48,8 +53,14 @@ ARRAYS = {
     types.boolean: np.bool_,
     TEXT: np.int64,  # their numbers
 }
+POINTERS = {
+    types.int64: "words_at",
+    types.float64: "doubles_at",
+    types.boolean: "bytes_at",
+    TEXT: "words_at",
+}
 READERS = ("op", "step", "key")  # what a node calls its functions, those of windows aside
-ARGUMENTS = "S, H, J, T, O, X, P, progress, bits, codes, begin, stop"
+ARRAYS_GIVEN = ("S", "H", "J", "T", "O", "X", "P", "progress", "bits", "codes")  # then columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,8 +68,7 @@ class Lowered:
     """A compiled machine, for items with some attributes, or for values of another machine.
 
     `columns` are the attributes that the query's functions read, `nullable` those of them that may
-    be null. `run` takes items `begin` to `stop`, item i of the stream `codes[i]`, and writes after
-    which of them there are values and which, and how far it came, also where it raises.
+    be null. `run` takes the addresses of arrays (see `call`).
     """
 
     query: Query
@@ -87,6 +97,18 @@ class Lowered:
     def words(self) -> int:
         """How many words a result has."""
         return out_size(self.value)
+
+    def call(self, arrays: Sequence[Any], begin: int, stop: int) -> None:
+        """Take items `begin` to `stop`, item i of the stream `codes[i]`.
+
+        Writes after which of them there are values and which, and how far it came, also where it
+        raises. The arrays are those of `ARRAYS_GIVEN`, then columns as `column` makes them.
+        """
+        if is_kernel(self.run):
+            places = [array.__array_interface__["data"][0] for array in arrays]
+            self.run(np.array(places, np.int64), begin, stop)
+        else:
+            self.run(arrays, begin, stop)
 
     def meets_null(self, name: str, told: Any) -> bool:
         """Return whether a function may read an attribute of one of some items, by their bits."""
@@ -186,6 +208,28 @@ def lowered(
 
     Raises CannotCompile with the reason where it, or the types, cannot be.
     """
+    with without_collecting():
+        return _lowered(query, schema, nullable, value)
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Let no garbage be collected: compiling makes many small objects, of which most live on."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _lowered(
+    query: Query,
+    schema: Mapping[str, pa.DataType] | None,
+    nullable: frozenset[str],
+    value: Any,
+) -> Lowered:
     query, bits, columns, machine, kinds = _machine(query, schema, nullable, value)
     context = machine.context
     text = _source(machine, bits, columns, nullable if value is None else None)
@@ -200,12 +244,12 @@ def lowered(
         kinds=tuple(kinds),
         machine=machine,
         shapes=context.shapes.array(),
-        run=kernel(borrows=True)(names["run"]),
+        run=compiled(names["run"], {"_nrt": False}, pipeline=QuickCompiler),
         classes={as_named_tuple(kind): kind for kind in _dataclasses(query)},
         spelled_out=context.spelled_out
         | texts_of(value for node in _nodes(query) for value in _functions(node)),
     )
-    _compile(found, value)
+    _compile(found)
     return found
 
 
@@ -301,27 +345,10 @@ def _machine(
     return query, bits, columns, machine, kinds
 
 
-def _compile(found: Lowered, value: Any) -> None:
+def _compile(found: Lowered) -> None:
     """Compile the kernel, so that what cannot be is known before any item is taken."""
-    columns: list[Any] = []
-    for name, kind in zip(found.columns, found.kinds, strict=True):
-        columns.append(np.zeros(0, ARRAYS[kind]))
-        if name in found.nullable:
-            columns.append(np.zeros(0, np.bool_))
-    if value is not None:
-        columns = [np.zeros(0, np.int64)]
-    words = [np.zeros(n, np.int64) for n in (found.machine.record.words, 64, 64)]
-    words[1][0] = 40
     try:
-        found.run(
-            *words,
-            found.shapes,
-            *(np.zeros(n, np.int64) for n in (0, 2, 0, 8, 0)),
-            np.zeros(0, np.int32),
-            0,
-            0,
-            *columns,
-        )
+        found.run.compile((types.Array(types.int64, 1, "C"), types.int64, types.int64))  # type: ignore[attr-defined]
     except (NumbaError, TypeError, NotImplementedError) as error:
         raise CannotCompile(f"the machine: {' '.join(str(error).split())[:REASON]}") from error
 
@@ -339,7 +366,7 @@ def _source(
     context = machine.context
     names = context.names
     names |= {"__name__": HOME, **HELPERS, **KERNELS}
-    item, arguments = _item(context, columns, nullable)
+    item, arrays = _item(context, columns, nullable)
     source, words = machine.source, machine.record.words
     lines = source.lines
     machine.begin(3)
@@ -355,9 +382,10 @@ def _source(
             if callable(value):
                 names[name] = machine.types.kernel(value)
     lines += [
-        f"def run({ARGUMENTS}{arguments}):",
+        "def run(A, begin, stop):",
+        *(f"{INDENT}{name} = {kind}(A, {n})" for n, (name, kind) in enumerate(arrays)),
         f"{INDENT}n = 0",
-        f"{INDENT}spare = S.size - {words}",
+        f"{INDENT}spare = progress[5]",
         *(f"{INDENT}{text}" for text in constants(context)),
         f"{INDENT}for i in range(begin, stop):",
         f"{INDENT * 2}r = codes[i] * {words}",
@@ -368,10 +396,11 @@ def _source(
         lines += [
             f"{INDENT * 2}progress[3] = H[0]",
             f"{INDENT * 2}progress[4] = X[0]",
-            f"{INDENT * 2}J[0] = 2",
+            f"{INDENT * 2}J[0] = {LISTED}",
             f"{INDENT * 2}s = progress[2] + i",
         ]
-    lines += [f"{INDENT * 2}S[spare + {word}] = S[r + {word}]" for word in range(words)]
+    lines.append(f"{INDENT * 2}S[spare] = S[r]")
+    lines += [f"{INDENT * 2}S[spare + {word}] = S[r + {word}]" for word in range(1, words)]
     lines += [
         f"{INDENT * 2}if S[r] == {FRESH}:",
         *start,
@@ -393,23 +422,25 @@ def _source(
 
 def _item(
     context: Context, columns: Sequence[str], nullable: frozenset[str] | None
-) -> tuple[str, str]:
-    """Return the expression of an item, and the arguments that it is made of."""
+) -> tuple[str, list[tuple[str, str]]]:
+    """Return the expression of an item, and all arrays: names, and what makes pointers of them."""
+    arrays = [(name, "codes_at" if name == "codes" else "words_at") for name in ARRAYS_GIVEN]
     if nullable is None:
-        return read("V", f"i * {size(context.item)}", 0, context.item, context.names), ", V"
+        arrays.append(("V", "words_at"))
+        return read("V", f"i * {size(context.item)}", 0, context.item, context.names), arrays
     context.names["Item"] = context.item.instance_class
-    fields, arguments = [], ""
+    fields = []
     for n, name in enumerate(columns):
-        arguments += f", c{n}"
         kind = context.item.types[n]
         kind = kind.type if isinstance(kind, types.Optional) else kind
-        value = f"text_of(c{n}[i])" if kind == TEXT else f"c{n}[i]"
+        arrays.append((f"c{n}", POINTERS[kind]))
+        value = {TEXT: f"text_of(c{n}[i])", types.boolean: f"(c{n}[i] != 0)"}.get(kind, f"c{n}[i]")
         if name in nullable:
-            arguments += f", v{n}"
-            fields.append(f"({value} if v{n}[i] else None)")
+            arrays.append((f"v{n}", "bytes_at"))
+            fields.append(f"({value} if v{n}[i] != 0 else None)")
         else:
             fields.append(value)
-    return f"Item({', '.join(fields) or '0'})", arguments
+    return f"Item({', '.join(fields) or '0'})", arrays
 
 
 def _machines(machine: Compiled) -> list[Compiled]:

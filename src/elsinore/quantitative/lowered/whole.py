@@ -26,6 +26,8 @@ from numba.core.ir_utils import build_definitions
 from numba.core.untyped_passes import IRProcessing
 from numba.extending import intrinsic
 
+from elsinore.kernels.linked import LINKED, changed
+
 GREATEST = 1 << 53  # the size up to which all whole numbers are doubles
 FRACTION = 53  # bits
 BEYOND = "a value is beyond what compiled code computes as Python does"
@@ -342,7 +344,7 @@ class CheckingCompiler(CompilerBase):  # type: ignore[misc]
 
     def define_pipelines(self) -> list[Any]:
         """Return the compiler's passes, ours among them."""
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes = changed(DefaultPassBuilder.define_nopython_pipeline(self.state), LINKED)
         passes.add_pass_after(CheckNumbers, IRProcessing)
         passes.finalize()
         return [passes]

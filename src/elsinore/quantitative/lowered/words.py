@@ -141,7 +141,27 @@ def double_of(_: Any, word: Any) -> Any:
     return types.float64(word), code
 
 
+def _behind(kind: Any) -> Any:
+    """Return a function of an array of addresses, and a place in it: the pointer to values."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def behind(_: Any, addresses: Any, place: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            array = context.make_array(signature.args[0])(context, builder, given[0])
+            at = context.cast(builder, given[1], signature.args[1], types.int64)
+            address = builder.load(builder.gep(array.data, [at]))
+            return builder.inttoptr(address, context.get_value_type(signature.return_type))
+
+        return types.CPointer(kind)(addresses, place), code
+
+    return behind
+
+
 HELPERS = {
+    "words_at": _behind(types.int64),
+    "codes_at": _behind(types.int32),
+    "doubles_at": _behind(types.float64),
+    "bytes_at": _behind(types.uint8),
     "some": some,
     "word_of": word_of,
     "key_of": key_of,
@@ -297,16 +317,15 @@ def constant(value: Any, kind: Any, names: dict[str, Any]) -> str:
     """Return the expression of a constant as a value of a type that holds it."""
     value = as_record(value)
     if isinstance(kind, Dynamic):
-        return "int(0)"
+        return whole_number(0, names)
     if kind == types.boolean:
         return repr(bool(value))
     if kind == types.int64:
-        return f"int({int(value)})"
+        return whole_number(value, names)
     if kind == types.float64:
-        number = float(value)
-        return f"float({number!r})" if np.isfinite(number) else f"float('{number}')"
+        return double(value, names)
     if kind == TEXT:
-        return f"text_of(int({number_of(value)}))"
+        return f"text_of({whole_number(number_of(value), names)})"
     if isinstance(kind, types.Optional):
         if value is not None:
             return constant(value, kind.type, names)
@@ -316,6 +335,21 @@ def constant(value: Any, kind: Any, names: dict[str, Any]) -> str:
         parts = [constant(v, part, names) for v, part in zip(value, kind.types, strict=True)]
         return _made(kind, parts, names)
     return "None"
+
+
+def whole_number(value: Any, names: dict[str, Any]) -> str:
+    """Return the name of a whole number: what is called with a written one is compiled for it."""
+    name = f"n{int(value)}".replace("-", "m")
+    names[name] = np.int64(value)
+    return name
+
+
+def double(value: Any, names: dict[str, Any]) -> str:
+    """Return the name of a double."""
+    number = np.float64(value)
+    name = f"d{number.view(np.uint64):016x}"
+    names[name] = number
+    return name
 
 
 def _any_of(kind: Any) -> Any:
