@@ -28,7 +28,7 @@ from elsinore.model import Window, Workload
 from elsinore.model.window import SECOND
 from elsinore.operators import OperatorOptions, kind_for, plan
 from elsinore.operators.panes import ActionSize
-from elsinore.plan import Plan, Sharing, Unit
+from elsinore.plan import Granularity, Sharing, Unit
 from elsinore.plan.modes import Combine
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.results import Results
@@ -39,7 +39,7 @@ from elsinore.spark.finishing import Finish
 from elsinore.spark.partition import Outputs, RunOperators, travelling
 from elsinore.spark.scan import combined as choice
 from elsinore.spark.scan import files, ranges, tasks
-from elsinore.spark.scan.combined import combining
+from elsinore.spark.scan.combined import combining, spared
 from elsinore.spark.scan.files import FileColumn, RowGroup, look_at, splits
 from elsinore.spark.scan.looking import judged
 from elsinore.spark.scan.skipping import Skipping, interests_of
@@ -57,22 +57,22 @@ PARTITIONS = 3
 
 
 def results(
-    ready: Plan,
-    unit: Unit,
+    units: tuple[Unit, ...],
     path: Path,
     options: RunOptions,
     tasks: int,
     stretches: Stretches | None = None,
-) -> tuple[dict[str, list[Any]], int]:
-    """Return a unit's results, and how many events were combined, as tasks and Spark make them."""
+) -> tuple[list[dict[str, list[Any]]], int]:
+    """Return the results of a pass's units, and how many events were combined, as Spark's tasks."""
     schema = pq.read_schema(path)
-    names = dict.fromkeys(["time", "type", *options.order_by, *unit.attributes])
+    read = [name for unit in units for name in unit.attributes]
+    names = dict.fromkeys(["time", "type", *options.order_by, *read])
     columns = tuple(FileColumn(name, schema.field(name).type) for name in names)
     by_name = {column.name: column for column in columns}
     skipping = Skipping(
         condition=None,
-        interests=interests_of((unit,), {name: name for name in names}, pa.string(), "type"),
-        required=unit.required,
+        interests=interests_of(units, {name: name for name in names}, pa.string(), "type"),
+        required=units[0].required,
         time="time",
         type="type",
         strict=True,
@@ -82,16 +82,17 @@ def results(
     parts = splits(looked.groups, tasks)
     combine = None
     if options.combine is Combine.ALWAYS:
-        combine = combining([unit], parts, options)
-        assert isinstance(combine, CombineEvents)
-    keys = [(f"g{n}", schema.field(name).type) for n, name in enumerate(unit.group_by)]
-    keys += [(f"k{n}", schema.field(name).type) for n, name in enumerate(unit.equivalence)]
+        found = combining(units, parts, options)
+        assert isinstance(found, CombineEvents)
+        combine = found
+    keys = [(f"g{n}", schema.field(name).type) for n, name in enumerate(units[0].group_by)]
+    keys += [(f"k{n}", schema.field(name).type) for n, name in enumerate(units[0].equivalence)]
     orders = tuple(f"o{n}" for n in range(len(options.order_by)))
-    events = [("time", pa.int64()), ("class0", pa.int64())]
+    events = [("time", pa.int64()), *((f"class{n}", pa.int64()) for n in range(len(units)))]
     events += [
         (o, schema.field(name).type) for o, name in zip(orders, options.order_by, strict=True)
     ]
-    for number, column in enumerate(travelling([unit]).values()):
+    for number, column in enumerate(travelling(units).values()):
         double = column.name.startswith("sum:")
         kind = pa.float64() if double else schema.field(column.attributes[0]).type
         events.append((f"c{number}", kind))
@@ -102,37 +103,43 @@ def results(
         names={name: name for name in names},
         coded=frozenset(),
         condition=None,
-        units=(unit,),
+        units=units,
         options=options,
         packing=Packing(layout=layout, partitions=PARTITIONS, stretches=stretches),
         combine=combine,
     )
     sent = list(scan([pa.record_batch({"id": range(len(parts))})])) if parts else []
-    types = {name: schema.field(name).type for name in unit.carried}
-    outputs = Outputs([unit], [types])
-    found: dict[str, list[Any]] = {name: [] for name in unit.names}
+    types = [{name: schema.field(name).type for name in unit.carried} for unit in units]
+    outputs = Outputs(units, types)
     run = RunOperators(
-        units=(unit,),
+        units=units,
         outputs=outputs,
         layout=layout,
         options=OperatorOptions(one_slot=True, ordered=bool(orders)),
         orders=orders,
         memory=300,
         actions=None if combine is None else combine.layout,
+        combined=0 if combine is None else combine.number,
+        again=scan.again,
         share=None
         if stretches is None or not stretches.crossing
-        else Share.of([unit], stretches, PARTITIONS),
+        else Share.of(units, stretches, PARTITIONS),
     )
     partials: list[pa.RecordBatch] = []
     for partition in range(PARTITIONS):
         blobs = [b.filter(pa.compute.equal(b.column("pid"), partition)) for b in sent]
         partials += run(blobs)
-    for place, name in enumerate(unit.names):
-        number = unit.queries[place]
-        mine = [b.filter(pa.compute.equal(b.column("query"), number)) for b in partials]
-        for table in Finish(unit, (place,), types)(mine):
-            found[name] += table.to_pylist()
-    return found, 0 if combine is None else combine.statistics.combined
+    of_units = []
+    for unit, carried in zip(units, types, strict=True):
+        rows: dict[str, list[Any]] = {name: [] for name in unit.names}
+        for place, name in enumerate(unit.names):
+            number = unit.queries[place]
+            mine = [b.filter(pa.compute.equal(b.column("query"), number)) for b in partials]
+            mine = [outputs.fields_of(number, b) for b in mine]
+            for table in Finish(unit, (place,), carried)(mine):
+                rows[name] += table.to_pylist()
+        of_units.append(rows)
+    return of_units, 0 if combine is None else combine.statistics.combined
 
 
 def comparable(rows: list[Any]) -> list[Any]:
@@ -156,6 +163,7 @@ def comparable(rows: list[Any]) -> list[Any]:
     st.sampled_from(["time", "hardly", "chance"]),
     st.booleans(),
     st.booleans(),
+    st.booleans(),
     st.integers(0, 2**16),
 )
 def test_combined_events_give_what_others_give(
@@ -166,6 +174,7 @@ def test_combined_events_give_what_others_give(
     order: str,
     large: bool,
     ordered: bool,
+    beside: bool,
     seed: int,
 ) -> None:
     workload, stream = case
@@ -191,6 +200,7 @@ def test_combined_events_give_what_others_give(
     expected = run_in_process(ready, table, RunOptions(order_by=by))
     for unit in ready.units:
         assume(not isinstance(panes_of(unit), str))
+        pass_ = with_another(workload, unit, chance) if beside else (unit,)
         for mode in (Combine.ALWAYS, Combine.NEVER):
             options = RunOptions(order_by=by, combine=mode)
             with pytest.MonkeyPatch.context() as patched:
@@ -198,10 +208,22 @@ def test_combined_events_give_what_others_give(
                     patched.setattr(files, "BATCH_ROWS", 1)
                     patched.setattr(tasks, "PIECE_ROWS", 2)
                     patched.setattr(tasks, "MOST_ROWS", 2)
-                found, some = results(ready, unit, path, options, count)
+                every, some = results(pass_, path, options, count)
+            found = every[pass_.index(unit)]
             if mode is Combine.ALWAYS and apart and any(found.values()):
                 assert some > 0
-            check(found, expected)
+            for found in every:
+                check(found, expected)
+
+
+def with_another(workload: Workload, unit: Unit, chance: np.random.Generator) -> tuple[Unit, ...]:
+    """Return a unit and one that keeps the events of one of its queries, in one pass."""
+    name = chance.choice(unit.names)
+    alone = replace(workload, queries=tuple(q for q in workload.queries if q.name == name))
+    (fine,) = plan(alone, granularity=Granularity.FINE).units
+    assert isinstance(panes_of(fine), str)
+    fine = replace(fine, queries=(len(workload.queries),))
+    return (unit, fine) if chance.random() < 0.5 else (fine, unit)
 
 
 def check(found: dict[str, list[Any]], expected: Results[Any]) -> None:
@@ -259,7 +281,7 @@ def test_a_keys_events_in_several_partitions_give_what_one_gives(
     for unit in ready.units:
         stretches = stretches_of([unit], options, PARTITIONS, None)
         assume(isinstance(stretches, Stretches))
-        check(results(ready, unit, path, options, tasks, stretches)[0], expected)
+        check(results((unit,), path, options, tasks, stretches)[0][0], expected)
 
 
 def test_variances_are_combined_without_loss(tmp_path: Path) -> None:
@@ -282,7 +304,7 @@ def test_variances_are_combined_without_loss(tmp_path: Path) -> None:
     rows = {}
     for mode in (Combine.ALWAYS, Combine.NEVER):
         options = RunOptions(combine=mode, time_unit="us")
-        found, combined = results(ready, unit, tmp_path / "events.parquet", options, 4)
+        (found,), combined = results((unit,), tmp_path / "events.parquet", options, 4)
         assert (combined > 300) is (mode is Combine.ALWAYS)
         rows[mode] = sorted(comparable(found["q"]), key=lambda r: (r["g"], r["window_start"]))
     assert len(rows[Combine.NEVER]) > 20
@@ -294,6 +316,10 @@ def test_variances_are_combined_without_loss(tmp_path: Path) -> None:
 
 
 QUERY = """QUERY q RETURN g, COUNT(*) AS n, AVG(B.v) AS v, MIN(B.v) AS least PATTERN SEQ(A, B+, C)
+    GROUP BY g WITHIN 100 seconds SLIDE 50 seconds;"""
+
+# An operator of its own, which goes over the same events: they are kept one by one.
+RISING = """QUERY r RETURN g, COUNT(*) AS n PATTERN SEQ(C, B+ b) WHERE b[i].v > b[i-1].v
     GROUP BY g WITHIN 100 seconds SLIDE 50 seconds;"""
 
 
@@ -314,22 +340,28 @@ def rows_of(found: Any) -> list[Any]:
     return sorted(found.to_pylist(), key=lambda row: (row["g"], row["window_start"]))
 
 
+def check_rows(found: Results[Any], expected: Results[Any]) -> None:
+    for name in expected:
+        for row, same in zip(rows_of(found[name]), rows_of(expected[name]), strict=True):
+            assert row == pytest.approx(same)
+
+
 def test_a_large_keys_events_are_combined_by_the_tasks_that_read_them(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = skewed()
     monkeypatch.setattr(choice, "ENOUGH_ROWS", len(table))
     pq.write_table(table, tmp_path / "events.parquet", row_group_size=500)
-    workload = el.Workload.parse(QUERY)
-    expected = rows_of(workload.run(table)["q"])
+    workload = el.Workload.parse(QUERY + RISING)
+    expected = workload.run(table)
+    rising = pc.sum(pc.is_in(table.column("type"), pa.array(["B", "C"]))).as_py()
     combined = {}
     for mode in ("auto", "always", "never"):
         with workload.run(str(tmp_path / "events.parquet"), spark=spark, combine=mode) as found:
-            for row, same in zip(rows_of(found["q"]), expected, strict=True):
-                assert row == pytest.approx(same)
-            (counted,) = found.statistics
-            assert counted.events == len(table)
-            assert counted.totals == len(expected)
+            check_rows(found, expected)
+            counted, kept = found.statistics
+            assert (counted.events, kept.events, kept.combined) == (len(table), rising, 0)
+            assert counted.totals == len(expected["q"].to_arrow())
             combined[mode] = counted.combined
     # the large key's, but for moments that two row groups have, and hardly any other
     assert 0.6 * len(table) < combined["auto"] < 0.8 * len(table) < combined["always"]
@@ -382,13 +414,14 @@ def test_events_are_read_again_where_what_was_combined_overlaps(
 ) -> None:
     table, path = skewed(), tmp_path / "events.parquet"
     pq.write_table(table, path, row_group_size=500)
-    workload = el.Workload.parse(QUERY)
+    workload = el.Workload.parse(RISING + QUERY)
     found = workload.run(str(path), spark=spark, combine="always")
     shuffled = table.take(pa.array(np.random.default_rng(1).permutation(len(table))))
     pq.write_table(shuffled, path, row_group_size=500)
-    for row, same in zip(rows_of(found["q"]), rows_of(workload.run(table)["q"]), strict=True):
-        assert row == pytest.approx(same)
-    (counted,) = found.statistics
+    check_rows(found, workload.run(table))
+    kept, counted = found.statistics
+    rising = pc.sum(pc.is_in(table.column("type"), pa.array(["B", "C"]))).as_py()
+    assert (kept.events, kept.combined) == (rising, 0)
     assert (counted.events, counted.matched) == (len(table), len(table))
     assert counted.combined < 0.05 * len(table)  # of keys that do not overlap
 
@@ -398,12 +431,16 @@ def test_why_no_events_are_combined_is_told() -> None:
     (unit,) = plan(el.language.parse_workload(text.format("q"))).units
     kept = "QUERY q RETURN COUNT(*) PATTERN B+ b WHERE b[i].v > b[i-1].v WITHIN 60;"
     (fine,) = plan(el.language.parse_workload(kept)).units
+    long = text.format("q").replace("A, B+", "A{1,8}, B{1,8}")
+    (dear,) = plan(el.language.parse_workload(long)).units
+    over_all = kept.replace("B+ b", "SEQ(A, B+ b)")
+    (beside,) = plan(el.language.parse_workload(over_all)).units
     apart = [[RowGroup("f", n, 10**6, 1, (n * 10, n * 10 + 9))] for n in range(3)]
     over = [[RowGroup("f", n, 10**6, 1, (n, n + 9))] for n in range(3)]
     few = [[RowGroup("f", 0, 10, 1, (0, 9))]]
     unknown = [[RowGroup("f", 0, 10**6, 1, None)]]
     told = [
-        combining([unit, unit], apart, RunOptions()),
+        combining([dear, beside], apart, RunOptions()),
         combining([unit], apart, RunOptions(combine=Combine.NEVER)),
         combining([unit], apart, RunOptions(record=True)),
         combining([unit], apart, RunOptions(sharing=Sharing.ALWAYS)),
@@ -413,7 +450,11 @@ def test_why_no_events_are_combined_is_told() -> None:
         combining([unit], unknown, RunOptions(combine=Combine.ALWAYS)),
     ]
     assert len({why for why in told if isinstance(why, str) and why}) == len(told)
-    assert isinstance(combining([unit], apart, RunOptions()), CombineEvents)
+    for units in ([unit], [unit, beside], [beside, unit], [fine, dear]):
+        found = combining(units, apart, RunOptions())
+        assert isinstance(found, CombineEvents)
+        assert found.unit in {unit, dear}
+    assert (spared(unit, []), spared(unit, [fine]), spared(unit, [beside])) == (1.0, 0.5, 0.0)
 
 
 def test_an_action_is_made_where_it_is_cheaper_than_its_events() -> None:
@@ -424,7 +465,7 @@ def test_an_action_is_made_where_it_is_cheaper_than_its_events() -> None:
     sliding = least_events(size_of("SEQ(A, B+)", "WITHIN 60 SLIDE 6"), Combine.AUTO)
     assert sliding is not None
     assert sliding > least[0]
-    assert least_events(size_of("SEQ(A{1,9}, B{1,9}, C+)", "WITHIN 60"), Combine.AUTO) is None
+    assert least_events(size_of("SEQ(A{1,20}, B{1,20}, C+)", "WITHIN 60"), Combine.AUTO) is None
 
 
 def size_of(pattern: str, window: str) -> ActionSize:

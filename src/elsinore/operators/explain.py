@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from elsinore.operators.kind import Kind, Sample
-from elsinore.operators.panes import KEEPS_ALL, OVERLAP, SEVERAL_OPERATORS
+from elsinore.operators.panes import KEEPS_ALL, OVERLAP
 from elsinore.operators.registry import kind_for
 from elsinore.plan import Plan, Unit
 from elsinore.plan.classes import Bit, Choices, Digit
@@ -55,7 +55,7 @@ def explain_text(
         lines += ["", f"Operator {number}: partitioned by {key}; results by {groups}."]
         if unit.required:
             lines.append(f"  Events with a null in [{', '.join(unit.required)}] match nothing.")
-        lines += kind_for(unit).lines(unit, unit_facts(unit, plan))
+        lines += kind_for(unit).lines(unit, unit_facts(unit))
     for kind, units, of_kind in _kinds(plan, sample):
         lines += kind.summary_lines(units, of_kind)
     if any(one.read + one.skipped > 1 for one in row_groups):
@@ -77,14 +77,14 @@ def facts(plan: Plan, sample: Sample | None = None) -> dict[str, Any]:
     """Return what there is to tell of a plan, as plain data."""
     told: dict[str, Any] = {
         "exact": plan.workload.exact,
-        "units": [unit_facts(unit, plan) for unit in plan.units],
+        "units": [unit_facts(unit) for unit in plan.units],
     }
     for kind, units, of_kind in _kinds(plan, sample):
         told |= kind.summary(units, of_kind)
     return told
 
 
-def unit_facts(unit: Unit, plan: Plan) -> dict[str, Any]:
+def unit_facts(unit: Unit) -> dict[str, Any]:
     """Return what there is to tell of a unit of a plan, as plain data."""
     common = {
         "kind": kind_for(unit).name,
@@ -102,17 +102,10 @@ def unit_facts(unit: Unit, plan: Plan) -> dict[str, Any]:
     }
     told = common | kind_for(unit).facts(unit)
     if "not_combined_because" in told:
-        told["not_combined_because"] = told["not_combined_because"] or _not_combined(unit, plan)
+        if unit.keeps_all:
+            told["not_combined_because"] = told["not_combined_because"] or KEEPS_ALL
         told["not_spread_because"] = _not_spread(unit)
     return told
-
-
-def _not_combined(unit: Unit, plan: Plan) -> str | None:
-    """Return why Spark's tasks combine none of a unit's events, whatever its kind says."""
-    if unit.keeps_all:
-        return KEEPS_ALL
-    alike = [one for one in plan.units if one.partition == unit.partition]
-    return SEVERAL_OPERATORS if len(alike) > 1 else None
 
 
 def _not_spread(unit: Unit) -> str | None:

@@ -21,7 +21,6 @@ Ints = NDArray[np.int64]
 # Why events are not combined, whatever their kind.
 KEEPS_ALL = "events of no interest have a part in its queries"
 OVERLAP = "windows overlap, and a group has several keys"  # why a key's windows are not spread
-SEVERAL_OPERATORS = "several operators go over the events together"
 
 
 class CannotFoldError(InputError):
@@ -35,6 +34,7 @@ class ActionSize:
     rows: int  # of each sum: what begins, and what becomes of what was there
     open_windows: int  # that an event acts on where no action is made
     sums: int
+    touched: int  # sums that an event of one type changes, at most
     bytes: int
 
 

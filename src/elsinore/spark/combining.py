@@ -25,35 +25,39 @@ from elsinore.spark.partition import read_columns
 Ints = NDArray[np.int64]
 
 # What work costs, in microseconds of a core; only their ratios decide. Taken on the x86-64 machine
-# that the project is developed on, of SEQ(A, B+, C) with COUNT and AVG (28 numbers, 224 bytes): an
-# event on an action 0.10 (1,000,000 events, 1,000 an action) and 0.14 (10 an action), folding 1.1
-# an action; sending and the operator 0.57 an event, from runs over 10,000,000 events with and
-# without combining. How these divide, and an action's way through the shuffle, are estimates.
-SENDING = 0.45  # an event through the shuffle, and into order
-EVENT = 0.10  # an event in the operator, and for each window that is open:
-WINDOW = 0.01
-ACTING = 0.05  # an event on an action, and for each of its numbers:
-NUMBER = 0.0018
+# that the project is developed on, of SEQ(A, B+, C) with COUNT and AVG and of ten such queries with
+# all orders of types (7 and 39 sums, 3 and 13 touched by an event; 4 rows), one window and twelve:
+# an event on an action 0.07 and 0.2, in the operator 0.2 and 0.5, folding 0.9 and 3.9 an action.
+# Sending is what is left of the difference between runs over 10,000,000 events with and without
+# combining; an action's way through the shuffle is an estimate.
+SENDING = 0.4  # an event through the shuffle, and into order
+EVENT = 0.1  # an event in the operator, and for each sum that it touches:
+STEP = 0.03
+WINDOW = 0.003  # that for each window that is open
+ACTING = 0.03  # an event on an action, and for each number that it touches:
+NUMBER = 0.0035
 ACTION = 2.0  # an action through the shuffle, and for each of its bytes:
 BYTE = 0.002
-APPLYING = 0.2  # letting an action act on a window, and for each pair of a sum and a node:
+APPLYING = 0.2  # letting an action act on a window, and for each sum and row:
 TERM = 0.02
 
 
-def least_events(size: ActionSize, mode: Combine) -> int | None:
+def least_events(size: ActionSize, mode: Combine, *, spared: float = 1.0) -> int | None:
     """Return how many events of a key and pane are dearer to send than their action; None: none.
 
-    With W windows open, S sums and R rows of an action, an event that travels costs SENDING +
-    EVENT + W*WINDOW, one that is combined ACTING + S*R*NUMBER, and an action ACTION + bytes*BYTE +
-    W*(APPLYING + S*(R - 1)*TERM).
+    `spared`: the share of them that need not travel then, the others being of use elsewhere too.
+
+    With W windows open, S sums of which an event touches T, and R rows of an action, an event that
+    travels costs spared*SENDING + EVENT + T*(STEP + W*WINDOW), one that is combined ACTING +
+    T*R*NUMBER, and an action ACTION + bytes*BYTE + W*(APPLYING + S*(R - 1)*TERM).
     """
     if mode is Combine.NEVER:
         return None
     if mode is Combine.ALWAYS:
         return 1
     windows = size.open_windows
-    sent = SENDING + EVENT + windows * WINDOW
-    combined = ACTING + size.sums * size.rows * NUMBER
+    sent = spared * SENDING + EVENT + size.touched * (STEP + windows * WINDOW)
+    combined = ACTING + size.touched * size.rows * NUMBER
     if combined >= sent:
         return None
     action = ACTION + size.bytes * BYTE
@@ -77,12 +81,16 @@ def action_fields(size: ActionSize) -> pa.Schema:
 class CombineEvents:
     """Makes actions of a chunk's events, where a key has at least `least` of them in a pane.
 
+    That is for one of the `units` of a pass, by its `number`. To the others, events travel as they
+    are: those that are combined for the one then have no class for it.
+
     Events of a moment in `shared` stay as they are, for others may have more of it: [2n] -> where
     the nth stretch of such moments begins and, the next, where it has ended. `orders` are the
     columns that order simultaneous events. `statistics` counts what is combined.
     """
 
-    unit: Unit
+    units: tuple[Unit, ...]
+    number: int = 0
     least: int
     shared: Ints
     orders: tuple[str, ...]
@@ -94,6 +102,11 @@ class CombineEvents:
         panes = panes_of(self.unit)
         assert not isinstance(panes, str), panes
         self._panes = panes
+
+    @property
+    def unit(self) -> Unit:
+        """The unit whose events are combined."""
+        return self.units[self.number]
 
     @property
     def layout(self) -> pa.Schema:
@@ -108,10 +121,38 @@ class CombineEvents:
             orders = [events.column(name) for name in self.orders]
             rows = with_ties_ordered(np.arange(len(times)), key_of, times, orders)
             events = events.take(pa.array(rows))
+        if len(self.units) == 1:
+            left, key, actions = self._combined(starts, events)
+            return Combined(left, _chosen(events, left), key, actions)
+        mine = events.column(f"class{self.number}").to_numpy() >= 0
+        of_mine = np.concatenate(([0], np.cumsum(mine)))[starts]
+        not_combined, key, actions = self._combined(of_mine, _chosen(events, mine))
+        asked = mine.copy()  # by this unit, of what travels
+        asked[mine] = not_combined
+        left = asked.copy()
+        for number, unit in enumerate(self.units):
+            if number != self.number:
+                left |= unit.keeps_all or events.column(f"class{number}").to_numpy() >= 0
+        sent = _chosen(events, left)
+        name = f"class{self.number}"
+        place = sent.schema.get_field_index(name)
+        classes = np.where(asked[left], sent.column(place).to_numpy(), -1)
+        kind = sent.schema.field(place)
+        sent = sent.set_column(place, kind, pa.array(classes, kind.type))
+        return Combined(left, sent, key, actions)
+
+    def _combined(
+        self, starts: Ints, events: pa.RecordBatch
+    ) -> tuple[NDArray[np.bool_], Ints, pa.RecordBatch]:
+        """Return which of the unit's events are not combined; the places of actions' keys, they."""
+        times = events.column("time").to_numpy()
         begins, ends = self._runs(starts, times)
         batch = pa.RecordBatch.from_pydict(
-            {"time": events.column("time"), "class": events.column("class0").cast(pa.int64())}
-            | read_columns((self.unit,), events, self.unit)
+            {
+                "time": events.column("time"),
+                "class": events.column(f"class{self.number}").cast(pa.int64()),
+            }
+            | read_columns(self.units, events, self.unit)
         )
         stretches = self._panes.combiner(ordered=bool(self.orders)).of(begins, ends, batch)
         begins, ends = begins[~stretches.failed], ends[~stretches.failed]
@@ -131,8 +172,7 @@ class CombineEvents:
             [pa.array(times[stretches.first]), pa.array(times[stretches.last]), column],
             schema=self.layout,
         )
-        key = np.searchsorted(starts, stretches.first, side="right") - 1
-        return Combined(left, key, actions)
+        return left, np.searchsorted(starts, stretches.first, side="right") - 1, actions
 
     def _runs(self, starts: Ints, times: Ints) -> tuple[Ints, Ints]:
         """Return where runs of rows that are to be combined begin and end."""
@@ -141,7 +181,8 @@ class CombineEvents:
         panes = self._panes.numbers(times)
         fresh = np.zeros(len(times), np.bool_)
         np.not_equal(panes[1:], panes[:-1], out=fresh[1:])
-        fresh[starts[:-1]] = True
+        begun = starts[:-1]
+        fresh[begun[begun < len(times)]] = True  # a key may have none
         among = np.searchsorted(self.shared, (times.min(), times.max()), side="right")
         stretch = None
         if among[0] < among[1]:
@@ -155,6 +196,13 @@ class CombineEvents:
         elif among[0] % 2:
             chosen[:] = False
         return begins[chosen], ends[chosen]
+
+
+def _chosen(events: pa.RecordBatch, which: NDArray[np.bool_]) -> pa.RecordBatch:
+    """Return some of the events; without a copy where they are all or none."""
+    if which.all():
+        return events
+    return events.filter(pa.array(which)) if which.any() else events.slice(0, 0)
 
 
 def shared_times(ranges: list[tuple[int, int]]) -> Ints:

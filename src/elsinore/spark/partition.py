@@ -116,9 +116,9 @@ class RunOperators:
     simultaneous ones (`o0`, ..., named by `orders`), and what travels (`c0`, ..., in the order of
     `travelling`). Out: see `Outputs`. What the operators counted is added to `statistics`, one for
     each unit, when the partition ends. `memory`: bytes of events that are merged without a disk.
-    Where `actions` says what columns they have, blobs may hold actions of events of the one unit;
-    `again` gives the blobs of some partitions once more, with none, in case they overlap after all;
-    `uncombined` is then how many events had come without being combined.
+    Where `actions` says what columns they have, blobs may hold actions of events of the unit
+    `combined`; `again` gives the blobs of some partitions once more, with none, in case they
+    overlap after all: for that unit `only`, of which `uncombined` events had come as events.
     Where events travel twice, `share` tells which windows are the partition's own.
     """
 
@@ -130,8 +130,10 @@ class RunOperators:
     memory: int = MEMORY
     statistics: tuple[StatisticsAccumulator | None, ...] = ()
     actions: pa.Schema | None = None
+    combined: int = 0
     again: Callable[[Sequence[int]], Iterable[pa.RecordBatch]] | None = None
-    uncombined: int | None = None
+    only: int | None = None
+    uncombined: int = 0
     share: Share | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -149,33 +151,43 @@ class RunOperators:
         if acted is not None:
             yield from self._with_actions(merging, acted, sorted(bound_for))
             return
-        operators = [kind_for(unit).operator(unit, self.options) for unit in self.units]
+        operators = self._operators(
+            [self.only] if self.only is not None else range(len(self.units))
+        )
         taking = Taking(self, merging, sorted(bound_for))
         seen = False
         for events in merging.batches():
             seen = True
-            for number, operator in enumerate(operators):
-                given = self._given(events, number)
+            for number, operator in operators.items():
+                given = self.given(events, number)
                 taking.count(number, given)
                 yield from taking.rows(number, operator.process(given))
         if not seen:
             return
-        for number, operator in enumerate(operators):
+        for number, operator in operators.items():
             yield from taking.rows(number, operator.close())
-        told = [taking.counted(n, one) for n, one in enumerate(operators)]
+        told = {n: taking.counted(n, one) for n, one in operators.items()}
         self._count(told, merging.spilled_bytes)
 
-    def _count(self, told: Sequence[OperatorStatistics], spilled: int) -> None:
+    def _operators(self, numbers: Iterable[int]) -> dict[int, Operator]:
+        """Return new operators of some of the units."""
+        units = {number: self.units[number] for number in numbers}
+        return {n: kind_for(unit).operator(unit, self.options) for n, unit in units.items()}
+
+    def _count(self, told: Mapping[int, OperatorStatistics], spilled: int) -> None:
         """Hand on what operators counted, and the bytes that were spilled for all of them."""
-        told[0].spilled_bytes = spilled
-        if self.uncombined is not None:  # who combined the others has counted them
-            twice = told[0].events - self.uncombined
-            told[0].events -= twice
-            told[0].matched -= twice
-            told[0].combined -= twice
-        for one, counted in zip(told, self.statistics, strict=False):
-            if counted is not None:
-                count(counted, one)
+        next(iter(told.values())).spilled_bytes = spilled
+        if self.only is not None:  # who combined the others has counted them
+            of_unit = told[self.only]
+            twice = of_unit.events - self.uncombined
+            of_unit.events -= twice
+            of_unit.matched -= twice
+            of_unit.combined -= twice
+        for number, one in told.items():
+            if number < len(self.statistics):
+                counted = self.statistics[number]
+                if counted is not None:
+                    count(counted, one)
 
     def _acted(self, merging: Merging) -> Merging | None:
         """Return what orders actions, by the same codes of keys; None where there are none."""
@@ -187,47 +199,42 @@ class RunOperators:
     def _with_actions(
         self, merging: Merging, acted: Merging, partitions: Sequence[int]
     ) -> Iterator[pa.RecordBatch]:
-        """Yield partial outputs once all are there: where an overlap shows, none of them counts."""
-        (unit,) = self.units
-        operator = kind_for(unit).operator(unit, self.options)
-        given = 0
+        """Yield partial outputs, of the combined unit once all are there.
+
+        Where an overlap shows, none of these counts, and the task reads its events again.
+        """
+        others = self._operators(n for n in range(len(self.units)) if n != self.combined)
+        taking, folding = Taking(self, merging, partitions), Folding(self, merging, acted)
+        failure: CannotFoldError | None = None
+        rows = 0  # events of the combined unit that came as such
         with closing(Waiting(memory=self.memory)) as waiting:
-            try:
-                for partial in self._folded(merging, acted, operator):
-                    if partial.num_rows:
-                        given += partial.num_rows
-                        waiting.add(0, self.outputs.row(unit, partial, _groups(merging, partial)))
-            except CannotFoldError as error:
-                if self.again is None:
-                    raise
-                LOG.warning("A task reads its events again, none combined: %s", error)
-                alone = replace(self, actions=None, again=None, uncombined=merging.rows)
-                yield from alone(self.again(partitions))
-                return
-            yield from waiting.batches(0)
-        operator.statistics.totals = given
-        self._count([operator.statistics], merging.spilled_bytes + acted.spilled_bytes)
+            for actions, events in together(acted, merging):
+                for number, operator in others.items():
+                    if len(events.key):
+                        given = self.given(events, number)
+                        yield from taking.rows(number, operator.process(given))
+                given = self.given(events, self.combined)
+                rows += given.num_rows
+                if failure is None:
+                    failure = folding.kept(folding.process(given, actions), waiting)
+            for number, operator in others.items():
+                yield from taking.rows(number, operator.close())
+            if failure is None:
+                failure = folding.kept(folding.close(), waiting)
+            told = {n: taking.counted(n, one) for n, one in others.items()}
+            if failure is None:
+                yield from waiting.batches(0)
+                told[self.combined] = folding.counted()
+        if told:
+            self._count(told, merging.spilled_bytes + acted.spilled_bytes)
+        if failure is not None:
+            if self.again is None:
+                raise failure
+            LOG.warning("A task reads its events again, none combined: %s", failure)
+            alone = replace(self, actions=None, again=None, only=self.combined, uncombined=rows)
+            yield from alone(self.again(partitions))
 
-    def _folded(
-        self, merging: Merging, acted: Merging, operator: Operator
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield partial outputs: keys with actions are folded, others are the operator's."""
-        panes = kind_for(self.units[0]).panes(self.units[0])
-        assert isinstance(panes, Panes), panes
-        folder = panes.folder(ordered=bool(self.orders))
-        for actions, events in together(acted, merging):
-            given, of_actions = self._given(events, 0), _of_actions(actions)
-            folds = np.isin(events.key, acted.seen)
-            if not folds.all():
-                yield from operator.process(given.filter(pa.array(~folds)))
-                given = given.filter(pa.array(folds))
-            if given.num_rows or actions.events.num_rows:
-                yield from folder.process(given, of_actions, final=False)
-        nothing = self._given(Sorted.none(merging.layout), 0)
-        yield from operator.close()
-        yield from folder.process(nothing, _of_actions(Sorted.none(acted.layout)), final=True)
-
-    def _given(self, events: Sorted, number: int) -> pa.RecordBatch:
+    def given(self, events: Sorted, number: int) -> pa.RecordBatch:
         """Return events as the operator of one of the units reads them."""
         unit = self.units[number]
         given = pa.RecordBatch.from_pydict(
@@ -242,6 +249,52 @@ class RunOperators:
         if len(self.units) > 1 and not unit.keeps_all:  # others' events are among them
             given = given.filter(pc.greater_equal(given.column("class"), 0))
         return given
+
+
+class Folding:
+    """Folds the combined unit's actions and events: keys without actions are the operator's."""
+
+    def __init__(self, run: RunOperators, merging: Merging, acted: Merging) -> None:
+        self._run, self._merging, self._acted = run, merging, acted
+        self._unit = run.units[run.combined]
+        panes = kind_for(self._unit).panes(self._unit)
+        assert isinstance(panes, Panes), panes
+        self._folder = panes.folder(ordered=bool(run.orders))
+        self._operator = kind_for(self._unit).operator(self._unit, run.options)
+        self._rows = 0  # that are given out
+
+    def process(self, events: pa.RecordBatch, actions: Sorted) -> Iterator[pa.RecordBatch]:
+        """Yield partial outputs. Raises CannotFoldError where actions overlap with others."""
+        folds = np.isin(events.column("key").to_numpy(), self._acted.seen)
+        given = events
+        if not folds.all():
+            yield from self._operator.process(events.filter(pa.array(~folds)))
+            given = events.filter(pa.array(folds))
+        if given.num_rows or actions.events.num_rows:
+            yield from self._folder.process(given, _of_actions(actions), final=False)
+
+    def close(self) -> Iterator[pa.RecordBatch]:
+        """Yield what is left. Raises CannotFoldError as well."""
+        yield from self._operator.close()
+        nothing = self._run.given(Sorted.none(self._merging.layout), self._run.combined)
+        actions = _of_actions(Sorted.none(self._acted.layout))
+        yield from self._folder.process(nothing, actions, final=True)
+
+    def kept(self, partials: Iterable[pa.RecordBatch], waiting: Waiting) -> CannotFoldError | None:
+        """Let partial outputs wait, as rows of the data frame; return what went wrong."""
+        try:
+            for partial in partials:
+                if partial.num_rows:
+                    self._rows += partial.num_rows
+                    groups = _groups(self._merging, partial)
+                    waiting.add(0, self._run.outputs.row(self._unit, partial, groups))
+        except CannotFoldError as error:
+            return error
+        return None
+
+    def counted(self) -> OperatorStatistics:
+        """Return what was done."""
+        return replace(self._operator.statistics, totals=self._rows)
 
 
 class Taking:

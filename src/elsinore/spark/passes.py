@@ -138,7 +138,7 @@ class Pass:
             layout = layout_of(selected_events(self.units, self.events).schema)
         read: Scanned | str = "times are uncertain"
         if options.uncertain is None:
-            read = scanned(frame, self.units, options, layout, self.statistics[0], self.seen)
+            read = scanned(frame, self.units, options, layout, self.statistics, self.seen)
             if not isinstance(read, str):
                 few = read.partitions <= TASKS_PER_CORE * cores_told(frame.sparkSession)
                 stretches = read.task.packing.stretches
@@ -157,12 +157,13 @@ class Pass:
         """Return what runs the operators over a partition's blobs."""
         blobs = self._blobs
         options, session = self.events.options, self.events.frame.sparkSession
-        actions, again = None, None
-        if blobs.read is not None and blobs.read.actions is not None:
-            actions, again = blobs.read.actions, blobs.read.task.again
-            panes = panes_of(self.units[0])
+        actions, again, combined = None, None, 0
+        combine = None if blobs.read is None else blobs.read.task.combine
+        if blobs.read is not None and combine is not None:
+            actions, again, combined = combine.layout, blobs.read.task.again, combine.number
+            panes = panes_of(combine.unit)
             assert isinstance(panes, Panes), panes
-            hand_over_panes(session, self.units[0], panes, ordered=bool(options.order_by))
+            hand_over_panes(session, combine.unit, panes, ordered=bool(options.order_by))
         share = None
         if blobs.stretches is not None and blobs.stretches.crossing:
             share = Share.of(self.units, blobs.stretches, blobs.partitions)
@@ -175,6 +176,7 @@ class Pass:
             memory=task_memory(session),
             statistics=self.statistics,
             actions=actions,
+            combined=combined,
             again=again,
             share=share,
         )

@@ -22,9 +22,10 @@ BLOB_BYTES = 1 << 22  # a blob's events; Spark copies whole rows
 
 
 class Combined(NamedTuple):
-    """What is left of a chunk's events, and actions that stand for the others, key after key."""
+    """What travels of a chunk's events, and actions that stand for some of them, key after key."""
 
-    left: NDArray[np.bool_]  # [row] -> whether the event travels as it is
+    left: NDArray[np.bool_]  # [row] -> whether the event travels
+    events: pa.RecordBatch  # those that do
     key: NDArray[np.int64]  # [action] -> the place of its key
     actions: pa.RecordBatch
 
@@ -88,14 +89,13 @@ class Packing:
         """Yield the blobs of a chunk whose events are combined where that pays; empties it."""
         targets, starts, keys, events = self._by_key(chunk)
         found = combine(starts, events)
-        if found.left.any():
-            events = events.filter(pa.array(found.left))
-            left = np.concatenate(([0], np.cumsum(found.left)))[starts]
-        else:
-            events, left = events.slice(0, 0), np.zeros(len(starts), np.int64)
+        left = np.concatenate(([0], np.cumsum(found.left)))[starts]
         counts = np.bincount(found.key, minlength=len(keys[0]) if keys else 1)
         of_actions = np.concatenate(([0], np.cumsum(counts)))
-        for acted, bounds, rows in ((False, left, events), (True, of_actions, found.actions)):
+        for acted, bounds, rows in (
+            (False, left, found.events),
+            (True, of_actions, found.actions),
+        ):
             if rows.num_rows:
                 there = np.flatnonzero(np.diff(bounds))
                 some = [column.take(pa.array(there)) for column in keys]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from elsinore.operators.panes import SEVERAL_OPERATORS
 from elsinore.plan import Sharing, Unit
 from elsinore.plan.modes import Combine
 from elsinore.runtime.options import RunOptions
@@ -13,6 +12,8 @@ from elsinore.spark.scan.files import RowGroup
 from elsinore.spark.scan.ranges import pieces_of, span_of
 
 ENOUGH_ROWS = 1 << 17  # fewer are sent sooner than tasks have loaded what combines them
+TOO_DEAR = "what a pane's events do, as numbers, costs more than any number of them"
+ALL_THE_SAME = "its events travel all the same, to other operators that go over them together"
 MOSTLY = 0.5  # of the events must lie where no other task has any, for some to be combined
 
 
@@ -21,24 +22,21 @@ def combining(
 ) -> CombineEvents | str:
     """Return what combines a pass's events, or why they all travel; `parts`: what each task reads.
 
+    Of several units, those of one are combined: no two that take the stream apart alike can be.
+
     Queries that share what they do otherwise than by default are told of what they shared, so they
     are given all events.
     """
     if options.combine is Combine.NEVER:
         return "that was asked for (combine: never)"
-    if len(units) > 1:
-        return SEVERAL_OPERATORS
     if options.record:
         return "a record of every decision is asked for, and decisions are about single events"
     if options.sharing is not Sharing.DYNAMIC:
         return f"queries are to share in one way (sharing: {options.sharing.value})"
-    (unit,) = units
-    panes = panes_of(unit)
-    if isinstance(panes, str):
-        return panes
-    least = least_events(panes.size, options.combine)
-    if least is None:
-        return "what a pane's events do, as numbers, costs more than any number of them"
+    chosen = _chosen(units, options.combine)
+    if isinstance(chosen, str):
+        return chosen
+    number, least = chosen
     if any(group.span is None for part in parts for group in part):
         return "the files do not tell the first and the last time of each row group"
     pieces = [piece for part in parts for piece in pieces_of(part)]
@@ -52,4 +50,36 @@ def combining(
         if share < MOSTLY:
             return f"row groups overlap in time: {share:.0%} of the events lie in one alone"
     orders = tuple(f"o{n}" for n in range(len(options.order_by)))
-    return CombineEvents(unit=unit, least=least, shared=shared, orders=orders)
+    return CombineEvents(
+        units=tuple(units), number=number, least=least, shared=shared, orders=orders
+    )
+
+
+def _chosen(units: Sequence[Unit], mode: Combine) -> tuple[int, int] | str:
+    """Return which unit is combined, and from how many events on; or why none is."""
+    whys = []
+    for number, unit in enumerate(units):
+        panes = panes_of(unit)
+        if isinstance(panes, str):
+            whys.append(panes)
+            continue
+        others = [*units[:number], *units[number + 1 :]]
+        least = least_events(panes.size, mode, spared=spared(unit, others))
+        if least is not None:
+            return number, least
+        whys.append(ALL_THE_SAME if others else TOO_DEAR)
+    return "; ".join(dict.fromkeys(whys))
+
+
+def spared(unit: Unit, others: Sequence[Unit]) -> float:
+    """Return the share of a unit's types whose events need not travel once they are combined.
+
+    They have to where another takes all events of a type, or even those of no interest.
+    """
+    travel: set[str] = set()
+    for other in others:
+        if other.keeps_all:
+            return 0.0
+        wanted = dict(other.wanted)
+        travel |= {name for name in other.types if not all(wanted.get(name, (frozenset(),)))}
+    return 1.0 - len(travel.intersection(unit.types)) / max(1, len(unit.types))

@@ -42,14 +42,10 @@ _WHOLE_AND_FLOATING = (T.IntegralType, T.DoubleType, T.FloatType)
 
 
 class Scanned(NamedTuple):
-    """Blobs of a pass's events, for how many partitions, and what columns actions among them have.
-
-    No blob holds actions where `actions` is None. `task` is what read them.
-    """
+    """Blobs of a pass's events, for how many partitions, and what reads and combines them."""
 
     blobs: DataFrame
     partitions: int
-    actions: pa.Schema | None
     task: ScanAndPack
 
 
@@ -58,12 +54,12 @@ def scanned(
     units: tuple[Unit, ...],
     options: RunOptions,
     layout: Layout,
-    statistics: StatisticsAccumulator | None = None,
+    statistics: Sequence[StatisticsAccumulator | None] = (),
     seen: TypesSeen | None = None,
 ) -> Scanned | str:
     """Return the blobs of a pass's events, read by the tasks.
 
-    `statistics` gets what they combine, `seen` the types, unless row groups are skipped.
+    `statistics` of units get what they combine, `seen` the types, unless row groups are skipped.
 
     Why not, where Spark is to read them: that is what `options.scan` says, or it leaves the choice
     and tasks could not read the same. Raises InputError where tasks must and cannot, and for files
@@ -72,7 +68,7 @@ def scanned(
     if options.scan is Scan.SPARK:
         return "that was asked for (scan: spark)"
     try:
-        scan, looked = task_of(frame, units, options, layout, statistics)
+        scan, looked = task_of(frame, units, options, layout)
     except NotSimpleError as reason:
         if options.scan is Scan.ARROW:
             raise InputError(
@@ -86,8 +82,10 @@ def scanned(
         why = str(error.__cause__).partition("\n")[0]
         warnings.warn(f"Spark reads the files: Arrow cannot open them ({why}).", stacklevel=2)
         return f"Arrow cannot open the files ({why})"
-    if statistics is not None:
-        statistics.add({PLANNING: _told(units[0], looked)})
+    if statistics and statistics[0] is not None:
+        statistics[0].add({PLANNING: _told(units[0], looked)})
+    if statistics and scan.combine is not None:
+        scan = replace(scan, statistics=statistics[scan.combine.number])
     if seen is not None and not looked.skipped:
         scan = replace(scan, types=seen.accumulated)
         seen.tasks = len(scan.splits)
@@ -96,7 +94,6 @@ def scanned(
     return Scanned(
         numbers.mapInArrow(shipped(scan), from_arrow_schema(TRAVELS)),
         scan.packing.partitions,
-        None if scan.combine is None else scan.combine.layout,
         scan,
     )
 
@@ -136,7 +133,6 @@ def task_of(
     units: tuple[Unit, ...],
     options: RunOptions,
     layout: Layout,
-    statistics: StatisticsAccumulator | None = None,
 ) -> tuple[ScanAndPack, Looked]:
     """Return what tasks do to read and pack a pass's events themselves, and of what files.
 
@@ -197,7 +193,6 @@ def task_of(
             given_rows=rows_at_once(spark),
         ),
         combine=combine,
-        statistics=statistics,
     )
     return scan, looked
 

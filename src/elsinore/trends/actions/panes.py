@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,11 +25,15 @@ class TrendPanes:
     def size(self) -> ActionSize:
         """What an action's price depends on."""
         merged = self._unit.merged
-        numbers = self._shape.cells + self._shape.extremes
+        touched: Counter[str] = Counter()
+        for node in merged.nodes:
+            for name in {edge.type for edge in node.edges}:
+                touched[name] += len(node.linear) + len(node.extremes)
         return ActionSize(
             rows=self._shape.rows,
             open_windows=sum(1 if w is None else w.overlap for w in merged.windows),
-            sums=numbers,
+            sums=self._shape.cells + self._shape.extremes,
+            touched=max(touched.values(), default=0),
             bytes=self._shape.bytes,
         )
 
