@@ -331,6 +331,29 @@ def test_what_reading_holds_does_not_grow_with_the_number_of_row_groups(
     assert max(held) < 2 * held[0]
 
 
+def test_a_large_row_group_is_not_held_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "BATCH_ROWS", 20_000)
+    monkeypatch.setattr(files, "BUFFER_BYTES", 1 << 14)
+    path = str(tmp_path / "events.parquet")
+    times = np.random.default_rng(1).permutation(400_000)
+    pq.write_table(pa.table({"time": times}), path, use_dictionary=False)
+    column = files.FileColumn("time", pa.int64())
+    most, table = {}, None
+    for large in (1 << 30, 1 << 10):
+        monkeypatch.setattr(files, "LARGE_GROUP", large)
+        del table
+        before, held, read = pa.total_allocated_bytes(), [0], []
+        groups = files.look_at([path], [column]).groups
+        for table in files.read(groups, [column], frozenset(), None):
+            held.append(pa.total_allocated_bytes() - before)
+            read.append(table.column("time").to_numpy().copy())
+        assert np.array_equal(np.concatenate(read), times)
+        most[large] = max(held)
+    assert 3 * most[1 << 10] < most[1 << 30], most
+
+
 def test_unusable_events_are_refused_or_left_out(spark: SparkSession, file: str) -> None:
     frame = spark.read.parquet(file).withColumnRenamed("time", "t").withColumnRenamed("day", "time")
     units = unit_of(KEYED.format("text"))

@@ -20,6 +20,8 @@ from elsinore.spark.scan.storage import Storage
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 FOOTER_THREADS = 16  # footers are read at once: on object stores it is waiting
 BATCH_ROWS = 1 << 18
+LARGE_GROUP = 1 << 27  # bytes of a row group that is not read at once, but through:
+BUFFER_BYTES = 1 << 22  # for each column
 # Spark before 3.0 counted days as the old calendars did; only Spark knows how to read those.
 _OLD_CALENDARS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 HERE = Storage()
@@ -229,7 +231,12 @@ def _read_file(
         column.name: in_file(column.name, schema, uri) for column in columns if not column.folder
     }
     dictionaries = [name for column in coded if (name := names[column]) is not None]
-    options = {"read_dictionary": dictionaries, "page_checksum_verification": True}
+    options: dict[str, Any] = {
+        "read_dictionary": dictionaries,
+        "page_checksum_verification": True,
+    }
+    if any(group.size > LARGE_GROUP for group in groups):
+        options |= {"buffer_size": BUFFER_BYTES, "pre_buffer": False}
     with open_file(uri, storage, metadata=metadata, **options) as file:
         wanted = [name for name in names.values() if name is not None]
         # Without columns there would be no rows: read one where only folders' are wanted.
