@@ -61,6 +61,11 @@ class Layout:
     axes: tuple[str, ...] = field(init=False)
     header: np.dtype[Any] = field(init=False)
     by_name: Mapping[str, Field] = field(init=False, repr=False, compare=False)
+    columns: tuple[Field, ...] = field(init=False, repr=False, compare=False)  # lie in arenas
+    numbers: tuple[Field, ...] = field(init=False, repr=False, compare=False)  # in the header
+    along: Mapping[str, tuple[tuple[Field, int], ...]] = field(
+        init=False, repr=False, compare=False
+    )  # axis -> columns that have it, and which of theirs it is
 
     def __post_init__(self) -> None:
         axes = tuple(dict.fromkeys(axis for column in self.fields for axis in column.axes))
@@ -74,17 +79,19 @@ class Layout:
             raise ValueError(f"Layout {self.name}: two of its fields or axes have one name.")
         object.__setattr__(self, "axes", axes)
         object.__setattr__(self, "by_name", {column.name: column for column in self.fields})
+        object.__setattr__(self, "columns", tuple(f for f in self.fields if f.axes))
+        along = {
+            axis: tuple(
+                (column, depth)
+                for column in self.fields
+                for depth, name in enumerate(column.axes)
+                if name == axis
+            )
+            for axis in axes
+        }
+        object.__setattr__(self, "along", along)
+        object.__setattr__(self, "numbers", tuple(f for f in self.fields if not f.axes))
         object.__setattr__(self, "header", np.dtype((np.record, kinds)))
-
-    @property
-    def columns(self) -> tuple[Field, ...]:
-        """The fields that lie in arenas."""
-        return tuple(column for column in self.fields if column.axes)
-
-    @property
-    def numbers(self) -> tuple[Field, ...]:
-        """The fields that lie in the header."""
-        return tuple(column for column in self.fields if not column.axes)
 
     @property
     def arenas(self) -> tuple[type[np.generic], ...]:

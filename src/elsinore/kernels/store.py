@@ -48,7 +48,7 @@ class Store:
     1
     """
 
-    __slots__ = ("_arenas", "_begins", "_headers", "_sizes", "exact", "layout")
+    __slots__ = ("_arenas", "_begins", "_bytes", "_headers", "_sizes", "exact", "layout")
 
     def __init__(self, layout: Layout, *, exact: bool = False, **sizes: int) -> None:
         """Make room; sizes: axis -> length, each axis named."""
@@ -81,7 +81,7 @@ class Store:
     @property
     def nbytes(self) -> int:
         """The bytes of header and arenas (of exact numbers, of the references to them)."""
-        return int(self._headers.nbytes + sum(arena.nbytes for arena in self._arenas.values()))
+        return self._bytes
 
     def bytes_of(self) -> dict[str, int]:
         """Return the bytes of each column, the greatest first."""
@@ -135,9 +135,10 @@ class Store:
 
     def clear(self, axis: str, numbers: int | slice | Array) -> None:
         """Put each column's fill into its places at some numbers of an axis."""
-        for column in self.layout.columns:
-            for depth in [depth for depth, name in enumerate(column.axes) if name == axis]:
-                self._view(column)[(slice(None),) * depth + (numbers,)] = column.fill
+        for column, depth in self.layout.along[axis]:
+            view = self._view(column)
+            if view.size:
+                view[(slice(None),) * depth + (numbers,)] = column.fill
 
     def free(self, axis: str) -> int:
         """Return how many numbers of a recycled axis are free."""
@@ -183,6 +184,7 @@ class Store:
             kind: np.zeros(length, object if self.exact and kind is np.float64 else kind)
             for kind, length in places.lengths.items()
         }
+        self._bytes = self._headers.nbytes + sum(arena.nbytes for arena in self._arenas.values())
         for column in self.layout.columns:
             if column.fill:
                 self._view(column)[...] = column.fill

@@ -78,7 +78,7 @@ def is_compiling() -> bool:
 
 def is_compiled(kernel: object) -> bool:
     """Return whether a kernel was compiled or loaded, for whatever types."""
-    return is_kernel(kernel) and bool(kernel.signatures)  # type: ignore[attr-defined]
+    return is_kernel(kernel) and bool(kernel.overloads)  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -82,6 +82,8 @@ def shift_of(shifts: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.fl
     [[5.0, 0.0, 0.0]]
     """
     found = np.zeros((len(shifts), len(groups)))
+    if len(shifts) == 0:
+        return found
     inside = groups < shifts.shape[1]
     found[:, inside] = np.nan_to_num(shifts[:, groups[inside]])
     return found

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.kernels import Store, enter
+from elsinore.model.window import Window
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.columns import addend_columns, order_columns
 from elsinore.trends.core.arrays import FOREVER
@@ -209,16 +210,19 @@ class TrendOperator:
         count = self._store["totals"]
         if until is None:
             return self._take(np.ones(count, dtype=np.bool_))
+        return self._take(self._ended(count, until))
+
+    def _ended(self, count: int, until: int) -> NDArray[np.bool_]:
+        """Return which of the first rows of totals are of windows that end by `until`."""
+        indices = self._store["total_window"][:count]
+        if len(self.unit.merged.windows) == 1:
+            return _end(self.unit.merged.windows[0], indices) <= until
+        queries = self._store["total_query"][:count]
         ended = np.zeros(count, dtype=np.bool_)
-        windows = [template.query.window for template in self.unit.templates]
-        queries, indices = self._store["total_query"][:count], self._store["total_window"][:count]
         for query in np.unique(queries).tolist():
-            window = windows[query]
-            if window is not None:
-                mine = queries == query
-                starts = window.origin + window.step * indices[mine]
-                ended[mine] = starts + window.within <= until
-        return self._take(ended)
+            mine = queries == query
+            ended[mine] = _end(self.unit.templates[query].query.window, indices[mine]) <= until
+        return ended
 
     def forget(self, slots: NDArray[np.int64]) -> None:
         """Make slots ready for other keys; nothing of their keys is open."""
@@ -333,8 +337,9 @@ class TrendOperator:
         """Remove the chosen rows from the totals and return them."""
         if not chosen.any():
             return self._none
-        batch = totals_batch(self.unit, self._store, self._shifts, chosen)
         keep = np.flatnonzero(~chosen)
+        rows = np.flatnonzero(chosen) if len(keep) else slice(len(chosen))
+        batch = totals_batch(self._store, self._shifts, rows, self._none.schema)
         for column in STATE.columns:
             if column.axes[0] == "row" and len(keep):
                 rows = self._store[column.name]
@@ -355,6 +360,13 @@ class TrendOperator:
         """Take note of how much memory there is."""
         size = self._store.nbytes
         self._statistics.state_bytes = max(self._statistics.state_bytes, size)
+
+
+def _end(window: Window | None, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return when windows end, FOREVER that of the whole stream."""
+    if window is None:
+        return np.full(len(indices), FOREVER)
+    return window.origin + window.step * indices + window.within
 
 
 def _codes(batch: pa.RecordBatch, name: str) -> NDArray[np.int32]:

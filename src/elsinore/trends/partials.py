@@ -47,20 +47,27 @@ def totals_fields(unit: TrendUnit, *, exact: bool) -> pa.Schema:
 
 
 def totals_batch(
-    unit: TrendUnit, store: Store, shifts: Doubles, chosen: NDArray[np.bool_]
+    store: Store, shifts: Doubles, rows: slice | NDArray[np.int64], schema: pa.Schema
 ) -> pa.RecordBatch:
-    """Return the chosen rows; `query` is the query's number in the unit; `shifts` see `columns`."""
-    rows = np.flatnonzero(chosen)
-    schema = totals_fields(unit, exact=False)
-    columns = [store[name][rows] for name in ("total_query", "total_group", "total_window")]
-    for number in range(store.sizes["field"]):
-        columns += _in_limbs(
-            store["total_cells"][rows, number], store["total_powers"][rows, number]
-        )
-    columns += [store["total_extremes"][rows, x] for x in range(store.sizes["outlier"])]
-    columns += list(shift_of(shifts, store["total_group"][rows]))
-    arrays = [pa.array(column, entry.type) for column, entry in zip(columns, schema, strict=True)]
+    """Return rows of totals in the columns of `totals_fields`; `shifts` see `columns`.
+
+    `query` is the query's number in the unit.
+    """
+    groups = store["total_group"][rows]
+    columns = [store["total_query"][rows], groups, store["total_window"][rows]]
+    cells, powers = store["total_cells"][rows], store["total_powers"][rows]
+    for number in range(cells.shape[1]):
+        columns += _in_limbs(cells[:, number], powers[:, number])
+    extremes = store["total_extremes"][rows]
+    columns += [extremes[:, number].copy() for number in range(extremes.shape[1])]
+    columns += list(shift_of(shifts, groups))
+    arrays = [_new(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _new(column: NDArray[np.generic], kind: pa.DataType) -> pa.Array:
+    """Return a column as Arrow's, in memory of its own."""
+    return pa.array(column.astype(kind.to_pandas_dtype()), kind)
 
 
 def _in_limbs(cells: Doubles, powers: Doubles) -> tuple[Doubles, Doubles]:
