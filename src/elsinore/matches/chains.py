@@ -16,9 +16,12 @@ their window are not followed: long windows take no longer than short ones.
 
 from __future__ import annotations
 
+from typing import Any
+
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints, Shorts
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW
+from elsinore.matches.linked import BOUND, MOVES, ROW
 from elsinore.matches.reach import CLASS, CONTIGUOUS, IS_PLAIN
 from elsinore.matches.search import (
     BEGIN,
@@ -47,26 +50,17 @@ from elsinore.matches.search import (
 from elsinore.matches.search import COUNTED as GIVEN
 from elsinore.matches.search import GUARD as MOST
 from elsinore.matches.search import LIMIT as WANTED
-from elsinore.matches.select import (
-    BOUND,
-    IN_WINDOW,
-    LAST_ROW,
-    NUMBERS,
-    PATH_AT,
-    UPDATE_AT,
-    begin_registers,
-    take_in,
-)
-from elsinore.matches.select import EVENTS as BOUND_EVENTS
 from elsinore.matches.select import FIRST_ROW as FIRST_EVENT
+from elsinore.matches.select import LAST_ROW, PATH_AT, UPDATE_AT, event_after, number_after
+from elsinore.matches.subsets import begin_path
 
 MOVES_AT, ENDS_ONLY = 31, 32  # places in the header of `tables`
 # Entries of `progress` that `elsinore.matches.search` has for other things.
 LINKED, LOOKS, PATIENCE = 25, 17, 27
-# Rows of `links` [row, event]: of an event the row, and where its class's moves are; of a step of
-# the match under way the row and the state; of an event, by state, the next one that may follow,
-# and after these the first at which a match may be complete.
-ROW, MOVES, STEP_ROW, STEP_STATE, FOLLOWER = range(5)
+# Rows of `links` [row, event] behind ROW and MOVES: of a step of the match under way the row and
+# the state; of an event, by state, the next one that may follow, and after these the first at which
+# a match may be complete.
+STEP_ROW, STEP_STATE, FOLLOWER = 2, 3, 4
 LOOKS_EACH = 16  # at most, on average over a key's events, before they are linked
 
 
@@ -77,18 +71,17 @@ def follow(
     integers: Ints,
     keys: Ints,
     progress: Ints,
-    links: Shorts,
-    held: Ints,
-    numbers: Doubles,
-    found: Ints,
-    counted: Doubles,
-    paths: Shorts,
+    room: Any,
+    ints: Ints,
+    reals: Doubles,
+    shorts: Shorts,
 ) -> None:
     """Search from where `progress` says; stop where a match finds no room, and at the end.
 
-    `links` has room for the longest key's events and one more; the rest as for
-    `elsinore.matches.scan.scan`.
+    There is room for the longest key's events and one more (`elsinore.matches.linked`); the rest as
+    for `elsinore.matches.scan.scan`.
     """
+    moves = room.links + MOVES * room.event
     while progress[SEGMENT] < len(keys):
         key = progress[SEGMENT]
         fresh = keys[key, NEW_ROW]
@@ -96,19 +89,18 @@ def follow(
             progress[EVENTS] = 0
             if fresh < keys[key, END_ROW]:
                 progress[EVENTS] = gather(
-                    tables, integers, keys[key, FIRST_ROW], keys[key, END_ROW], links
+                    tables, integers, keys[key, FIRST_ROW], keys[key, END_ROW], room, shorts
                 )
             progress[BEGIN], progress[GIVEN], progress[WINDOW] = 0, 0, 0
             progress[LINKED], progress[LOOKS] = 0, 0
         count = progress[EVENTS]
         for begin in range(progress[BEGIN], count):
-            if tables[links[MOVES, begin]] < 0:
+            if tables[shorts[moves + begin]] < 0:
                 continue
             before, filled, given = progress[FOUND], progress[FILLED], progress[GIVEN]
             grow(
-                tables, doubles, integers, begin, count, fresh, progress, links, held, numbers,
-                found, counted, paths,
-            )  # fmt: skip
+                tables, doubles, integers, begin, count, fresh, progress, room, ints, reals, shorts
+            )
             if progress[STATUS] != DONE:
                 progress[BEGIN] = begin
                 if progress[STATUS] == FULL:  # all from this beginning another time
@@ -116,48 +108,57 @@ def follow(
                     progress[GIVEN] = given
                 return
             if progress[LOOKS] > progress[PATIENCE] * count and progress[LINKED] == 0:
-                link(tables, count, links)
+                link(tables, count, room, shorts)
                 progress[LINKED] = 1
         progress[SEGMENT] += 1
         progress[EVENTS] = -1
 
 
 @kernel(borrows=True)
-def gather(tables: Ints, integers: Ints, begin: int, end: int, links: Shorts) -> int:
+def gather(tables: Ints, integers: Ints, begin: int, end: int, room: Any, shorts: Shorts) -> int:
     """Fill rows and moves of `links` with the relevant events; return how many there are."""
-    width, moves = tables[STATES] + 2, tables[MOVES_AT]
+    width, classes = tables[STATES] + 2, tables[MOVES_AT]
+    rows, moves = room.links + ROW * room.event, room.links + MOVES * room.event
     count = 0
     for row in range(begin, end):
-        place = moves + integers[CLASS, row] * width
-        links[ROW, count], links[MOVES, count] = row, place
+        place = classes + integers[CLASS, row] * width
+        shorts[rows + count], shorts[moves + count] = row, place
         count += tables[place + width - 1]
     return count
 
 
 @kernel(borrows=True)
-def link(tables: Ints, count: int, links: Shorts) -> None:
+def link(tables: Ints, count: int, room: Any, shorts: Shorts) -> None:
     """Fill the other columns of `links` for the `count` events of a key."""
     states, ends = tables[STATES], tables[END_AT]
     passes, is_plain = tables[STRATEGY] != CONTIGUOUS, tables[IS_PLAIN] == 1
-    complete = FOLLOWER + states
+    size, rows, moves = room.event, room.links + ROW * room.event, room.links + MOVES * room.event
+    followers = room.links + FOLLOWER * size
+    complete = followers + states * size
     for state in range(states):
-        links[FOLLOWER + state, count - 1], links[complete + state, count - 1] = -1, -1
+        (
+            shorts[followers + state * size + count - 1],
+            shorts[complete + state * size + count - 1],
+        ) = -1, -1
     for at in range(count - 2, -1, -1):
         later = at + 1
-        place = links[MOVES, later] + 1
-        is_next = passes or links[ROW, later] == links[ROW, at] + 1
+        place = shorts[moves + later] + 1
+        is_next = passes or shorts[rows + later] == shorts[rows + at] + 1
         for state in range(states):
             target = tables[place + state]
-            follower = links[FOLLOWER + state, later] if passes else -1
-            done = links[complete + state, later] if passes else -1
+            follower = shorts[followers + state * size + later] if passes else -1
+            done = shorts[complete + state * size + later] if passes else -1
             if target >= 0 and is_next:
                 follower = later
                 arrival = later
                 if tables[ends + target] <= -2:
-                    arrival = links[complete + target, later]
+                    arrival = shorts[complete + target * size + later]
                 if is_plain or done < 0 or 0 <= arrival < done:
                     done = arrival
-            links[FOLLOWER + state, at], links[complete + state, at] = follower, done
+            shorts[followers + state * size + at], shorts[complete + state * size + at] = (
+                follower,
+                done,
+            )
 
 
 @kernel(inline=True, borrows=True)
@@ -169,12 +170,10 @@ def grow(
     count: int,
     fresh: int,
     progress: Ints,
-    links: Shorts,
-    held: Ints,
-    numbers: Doubles,
-    found: Ints,
-    counted: Doubles,
-    paths: Shorts,
+    room: Any,
+    ints: Ints,
+    reals: Doubles,
+    shorts: Shorts,
 ) -> None:
     """Give out the matches that begin with event `begin` and end at row `fresh` or later.
 
@@ -184,33 +183,51 @@ def grow(
     ends, leaves = tables[END_AT], tables[ENDS_AT]
     is_linked, is_contiguous = progress[LINKED] == 1, tables[STRATEGY] == CONTIGUOUS
     is_plain = tables[IS_PLAIN] == 1
-    place, row, state = begin, links[ROW, begin], tables[links[MOVES, begin]]
+    size, rows, moves = room.event, room.links + ROW * room.event, room.links + MOVES * room.event
+    step_rows, step_states = room.links + STEP_ROW * size, room.links + STEP_STATE * size
+    followers, held, sums = room.links + FOLLOWER * size, room.held, room.numbers
+    place, row, state = begin, shorts[rows + begin], tables[shorts[moves + begin]]
     time, steps, taken, looks = integers[TIME, row], 0, 0, 0
     if (
         is_linked
         and tables[ends + state] <= -2
         and is_hopeless(
-            tables, integers, links[FOLLOWER + states + state, begin], fresh, within, time, links
+            tables,
+            integers,
+            shorts[followers + (states + state) * size + begin],
+            fresh,
+            within,
+            time,
+            room,
+            shorts,
         )
     ):
         return
     while True:
-        links[STEP_ROW, steps], links[STEP_STATE, steps] = row, state
+        shorts[step_rows + steps], shorts[step_states + steps] = row, state
         steps += 1
         if tables[ends + state] > -2 and row >= fresh:
             if taken == 0:
-                begin_registers(tables, held, numbers)
+                begin_path(tables, room, ints, reals)
                 progress[GIVEN] = 0 if within >= 0 else progress[GIVEN]
             while taken < steps:
-                at, listed = links[STEP_ROW, taken], links[STEP_STATE, taken]
+                at, listed = shorts[step_rows + taken], shorts[step_states + taken]
                 listed = tables[tables[UPDATE_AT] + listed]
                 for update in range(listed + 1, listed + 1 + tables[listed], 4):
-                    take_in(
-                        tables[update], tables[update + 1], tables[update + 2], tables[update + 3],
-                        at, 0, doubles, integers, held, numbers,
-                    )  # fmt: skip
+                    kind, register = tables[update], tables[update + 1]
+                    column, is_whole = tables[update + 2], tables[update + 3]
+                    if kind <= 3:
+                        ints[held + register] = event_after(
+                            kind, column, is_whole, at, ints[held + register], doubles,
+                            integers,
+                        )  # fmt: skip
+                    else:
+                        reals[sums + register] = number_after(
+                            kind, column, is_whole, at, reals[sums + register], doubles,
+                            integers,
+                        )  # fmt: skip
                 taken += 1
-            put_down(tables, progress, links, steps, held, numbers, found, counted, paths)
+            put_down(progress, steps, room, ints, reals, shorts)
             if progress[STATUS] != DONE:
                 return
         if tables[leaves + state] == 1:
@@ -218,25 +235,25 @@ def grow(
         before, target, goes_on = row, -1, False
         while not goes_on:  # to the next event that may follow
             if is_linked:
-                place = links[FOLLOWER + state, place]
+                place = shorts[followers + state * size + place]
                 if place < 0:
                     break
-                target = tables[links[MOVES, place] + 1 + state]
+                target = tables[shorts[moves + place] + 1 + state]
             else:
                 place += 1
-                if is_contiguous and (place == count or links[ROW, place] != before + 1):
+                if is_contiguous and (place == count or shorts[rows + place] != before + 1):
                     break
                 looks -= place
                 target = -1
                 while place < count:
-                    target = tables[links[MOVES, place] + 1 + state]
+                    target = tables[shorts[moves + place] + 1 + state]
                     if target >= 0 or is_contiguous:
                         break
                     place += 1
                 looks += place + 1
                 if target < 0:
                     break
-            row = links[ROW, place]
+            row = shorts[rows + place]
             if within >= 0 and integers[TIME, row] - time > within:
                 break
             goes_on = is_plain or may_follow(tables, state, target, doubles, integers, row, before)
@@ -250,47 +267,53 @@ def grow(
 
 @kernel(borrows=True)
 def is_hopeless(
-    tables: Ints, integers: Ints, done: int, fresh: int, within: int, time: int, links: Shorts
+    tables: Ints,
+    integers: Ints,
+    done: int,
+    fresh: int,
+    within: int,
+    time: int,
+    room: Any,
+    shorts: Shorts,
 ) -> bool:
     """Return whether no match that is wanted can be complete, if not before event `done`."""
     if done < 0:
         return True
-    row = links[ROW, done]
+    row = shorts[room.links + ROW * room.event + done]
     if tables[ENDS_ONLY] == 1 and tables[IS_PLAIN] == 1 and row < fresh:
         return True
     return within >= 0 and integers[TIME, row] - time > within
 
 
-@kernel(inline=True, borrows=True)
+@kernel(borrows=True)
 def put_down(
-    tables: Ints,
     progress: Ints,
-    links: Shorts,
     steps: int,
-    held: Ints,
-    numbers: Doubles,
-    found: Ints,
-    counted: Doubles,
-    paths: Shorts,
+    room: Any,
+    ints: Ints,
+    reals: Doubles,
+    shorts: Shorts,
 ) -> None:
     """Write down a match; progress[STATUS] says where there is no room, or enough of them."""
-    number, filled = progress[FOUND], progress[FILLED]
+    number, filled, width = progress[FOUND], progress[FILLED], room.match
+    step_rows = room.links + STEP_ROW * room.event
+    step_states = room.links + STEP_STATE * room.event
     listed = steps if progress[WITH_PATHS] == 1 else 0
     if progress[GIVEN] >= progress[MOST]:
         progress[STATUS] = TOO_MANY
-    elif number >= found.shape[1] or filled + listed > len(paths):
+    elif number >= room.match or filled + listed > room.step:
         progress[STATUS] = FULL
     else:
-        found[FIRST_EVENT, number] = links[STEP_ROW, 0]
-        found[LAST_ROW, number] = links[STEP_ROW, steps - 1]
-        found[IN_WINDOW, number], found[PATH_AT, number] = 0, filled
-        for register in range(tables[BOUND_EVENTS]):
-            found[BOUND + register, number] = held[0, register]
-        for register in range(tables[NUMBERS]):
-            counted[register, number] = numbers[0, register]
+        ints[room.found + FIRST_EVENT * width + number] = shorts[step_rows]
+        ints[room.found + LAST_ROW * width + number] = shorts[step_rows + steps - 1]
+        ints[room.found + PATH_AT * width + number] = filled
+        for register in range(room.register):
+            ints[room.found + (BOUND + register) * width + number] = ints[room.held + register]
+        for register in range(room.number):
+            reals[room.counted + register * width + number] = reals[room.numbers + register]
         for step in range(listed):
-            paths[filled + step, 0] = links[STEP_ROW, step]
-            paths[filled + step, 1] = links[STEP_STATE, step]
+            shorts[room.paths + 2 * (filled + step)] = shorts[step_rows + step]
+            shorts[room.paths + 2 * (filled + step) + 1] = shorts[step_states + step]
         progress[FILLED] = filled + listed
         progress[FOUND] = number + 1
         progress[GIVEN] += 1

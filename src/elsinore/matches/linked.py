@@ -1,4 +1,4 @@
-"""The memory of `subsets`: links between events, partial matches, and the matches found."""
+"""The memory of `chains` and `subsets`: links of events, partial matches, and the matches found."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from elsinore.kernels import Field, Layout, Store
 SPREAD = 1 << 12  # partial matches that grow at a time, and matches that these come to
 # Numbers of a step of `path`: the event's row and state, and the next event to go on with.
 AT, STATE, GOING = range(3)
-# Rows of `links`: of an event the row, and where its class's moves are; from NEXT on, by state, the
-# next event that leads on to a match.
+# Rows of `links`: of an event the row, and where its class's moves are; in `subsets`, from NEXT on,
+# by state, the next event that leads on to a match.
 ROW, MOVES, NEXT = range(3)
 BOUND = 4  # rows of `found` before those of registers (`elsinore.matches.select`)
 
@@ -45,12 +45,14 @@ LINKED = Layout(
 class LinkedRoom:
     """Room for so many matches at a time."""
 
-    def __init__(self, *, states: int, events: int, numbers: int, matches: int) -> None:
-        """`events` and `numbers`: how many registers hold either."""
+    def __init__(
+        self, *, states: int, links: int, events: int, numbers: int, matches: int, partials: int
+    ) -> None:
+        """`events` and `numbers`: how many registers hold either; `links` of an event."""
         self.store = Store(
             LINKED, depth=64, entry=3, register=events, column=BOUND + events,
-            match=matches, number=numbers, event=0, state=states, link=NEXT + states,
-            step=4 * matches, pair=2, list=states + 1, partial=SPREAD + 1,
+            match=matches, number=numbers, event=0, state=states, link=links,
+            step=4 * matches, pair=2, list=states + 1, partial=partials,
         )  # fmt: skip
 
     @property

@@ -14,6 +14,7 @@ from elsinore.errors import InputError
 from elsinore.kernels import enter, is_compiled, is_compiling
 from elsinore.matches import chains as ch
 from elsinore.matches import keyed as ky
+from elsinore.matches import linked as ln
 from elsinore.matches import reach as re
 from elsinore.matches import scan as sc
 from elsinore.matches import search as se
@@ -187,7 +188,7 @@ class QuerySearch:
             else:
                 _search(self.tables, room, operands, negatives, keys, progress, seconds)
             seconds = math.inf  # what takes so long is compiled
-            used = self._linked if chained and self._is_any else room
+            used = self._linked if chained else room
             status, found = self._taken(progress, used)
             if found is not None:
                 yield found
@@ -202,30 +203,27 @@ class QuerySearch:
 
     @cached_property
     def _linked(self) -> LinkedRoom:
-        """The memory of `elsinore.matches.subsets`."""
-        header = self.tables.integers
+        """The memory of `elsinore.matches.subsets`, or of `chains`."""
+        header, states = self.tables.integers, int(self.tables.integers[Header.STATES])
         return LinkedRoom(
-            states=int(header[Header.STATES]),
+            states=states,
+            links=ln.NEXT + states if self._is_any else ch.FOLLOWER + 2 * states,
             events=int(header[Header.EVENTS]),
             numbers=int(header[Header.NUMBERS]),
             matches=ROOM,
+            partials=ln.SPREAD + 1 if self._is_any else 0,
         )
 
     def _follow(self, operands: Operands, keys: Ints, progress: Ints, seconds: float) -> None:
         """Search on where an event leads to one state; `seconds` as for `_search`."""
-        if self._is_any:
-            self._linked.for_events(longest(keys) + 1)
-            enter(
-                su.select_any, seconds, self.tables.integers, operands.doubles, operands.wholes,
-                keys, progress, *self._linked.store.arguments,
-            )  # fmt: skip
-            return
-        room = self._room
-        room.for_links(int(self.tables.integers[Header.STATES]), longest(keys) + 1)
-        progress[ch.PATIENCE] = ch.LOOKS_EACH
+        self._linked.for_events(longest(keys) + 1)
+        follow = su.select_any
+        if not self._is_any:
+            follow = ch.follow
+            progress[ch.PATIENCE] = ch.LOOKS_EACH
         enter(
-            ch.follow, seconds, self.tables.integers, operands.doubles, operands.wholes, keys,
-            progress, room.links, room.held, room.numbers, room.found, room.counted, room.paths,
+            follow, seconds, self.tables.integers, operands.doubles, operands.wholes, keys,
+            progress, *self._linked.store.arguments,
         )  # fmt: skip
 
     def compile_search(self, operands: Operands, window: tuple[int, int, int]) -> None:
@@ -341,7 +339,6 @@ class _Room:
         states = int(header[Header.STATES])
         self.events = np.zeros((0, EVENT_COLUMNS), dtype=np.int64)
         self.ways = np.zeros((0, states), dtype=np.float64)
-        self.links = np.zeros((0, 0), dtype=np.int32)
         self.path = np.zeros((64, se.PATH_COLUMNS), dtype=np.int64)
         self.held = np.zeros((66, events), dtype=np.int64)
         self.numbers = np.zeros((66, numbers), dtype=np.float64)
@@ -357,11 +354,6 @@ class _Room:
         if len(self.events) < rows:
             self.events = np.zeros((rows, EVENT_COLUMNS), dtype=np.int64)
             self.ways = np.zeros((rows, int(tables.integers[Header.STATES])), dtype=np.float64)
-
-    def for_links(self, states: int, rows: int) -> None:
-        """Make room to link up so many events."""
-        if self.links.shape[1] < rows:
-            self.links = np.zeros((ch.FOLLOWER + 2 * states, rows), dtype=np.int32)
 
     def deepen(self) -> None:
         """Make room for matches of twice as many events; the one under way goes on."""
