@@ -1,7 +1,10 @@
-"""The shared graph: 50 queries of which each compares a B event with the one before it.
+"""Neighbours compared: by the shared graph that 50 queries have, and by one query's index.
 
 `SEQ(X_i, B+)` with `b[i].v >= b[i-1].v` in one window of n events: n log n where a scan of all
-predecessors would be n * n. Warm, in process, on one core.
+predecessors would be n * n. So it is for one query with a range between neighbours, or a NOT beside
+such a condition (nineteen in twenty events are A or B, and one is a C). Warm, in process, on one
+core, from an Arrow table, encoding included. Rivals are the loops in
+`baselines/neighbour_loops.py`; all results are compared.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ import statistics
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.measure import Row, assert_same, in_turn
+from benchmarks.baselines.neighbour_loops import pairs, rising
+from benchmarks.measure import Row, assert_same, in_turn, ratio
 from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.operators import plan
@@ -23,6 +27,23 @@ SIZES = (10_000, 30_000, 100_000, 300_000)
 QUERIES = 50
 RUNS = 3
 COMMAND = "python -m benchmarks graph"
+ON_ONE = RunOptions(threads=1)
+KEYS = 1_000
+WITHIN = 1_000  # seconds
+WINDOWS = (10_000, 30_000, 100_000)  # events in one
+ALONE = f"""QUERY q RETURN key, COUNT(*) PATTERN SEQ(A a, B b+, C c) WHERE b[i].v >= b[i-1].v
+GROUP BY key WITHIN {WITHIN} seconds;"""
+MIXTURES = {
+    "a quarter of them B": (0.25, 0.25, 0.25, 0.25),
+    "nine in ten of them B": (0.05, 0.9, 0.05, 0.0),
+}
+GUARDS = {  # a query's pattern, and how far from one another neighbours may be in `pairs`
+    "`SEQ(A a, SEQ(NOT C c, B b)+)` and `b[i].v >= b[i-1].v`": (
+        "SEQ(A a, SEQ(NOT C c, B b)+) WHERE b[i].v >= b[i-1].v",
+        0.0,
+    ),
+    "`ABS(b[i].v - b[i-1].v) <= 5`": ("SEQ(A a, B b+) WHERE ABS(b[i].v - b[i-1].v) <= 5", 5.0),
+}
 QUERY = """QUERY q{number} RETURN LOG2(COUNT(*)) AS trends, AVG(b.v)
 PATTERN SEQ(X{number} x, B b+) WHERE b[i].v >= b[i-1].v WITHIN 10000 seconds;"""
 
@@ -45,6 +66,82 @@ def events(count: int) -> pa.Table:
 def workload() -> Plan:
     """Return the plan of the queries."""
     return plan(parse_workload("\n".join(QUERY.format(number=n) for n in range(QUERIES))))
+
+
+def keyed_events(count: int, likely: tuple[float, ...]) -> pa.Table:
+    """Return events a millisecond apart; A, B, C and D as likely as told, keys at random."""
+    random = np.random.default_rng(7)
+    kinds = random.choice(4, count, p=likely)
+    return pa.table(
+        {
+            "time": pa.array(np.arange(count) * 1_000).cast(pa.timestamp("us")),
+            "type": pa.array(np.array(list("ABCD"))[kinds]),
+            "key": random.integers(0, KEYS, count),
+            "v": random.random(count) * 100,
+        }
+    )
+
+
+def alone(count: int) -> list[Row]:
+    """Measure one query that compares neighbours, with many keys, against a loop by hand."""
+    ready = plan(parse_workload(ALONE))
+    rows = []
+    for what, likely in MIXTURES.items():
+        table = keyed_events(count, likely)
+        found = run(ready, table, ON_ONE)["q"]
+        starts = found.column("window_start").cast(pa.int64()).to_numpy() // (WITHIN * 10**6)
+        places = zip(found.column("key").to_pylist(), starts.tolist(), strict=True)
+        counts = dict(zip(places, found.column("count(*)").to_pylist(), strict=True))
+        by_hand = rising(table, WITHIN * 10**6)
+        if counts.keys() != by_hand.keys() or not all(
+            math.isclose(counts[place], by_hand[place], rel_tol=1e-9) for place in counts
+        ):
+            raise AssertionError("the index and the loop disagree")
+        taken = in_turn(
+            {
+                "index": lambda table=table: run(ready, table, ON_ONE),
+                "loop": lambda table=table: rising(table, WITHIN * 10**6),
+            },
+            RUNS,
+        )
+        speed = count / statistics.median(taken["index"]) / 1e6
+        times = ratio(taken["index"], taken["loop"])
+        rows.append(
+            Row(
+                f"one query with `b[i].v >= b[i-1].v`, {count:,} events, {KEYS:,} keys, {what}",
+                f"{speed:.1f} M events/s; {times:.2f} times a loop by hand",
+                "at least 3 M events/s",
+                speed >= 3,
+            )
+        )
+    return rows
+
+
+def grown() -> list[Row]:
+    """Measure how the time of one query with other guards grows with the events of a window."""
+    tables = {size: keyed_events(size, (0.05, 0.9, 0.05, 0.0)) for size in WINDOWS}
+    rows = []
+    for what, (pattern, width) in GUARDS.items():
+        ready = plan(parse_workload(f"QUERY q RETURN LOG2(COUNT(*)) PATTERN {pattern};"))
+        few = tables[WINDOWS[0]]
+        found = run(ready, few, ON_ONE)["q"].column("log2(count(*))")[0].as_py()
+        if not math.isclose(found, pairs(few, width, width == 0.0), rel_tol=1e-9):
+            raise AssertionError(f"{what}: the index and the loop disagree")
+        taken = in_turn(
+            {
+                str(size): lambda table=table, ready=ready: run(ready, table, ON_ONE)
+                for size, table in tables.items()
+            },
+            2 * RUNS,
+        )
+        least = [min(taken[str(size)]) for size in WINDOWS]
+        slope = np.polyfit(np.log(WINDOWS), np.log(least), 1)[0]
+        told = ", ".join(f"{n:,}: {s * 1e3:.0f} ms" for n, s in zip(WINDOWS, least, strict=True))
+        exponent = f"{slope:.2f}"
+        rows.append(
+            Row(f"exponent of n, {what} ({told})", exponent, "at most 1.25", bool(slope <= 1.25))
+        )
+    return rows
 
 
 def main(quick: bool) -> list[Row]:
@@ -82,4 +179,4 @@ def main(quick: bool) -> list[Row]:
                 best < 1.5,
             ),
         )
-    return rows
+    return [*rows, *alone(10**6 if quick else 10**7), *grown()]

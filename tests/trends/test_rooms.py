@@ -21,10 +21,6 @@ LARGER = {
     "hamlet/run.py:_go_on": (94, 12),
     "hamlet/run.py:run": (80, 11),
     "hamlet/states.py:contribute": (80, 13),
-    "index/windows.py:_find": (80, 15),
-    "index/windows.py:pass_events": (98, 20),
-    "index/windows.py:rank_values": (80, 11),
-    "index/windows.py:sum_windows": (100, 22),
 }
 
 

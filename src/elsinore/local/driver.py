@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.kernels import enter
+from elsinore.kernels.sorting import read_only, rows_by_type
 from elsinore.local.threads import run_in_threads, threads_for
 from elsinore.operators import (
     OperatorOptions,
@@ -45,8 +46,6 @@ from elsinore.runtime.rows import (
     DISTINCT,
     has_simultaneous,
     order_of,
-    read_only,
-    rows_by_type,
 )
 from elsinore.runtime.schema import plain_type, schema_of
 from elsinore.runtime.sql import evaluate_sql

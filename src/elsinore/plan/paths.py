@@ -3,7 +3,8 @@
 - COARSE: sums per state of the template; no predicate or strategy asks for single events, nor does
   NOT ask for more than that none of some has come since.
 - SHARED: the HAMLET graph, for predicates that compare an event with the one before it in a loop.
-- GRAPH: every event with its predecessors, whatever the guards; quadratic in a window's events.
+- GRAPH: every event with its predecessors, whatever the guards; quadratic in a window's events, but
+  for what an index finds (`elsinore.plan.indexed`).
 - SETS: the same with integers of any size, and for what no faster way covers.
 """
 
@@ -20,6 +21,7 @@ from elsinore.model.query import Query
 from elsinore.plan.accumulators import accumulated
 from elsinore.plan.between import CURRENT, PREVIOUS, Reading, is_local, readings
 from elsinore.plan.guarded import GuardedTemplate, guarded_template
+from elsinore.plan.indexed import Indexed, indexed
 from elsinore.plan.modes import Granularity
 from elsinore.plan.sharing import obstacle
 from elsinore.plan.template import Adjacent, Template, Transition, template
@@ -95,7 +97,10 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
         return Routed(Path.SETS, f"one by one: it has more than {STATE_LIMIT} states", guarded)
     if any(negative.anchors for negative in guarded.negatives_at_any_depth):
         return Routed(Path.SETS, "one by one: events under NOT are anchored", guarded)
-    return Routed(Path.GRAPH, f"its own graph of events: {guard}", guarded)
+    way = "its own graph of events"
+    if isinstance(indexed(guarded), Indexed):
+        way = "an index over its own events"
+    return Routed(Path.GRAPH, f"{way}: {guard}", guarded)
 
 
 def _guards(query: Query) -> list[str]:

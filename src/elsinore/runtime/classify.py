@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.kernels import enter
+from elsinore.kernels.sorting import read_only, rows_by_type
 from elsinore.plan.classes import (
     Bit,
     Choices,
@@ -23,7 +24,6 @@ from elsinore.plan.classes import (
 from elsinore.runtime.digits import PIECES, add_places, add_regions, add_truth, look_up
 from elsinore.runtime.expressions import evaluate, nearest_doubles, values
 from elsinore.runtime.names import text_numbers
-from elsinore.runtime.rows import read_only, rows_by_type
 
 SPARSE = 0.5  # a type with a lesser share of the events has its rows picked out first
 FEW_TYPES = 2  # up to so many types' comparisons with constants are made for all events at once

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.kernels import enter
-from elsinore.runtime.rows import first_rows, number_from, read_only
+from elsinore.kernels.sorting import read_only
+from elsinore.runtime.rows import first_rows, number_from
 
 LARGEST = 2**63 - 1
 DENSE = 2**16  # a range of whole numbers up to so wide is its own numbering

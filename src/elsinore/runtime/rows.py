@@ -2,50 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.kernels import kernel
-
-Column = TypeVar("Column", NDArray[np.int32], NDArray[np.int64])
-
-
-def read_only(column: Column) -> Column:
-    """Return a column as Arrow's are, for which kernels are compiled.
-
-    >>> read_only(np.zeros(2, np.int32)).flags.writeable
-    False
-    """
-    if column.flags.writeable:
-        column = column.view()
-        column.flags.writeable = False
-    return column
-
-
-@kernel
-def rows_by_type(
-    numbers: NDArray[np.int32], types: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows of type 0, of type 1, ... in turn, and where each type's begin.
-
-    numbers: [row] -> type, or -1 for rows to leave out. A counting sort: rows keep their order.
-    """
-    starts = np.zeros(types + 1, dtype=np.int64)
-    for row in range(len(numbers)):
-        if numbers[row] >= 0:
-            starts[numbers[row] + 1] += 1
-    for kind in range(types):
-        starts[kind + 1] += starts[kind]
-    place = starts.copy()
-    order = np.empty(starts[types], dtype=np.int64)
-    for row in range(len(numbers)):
-        kind = numbers[row]
-        if kind >= 0:
-            order[place[kind]] = row
-            place[kind] += 1
-    return order, starts
 
 
 @kernel

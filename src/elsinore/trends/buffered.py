@@ -52,6 +52,8 @@ class BufferedTrends:
         self._evaluator: Evaluator = evaluator_of(
             unit, by_time=not ordered, sharing=sharing, record=record
         )
+        # whether anything is final before the stream's end
+        self._ends_early = one_slot or any(one.query.window for one in unit.members)
         self._rows: list[pa.Table] = []
         self._pending = 0  # rows that came since the evaluator was last called
         self._kept = 0  # rows that it left for open windows
@@ -78,14 +80,15 @@ class BufferedTrends:
         codes = pc.unique(batch.column("class")).to_numpy()
         self._classes = np.union1d(self._classes, codes[codes >= 0])
         self.statistics.classes = len(self._classes)
-        batch = batch.filter(wanted)
+        if not pc.all(wanted).as_py():
+            batch = batch.filter(wanted)
         if batch.num_rows:
             self._check_order(batch)
             self._rows.append(pa.Table.from_batches([batch]))
             self._pending += batch.num_rows
             if self._one_slot:
                 self._current = (batch.column("key")[-1].as_py(), batch.column("group")[-1].as_py())
-            if self._pending >= max(CHUNK, self._kept):
+            if self._ends_early and self._pending >= max(CHUNK, self._kept):
                 self._evaluate(None, everything=False)
         if not self._one_slot:
             return self._take(np.zeros(0, dtype=np.bool_))
@@ -188,7 +191,7 @@ class BufferedTrends:
         self.statistics.state_bytes = max(self.statistics.state_bytes, size)
         self._rows = [kept] if kept.num_rows else []
         self._pending, self._kept = 0, kept.num_rows
-        left = set(np.unique(kept.column("key").to_numpy()).tolist())
+        left = set(keys[starts][np.logical_or.reduceat(keep, starts)].tolist())
         self._done = {
             key: bound
             for key, bound in zip(present.tolist(), ready.tolist(), strict=True)

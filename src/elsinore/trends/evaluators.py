@@ -16,7 +16,7 @@ from elsinore.trends.columns import addend_columns, order_columns, shift_of
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.hamlet import HamletEvaluator
-from elsinore.trends.index import IndexEvaluator, can_index
+from elsinore.trends.index import Indexes, as_guarded, can_index
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
 from elsinore.trends.partials import totals_fields
 from elsinore.trends.sets import SetEvents, SetsEvaluator
@@ -64,17 +64,15 @@ def evaluator_of(unit: TrendUnit, *, by_time: bool, sharing: Sharing, record: bo
         return _Sets(unit, by_time)
     if unit.path is Path.GRAPH:
         return _Graph(unit, by_time, share=sharing is not Sharing.NEVER)
+    if can_index(unit):  # a query on its own shares with nobody
+        return _Graph(as_guarded(unit), by_time, share=False)
     return _Shared(unit, by_time, sharing, record)
 
 
 class _Shared:
     def __init__(self, unit: TrendUnit, by_time: bool, sharing: Sharing, record: bool) -> None:
         self.unit = unit
-        self._inner: HamletEvaluator | IndexEvaluator
-        if can_index(unit):
-            self._inner = IndexEvaluator(unit, by_time=by_time)
-        else:
-            self._inner = HamletEvaluator(unit, sharing=sharing, by_time=by_time, record=record)
+        self._inner = HamletEvaluator(unit, sharing=sharing, by_time=by_time, record=record)
 
     @property
     def statistics(self) -> list[SharingStatistics]:
@@ -94,7 +92,8 @@ class _Graph:
     def __init__(self, unit: TrendUnit, by_time: bool, *, share: bool) -> None:
         self.unit = unit
         self.statistics: list[SharingStatistics] = []
-        self._inner = GraphEvaluator(unit, by_time=by_time, share=share)
+        index = Indexes(unit)
+        self._inner = GraphEvaluator(unit, by_time=by_time, share=share, index=index)
 
     @property
     def bytes_held(self) -> int:

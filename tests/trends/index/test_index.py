@@ -1,4 +1,4 @@
-"""Single queries by an index: against every trend built, and against the shared graph."""
+"""Queries by an index: against every trend built, the shared graph, and the graph of pairs."""
 
 from __future__ import annotations
 
@@ -8,20 +8,29 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elsinore.language import parse_workload
+from elsinore.local import run
 from elsinore.model import Workload
-from elsinore.plan import Sharing
+from elsinore.operators import plan
+from elsinore.plan import Path, Sharing, TrendUnit
+from elsinore.plan.indexed import indexed
+from elsinore.runtime.options import RunOptions
 from elsinore.trends.core.arrays import FOREVER, NEVER
+from elsinore.trends.graph import GraphEvaluator
 from elsinore.trends.hamlet import HamletEvaluator
-from elsinore.trends.index import IndexEvaluator, can_index
+from elsinore.trends.index import Indexes, as_guarded, can_index
 from elsinore.trends.keyed import WindowTotals
 from oracles.reference import ReferenceEvent, reference
 from support.hamlet import compared_columns, keyed_events, shared_units
 from support.trends import table_of
+from support.units import unit_inputs
 from trends.hamlet.test_against_reference import LOCALS, PATTERNS, streams
+from trends.test_against_reference import check
 
 SECOND = 1_000_000
 often = settings(
@@ -53,6 +62,21 @@ def queries(draw: Any) -> Workload:
     )
 
 
+class Always(Indexes):
+    """Indexes that must not send a query back to the graph of pairs."""
+
+    def sum_up(self, *given: Any) -> int | None:
+        size = super().sum_up(*given)
+        assert size is not None
+        return size
+
+
+def by_index(unit: TrendUnit, by_time: bool) -> GraphEvaluator:
+    """Return an evaluator of a unit of the shared path that goes by an index, surely."""
+    guarded = as_guarded(unit)
+    return GraphEvaluator(guarded, by_time=by_time, index=Always(guarded))
+
+
 def counted(found: WindowTotals) -> dict[tuple[int, int], float]:
     """Return the binary logarithms of the numbers of trends, by key and window."""
     numbers = np.log2(found.cells[:, 0]) + 256.0 * found.powers[:, 0]
@@ -68,7 +92,7 @@ def test_trends_are_counted_as_if_each_were_built(
     table = table_of(events)
     for unit in shared_units(workload, table):
         assert can_index(unit.unit)
-        evaluator = IndexEvaluator(unit.unit, by_time=by_time)
+        evaluator = by_index(unit.unit, by_time)
         found = counted(evaluator.evaluate(keyed_events(unit), compared_columns(unit, table)))
         (template,) = unit.unit.templates
         window = template.query.window
@@ -120,9 +144,155 @@ def test_long_streams_come_out_as_in_the_shared_graph(
         for done, until in ((NEVER, FOREVER), (NEVER, middle), (middle, FOREVER)):
             events = keyed_events(unit, until)
             events = replace(events, done=np.full_like(events.done, done))
-            index = IndexEvaluator(unit.unit, by_time=by_time)
+            index = by_index(unit.unit, by_time)
             graph = HamletEvaluator(unit.unit, sharing=Sharing.NEVER, by_time=by_time)
             found = counted(index.evaluate(events, columns))
             wanted = counted(graph.evaluate(events, columns))
             assert found.keys() == wanted.keys()
             assert all(math.isclose(found[place], wanted[place], abs_tol=1e-9) for place in wanted)
+
+
+RANGES = (
+    "b[i].v >= b[i-1].v - 2 AND b[i].v <= b[i-1].v + 2",
+    "b[i].v BETWEEN b[i-1].v AND b[i-1].w",
+    "b[i].v BETWEEN b[i-1].v * 0.5 AND 2 * b[i-1].v + 1",
+    "ABS(b[i].v - b[i-1].v) < 2",
+    "1 >= ABS(b[i-1].w - b[i].v)",
+    "b[i].v - b[i-1].v > 0 AND b[i].v + b[i-1].v <= 3",
+    "b[i].v = b[i-1].v AND b[i].w > -b[i-1].w",
+    "b[i].w < b[i-1].w AND b[i].w > -2 * b[i-1].w + 1 - 1",
+    "NOT b[i].v <= b[i-1].w",
+    "b[i].v != b[i-1].v AND b[i].v >= b[i-1].v - 1",
+    "ABS(b[i-1].v) <= b[i].v % 3 + b[i].w / 0.5",
+    "b[i-1].v + b[i-1].w < b[i].v AND b[i].w > b[i-1].v + b[i-1].w",
+    "b[i].s >= b[i-1].s",
+    "b[i].v = b[i-1].v",
+    "b[i].v < b[i-1].v",
+)
+GUARDED = (
+    "SEQ(A a, B b+)",
+    "SEQ(A a, NOT C c, B b+)",
+    "SEQ(A a, B b+, NOT C c)",
+    "SEQ(NOT C c, B b+)",
+    "SEQ(NOT C c, A a, NOT D d, B b+, NOT C c2, A a2)",
+    "SEQ(A a, SEQ(B b, NOT C c)+)",
+    "SEQ(A a, SEQ(NOT C c, B b)+, D d)",
+    "SEQ(SEQ(A a, NOT D d, B b+)+, NOT (C c OR A a2))",
+    "SEQ(A a, B b{2,})",
+)
+VALUES = (None, -2, -1, 0, 1, 2, 3)
+
+
+@st.composite
+def ranged(draw: Any) -> Workload:
+    """Draw a query of which an index may find the predecessors by ranges, with NOT or without."""
+    where = [draw(st.sampled_from(RANGES)), *draw(st.sampled_from(((), ("C.v > 0",), ("[k]",))))]
+    pattern = draw(st.sampled_from(GUARDED))
+    if "C.v" in where[-1] and "C c" not in pattern:
+        where.pop()
+    fields = draw(st.sampled_from(("", ", SUM(b.v), AVG(b.w)", ", MIN(b.v), MAX(b.w), COUNT(b)")))
+    return parse_workload(
+        f"QUERY q RETURN COUNT(*){fields} PATTERN {pattern} WHERE {' AND '.join(where)}"
+        f"{draw(st.sampled_from(WINDOWS))};"
+    )
+
+
+@st.composite
+def few_events(draw: Any) -> list[ReferenceEvent]:
+    """Draw a short stream, some events at one time."""
+    time, found = 0, []
+    for _ in range(draw(st.integers(0, 11))):
+        time += draw(st.integers(0, 2))
+        row: dict[str, Any] = {name: draw(st.sampled_from(VALUES)) for name in "vw"}
+        row["w"] = None if row["w"] is None else row["w"] / 2
+        row |= {"k": draw(st.integers(0, 1)), "s": draw(st.sampled_from(("p", "q", None)))}
+        found.append(ReferenceEvent(time * SECOND, draw(st.sampled_from("ABBBBCD")), row))
+    return found
+
+
+@often
+@given(ranged(), few_events(), st.booleans())
+def test_ranges_and_what_not_forbids_are_as_if_each_trend_were_built(
+    workload: Workload, events: list[ReferenceEvent], ordered: bool
+) -> None:
+    (query,) = workload.queries
+    table = table_of(events)
+    options = RunOptions(order_by=("seq",)) if ordered else RunOptions()
+    table = table.append_column("seq", pa.array(range(len(events)), pa.int64()))
+    found = run(plan(workload), table, options)
+    check(query, events, found["q"], exact=False, ordered=ordered)
+
+
+@often
+@given(ranged(), st.integers(0, 2**32 - 1), st.sampled_from((40, 150, 400)), st.booleans())
+def test_long_streams_come_out_as_in_the_graph_of_pairs(
+    workload: Workload, seed: int, size: int, by_time: bool
+) -> None:
+    random = np.random.default_rng(seed)
+    seconds = np.cumsum(random.random(size) < 0.8).tolist()
+    wide = bool(random.integers(0, 2))
+    table = table_of(
+        [
+            ReferenceEvent(
+                second * SECOND,
+                str(random.choice(list("ABBBBBBBBBBBCD"))),
+                {
+                    "v": None if random.random() < 0.05 else int(random.integers(-50, 50)),
+                    "w": None if random.random() < 0.05 else float(random.integers(-9, 200)) / 4,
+                    "k": int(random.integers(0, 1 + wide)),
+                    "s": "pqr"[random.integers(0, 3)],
+                },
+            )
+            for second in seconds
+        ]
+    )
+    for given_unit in unit_inputs(plan(workload), table, exact=False):
+        unit = given_unit.unit
+        unit = as_guarded(unit) if unit.path is Path.SHARED else unit
+        if unit.path is not Path.GRAPH or isinstance(indexed(unit.guarded[0]), str):
+            continue
+        events, columns = keyed_events(given_unit), compared_columns(given_unit, table)
+        by_pairs = GraphEvaluator(unit, by_time=by_time).evaluate(events, columns)
+        found = GraphEvaluator(unit, by_time=by_time, index=Always(unit)).evaluate(events, columns)
+        assert found.key.tolist() == by_pairs.key.tolist()
+        assert found.window.tolist() == by_pairs.window.tolist()
+        assert found.extremes.tolist() == by_pairs.extremes.tolist()
+        scale = 2.0 ** (256.0 * (found.powers - by_pairs.powers))
+        largest = np.abs(by_pairs.cells).max(axis=1, initial=1.0, keepdims=True)
+        assert np.all(np.abs(found.cells * scale - by_pairs.cells) <= 1e-9 * largest)
+
+
+@pytest.mark.parametrize("forbidden", [False, True])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "ABS(b[i].v - b[i-1].v) <= 5",
+        "b[i].v >= b[i-1].v",
+        "b[i].v BETWEEN b[i-1].v AND b[i-1].v + 1",
+        "b[i].v = b[i-1].v",
+    ],
+)
+def test_numbers_of_trends_pass_the_largest_double(where: str, forbidden: bool) -> None:
+    rows = [ReferenceEvent(0, "A", {"v": 0})]
+    rows += [ReferenceEvent(2 * time * SECOND, "B", {"v": 7}) for time in range(1, 1_501)]
+    if forbidden:  # what came before is gone, and all begins anew
+        rows.insert(701, ReferenceEvent(1_401 * SECOND, "C", {"v": 0}))
+        rows.insert(702, ReferenceEvent(1_401 * SECOND, "A", {"v": 0}))
+    pattern = "SEQ(A a, SEQ(NOT C c, B b)+, NOT C c2)"
+    workload = parse_workload(
+        f"QUERY q RETURN LOG2(COUNT(*)) AS trends, COUNT(b), AVG(b.v) PATTERN {pattern} "
+        f"WHERE {where};"
+    )
+    found = run(plan(workload), table_of(rows), RunOptions())["q"]
+    assert math.isclose(found["trends"][0].as_py(), 800 if forbidden else 1_500, rel_tol=1e-12)
+    assert found["avg(b.v)"][0].as_py() == 7.0
+
+
+def test_infinite_values_that_are_shifted_go_by_pairs() -> None:
+    values = (1.0, math.inf, 2.0, -math.inf, math.inf, 1.5)
+    rows = [ReferenceEvent(0, "A", {"w": 0.0})]
+    rows += [ReferenceEvent(n * SECOND, "B", {"w": w}) for n, w in enumerate(values, 1)]
+    for where in ("ABS(b[i].w - b[i-1].w) <= 5", "b[i].w - b[i-1].w >= -1", "b[i].w >= b[i-1].w"):
+        workload = parse_workload(f"QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B b+) WHERE {where};")
+        found = run(plan(workload), table_of(rows), RunOptions())["q"]
+        check(workload.queries[0], rows, found, exact=False)

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.kernels.sorting import read_only, rows_by_type
 from elsinore.runtime.keys import encode_keys
-from elsinore.runtime.rows import is_sorted, read_only, rows_by_type
+from elsinore.runtime.rows import is_sorted
 from elsinore.spark.columnar.blobs import Layout, encode
 from elsinore.spark.columnar.hashing import hash_rows, same_floats
 from elsinore.spark.columnar.stretches import Stretches

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.kernels import kernel
-from elsinore.runtime.rows import rows_by_type
+from elsinore.kernels.sorting import rows_by_type
 
 Ints = NDArray[np.int64]
 

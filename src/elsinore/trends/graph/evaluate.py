@@ -1,13 +1,10 @@
-"""From keys and windows to the events of each, and from these to its totals."""
+"""From the windows of keys to their totals, by graphs of the events of each."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph.guards import stored_entries
 from elsinore.trends.graph.interpret import Conditions
 from elsinore.trends.graph.layout import (
@@ -29,91 +26,9 @@ from elsinore.trends.graph.runs import (
     count_trends,
     new_graph,
 )
-from elsinore.trends.graph.sums import TOTAL, Sums
+from elsinore.trends.graph.sums import Sums
+from elsinore.trends.graph.windows import Keys, Windows, copy_total
 from elsinore.trends.keyed import Ints
-
-
-class Keys(NamedTuple):
-    """Which windows of which events are wanted; see `KeyedEvents`."""
-
-    starts: Ints
-    done: Ints
-    until: Ints
-    times: Ints
-    by_time: bool  # else each event is a moment of its own
-
-
-class Wanted(NamedTuple):
-    """The windows [origin + k * step, ... + within) for every k; within FOREVER: one for all."""
-
-    within: int
-    step: int
-    origin: int
-
-
-class Windows(NamedTuple):
-    """The windows of keys that hold events, and these events' rows."""
-
-    key: Ints
-    window: Ints
-    low: Ints
-    high: Ints  # the row after the last
-    longest: int  # rows
-
-
-@kernel
-def windows(keys: Keys, wanted: Wanted) -> Windows:
-    """Return the windows that end after `done` and at or before `until`, key after key."""
-    found = np.empty((16, 4), dtype=np.int64)
-    count = 0
-    longest = np.int64(0)
-    for key in range(len(keys.starts) - 1):
-        low, stop = keys.starts[key], keys.starts[key + 1]
-        high = low
-        done, until = keys.done[key], keys.until[key]
-        index = np.int64(0)
-        if low == stop or done == FOREVER:
-            continue
-        if wanted.within == FOREVER:
-            if until != FOREVER:
-                continue
-        else:
-            index = _first(wanted, keys.times[low])
-            if done != NEVER:
-                index = max(index, _first(wanted, done))
-        while low < stop:
-            if wanted.within == FOREVER:
-                high = stop
-            else:
-                start = wanted.origin + index * wanted.step
-                end = start + wanted.within
-                if until != FOREVER and end > until:
-                    break
-                while low < stop and keys.times[low] < start:
-                    low += 1
-                if low == stop:
-                    break
-                if keys.times[low] >= end:
-                    index = max(index + 1, _first(wanted, keys.times[low]))
-                    continue
-                high = max(high, low)
-                while high < stop and keys.times[high] < end:
-                    high += 1
-            if count == len(found):
-                longer = np.empty((2 * count, 4), dtype=np.int64)
-                longer[:count] = found
-                found = longer
-            found[count, 0] = key
-            found[count, 1] = index
-            found[count, 2] = low
-            found[count, 3] = high
-            longest = max(longest, high - low)
-            count += 1
-            index += 1
-            if wanted.within == FOREVER:
-                break
-    columns = np.ascontiguousarray(found[:count].T)
-    return Windows(columns[0], columns[1], columns[2], columns[3], longest)
 
 
 @kernel
@@ -140,7 +55,7 @@ def evaluate_runs(
             search(program, conditions, stream, stretch)
             graph = _with_room(program, stream, stretch, graph)
             count_trends(program, conditions, stream, stretch, graph)
-            _copy(totals, number, graph.sums)
+            copy_total(totals, number, graph.sums)
     size = graph.lists.nbytes + graph.events.nbytes + graph.sliding.nbytes + graph.seeds.nbytes
     return size + _bytes(graph.sums) + graph.counts.nbytes + begins.nbytes + latest.nbytes
 
@@ -170,7 +85,7 @@ def evaluate_masks(
             while not count_sequences(program, conditions, stream, stretch, sets):
                 room *= 4
                 sets = new_sets(program, room)
-            _copy(totals, number, sets.sums)
+            copy_total(totals, number, sets.sums)
     size = sets.table.nbytes + sets.masks.nbytes + sets.numbers.nbytes + sets.events.nbytes
     return size + sets.after.nbytes + _bytes(sets.sums) + begins.nbytes + latest.nbytes
 
@@ -178,21 +93,6 @@ def evaluate_masks(
 @kernel
 def _bytes(sums: Sums) -> int:
     return sums.cells.nbytes + sums.powers.nbytes + sums.extremes.nbytes
-
-
-@kernel
-def _copy(totals: Sums, row: int, sums: Sums) -> None:
-    for f in range(sums.cells.shape[1]):
-        totals.cells[row, f] = sums.cells[TOTAL, f]
-        totals.powers[row, f] = sums.powers[TOTAL, f]
-    for x in range(sums.extremes.shape[1]):
-        totals.extremes[row, x] = sums.extremes[TOTAL, x]
-
-
-@kernel
-def _first(wanted: Wanted, time: int) -> int:
-    """Return the index of the first window that ends after `time`."""
-    return (time - wanted.origin - wanted.within) // wanted.step + 1
 
 
 @kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,36 +15,57 @@ from elsinore.plan.alike import alike
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
-from elsinore.trends.graph.evaluate import (
-    Keys,
-    Wanted,
-    evaluate_masks,
-    evaluate_runs,
-    windows,
-)
-from elsinore.trends.graph.layout import Stream
+from elsinore.trends.graph.evaluate import evaluate_masks, evaluate_runs
+from elsinore.trends.graph.layout import Program, Stream
 from elsinore.trends.graph.program import Programs, class_numbers
 from elsinore.trends.graph.sums import Sums, empty_sums
+from elsinore.trends.graph.windows import Keys, Wanted, Windows, windows
 from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals, size_of
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 _SECONDS = 2e-5  # that a pair of events takes in plain Python, about
 
 
+class Index(Protocol):
+    """A faster way for some queries (`elsinore.trends.index`)."""
+
+    def sum_up(
+        self,
+        query: int,
+        program: Program,
+        classes: Sequence[int],
+        stream: Stream,
+        columns: ComparedColumns,
+        keys: Keys,
+        held: Windows,
+        totals: Sums,
+    ) -> int | None:
+        """Fill a row of totals for each window, and return the bytes it took; None: it cannot."""
+
+
 class GraphEvaluator:
     """Sums up the trends of a unit's guarded queries over whole windows.
 
     `by_time`: events of one time do not precede one another; else each is its own moment. `share`:
-    queries of one automaton are evaluated once (`elsinore.plan.alike`).
+    queries of one automaton are evaluated once (`elsinore.plan.alike`). `index`: asked first.
 
-    Each window is evaluated alone: a trend with conditions between its events costs time quadratic
-    in the window's events (one that is anchored, once more for each anchor), one without linear.
+    Each window is evaluated alone: without the index a trend with conditions between its events
+    costs time quadratic in the window's events (one that is anchored, once more for each anchor),
+    one without linear.
     Numbers are computed with as doubles. Compared as they are, attributes are exact; but decimals,
     and integers without a sign, count as doubles where the other number is one.
     """
 
-    def __init__(self, unit: TrendUnit, *, by_time: bool = True, share: bool = True) -> None:
+    def __init__(
+        self,
+        unit: TrendUnit,
+        *,
+        by_time: bool = True,
+        share: bool = True,
+        index: Index | None = None,
+    ) -> None:
         self.unit = unit
+        self._index = index
         self._by_time = by_time
         self._programs = Programs(unit)
         alone = [(query,) for query in range(len(unit.guarded))]
@@ -75,17 +96,23 @@ class GraphEvaluator:
         most, size = 0, size_of(stream)
         for together in self._together:
             template = self.unit.guarded[together[0]]
-            asked = conditions(self._programs.conditions(together[0]), columns)
             program, chosen = self._programs.program(together, codes)
             held = enter(windows, 1e-5 * len(keys.times), keys, _wanted(template.query.window))
             count = len(held.key)
             linear, extremes = program.linear.shape[1], program.extreme.shape[1]
             totals = enter(empty_sums, 1e-4, count, linear, extremes)
-            evaluate = evaluate_masks if template.ambiguous else evaluate_runs
-            if count:
+            used = None
+            if count and self._index is not None:
+                used = self._index.sum_up(
+                    together[0], program, codes, stream, columns, keys, held, totals
+                )
+            if count and used is None:
+                asked = conditions(self._programs.conditions(together[0]), columns)
+                evaluate = evaluate_masks if template.ambiguous else evaluate_runs
                 seconds = _SECONDS * held.longest * float(np.sum(held.high - held.low))
                 graph = enter(evaluate, seconds, program, asked, stream, keys, held, totals)
-                most = max(most, graph + size_of(held[:-1], asked[2:]))
+                used = graph + size_of(asked[2:])
+            most = max(most, (used or 0) + size_of(held[:-1]))
             for query, (sums, ranks) in zip(together, chosen, strict=True):
                 mine = totals
                 if len(together) > 1:

@@ -25,6 +25,9 @@ _STRATEGIES = {
 }
 
 
+FEW_CLASSES = 2**12  # classes that are numbered by a table
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
     """An automaton: where its states begin among all, and the numbers of its negatives."""
@@ -304,6 +307,13 @@ def class_numbers(codes: Ints) -> tuple[list[int], Ints]:
     >>> class_numbers(np.array([7, -1, 3, 7]))
     ([3, 7], array([ 1, -1,  0,  1]))
     """
+    if len(codes) and codes.max() < FEW_CLASSES:  # a table tells: sorting takes much longer
+        occurs = np.zeros(FEW_CLASSES + 1, dtype=np.bool_)
+        occurs[codes] = True  # the last place is for -1
+        occurring = np.flatnonzero(occurs[:-1])
+        table = np.full(FEW_CLASSES + 1, -1, dtype=np.int64)
+        table[occurring] = np.arange(len(occurring))
+        return occurring.tolist(), table[codes]
     taken = codes >= 0
     occurring, places = np.unique(codes[taken], return_inverse=True)
     numbers = np.full(len(codes), -1, dtype=np.int64)

@@ -34,7 +34,7 @@ def empty_sums(count: int, fields: int, extremes: int) -> Sums:
     )
 
 
-@kernel
+@kernel(borrows=True)
 def clear(sums: Sums, at: int) -> None:
     """Make a sum one over nothing."""
     for f in range(sums.cells.shape[1]):
@@ -44,7 +44,7 @@ def clear(sums: Sums, at: int) -> None:
         sums.extremes[at, x] = FOREVER
 
 
-@kernel
+@kernel(borrows=True)
 def add_to(sums: Sums, at: int, other: int) -> None:
     """Add a sum to another."""
     for f in range(sums.cells.shape[1]):
@@ -57,7 +57,7 @@ def add_to(sums: Sums, at: int, other: int) -> None:
         sums.extremes[at, x] = min(sums.extremes[at, x], sums.extremes[other, x])
 
 
-@kernel
+@kernel(borrows=True)
 def put(sums: Sums, at: int, other: int) -> None:
     """Make a sum equal to another."""
     for f in range(sums.cells.shape[1]):
@@ -67,11 +67,20 @@ def put(sums: Sums, at: int, other: int) -> None:
         sums.extremes[at, x] = sums.extremes[other, x]
 
 
-@kernel
-def contribute(program: Program, stream: Stream, state: int, row: int, sums: Sums, at: int) -> None:
+class Fields(NamedTuple):
+    """What events add in each state; see `Program`."""
+
+    linear: Ints
+    extreme: Ints
+
+
+@kernel(borrows=True)
+def contribute(
+    fields: Fields | Program, stream: Stream, state: int, row: int, sums: Sums, at: int
+) -> None:
     """Add what an event contributes in a state, once for each trend that a sum counts."""
     for f in range(1, sums.cells.shape[1]):
-        what = program.linear[state, f]
+        what = fields.linear[state, f]
         if what == NOTHING:
             continue
         value = 1.0
@@ -87,7 +96,7 @@ def contribute(program: Program, stream: Stream, state: int, row: int, sums: Sum
         sums.cells[at, f] = cell
         sums.powers[at, f] = power
     for x in range(sums.extremes.shape[1]):
-        what = program.extreme[state, x]
+        what = fields.extreme[state, x]
         if what >= 0 and stream.ordered[what // 2, row]:
             rank = stream.orders[what // 2, row]
             sums.extremes[at, x] = min(sums.extremes[at, x], ~rank if what % 2 else rank)

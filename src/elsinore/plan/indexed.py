@@ -1,0 +1,238 @@
+"""Guarded templates that an index can run: every event's predecessors are a range of some order.
+
+A condition between neighbours that holds, for each event, for a stretch of its predecessors in the
+order of one of their attributes (`b[i].v >= b[i-1].v - 5`, `ABS(b[i].v - b[i-1].v) <= 5`) is one or
+two *cuts* through that order. A NOT of single events empties what was added up before it, as in
+`elsinore.plan.accumulators`. So what may follow is looked up among n events in O(log n).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elsinore.model import expression as ex
+from elsinore.model.expression import (
+    Attribute,
+    Binary,
+    Call,
+    Expression,
+    Literal,
+    Negative,
+    Not,
+    Operator,
+)
+from elsinore.model.kinds import Strategy
+from elsinore.plan.accumulators import Kept
+from elsinore.plan.between import CURRENT, PREVIOUS
+from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.template import START
+
+_TURNED = {
+    Operator.LT: Operator.GT,
+    Operator.LE: Operator.GE,
+    Operator.GT: Operator.LT,
+    Operator.GE: Operator.LE,
+    Operator.EQ: Operator.EQ,
+}
+_OPPOSITE = {
+    Operator.LT: Operator.GE,
+    Operator.LE: Operator.GT,
+    Operator.GT: Operator.LE,
+    Operator.GE: Operator.LT,
+    Operator.NE: Operator.EQ,
+}
+_SUMS = frozenset({Operator.ADD, Operator.SUB})
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """`previous operator current`, or with a shift `previous + shift operator current`.
+
+    `previous` reads the earlier event only, `shift` and `current` the later one or none.
+    """
+
+    previous: Expression
+    operator: Operator  # LT, LE, GT, GE or EQ
+    current: Expression
+    shift: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """An event that takes state `target` follows those kept in `source` between which cuts hold."""
+
+    source: int  # place in `Indexed.kept`
+    target: int
+    cuts: tuple[Cut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """A template by what is kept of its states, and what is looked up there.
+
+    A state is kept once for each NOT that may follow, since the last event which that forbids.
+    `kept` with the state START hold one empty trend from a window's start.
+    """
+
+    kept: tuple[Kept, ...]
+    starts: frozenset[int]  # the states in which trends begin whatever came before
+    extensions: tuple[Extension, ...]
+    ends: tuple[int, ...]  # places in `kept`
+
+
+def indexed(guarded: GuardedTemplate) -> Indexed | str:
+    """Return a template as an index runs it, or why none can.
+
+    >>> from elsinore.language import parse_workload
+    >>> from elsinore.plan.guarded import guarded_template
+    >>> def of(text):
+    ...     text = f"QUERY q RETURN COUNT(*) PATTERN {text};"
+    ...     return indexed(guarded_template(parse_workload(text).queries[0]))
+    >>> found = of("SEQ(A, NOT N, B b+) WHERE b[i].v BETWEEN b[i-1].v AND b[i-1].v + 5")
+    >>> [len(one.cuts) for one in found.extensions], len(found.kept)
+    ([0, 2], 2)
+    >>> of("SEQ(A, B b+) WHERE b[i].v != b[i-1].v")
+    'a condition between neighbours is no range'
+    """
+    if guarded.query.strategy is not Strategy.ANY:
+        return f"{guarded.query.strategy.value} looks at what is skipped"
+    if guarded.sides > 1:
+        return "AND counts pairs of trends"
+    if guarded.ambiguous:
+        return "the pattern is ambiguous"
+    if guarded.anchors:
+        return "events are compared with one far before them"
+    if any(one.moves or one.negatives for one in guarded.negatives):
+        return "NOT is about more than single events"
+    asked_of = (guarded.starts, guarded.moves, guarded.ends)
+    if any(len(one.ways) != 1 for guards in asked_of for one in guards):
+        return "events may be neighbours in several ways, each with a NOT of its own"
+    cuts = [_cuts(condition) for condition in guarded.conditions]
+    number: dict[Kept, int] = {}
+
+    def place(state: int, way: frozenset[int]) -> int:
+        return number.setdefault((state, way), len(number))
+
+    starts: set[int] = set()
+    extensions: list[Extension] = []
+    for start in guarded.starts:
+        (way,) = start.ways
+        if way:
+            extensions.append(Extension(place(START, way), start.target, ()))
+        else:
+            starts.add(start.target)
+    for move in guarded.moves:
+        (way,) = move.ways
+        asked: list[Cut] = []
+        for condition in sorted(move.conditions):
+            found = cuts[condition]
+            if found is None:
+                return "a condition between neighbours is no range"
+            asked += found
+        if asked and axis(asked) is None:
+            return "conditions between neighbours are ranges of several attributes"
+        extensions.append(Extension(place(move.source, way), move.target, tuple(asked)))
+    ends = tuple(place(one.source, way) for one in guarded.ends for way in one.ways)
+    return Indexed(tuple(number), frozenset(starts), tuple(extensions), ends)
+
+
+def axis(cuts: list[Cut] | tuple[Cut, ...]) -> Expression | None:
+    """Return by what earlier events are to be put in order, that each cut is one of that order."""
+    if all(cut.previous == cuts[0].previous for cut in cuts):
+        return cuts[0].previous
+    found = [slope(cut.previous) for cut in cuts]
+    if found[0] is None or any(one is None or one[0] != found[0][0] for one in found):
+        return None
+    return found[0][0]
+
+
+def slope(expression: Expression) -> tuple[Attribute, int] | None:
+    """Return the attribute that an expression never falls (1) or never rises (-1) with.
+
+    So it is in doubles too, as their arithmetic is rounded the same way up and down.
+
+    >>> slope(Binary(Operator.SUB, Literal(5), Attribute("previous", "v")))[1]
+    -1
+    """
+    match expression:
+        case Attribute():
+            return expression, 1
+        case Negative(operand):
+            return _turned(slope(operand))
+        case Binary(Operator.ADD | Operator.SUB, one, Literal(int() | float())):
+            return slope(one)
+        case Binary(Operator.ADD, Literal(int() | float()), one):
+            return slope(one)
+        case Binary(Operator.SUB, Literal(int() | float()), one):
+            return _turned(slope(one))
+        case Binary(Operator.MUL | Operator.DIV, one, Literal(int() | float() as factor)) | Binary(
+            Operator.MUL, Literal(int() | float() as factor), one
+        ) if factor != 0:
+            return slope(one) if factor > 0 else _turned(slope(one))
+    return None
+
+
+def _turned(found: tuple[Attribute, int] | None) -> tuple[Attribute, int] | None:
+    return None if found is None else (found[0], -found[1])
+
+
+def _cuts(condition: Expression) -> list[Cut] | None:
+    """Return the cuts that a condition between two events is, all of which must hold."""
+    match condition:
+        case Binary(Operator.AND, left, right):
+            one, other = _cuts(left), _cuts(right)
+            return None if one is None or other is None else one + other
+        case Not(Binary(operator, left, right)) if operator in _OPPOSITE:
+            return _cuts(Binary(_OPPOSITE[operator], left, right))
+        case Binary(operator, left, right) if operator in _TURNED:
+            if not _reads(left, PREVIOUS):
+                operator, left, right = _TURNED[operator], right, left
+            if _reads(right, PREVIOUS):
+                return None
+            match left:
+                case Call("ABS", (inner,)) if _reads(inner, CURRENT):
+                    if operator not in {Operator.LT, Operator.LE}:
+                        return None
+                    high = _cut(inner, operator, right)
+                    low = _cut(inner, _TURNED[operator], Negative(right))
+                    return None if high is None or low is None else [low, high]
+            cut = _cut(left, operator, right)
+            return None if cut is None else [cut]
+    return None
+
+
+def _cut(left: Expression, operator: Operator, right: Expression) -> Cut | None:
+    """Return the cut `left operator right`; `right` reads no earlier event."""
+    if not (_computes(left) and _computes(right)):
+        return None
+    if not _reads(left, CURRENT):
+        two = _reads(left, PREVIOUS) and _reads(right, CURRENT)
+        return Cut(left, operator, right) if two else None
+    match left:
+        case Binary(Operator.SUB, one, other) if not _reads(one, PREVIOUS):
+            # c - p is -(p - c), without rounding
+            left = Binary(Operator.SUB, other, one)
+            operator, right = _TURNED[operator], Negative(right)
+        case Binary(Operator.ADD, one, other) if not _reads(one, PREVIOUS):
+            left = Binary(Operator.ADD, other, one)
+    match left:
+        case Binary(sign, one, other) if (
+            sign in _SUMS and not _reads(one, CURRENT) and not _reads(other, PREVIOUS)
+        ):
+            return Cut(one, operator, right, other if sign is Operator.ADD else Negative(other))
+    return None
+
+
+def _computes(expression: Expression) -> bool:
+    """Return whether an expression is one that `elsinore.trends.index.axes` computes."""
+    computed = (Attribute, Literal, Negative)
+    return all(
+        isinstance(node, computed)
+        or (isinstance(node, Binary) and node.operator.is_arithmetic)
+        or (isinstance(node, Call) and node.name == "ABS")
+        for node in ex.walk(expression)
+    )
+
+
+def _reads(expression: Expression, event: str) -> bool:
+    return any(attribute.variable == event for attribute in ex.attributes(expression))
