@@ -21,6 +21,7 @@ from benchmarks import (
     spark,
     spark_memory,
     startup,
+    threads,
     windows,
 )
 from benchmarks.results import RESULTS, section_of, with_rows, write, write_machine
@@ -43,6 +44,7 @@ BENCHMARKS = {
     "spark": spark,
     "spark_memory": spark_memory,
     "startup": startup,
+    "threads": threads,
 }
 IN_PARTS = {"matches", "quantitative"}  # what measures parts of itself if some are named
 
