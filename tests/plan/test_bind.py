@@ -166,3 +166,13 @@ def test_all_errors_of_all_queries_are_told_at_once() -> None:
 def test_one_mistake_is_told_once() -> None:
     with pytest.raises(QuerySemanticError, match="no attribute 'sped'"):
         check("T.sped < 'x'")
+
+
+def test_a_workload_that_fits_one_stream_is_checked_against_another() -> None:
+    workload = parse_workload("QUERY q RETURN SUM(T.speed) PATTERN Travel T+")
+    texts = Schema((("speed", AttributeKind.STRING),))
+    for _ in range(2):
+        bind(workload, SCHEMA)
+        with pytest.raises((QuerySemanticError, InvalidWorkloadError), match="needs a number"):
+            bind(workload, texts)
+    assert workload.fitting == {SCHEMA}

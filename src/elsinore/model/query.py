@@ -19,6 +19,7 @@ from elsinore.model.clauses import Clauses, ReturnItem
 from elsinore.model.expression import conjuncts
 from elsinore.model.kinds import Kind
 from elsinore.model.pattern import Pattern, Sequence
+from elsinore.model.schema import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,11 +78,13 @@ class PythonQuery(Query):
 class Workload:
     """Queries that run together over one stream; names are unique.
 
-    `exact` computes with integers of any size.
+    `exact` computes with integers of any size. `fitting` are the schemas of streams that no query
+    was found to misuse: with many queries, looking takes longer than many a run.
     """
 
     queries: tuple[Query, ...]
     exact: bool = False
+    fitting: set[Schema] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         errors: list[QueryError] = []

@@ -93,6 +93,9 @@ def bind(workload: Workload, schema: Schema) -> None:
     Raises all errors found: an unknown attribute (with the nearest name there is), a sum of
     something that is no number, a comparison of a number with text, a key that is nested.
     """
+    if schema in workload.fitting:
+        return
     raise_errors(
         [error for query in workload for error in kind_in(module_for(query)).check(query, schema)]
     )
+    workload.fitting.add(schema)
