@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from elsinore.errors import UnsupportedError
-from elsinore.matches.collapsible import postponed
+from elsinore.matches.collapsible import needs_paths, postponed
 from elsinore.matches.spec import spec_of
 from elsinore.workload import Workload
 from oracles.matches import Happening, brute_force
@@ -126,6 +126,25 @@ def test_sets_of_other_strategies_are_those_of_their_matches(drawn: Drawn) -> No
         sets = {(int(n), name) for name, found in zip(names, values, strict=True) for n in found}
         given_out[bounds, min(sets)] = sets
     assert given_out == bound
+
+
+@pytest.mark.parametrize(
+    ("pattern", "where", "looked_for"),
+    [
+        ("SEQ(A a, B+ b, C c)", "b[i].v > b[i-1].v", False),
+        ("SEQ(A a, B+ b)", "b[i].v > b[i-1].v", False),
+        ("SEQ(B+ b, C c)", "b[i].v > b[i-1].v", True),
+        ("SEQ(A a, B{2,3} b)", "b[i].v > b[i-1].v", True),
+        ("SEQ(A a, B+ b, C c)", "b[i].v > b[i-1].v AND b.v > a.v", True),
+        ("SEQ(A a, B+ b, C c)", "b[i].v > b[i-1].v AND c.v > a.v", True),
+    ],
+)
+def test_paths_are_looked_for_where_a_comparison_rules_events_out(
+    pattern: str, where: str, looked_for: bool
+) -> None:
+    (unit,) = units_of(parsed(f"RETURN b[].v PATTERN {pattern} WHERE {where} COLLAPSED;"))
+    (template,) = spec_of(unit).templates
+    assert needs_paths(template) is looked_for
 
 
 def _beginning(sets: dict[str, Sequence[int]]) -> tuple[int, str]:

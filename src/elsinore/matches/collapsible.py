@@ -19,7 +19,12 @@ from elsinore.plan.guards import FREE
 
 
 def needs_paths(template: MatchTemplate) -> bool:
-    """Return whether anything but the events themselves says what may follow one another."""
+    """Return whether anything but the events themselves says what is in the sets of a row.
+
+    What is asked only where a state follows itself, as `b[i].v > b[i-1].v` in `SEQ(A a, B+ b, C c)`
+    is, rules nothing out: what leads to the first of such events leads to each of them, and the
+    last one's way on is each one's. Where a match begins in the state, that is by one event.
+    """
     begins = [edge.target for edge in template.edges if edge.source == START]
     variables = {template.states[state].variable for state in begins}
     if template.duplicates or len(variables) < len(begins):
@@ -31,6 +36,7 @@ def needs_paths(template: MatchTemplate) -> bool:
     return any(
         template.conditions[number].reads_neighbours_only or any(k[number] for k in looked_at)
         for edge in template.edges
+        if edge.source != edge.target or edge.target in begins
         for number in edge.checks
     )
 
