@@ -2,10 +2,11 @@
 """How many ways there are to complete a match, from the window's end backwards.
 
 What kernels here are passed is told in `elsinore.matches.search`. Edges whose one condition
-compares an attribute with one of the event before it have trees of sums, behind the sums of states
-in `stack` and made ready by `elsinore.matches.ranks`. Each has an entry in the tables: the state it
-leads to, the row of `integers` with places in the tree, the row with how many places count for an
-event before, where the tree begins and how many places it has.
+compares an attribute with one of the event before it have trees of sums, each with one behind it
+that tells how soon a match ends; they are behind the sums of states in `stack`, made ready by
+`elsinore.matches.ranks`. Each has an entry in the tables: the state it leads to, the row of
+`integers` with places in the tree, the row with how many places count for an event before, where
+the tree begins and how many places it has.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ from elsinore.matches.reach import ROW, TAKES, WHEN
 from elsinore.matches.search import (
     EDGE_AT,
     END_AT,
+    EVENTS,
     FIRST,
     FRESH,
+    LAST,
     NEAR_AT,
     STATES,
+    TIME,
     WAY_AT,
+    WITHIN,
     are_neighbours,
 )
 
@@ -33,9 +38,19 @@ LONG = 64  # events of a window from which on trees are faster
 
 @kernel(borrows=True)
 def put_in(
-    tables: Ints, ordered: int, integers: Ints, row: int, state: int, ways: float, stack: Doubles
+    tables: Ints,
+    ordered: int,
+    integers: Ints,
+    row: int,
+    state: int,
+    ways: float,
+    soon: float,
+    stack: Doubles,
 ) -> None:
-    """Add the ways of a row in a state to the trees of edges that lead there; 0: clear its path."""
+    """Add the ways of a row in a state to the trees of edges that lead there; 0: clear its path.
+
+    soon: how many events there are from the end of the first match on.
+    """
     edges = tables[ordered]
     for edge in range(edges):
         entry = tables[ordered + 1 + edge]
@@ -47,10 +62,12 @@ def put_in(
         tree, size = tables[entry + TREE_AT], tables[entry + TREE_SIZE]
         place += 1
         while place <= size:
+            ending = tree + size + 1 + place
             if ways == 0.0:
-                stack[tree + place] = 0.0
+                stack[tree + place], stack[ending] = 0.0, 0.0
             else:
                 stack[tree + place] += ways
+                stack[ending] = max(stack[ending], soon)
             place += place & -place
 
 
@@ -64,6 +81,18 @@ def sum_before(tables: Ints, entry: int, integers: Ints, row: int, stack: Double
         total += stack[tree + place]
         place -= place & -place
     return total
+
+
+@kernel(borrows=True)
+def soonest_before(tables: Ints, entry: int, integers: Ints, row: int, stack: Doubles) -> float:
+    """Return how soon a match ends by some row in the tree that may follow a row (see `put_in`)."""
+    tree = tables[entry + TREE_AT] + tables[entry + TREE_SIZE] + 1
+    place = integers[tables[entry + BOUND_ROW], row]
+    soon = 0.0
+    while place > 0:
+        soon = max(soon, stack[tree + place])
+        place -= place & -place
+    return soon
 
 
 @kernel(borrows=True)
@@ -85,16 +114,23 @@ def completions(
 ) -> None:
     """Count the ways to complete a match: `ways` [event, state], for events `begin` to `last`.
 
+    And behind these, [event, states + state]: at which event the first of such matches ends; the
+    number of events where there is none. So `last` may lie behind progress[LAST], the window's end:
+    what ends later is told from what does not. There are no more ways in the window than are
+    counted then: up to the window's end there are just so many.
+
     A match ends at row progress[FRESH] or later. An event in a state adds up, over the states that
     may follow, the ways of all later events; or, where a condition on neighbours or a NOT decides,
     of each later event that it lets through. (The number of paths of a directed graph without
     cycles, from its ends backwards.) In a long window the ways of later events whose attribute
     compares as it should are read off a tree of sums (Fenwick 1994): n log n, not n * n.
     """
-    states = tables[STATES]
+    states, never = tables[STATES], float(progress[EVENTS])
+    is_ahead = last > progress[LAST]
     ordered = tables[ORDERED_AT] if last - begin >= LONG else 0
     for state in range(states):
         stack[STACK + state] = 0.0
+        stack[STACK + states + state] = never
     done = last  # the ways of events after it have been added up
     for at in range(last, begin - 1, -1):
         while events[done, WHEN] > events[at, WHEN]:
@@ -102,19 +138,22 @@ def completions(
             for place in range(listed + 1, listed + 1 + tables[listed]):
                 state = tables[place]
                 stack[STACK + state] += ways[done, state]
+                first = min(stack[STACK + states + state], ways[done, states + state])
+                stack[STACK + states + state] = first
                 if ordered > 0 and ways[done, state] > 0.0:
                     put_in(tables, ordered, integers, events[done, ROW], state, ways[done, state],
-                           stack)  # fmt: skip
+                           never - ways[done, states + state], stack)  # fmt: skip
             done -= 1
         row = events[at, ROW]
         for state in range(states):
             ways[at, state] = 0.0
+            ways[at, states + state] = never
         listed = events[at, TAKES]
         for place in range(listed + 1, listed + 1 + tables[listed]):
             state = tables[place]
-            count = 0.0
+            count, ending = 0.0, never
             if tables[tables[END_AT] + state] > -2 and row >= progress[FRESH]:
-                count = 1.0
+                count, ending = 1.0, float(at)
             for target in range(states):
                 edge = tables[tables[EDGE_AT] + (state + 1) * states + target]
                 if edge < 0 or stack[STACK + target] == 0.0:
@@ -124,19 +163,29 @@ def completions(
                     and tables[tables[WAY_AT] + edge] < 0
                 ):
                     count += stack[STACK + target]
+                    ending = min(ending, stack[STACK + states + target])
                     continue
                 if ordered > 0 and tables[ordered + 1 + edge] >= 0:
-                    count += sum_before(tables, tables[ordered + 1 + edge], integers, row, stack)
+                    entry = tables[ordered + 1 + edge]
+                    count += sum_before(tables, entry, integers, row, stack)
+                    soon = soonest_before(tables, entry, integers, row, stack)
+                    ending = min(ending, never - soon)
                     continue
                 for later in range(done + 1, last + 1):
+                    if is_ahead and (
+                        integers[TIME, events[later, ROW]] - integers[TIME, row] > progress[WITHIN]
+                    ):
+                        break
                     if ways[later, target] > 0.0 and are_neighbours(
                         tables, edge, constants, doubles, integers, negatives, events[later, ROW],
                         row, progress[FIRST], held, numbers, stack, whole_stack,
                     ):  # fmt: skip
                         count += ways[later, target]
+                        ending = min(ending, ways[later, states + target])
             ways[at, state] = count
+            ways[at, states + state] = ending
     if ordered > 0:
         for at in range(done + 1, last + 1):
             listed = events[at, TAKES]
             for place in range(listed + 1, listed + 1 + tables[listed]):
-                put_in(tables, ordered, integers, events[at, ROW], tables[place], 0.0, stack)
+                put_in(tables, ordered, integers, events[at, ROW], tables[place], 0.0, 0.0, stack)

@@ -171,7 +171,7 @@ class QuerySearch:
         """
         negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
         room = self._room
-        room.for_rows(self.tables, longest(keys))
+        room.for_rows(longest(keys))
         wholes, room.stack = with_ranks(self.tables, operands, longest(keys))
         operands = replace(operands, wholes=wholes)
         progress = _progress(self.tables, window, limit, with_paths=self.wants_paths)
@@ -338,22 +338,22 @@ class _Room:
         events, numbers = int(header[Header.EVENTS]), int(header[Header.NUMBERS])
         states = int(header[Header.STATES])
         self.events = np.zeros((0, EVENT_COLUMNS), dtype=np.int64)
-        self.ways = np.zeros((0, states), dtype=np.float64)
+        self.ways = np.zeros((0, 2 * states), dtype=np.float64)
         self.path = np.zeros((64, se.PATH_COLUMNS), dtype=np.int64)
         self.held = np.zeros((66, events), dtype=np.int64)
         self.numbers = np.zeros((66, numbers), dtype=np.float64)
         self._before: list[Doubles] = []
-        self.stack = np.zeros(STACK + states, dtype=np.float64)
+        self.stack = np.zeros(STACK + 2 * states, dtype=np.float64)
         self.whole_stack = np.zeros(STACK, dtype=np.int64)
         self.found = np.zeros((sl.BOUND + events, ROOM), dtype=np.int64)
         self.counted = np.zeros((numbers, ROOM), dtype=np.float64)
         self.paths = np.zeros((4 * ROOM, 2), dtype=np.int32)
 
-    def for_rows(self, tables: Tables, rows: int) -> None:
+    def for_rows(self, rows: int) -> None:
         """Make room for keys of up to so many rows."""
         if len(self.events) < rows:
             self.events = np.zeros((rows, EVENT_COLUMNS), dtype=np.int64)
-            self.ways = np.zeros((rows, int(tables.integers[Header.STATES])), dtype=np.float64)
+            self.ways = np.zeros((rows, self.ways.shape[1]), dtype=np.float64)
 
     def deepen(self) -> None:
         """Make room for matches of twice as many events; the one under way goes on."""
@@ -447,7 +447,7 @@ def negative_rows(
     ):
         inner = negative_rows(negative, own, operands, keys, within)
         room = _Room(own)
-        room.for_rows(own, longest(keys))
+        room.for_rows(longest(keys))
         if own.is_path:
             enter(
                 sc.latest_beginnings, patience(own, keys),

@@ -27,10 +27,10 @@ def with_ranks(tables: Tables, operands: Operands, longest: int) -> tuple[Ints, 
     states = int(header[Header.STATES])
     ordered = header[Header.ORDERED_AT] = 0
     if not tables.ordered or longest < LONG:
-        return operands.wholes, np.zeros(STACK + states, dtype=np.float64)
+        return operands.wholes, np.zeros(STACK + 2 * states, dtype=np.float64)
     rows = [operands.wholes]
     numbered: dict[tuple[int, ...], tuple[int, int]] = {}  # pair -> its row, the size of its tree
-    room = STACK + states
+    room = STACK + 2 * states
     ordered = int(header[Header.ORDERED_ROOM])
     edges = int(header[ordered])
     for number, (edge, target, pair) in enumerate(tables.ordered):
@@ -42,7 +42,7 @@ def with_ranks(tables: Tables, operands: Operands, longest: int) -> tuple[Ints, 
         entry = ordered + 1 + edges + ENTRY * number
         header[ordered + 1 + edge] = entry
         header[entry : entry + ENTRY] = target, row, row + 1, room, size
-        room += size + 1
+        room += 2 * (size + 1)
     header[Header.ORDERED_AT] = ordered
     return np.concatenate(rows), np.zeros(room, dtype=np.float64)
 

@@ -104,15 +104,26 @@ def scan(
             progress[FROM], progress[LAST], progress[WAYS_TO] = 0, 0, -1
             count = -1
             continue
-        if tables[STRATEGY] == ANY and progress[WAYS_TO] != progress[LAST]:
+        is_new = progress[DEPTH] < 0  # no match of the window was given out yet
+        until = progress[LAST]
+        if tables[STRATEGY] == ANY and progress[WAYS_TO] < until:
+            until = ways_until(integers, events, count, progress)
+            completions(
+                tables, constants, doubles, integers, negatives, events, progress[BEGIN],
+                until, progress, ways, held, numbers, stack, whole_stack,
+            )  # fmt: skip
+            progress[WAYS_TO] = until
+        given = progress[GIVEN]
+        if progress[EXACT] == 1 and is_new and is_too_many(tables, events, progress, ways):
+            if progress[WAYS_TO] == progress[LAST]:
+                return
             completions(
                 tables, constants, doubles, integers, negatives, events, progress[BEGIN],
                 progress[LAST], progress, ways, held, numbers, stack, whole_stack,
             )  # fmt: skip
-            progress[WAYS_TO] = progress[LAST]
-        is_new = progress[DEPTH] < 0  # no match of the window was given out yet
-        if progress[EXACT] == 1 and is_new and is_too_many(tables, events, progress, ways):
-            return
+            progress[WAYS_TO], progress[STATUS], progress[GIVEN] = progress[LAST], DONE, given
+            if is_too_many(tables, events, progress, ways):
+                return
         while progress[BEGIN] <= progress[UNTO]:
             if events[progress[BEGIN], ALIVE] & tables[tables[NEXT_AT]] != 0:
                 before, filled = progress[FOUND], progress[PATHS_FILLED]
@@ -129,6 +140,23 @@ def scan(
                         progress[GIVEN], progress[DEPTH] = given, -1
                     return
             progress[BEGIN] += 1
+
+
+@kernel(borrows=True)
+def ways_until(integers: Ints, events: Ints, count: int, progress: Ints) -> int:
+    """Return the event to which ways are counted: the last of the window.
+
+    Where windows relative to the match overlap it is one behind those of the next beginnings, so
+    that ways need not be counted for each beginning.
+    """
+    until, begin = progress[LAST], progress[BEGIN]
+    within, is_alone = progress[WITHIN], progress[WAYS_TO] < begin
+    if progress[SLIDE] != 0 or within == NO_WINDOW or is_alone:
+        return until
+    latest = integers[TIME, events[begin, ROW]] + 2 * within
+    while until + 1 < count and integers[TIME, events[until + 1, ROW]] <= latest:
+        until += 1
+    return until
 
 
 @kernel(borrows=True)

@@ -286,7 +286,7 @@ def matches_from(
             state = tables[listed + 1 + choice]
             choice += 1
             edge = tables[tables[EDGE_AT] + state]
-            if edge < 0 or (is_any and ways[begin, state] == 0.0):
+            if edge < 0 or (is_any and ways[begin, tables[STATES] + state] > last):
                 continue
             if (events[begin, ALIVE] >> min(state, LAST_BIT)) & 1 == 0:
                 continue
@@ -420,7 +420,7 @@ def extend(
             edge = tables[tables[EDGE_AT] + (state + 1) * states + target]
             if edge < 0 or (wanted >> min(target, LAST_BIT)) & 1 == 0:
                 continue
-            if strategy == ANY and ways[place, target] == 0.0:
+            if strategy == ANY and ways[place, states + target] > last:
                 continue
             # arguments are many: nothing is called that has nothing to look at
             looks = tables[tables[LOOKS_AT] + edge]

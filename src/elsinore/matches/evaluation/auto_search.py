@@ -81,7 +81,7 @@ class AutoSearch(QuerySearch):
         some[:, ky.END_ROW] = np.minimum(some[:, ky.END_ROW], some[:, ky.NEW_ROW] + NEW_ROWS)
         lengths = some[:, ky.END_ROW] - some[:, ky.FIRST_ROW]
         room = self._room
-        room.for_rows(self.tables, int(lengths.max(initial=0)))
+        room.for_rows(int(lengths.max(initial=0)))
         search = self._on_the_fly
         flags = search.ready(operands, int(lengths.max(initial=0)))
         progress = search.begun(window, ANY_NUMBER)

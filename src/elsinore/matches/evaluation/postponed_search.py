@@ -60,7 +60,7 @@ class PostponedSearch(MarkedSearch):
         """Yield the matches among the rows of `keys`, in pieces (see `QuerySearch.matches`)."""
         negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
         room = self._room
-        room.for_rows(self.tables, longest(keys))
+        room.for_rows(longest(keys))
         flags = self.ready(operands, longest(keys))
         progress = self.begun(window, limit)
         progress[co.EARLY] = flags.any()

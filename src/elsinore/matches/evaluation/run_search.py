@@ -60,7 +60,7 @@ class RunSearch(MarkedSearch):
         """
         negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
         room, runs = self._room, self._runs
-        room.for_rows(self.tables, longest(keys))
+        room.for_rows(longest(keys))
         progress = self._begun(window, limit)
         seconds = patience(self.tables, keys)
         marks: Marks = {}
