@@ -46,6 +46,7 @@ REGIMES = {
     "10 M events": Regime(Stream()),
     "10 queries": Regime(Stream(events=2 * MILLION), 10, OURS),
     "50 queries": Regime(Stream(events=2 * MILLION), 50, OURS),
+    "10 M, 50 queries": Regime(Stream(), 50, ("files",), Stream(events=MILLION)),
     "1 query": Regime(Stream(events=2 * MILLION), 1, OURS),
     "1 M keys": Regime(Stream(events=2 * MILLION, keys=MILLION), 1, (*OURS, "polars", "floor")),
     "80 % in a key": Regime(Stream(events=2 * MILLION, share=0.8)),
@@ -55,7 +56,7 @@ REGIMES = {
         Stream(events=100 * MILLION), 1, ("files", "floor"), Stream(events=MILLION)
     ),
 }
-BY_DEFAULT = tuple(name for name in REGIMES if name != "100 M events")
+BY_DEFAULT = tuple(name for name in REGIMES if name not in {"100 M events", "10 M, 50 queries"})
 
 
 def main() -> None:
