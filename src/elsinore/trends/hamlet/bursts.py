@@ -28,6 +28,7 @@ from elsinore.trends.hamlet.layout import (
     COLUMNS,
     DEAD,
     DIFFERS,
+    EBBS,
     EMPTY,
     EVENT_SNAPSHOTS,
     FOREVER,
@@ -303,9 +304,11 @@ def leaving(program: Program, work: Work, graphs: Graphs, number: int, shared: W
     graph.chosen[:] = -1
     base = program.sets[number].set_cell
     columns = graph.info[COLUMNS]
+    ebbs = work.counts[number, EBBS] != 0.0
     needed = 0
     for m in range(program.sets[number].members, program.sets[number + 1].members):
-        if has(shared, program.members[m].group):
+        shares = has(shared, program.members[m].group)
+        if shares and not ebbs:
             continue
         state = program.members[m].member
         kind = program.states[state].window
@@ -313,6 +316,8 @@ def leaving(program: Program, work: Work, graphs: Graphs, number: int, shared: W
         for lane in range(program.kinds[kind].overlap):
             holder = first - base + lane
             if graph.column[holder] >= 0 or work.opened[program.kinds[kind].openings + lane] == 0.0:
+                continue
+            if shares and graph.column[holder] == SHARED:
                 continue
             if graph.column[holder] == SHARED or work.cells[INPUT, first + lane] != 0.0:
                 graph.chosen[holder] = columns + needed
@@ -335,7 +340,7 @@ def join(program: Program, work: Work, graphs: Graphs, number: int, shared: Word
         state = program.members[m].member
         kind = program.states[state].window
         first = program.fields[program.states[state].field].address
-        joins = has(shared, program.members[m].group)
+        joins = has(shared, program.members[m].group) and work.counts[number, EBBS] == 0.0
         for lane in range(program.kinds[kind].overlap):
             holder = first - base + lane
             if graph.chosen[holder] >= 0:

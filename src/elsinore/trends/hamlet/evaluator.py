@@ -59,7 +59,8 @@ class HamletEvaluator:
         prices = (CalibratedCost() if cost is None else cost).coefficients
         self.bytes_held = 0  # by all arrays of the last call, at most
         self._mode = Mode(_MODES[sharing], by_time, as_array(prices), record)
-        self._expected = np.full(len(self._program.sets), -1.0)  # snapshots in a window, if known
+        # of each set, by its windows so far: EXPECTED (not known) and REACHED
+        self._learnt = np.tile([-1.0, 1.0], (len(self._program.sets), 1))
         self._counted = [
             SharingStatistics(self._program.name(number), self._program.queries(number))
             for number in range(len(self._program.sets))
@@ -82,7 +83,7 @@ class HamletEvaluator:
         listed = np.empty(int(lists[-1]), dtype=layout.LISTED)
         enter(list_entries, 1e-5 * len(classes), actions, classes, lists, listed)
         work = new_work(program, len(self._program.states))
-        work.counts[:, layout.EXPECTED] = self._expected
+        work.counts[:, layout.EXPECTED : layout.STANDING] = self._learnt
         unit = self._program.unit
         linear = max(len(one.aggregation.linear) for one in unit.templates)
         extremes = max(len(one.aggregation.extremes) for one in unit.templates)
@@ -115,7 +116,7 @@ class HamletEvaluator:
             _out(linear, extremes, _most_words(program)),
         )
         took = time.perf_counter() - began
-        self._expected = work.counts[:, layout.EXPECTED]
+        self._learnt = work.counts[:, layout.EXPECTED : layout.STANDING].copy()
         self._count(events, work, out, took / max(int(out.used[2]), 1))
         self.bytes_held = size_of(given, work, out) + int(graphs.used[layout.PEAK])
         rows = int(out.used[0])
@@ -182,10 +183,10 @@ def new_work(program: Program, states: int) -> Work:
         queue=np.zeros(sets, dtype=np.int64),
         edge=np.full(1, layout.NEVER),
         bursts=np.zeros(sets, dtype=layout.BURST),
-        weight=np.full(int(program.sets["groups"][-1]), -1, dtype=np.int64),
+        weight=np.full(int(program.sets["groups"][-1]), -1.0),
         masks=np.zeros((MASKS, _most_words(program)), dtype=np.uint64),
         worth=np.zeros((1 << DIGITS, 2)),
-        counts=np.zeros((sets, COUNTS)),
+        counts=np.zeros((sets, COUNTS + int(program.kinds["openings"][-1]))),
     )
 
 

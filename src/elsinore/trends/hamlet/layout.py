@@ -56,11 +56,12 @@ TOTAL = np.int64(0)  # the row of Graph.rows that holds the sum of all rows; ind
 # entries of Work.counts
 BURSTS, GRAPHLETS, SHARED_GRAPHLETS, SPLITS, MERGES = 0, 1, 2, 3, 4
 GRAPHLET_SNAPSHOTS, EVENT_SNAPSHOTS, MOST, DECISIONS, CYCLES, LAST_SHARED = 5, 6, 7, 8, 9, 10
-# what the present burst's sharing is expected to save; for how much sharing was or was not done
-# against that; bursts into which something new came since windows closed, and how many such there
-# may be in a window (below 0: no window has closed yet)
-BENEFIT, REGRET, CHANGED, EXPECTED = 11, 12, 13, 14
-COUNTS = 15
+# what the present burst's sharing is expected to save; what sharing has lost against that; bursts
+# into which something new came; how many such there are in a window (below 0: it is not known yet),
+# and into which part of its members something comes; how many snapshots are expected to stand;
+# whether no more holders are to share. From COUNTS on, for each opening: CHANGED as it opened
+BENEFIT, REGRET, CHANGED, EXPECTED, REACHED, STANDING, EBBS = 11, 12, 13, 14, 15, 16, 17
+COUNTS = 18
 
 MUST, IF_MANY = np.int64(1), np.int64(0)  # whether dead columns go in any case
 ROWS_STAY, ROWS_GO = np.int64(1), np.int64(0)  # what becomes of an index when its graph moves
@@ -224,10 +225,10 @@ class Work(NamedTuple):
     queue: Ints  # sets whose bursts are complete
     edge: Ints  # [1] -> when the next window opens or closes
     bursts: Records  # [set]
-    weight: Ints  # [group] -> open holders; -1 for a set's first: to be counted
+    weight: Doubles  # [group] -> holders to be shared; -1 for a set's first: to be counted
     masks: Words  # [MASKS, word], for the present burst
     worth: Doubles  # [digits, 2] -> what sharing such a group saves: in any case, and per holder
-    counts: Doubles  # [set, COUNTS]
+    counts: Doubles  # [set, COUNTS and openings]
 
 
 class Graphs(NamedTuple):

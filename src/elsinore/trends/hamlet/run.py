@@ -26,6 +26,8 @@ from elsinore.trends.hamlet.layout import (
     CYCLES,
     DECISIONS,
     DYNAMIC,
+    EBBS,
+    EXPECTED,
     FOREVER,
     FORMS,
     GRAPHLET_SNAPSHOTS,
@@ -61,6 +63,7 @@ from elsinore.trends.hamlet.optimizer import (
     has,
     has_others,
     keep_to_it,
+    look_ahead,
     relation_of,
     snapshots_at_events,
     weigh,
@@ -129,9 +132,8 @@ def _has_room(
     if program.sets[number].adjacent == MIXED:
         columns, moment = columns + moment, moment + _forms(program, number)
     holders = program.sets[number + 1].holders - program.sets[number].holders
-    if columns > info[WIDTH] or (mode.sharing == DYNAMIC and columns > max(holders, 2)):
-        return False
-    return info[FORMS] >= moment
+    grows = mode.sharing == DYNAMIC and any_of(shared) and columns > max(holders, 2)
+    return columns <= info[WIDTH] and not grows and info[FORMS] >= moment
 
 
 @wide_kernel
@@ -197,7 +199,8 @@ def _room(
     holders = program.sets[number + 1].holders - program.sets[number].holders
     for attempt in range(2):
         columns = info[COLUMNS] + 1 + snapshots
-        if (mode.sharing != DYNAMIC or columns <= max(holders, 2)) and (
+        limited = mode.sharing == DYNAMIC and any_of(shared)
+        if (not limited or columns <= max(holders, 2)) and (
             columns * info[ROWS] * program.sets[number].values <= MOST_CELLS
         ):
             break
@@ -262,6 +265,7 @@ def _choose(
     graphs: Graphs,
     events: Events,
     mode: Mode,
+    classes: Codes,
     number: int,
 ) -> None:
     """Decide who shares the complete burst of a set."""
@@ -270,18 +274,21 @@ def _choose(
     shared[:] = np.uint64(0)
     counts[BURSTS] += 1
     counts[BENEFIT] = 0.0
+    counts[EBBS] = 0.0
     if mode.sharing == ALWAYS:
         shared[:] = ~np.uint64(0)
     elif mode.sharing == DYNAMIC:
         began = cycles()
         plain = program.sets[number].adjacent == PLAIN
+        if not plain and counts[EXPECTED] < 0.0:
+            look_ahead(program, actions, work, events, classes, number)
         if work.weight[program.sets[number].groups] < 0 or not plain:
             weigh(program, work, graphs, number)
         counts[BENEFIT] = decide(
             program, actions, work, graphs, events, mode, number, low, high, shared
         )
         if not plain:
-            keep_to_it(program, work, graphs, events, mode.cost, number, shared)
+            keep_to_it(program, work, graphs, mode.cost, number, shared)
         counts[DECISIONS] += 1
         counts[CYCLES] += np.float64(cycles() - began)
     groups = program.sets[number + 1].groups - program.sets[number].groups
@@ -607,7 +614,7 @@ def _go_on(
         if step == BURSTS_OF_IT:
             if mode.record and out.used[1] == out.record.shape[0]:
                 return RECORDS
-            _choose(program, actions, work, graphs, events, mode, number)
+            _choose(program, actions, work, graphs, events, mode, classes, number)
             at[STEP] = MADE
             at[BEGAN] = work.bursts[number].low
             if not plain:

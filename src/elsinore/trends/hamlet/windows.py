@@ -11,13 +11,16 @@ from elsinore.trends.hamlet.graphs import clear_holder, earliest_start, sweep
 from elsinore.trends.hamlet.layout import (
     BEFORE_ALL,
     CHANGED,
+    COUNTS,
     DEAD,
     EMPTY,
     EXPECTED,
     FOREVER,
     IF_MANY,
+    INPUT,
     NOW,
     PLAIN,
+    REACHED,
     SHARED,
     Events,
     Graphs,
@@ -110,6 +113,24 @@ def _close(
 
 
 @wide_kernel
+def _learn(program: Program, work: Work, kind: int, lane: int) -> None:
+    """Take note of how a window went that closes: what came into each set's members."""
+    opening = program.kinds[kind].openings + lane
+    for number in range(program.sets.shape[0] - 1):
+        members, reached = 0, 0
+        for m in range(program.sets[number].members, program.sets[number + 1].members):
+            state = program.members[m].member
+            if program.states[state].window == kind:
+                members += 1
+                cell = program.fields[program.states[state].field].address + lane
+                reached += work.cells[INPUT, cell] != 0.0
+        if members > 0:
+            counts = work.counts[number]
+            counts[EXPECTED] = counts[CHANGED] - counts[COUNTS + opening]
+            counts[REACHED] = reached / members
+
+
+@wide_kernel
 def _empty_lane(program: Program, work: Work, graphs: Graphs, state: int, lane: int) -> None:
     number = program.states[state].home
     for f in range(program.states[state].field, program.states[state + 1].field):
@@ -167,6 +188,8 @@ def advance(
                 )
         for window in range(work.open[kind].first, work.open[kind].last + 1):
             if window < first:
+                if window == work.open[kind].first:  # the oldest saw most
+                    _learn(program, work, kind, window % program.kinds[kind].overlap)
                 _close(program, work, graphs, kind, window, key, out)
                 closed = True
         opened = False
@@ -175,8 +198,10 @@ def advance(
             if within != FOREVER:
                 end = program.kinds[kind].origin + window * program.kinds[kind].step + within
             if done < end <= until:
-                lane = window % program.kinds[kind].overlap
-                work.opened[program.kinds[kind].openings + lane] = 1.0
+                opening = program.kinds[kind].openings + window % program.kinds[kind].overlap
+                work.opened[opening] = 1.0
+                for number in range(program.sets.shape[0] - 1):
+                    work.counts[number, COUNTS + opening] = work.counts[number, CHANGED]
                 opened = True
         work.open[kind].first = first
         work.open[kind].last = last
@@ -185,13 +210,7 @@ def advance(
                 work.flags[program.lists[s]].dirty = 1
     work.edge[0] = edge
     for number in range(program.sets.shape[0] - 1):
-        work.weight[program.sets[number].groups] = -1
-        if closed:
-            most = 1
-            for k in range(program.sets[number].set_kinds, program.sets[number + 1].set_kinds):
-                most = max(most, program.kinds[program.lists[k]].overlap)
-            work.counts[number, EXPECTED] = work.counts[number, CHANGED] * most
-            work.counts[number, CHANGED] = 0.0
+        work.weight[program.sets[number].groups] = -1.0
         if program.sets[number].adjacent != PLAIN and closed:
             sweep(program, graphs, number, IF_MANY)
         if time != FOREVER:

@@ -1,0 +1,58 @@
+"""What sharing is expected to save where events are compared with their neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from elsinore.language import parse_workload
+from elsinore.local import run
+from elsinore.operators import plan
+from elsinore.plan import Sharing
+from elsinore.runtime.options import RunOptions
+from elsinore.trends.statistics import SharingStatistics, TrendStatistics
+
+QUERIES, BURST, BURSTS, WINDOWS = 40, 20, 3, 4  # events of a burst, bursts of a window
+
+
+def events(begins: list[str]) -> pa.Table:
+    """Return bursts of B, each after one event of a type, `BURSTS` to a window of 100 seconds."""
+    random = np.random.default_rng(7)
+    types, seconds = [], []
+    for number, begin in enumerate(begins):
+        types += [begin, *["B"] * BURST]
+        start = 100 * (number // BURSTS) + 30 * (number % BURSTS)
+        seconds += range(start, start + BURST + 1)
+    return pa.table({"time": seconds, "type": types, "v": random.integers(0, 9, len(types))})
+
+
+def shared_in(pattern: str, table: pa.Table) -> SharingStatistics:
+    """Run queries of a pattern, dynamically and never sharing; return what dynamic shared."""
+    text = "".join(
+        f"QUERY q{n} RETURN COUNT(*) PATTERN {pattern.format(n=n)} "
+        "WHERE b[i].v >= b[i-1].v WITHIN 100 seconds;"
+        for n in range(QUERIES)
+    )
+    ready = plan(parse_workload(text))
+    dynamic = run(ready, table, RunOptions())
+    never = run(ready, table, RunOptions(sharing=Sharing.NEVER))
+    for name in never:
+        trends, alone = (one[name].column("count(*)").to_pylist() for one in (dynamic, never))
+        assert trends == alone
+    (statistics,) = dynamic.find_statistics()
+    assert isinstance(statistics, TrendStatistics)
+    (of_set,) = statistics.sharing
+    return of_set
+
+
+def test_queries_that_nothing_comes_into_are_no_reason_to_share() -> None:
+    begins = [f"X{number % BURSTS}" for number in range(BURSTS * WINDOWS)]
+    found = shared_in("SEQ(X{n} x, B b+)", events(begins))
+    assert found.bursts == BURSTS * WINDOWS
+    assert found.shared_graphlets <= BURSTS  # the first window showed that three queries go on
+
+
+def test_queries_of_one_prefix_share_from_the_first_burst_on() -> None:
+    found = shared_in("SEQ(X x, B b+, Y{n} y)", events(["X"] * BURSTS * WINDOWS))
+    assert found.shared_graphlets == found.bursts == BURSTS * WINDOWS
+    assert found.splits == 0
