@@ -101,6 +101,32 @@ def test_every_pair_of_queries_shares_or_is_apart_for_a_reason(
         assert f"{shared.pattern} of {listed(shared.queries, 20)}" in lines
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_queries_share_a_state_that_is_one_whatever_they_add_up(exact: bool) -> None:
+    text = "".join(
+        f"QUERY q{n} RETURN {asked} PATTERN SEQ(A a, B b+);"
+        for n, asked in enumerate(("COUNT(*)", "MAX(b.v)", "SUM(b.v)"))
+    )
+    units = trend_units(plan(Workload(parse_workload(text).queries, exact=exact)))
+    assert shared_patterns(units) == (SharedPattern("B+", ("q0", "q1", "q2"), merged=True),)
+    assert apart(units) == ()
+    assert not may_share(units)
+    assert "  B+ of q0, q1 and q2, one state for all of them" in sharing_text(units, None)
+
+
+def test_what_keeps_either_of_two_queries_on_a_graph_of_its_own_is_told() -> None:
+    (found,) = apart(
+        units_of(
+            "QUERY q1 RETURN COUNT(*) PATTERN SEQ(A, B+) STRATEGY CONTIGUOUS;",
+            "QUERY q2 RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(X, Y), B+);",
+        )
+    )
+    assert found.why == (
+        "each keeps its own graph of events, as CONTIGUOUS looks at what is skipped, and NOT is "
+        "about more than single events; their strategies differ"
+    )
+
+
 def test_queries_on_the_shared_graph_with_one_sub_pattern_are_not_apart() -> None:
     assert apart(units_of(rising("q1"), rising("q2", "C"))) == ()
 

@@ -16,7 +16,7 @@ from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
 from elsinore.trends.labels import Labels
-from elsinore.trends.sharing.groups import groups_of
+from elsinore.trends.sharing.groups import groups_of, queries_through
 from elsinore.words import count, listed
 
 MOST_PAIRS = 20  # pairs of queries that are told for one reason; the rest is counted
@@ -52,14 +52,23 @@ class SharedSample:
 
 @dataclass(frozen=True, slots=True)
 class SharedPattern:
-    """Queries of a unit that share bursts of a Kleene sub-pattern, where that pays.
+    """Queries of a unit that share a Kleene sub-pattern: its bursts, where that pays.
 
-    Those whose pattern is one and `whole`, and that keep a graph of events, share that at any rate.
+    Those whose pattern is one and `whole`, and that keep a graph of events, share that at any rate;
+    those that differ in other states than the `merged` one (`elsinore.plan.merged`) share that.
     """
 
     pattern: str
     queries: tuple[str, ...]
     whole: bool = False
+    merged: bool = False
+
+    @property
+    def how(self) -> str:
+        """In what way they share."""
+        if self.whole:
+            return "one graph of events"
+        return "one state for all of them" if self.merged else "where it pays"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +124,7 @@ class Alike:
 
     unit: TrendUnit
     first: int  # the place of one of them
-    sets: frozenset[int]  # the unit's sharing groups that they are in
+    sets: frozenset[int]  # the unit's sharing groups and merged states that they are in
     names: tuple[str, ...]
     why: str  # why they go the way they go
 
@@ -132,6 +141,10 @@ def shared_patterns(units: Units) -> tuple[SharedPattern, ...]:
             if len(queries) > 1:
                 told = tuple(names[query] for query in queries)
                 found.append(SharedPattern(pattern, told, unit.path is Path.GRAPH))
+        for pattern, queries in _merged(unit):
+            told = tuple(names[query] for query in queries)
+            if not any(one.pattern == pattern and {*told} <= {*one.queries} for one in found):
+                found.append(SharedPattern(pattern, told, merged=True))
     return tuple(found)
 
 
@@ -152,9 +165,21 @@ def _sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     return []
 
 
+def _merged(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the queries of which one state with a loop is one: sub-patterns and queries."""
+    if unit.path is not Path.COARSE:
+        return []
+    found: dict[tuple[str, tuple[int, ...]], None] = {}
+    for number, queries in enumerate(queries_through(unit.merged)):
+        for edge in unit.merged.nodes[number].edges:
+            if edge.source == number and len(queries) > 1:
+                found[f"{edge.type}+", tuple(sorted(queries))] = None
+    return list(found)
+
+
 def may_share(units: Units) -> bool:
     """Return whether some queries may share bursts."""
-    return any(not one.whole for one in shared_patterns(units))
+    return any(not (one.whole or one.merged) for one in shared_patterns(units))
 
 
 def apart(units: Units) -> tuple[Apart, ...]:
@@ -190,7 +215,7 @@ def apart(units: Units) -> tuple[Apart, ...]:
 
 def _alike(unit: TrendUnit) -> list[Alike]:
     """Return the queries of a unit, those of which the same is to be told together."""
-    sets = _sets(unit)
+    sets = [*_sets(unit), *_merged(unit)]
     places: dict[object, list[int]] = {}
     within: list[frozenset[int]] = []
     for query, template in enumerate(unit.members):
@@ -225,7 +250,9 @@ def _why_not(one: Alike, other: Alike) -> str | None:
     if one.sets & other.sets:
         return None
     if unit.path is not Path.COARSE or unit.exact:
-        what, _, reason = one.why.partition(": ")
+        what = one.why.partition(": ")[0]
+        reasons = {side.why.partition(": ")[2]: None for side in (one, other)}
+        reason = ", and ".join(reasons)
         if unit.exact:
             return "each is worked out by itself in integers of any size"
         if unit.path is not Path.GRAPH:
@@ -262,8 +289,7 @@ def sharing_text(units: Units, sample: SharedSample | None) -> list[str]:
     known = {found.queries for found in sampled}
     for one in told:
         if one.queries not in known:
-            how = "one graph of events" if one.whole else "where it pays"
-            lines.append(f"  {one.pattern} of {listed(one.queries, MOST_QUERIES)}, {how}")
+            lines.append(f"  {one.pattern} of {listed(one.queries, MOST_QUERIES)}, {one.how}")
     for several in pairs:
         blocks = listed([block.words() for block in several.blocks], MOST_BLOCKS)
         lines.append(f"  Not {blocks}: {several.why}.")
@@ -290,7 +316,8 @@ def sharing_facts(units: Units, sample: SharedSample | None) -> dict[str, Any]:
     """Return what there is to tell of sharing, as plain data; `sampled` only with a sample."""
     told: dict[str, Any] = {
         "sets": [
-            {"pattern": one.pattern, "queries": list(one.queries)} for one in shared_patterns(units)
+            {"pattern": one.pattern, "queries": list(one.queries), "how": one.how}
+            for one in shared_patterns(units)
         ],
         "apart": [
             {

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elsinore.plan import TrendUnit
-from elsinore.plan.merged import Edge, Node
+from elsinore.plan.merged import Edge, MergedTemplate, Node
 from elsinore.plan.template import START
 from elsinore.trends.labels import Label, Labels
 
@@ -82,7 +82,7 @@ def groups_of(unit: TrendUnit, labels: Labels, lanes: Sequence[int]) -> list[Gro
     }
     if not shareable:
         return []
-    passing = _queries(unit, entering)
+    passing = queries_through(unit.merged)
     nodes_of: dict[int, list[int]] = {}
     for node, through in enumerate(passing):
         for query in through:
@@ -144,14 +144,14 @@ def _composes(
     return not any(other.meets(label) for source in read - {node} for _, other in entering[source])
 
 
-def _queries(unit: TrendUnit, entering: Sequence[Sequence[tuple[int, Label]]]) -> list[set[int]]:
+def queries_through(merged: MergedTemplate) -> list[set[int]]:
     """Return for each node the queries some of whose trends pass through it."""
-    passing: list[set[int]] = [set() for _ in entering]
-    for query, ends in enumerate(unit.merged.ends):
+    passing: list[set[int]] = [set() for _ in merged.nodes]
+    for query, ends in enumerate(merged.ends):
         pending = [node for node, _ in ends.linear[0]]
         while pending:
             node = pending.pop()
             if query not in passing[node]:
                 passing[node].add(query)
-                pending += [source for source, _ in entering[node] if source != START]
+                pending += [e.source for e in merged.nodes[node].edges if e.source != START]
     return passing
