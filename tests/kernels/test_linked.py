@@ -51,6 +51,18 @@ def test_a_linked_kernel_runs_as_plain_python_where_python_calls_it() -> None:
     assert power(10, 30) == 10**30
 
 
+def test_a_rare_kernel_is_called_and_not_copied_into_its_callers() -> None:
+    rarely = kernel(linked=True, rare=True)(heap.room.py_func)  # type: ignore[attr-defined]
+    names = {"rarely": rarely}
+    exec("def twice(results, n):\n  return rarely(results, n), rarely(results, n + 1)", names)
+    whole, results = kernel(names["twice"]), np.array([3, 0, 20])
+    assert whole(results, 4) == (3, 7)  # type: ignore[arg-type]
+    with pytest.raises(MemoryError):
+        whole(results, 4)  # type: ignore[arg-type]
+    (code,) = whole.overloads.values()  # type: ignore[attr-defined]
+    assert sum("4room" in each.name for each in code.library.get_defined_functions()) == 1
+
+
 def test_quick_passes_give_what_all_passes_give() -> None:
     quick = compiled(cubes, {}, pipeline=QuickCompiler)
     numbers = np.arange(9)

@@ -10,7 +10,7 @@ from numba import njit
 from numba.extending import is_jitted
 
 from elsinore.kernels.cache import KernelCache
-from elsinore.kernels.content import PACKAGE
+from elsinore.kernels.content import PACKAGE, RARE
 from elsinore.kernels.linked import LinkedCompiler, LinkedDispatcher
 
 P = ParamSpec("P")
@@ -23,7 +23,7 @@ COMPILE_VARIABLE = "ELSINORE_COMPILE"  # "0": kernels run as plain Python, for d
 def kernel(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def kernel(
-    *, inline: bool = False, borrows: bool = False, linked: bool = False
+    *, inline: bool = False, borrows: bool = False, linked: bool = False, rare: bool = False
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def kernel(
     function: Callable[P, R] | None = None,
@@ -32,6 +32,7 @@ def kernel(
     inline: bool = False,
     borrows: bool = False,
     linked: bool = False,
+    rare: bool = False,
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """Compile a function on its first call for each signature; what was compiled is kept.
 
@@ -52,6 +53,9 @@ def kernel(
     linked: nobody but kernels calls it, so it becomes machine code as a part of these alone (see
     `linked`), and compiles in half the time. Called from Python it runs as plain Python.
 
+    rare: a linked kernel that is called seldom: its code is small, and no copy of it stands in its
+    callers. Loops that copy a few words are else most of the machine code there is to make.
+
     With ELSINORE_COMPILE=0 in the environment nothing is compiled.
 
     >>> import numpy as np
@@ -69,6 +73,8 @@ def kernel(
         options: dict[str, Any] = {"inline": "always"} if inline else {}
         if borrows:
             options["_nrt"] = False
+        if rare:
+            setattr(body, RARE, True)
         return compiled(body, options, linked=linked)
 
     return declared if function is None else declared(function)

@@ -15,7 +15,7 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NopythonTypeInference
 
 OPERATORS = frozenset(
-    value for name, value in vars(operator).items() if callable(value) and not name.startswith("_")
+    [bool, *(value for name, value in vars(operator).items() if name in operator.__all__)]
 )
 PLAIN = types.Number, types.Boolean, types.NoneType, types.CPointer
 KNOWN: dict[Any, Any] = {}  # operator and types -> signature

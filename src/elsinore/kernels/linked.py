@@ -22,6 +22,7 @@ from numba.core.runtime import rtsys
 from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes
 
+from elsinore.kernels.content import RARE
 from elsinore.kernels.inference import RememberingInference
 
 UNUSED = InlineClosureLikes, NopythonRewrites  # of functions in functions, and of whole arrays
@@ -39,6 +40,10 @@ class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
             if library is not rtsys.library:
                 self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalized = True
+
+    def _optimize_functions(self, module: Any) -> None:
+        """Leave the functions as they are: they are optimized as parts of others."""
+        module.data_layout = self._codegen._data_layout
 
     def serialize_using_object_code(self) -> tuple[str, str, bytes]:
         """Return what is kept: there is no machine code."""
@@ -97,6 +102,10 @@ class LinkedLowering(NativeLowering):  # type: ignore[misc]
         library.enable_object_caching()
         super().run_pass(state)
         result = state["cr"]
+        if getattr(state.func_id.func, RARE, False):
+            function = library.get_function(result.fndesc.mangled_name)
+            for attribute in ("noinline", "optsize"):
+                function.add_function_attribute(attribute)
         entry = _entry(result.fndesc, result.env, library)
         state.targetctx.insert_user_function(entry, result.fndesc, [library])
         state.reload_init.extend(library._reload_init)
@@ -133,6 +142,7 @@ class QuickCompiler(CompilerBase):  # type: ignore[misc]
 
     def define_pipelines(self) -> list[Any]:
         """Return the compiler's passes, ours among them."""
+        self.state.flags.enable_ssa = False
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes = changed(passes, QUICK, UNUSED)
         passes.finalize()

@@ -240,7 +240,7 @@ class Compiled(Emitter):
     def _pack(self) -> None:
         words: dict[int, list[str]] = {}
         for name, (word, bit) in self.record.flags.items():
-            words.setdefault(word, []).append(f"({bit} if {name} else 0)")
+            words.setdefault(word, []).append(f"{name} * {bit}")
         for word, flags in words.items():
             self._line(f"{self._word(self.base, word)} = {' | '.join(flags)}")
 
@@ -686,7 +686,7 @@ class Compiled(Emitter):
         _, _, words, stride = self.kinds_of_keys(node)
         keys, first, count, entry = (f"{name}{number}" for name in ("h", "u", "m", "e"))
         table, start = f"d{number}", f"st{number}"
-        places = ", ".join(f"({word} if {atom} else 0)" for atom, word in held)
+        places = ", ".join(f"{word} * {atom}" for atom, word in held)  # no branches
         self._line(f"for {keys} in ({places},):")
         self._level += 1
         self._line(f"if {keys} == 0 or H[{keys} + SERIAL] == s: continue")

@@ -40,7 +40,7 @@ TABLES, THREADS, RINGS, PLAIN = 0, 1, 2, 3  # shapes
 LEAST = 8  # entries or values that there is room for at first
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True, linked=True, rare=True)
 def allocate(heap: Words, kind: int, size: int) -> int:
     """Return the place of a new object, all 0."""
     at = heap[FREE]
@@ -82,7 +82,7 @@ def undo(heap: Words, journal: Words) -> None:
     journal[0] = LISTED
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True, linked=True, rare=True)
 def room(results: Words, size: int) -> int:
     """Return the place for more words of results."""
     at = results[0]
@@ -121,7 +121,7 @@ def owned(heap: Words, journal: Words, shapes: Words, at: int, shared: int) -> i
     return copy
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True, linked=True, rare=True)
 def _share_all(
     heap: Words, journal: Words, shapes: Words, at: int, begin: int, number: int
 ) -> None:
@@ -131,7 +131,7 @@ def _share_all(
             share(heap, journal, heap[at + shapes[one]])
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True, linked=True, rare=True)
 def _elements(heap: Words, shapes: Words, at: int) -> tuple[int, int]:
     """Return where an object's entries begin, and how many there are."""
     shape = heap[at + KIND] * SHAPE
@@ -193,7 +193,7 @@ def _move_all(
 # --- tables -------------------------------------------------------------------------------------
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True, linked=True, rare=True)
 def new_table(heap: Words, kind: int, capacity: int, stride: int) -> int:
     """Return an empty table with room for half as many entries as its index has places."""
     at = allocate(heap, kind, ENTRIES + capacity + capacity // 2 * stride)
@@ -229,7 +229,7 @@ def find(heap: Words, table: int, stride: int, words: int) -> int:
         slot = (slot + 1) & (capacity - 1)
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True, linked=True, rare=True)
 def _free_slot(heap: Words, table: int, at: int, words: int) -> int:
     """Return the word of the index for the entry at a place, whose key is new."""
     capacity = heap[table + CAPACITY]
@@ -239,7 +239,7 @@ def _free_slot(heap: Words, table: int, at: int, words: int) -> int:
     return table + ENTRIES + slot
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True, linked=True, rare=True)
 def with_room(heap: Words, table: int, stride: int, words: int, drops: int) -> int:
     """Return a table with room for one more entry; `drops`: without entries of the number 0."""
     capacity, count = heap[table + CAPACITY], heap[table + COUNT]
@@ -262,7 +262,7 @@ def with_room(heap: Words, table: int, stride: int, words: int, drops: int) -> i
     return new
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True, linked=True, rare=True)
 def add_entry(heap: Words, journal: Words, table: int, stride: int, words: int) -> int:
     """Add an entry of the key in the scratch words, for which there is room; return its place."""
     keep(heap, journal, table + COUNT, ONE)
@@ -428,7 +428,7 @@ def at_rank(heap: Words, table: int, fraction: float) -> int:
     return at
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True, linked=True, rare=True)
 def collected(
     heap: Words,
     journal: Words,
@@ -583,7 +583,7 @@ def front_with(heap: Words, at: int, fraction: float, word: int) -> int:
 # --- windows ------------------------------------------------------------------------------------
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True, linked=True, rare=True)
 def new_window(heap: Words, kind: int, head: int, stride: int, most: int) -> int:
     """Return an empty window of at most so many values; stride: words for each."""
     capacity = min(LEAST, most)

@@ -291,7 +291,7 @@ def write(memory: str, at: str, offset: int, kind: Any, value: str) -> list[str]
     """Return the statements that write a value to words; `value` is a variable or a constant."""
     word = f"{memory}[{at} + {offset}]" if offset else f"{memory}[{at}]"
     if kind == types.boolean:
-        return [f"{word} = 1 if {value} else 0"]
+        return [f"{word} = {value} * 1"]
     if kind == types.float64:
         return [f"{word} = word_of({value})"]
     if kind == TEXT:
