@@ -162,7 +162,9 @@ def _number(draw: st.DrawFn, kind: str, inner: Any) -> Query:
         case "marks":
             if draw(st.booleans()):
                 return qre.count_in_window(draw(inner), size, is_great)
-            return qre.approx_count_in_window(draw(inner), 3 * size, is_great, 0.5)
+            return qre.approx_count_in_window(
+                draw(inner), 3 * size, is_great, 0.1
+            )  # exact for so few
         case "last":
             return qre.iter_last(draw(inner))
         case "tumbling":
