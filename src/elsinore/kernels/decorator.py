@@ -93,7 +93,7 @@ def compiled(
     """
     if os.environ.get(COMPILE_VARIABLE) == "0":
         return body
-    # C calls no kernel: what would let it is a twentieth of what compiling one takes
+    # nothing of C calls a kernel: what would let it need not be compiled
     options = {"nogil": True, "no_cfunc_wrapper": True, **options}
     dispatcher: Any
     if linked:

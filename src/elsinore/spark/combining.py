@@ -28,8 +28,7 @@ Ints = NDArray[np.int64]
 # that the project is developed on, of SEQ(A, B+, C) with COUNT and AVG and of ten such queries with
 # all orders of types (7 and 39 sums, 3 and 13 touched by an event; 4 rows), one window and twelve:
 # an event on an action 0.07 and 0.2, in the operator 0.2 and 0.5, folding 0.9 and 3.9 an action.
-# Sending is what is left of the difference between runs over 10,000,000 events with and without
-# combining; an action's way through the shuffle is an estimate.
+# Sending, and an action's way through the shuffle, are estimates.
 SENDING = 0.4  # an event through the shuffle, and into order
 EVENT = 0.1  # an event in the operator, and for each sum that it touches:
 STEP = 0.03
