@@ -26,8 +26,8 @@ _GREAT = 2.0**256  # factors are kept below it, so that products stay doubles
 def power_of_two(exponent: int) -> float:
     """Return 2**exponent, the exponent between 0 and 1023, by the bits of the result.
 
-    >>> power_of_two(10)
-    np.float64(1024.0)
+    >>> float(power_of_two(10))
+    1024.0
     """
     return np.int64((exponent + 1023) << 52).view(np.float64)
 
