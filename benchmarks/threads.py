@@ -11,7 +11,7 @@ import statistics
 import pyarrow as pa
 
 from benchmarks.graph import ALONE, MIXTURES, keyed_events
-from benchmarks.in_process import events, workload
+from benchmarks.in_process import RETURNS, events, workload
 from benchmarks.measure import Row, assert_same, in_turn, ratio
 from elsinore.language import parse_workload
 from elsinore.local import run
@@ -29,17 +29,17 @@ def main(quick: bool) -> list[Row]:
     pa.set_cpu_count(THREADS)
     count = EVENTS // 10 if quick else EVENTS
     heavy = "nine in ten of them B"
+    returns = RETURNS["COUNT(*)"]
     works = {
-        "one query that counts": (workload(1), events(count)),
-        "50 queries": (workload(50), events(count)),
+        "one query that counts": (workload(1, returns), events(count)),
+        "50 queries": (workload(50, returns), events(count)),
         f"one query with `b[i].v >= b[i-1].v`, {heavy}": (
-            ALONE,
+            plan(parse_workload(ALONE)),
             keyed_events(count, MIXTURES[heavy]),
         ),
     }
     rows = []
-    for what, (text, table) in works.items():
-        ready = plan(parse_workload(text))
+    for what, (ready, table) in works.items():
         one, all_cores = RunOptions(threads=1), RunOptions(threads=THREADS)
         assert_same(run(ready, table, all_cores), run(ready, table, one))
         taken = in_turn(
