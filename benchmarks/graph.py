@@ -155,8 +155,8 @@ def main(quick: bool) -> list[Row]:
         RUNS,
     )
     for table in tables.values():
-        alone = run(ready, table, RunOptions(sharing=Sharing.NEVER))
-        assert_same(run(ready, table, RunOptions()), alone)
+        unshared = run(ready, table, RunOptions(sharing=Sharing.NEVER))
+        assert_same(run(ready, table, RunOptions()), unshared)
     medians = [statistics.median(taken[str(size)]) for size in sizes]
     slope = np.polyfit([math.log(size) for size in sizes], [math.log(m) for m in medians], 1)[0]
     told = ", ".join(f"{size:,}: {m:.2f} s" for size, m in zip(sizes, medians, strict=True))
