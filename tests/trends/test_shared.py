@@ -127,6 +127,18 @@ def test_what_keeps_either_of_two_queries_on_a_graph_of_its_own_is_told() -> Non
     )
 
 
+def test_one_query_with_an_index_and_one_with_a_graph_are_told_apart() -> None:
+    (found,) = apart(
+        units_of(
+            "QUERY q1 RETURN COUNT(*) PATTERN SEQ(A, NOT C, B+) WHERE B[i].v > B[i-1].v;",
+            "QUERY q2 RETURN COUNT(*) PATTERN A AND B+;",
+        )
+    )
+    assert found.why.startswith(
+        "each keeps an index over its own events or its own graph of events, as NOT looks at what"
+    )
+
+
 def test_queries_on_the_shared_graph_with_one_sub_pattern_are_not_apart() -> None:
     assert apart(units_of(rising("q1"), rising("q2", "C"))) == ()
 

@@ -250,7 +250,7 @@ def _why_not(one: Alike, other: Alike) -> str | None:
     if one.sets & other.sets:
         return None
     if unit.path is not Path.COARSE or unit.exact:
-        what = one.why.partition(": ")[0]
+        what = " or ".join(dict.fromkeys(side.why.partition(": ")[0] for side in (one, other)))
         reasons = {side.why.partition(": ")[2]: None for side in (one, other)}
         reason = ", and ".join(reasons)
         if unit.exact:
