@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.errors import InputError, is_on_the_command_line, option
+from elsinore.runtime.schema import plain_type
 from elsinore.words import count
 
 REASON_COLUMN = "reject_reason"
@@ -39,7 +40,7 @@ def unusable_reasons(
     reasons = np.full(len(micros), None, dtype=object)
     if event_type is not None:
         reasons[_mask(event_type.is_null())] = NULL_TYPE
-    value_type = time.type.value_type if pa.types.is_dictionary(time.type) else time.type
+    value_type = plain_type(time.type)
     lost = _mask(micros.is_null())
     if pa.types.is_floating(value_type):
         reasons[lost] = TIME_OUT_OF_RANGE

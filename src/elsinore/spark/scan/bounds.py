@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from elsinore.runtime.schema import plain_type
 from elsinore.spark.scan.conditions import Bounds, plain
 from elsinore.spark.scan.files import FileColumn, folder_value, in_file
 
@@ -78,7 +79,7 @@ def bounds_of(found: Any, rows: int, kind: pa.DataType, wanted: pa.DataType) -> 
     nans = floating and values
     if not values or not found.has_min_max:
         return Bounds(nulls=nulls, nans=nans, values=values)
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    kind = plain_type(kind)
     try:
         least, greatest = _bounds(found, kind, wanted)
     except (pa.ArrowException, OverflowError):

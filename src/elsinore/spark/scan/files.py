@@ -14,6 +14,7 @@ import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 
 from elsinore.errors import InputError
+from elsinore.runtime.schema import plain_type
 from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.storage import Storage
 
@@ -153,7 +154,7 @@ def _int96(metadata: pq.FileMetaData) -> set[str]:
 
 def _check(uri: str, field: pa.Field, wanted: pa.DataType, *, old: bool) -> None:
     """Raise InputError where a file's column is not what the others' is."""
-    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    kind = plain_type(field.type)
     if old and pa.types.is_timestamp(wanted) and wanted.tz is not None:
         return
     if not _fits(kind, wanted):

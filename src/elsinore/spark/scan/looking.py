@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from elsinore.operators import fitted
 from elsinore.plan import Plan, Unit
 from elsinore.runtime.options import RunOptions
+from elsinore.runtime.schema import plain_type
 from elsinore.spark.scan.bounds import Statistics
 from elsinore.spark.scan.combined import combining
 from elsinore.spark.scan.conditions import Condition, NotSimpleError
@@ -110,7 +111,7 @@ def _reads_times(units: Sequence[Unit], types: Mapping[str, pa.DataType]) -> boo
 
 def _as_spark(kind: pa.DataType) -> pa.DataType:
     """Return what Spark reads a column of a file as."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    kind = plain_type(kind)
     if pa.types.is_timestamp(kind) and kind.unit != "ns":
         return pa.timestamp("us", kind.tz and "UTC")
     return pa.string() if pa.types.is_large_string(kind) else kind
