@@ -1,0 +1,200 @@
+"""Closing after every slide of a window, as live streams do, against closing once at the end.
+
+The operators alone, warm, on one core: the same batch is given to them whole and closed at the
+end, cut into one batch for each slide and closed at the end, and so cut and closed after each.
+Processor time, the least of several runs in turn; what all queries give is compared. All paths:
+sums (coarse), an index over neighbours, the shared graph of many queries; slides of 100 to 10,000
+events.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import islice, product
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from benchmarks.in_process import TYPES, events
+from benchmarks.measure import Row, assert_same, seconds
+from benchmarks.regimes import BASE
+from elsinore.language import parse_workload
+from elsinore.local.driver import prepare
+from elsinore.operators import OperatorOptions, fitted, kind_for, plan
+from elsinore.operators.partials import results_of
+from elsinore.plan import Plan, Sharing
+from elsinore.runtime.classify import type_places
+from elsinore.runtime.options import RunOptions
+from elsinore.runtime.schema import plain_type
+from elsinore.runtime.units import batch_of, keys_of
+
+RUNS = 4
+MOST = 1.3
+COMMAND = "python -m benchmarks slides"
+SECOND = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Queries over events a millisecond apart, and how many seconds a slide has."""
+
+    name: str
+    text: str
+    slide: float
+    table: Callable[[bool], pa.Table]
+
+
+def _query(window: str, name: str = "q", types: Iterable[str] = "ABC", where: str = "") -> str:
+    first, many, last = types
+    return (
+        f"QUERY {name} RETURN COUNT(*) PATTERN SEQ({first} a, {many} b+, {last} c) "
+        f"{where}WITHIN {window};"
+    )
+
+
+def _many(window: str, queries: int) -> str:
+    return "\n".join(
+        _query(window, f"q{number}", types)
+        for number, types in enumerate(islice(product(TYPES, repeat=3), queries))
+    )
+
+
+def _neighbours(window: str, queries: int) -> str:
+    return "\n".join(
+        f"QUERY q{number} RETURN LOG2(COUNT(*)) AS trends PATTERN SEQ(X{number} x, B b+) "
+        f"WHERE b[i].v >= b[i-1].v WITHIN {window};"
+        for number in range(queries)
+    )
+
+
+def _coarse(quick: bool) -> pa.Table:
+    return events(100_000 if quick else 1_000_000)
+
+
+def _fine(quick: bool) -> pa.Table:
+    return events(20_000 if quick else 200_000)
+
+
+def _bursts(quick: bool) -> pa.Table:
+    return replace(BASE, events=20_000 if quick else 60_000).table()
+
+
+RISING = "WHERE b[i].v >= b[i-1].v "
+KEYED = """QUERY q RETURN key, COUNT(*), SUM(b.v) PATTERN SEQ(A a, B b+, C c) GROUP BY key
+WITHIN 60 seconds SLIDE 5 seconds;"""
+WORKS = (
+    Work("coarse, tumbling 10 s", _query("10 seconds"), 10, _coarse),
+    Work("coarse, 60 SLIDE 5, 50 queries", _many("60 seconds SLIDE 5 seconds", 50), 5, _coarse),
+    Work("coarse, 60 SLIDE 5, 1,000 keys", KEYED, 5, _coarse),
+    Work("coarse, 10 SLIDE 1", _query("10 seconds SLIDE 1 second"), 1, _coarse),
+    Work("coarse, tumbling 0.1 s", _query("0.1 seconds"), 0.1, _coarse),
+    Work("index, tumbling 10 s", _query("10 seconds", where=RISING), 10, _fine),
+    Work("index, 10 SLIDE 5", _query("10 seconds SLIDE 5 seconds", where=RISING), 5, _fine),
+    Work("index, 10 SLIDE 1", _query("10 seconds SLIDE 1 second", where=RISING), 1, _fine),
+    Work("graph, tumbling 10 s, 10 queries", _neighbours("10 seconds", 10), 10, _bursts),
+    Work(
+        "graph, 10 SLIDE 5, 10 queries", _neighbours("10 seconds SLIDE 5 seconds", 10), 5, _bursts
+    ),
+    Work(
+        "graph, 10 SLIDE 5, 50 queries", _neighbours("10 seconds SLIDE 5 seconds", 50), 5, _bursts
+    ),
+    Work("graph, 10 SLIDE 1, 50 queries", _neighbours("10 seconds SLIDE 1 second", 50), 1, _bursts),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """What operators of a plan's only unit are given: a batch, and where its slides end."""
+
+    plan: Plan
+    batch: pa.RecordBatch
+    groups: list[pa.Array]
+    types: dict[str, pa.DataType]
+    ends: NDArray[np.int64]  # of slides, microseconds
+    rows: NDArray[np.int64]  # behind the last event of each
+
+    @classmethod
+    def of(cls, work: Work, table: pa.Table) -> Fed:
+        """Return the events as the operator takes them."""
+        kinds = dict(zip(table.schema.names, table.schema.types, strict=True))
+        ready = fitted(plan(parse_workload(work.text)), kinds, declared=False)
+        (unit,) = ready.units
+        stream, _ = prepare(table, RunOptions())
+        keys = keys_of(unit, stream.column, len(stream.times))
+        places = type_places(stream.types, ready.types)
+        ends = np.arange(1, stream.times[-1] // (work.slide * SECOND) + 2) * work.slide * SECOND
+        return cls(
+            ready,
+            batch_of(unit, keys, stream.times, *places, stream.column),
+            [keys.of_groups(stream.column(name)) for name in unit.group_by],
+            {name: plain_type(stream.column(name).type) for name in unit.carried},
+            ends.astype(np.int64),
+            np.searchsorted(stream.times, ends),
+        )
+
+    def run(self, *, cut: bool, closing: bool) -> list[pa.RecordBatch]:
+        """Give a new operator the batch, whole or slide by slide; return all that it gives."""
+        (unit,) = self.plan.units
+        options = OperatorOptions(
+            one_slot=False, ordered=True, sharing=Sharing.DYNAMIC, record=False
+        )
+        operator = kind_for(unit).operator(unit, options)
+        given: list[pa.RecordBatch] = []
+        if cut:
+            begin = 0
+            for row, end in zip(self.rows.tolist(), self.ends.tolist(), strict=True):
+                given += operator.process(self.batch.slice(begin, row - begin))
+                begin = row
+                if closing:
+                    given += operator.close(end)
+        else:
+            given += operator.process(self.batch)
+        given += operator.close()
+        return given
+
+    def results(self, given: list[pa.RecordBatch]) -> dict[str, pa.Table]:
+        """Return each query's result, in order of windows and groups."""
+        (unit,) = self.plan.units
+        found = {}
+        for name, (table, _) in zip(
+            unit.names, results_of(unit, given, self.groups, self.types), strict=True
+        ):
+            order = [(column, "ascending") for column in ("window_start", *unit.group_by)]
+            found[name] = table.sort_by(order)
+        return found
+
+
+def main(quick: bool) -> list[Row]:
+    """Measure; with `quick` a tenth of the events."""
+    pa.set_cpu_count(1)
+    rows = []
+    for work in WORKS:
+        fed = Fed.of(work, work.table(quick))
+        ways = {
+            "whole": lambda fed=fed: fed.run(cut=False, closing=False),
+            "cut": lambda fed=fed: fed.run(cut=True, closing=False),
+            "closing": lambda fed=fed: fed.run(cut=True, closing=True),
+        }
+        whole = fed.results(ways["whole"]())
+        for way in ("cut", "closing"):
+            assert_same(fed.results(ways[way]()), whole)
+        taken = dict.fromkeys(ways, np.inf)
+        for _ in range(RUNS):
+            for way, once in ways.items():
+                taken[way] = min(taken[way], seconds(once, time.process_time))
+        slides, times = len(fed.ends), taken["closing"] / taken["whole"]
+        price = (taken["closing"] - taken["whole"]) / slides
+        rows.append(
+            Row(
+                f"{work.name}: {fed.batch.num_rows:,} events, {slides:,} slides",
+                f"{times:.2f} times as long as whole ({1e3 * taken['whole']:.1f} ms), "
+                f"{taken['closing'] / taken['cut']:.2f} times as the same batches closed once; "
+                f"{1e6 * price:.0f} us a slide",
+                f"at most {MOST}",
+                times <= MOST,
+            )
+        )
+    return rows
