@@ -48,7 +48,17 @@ class Store:
     1
     """
 
-    __slots__ = ("_arenas", "_begins", "_bytes", "_headers", "_sizes", "exact", "layout")
+    __slots__ = (
+        "_arenas",
+        "_begins",
+        "_bytes",
+        "_headers",
+        "_numbers",
+        "_sizes",
+        "_views",
+        "exact",
+        "layout",
+    )
 
     def __init__(self, layout: Layout, *, exact: bool = False, **sizes: int) -> None:
         """Make room; sizes: axis -> length, each axis named."""
@@ -57,8 +67,10 @@ class Store:
         self.layout = layout
         self.exact = exact
         self._headers = np.zeros(1, layout.header)
+        # a view costs more to make than to look up, and each batch asks for some
+        self._numbers = {number.name: self._headers[number.name] for number in layout.numbers}
         for number in layout.numbers:
-            self._headers[number.name] = number.fill
+            self._numbers[number.name][0] = number.fill
         self._lay_out(sizes)
         for axis in layout.recycled:
             self._add_free(axis, 0, sizes[axis])
@@ -72,6 +84,15 @@ class Store:
     def arguments(self) -> tuple[Any, ...]:
         """What kernels take: the header and the arenas."""
         return self._headers[0], *self._arenas.values()
+
+    @property
+    def entered(self) -> tuple[Any, ...]:
+        """What kernels take that are entered for every batch: as `arguments`, with an array.
+
+        The header is its only record. A kernel takes an array in half a microsecond, a record of a
+        hundred numbers in twenty.
+        """
+        return self._headers, *self._arenas.values()
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -90,15 +111,16 @@ class Store:
 
     def __getitem__(self, name: str) -> Any:
         """Return a column as an array with an axis for each of its axes, or a number."""
-        column = self.layout.by_name[name]
-        return self._view(column) if column.axes else self._headers[name][0].item()
+        number = self._numbers.get(name)
+        return self._view(self.layout.by_name[name]) if number is None else number.item()
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Set all places of a column, or a number."""
-        if self.layout.by_name[name].axes:
+        number = self._numbers.get(name)
+        if number is None:
             self[name][...] = value
         else:
-            self._headers[name] = value
+            number[0] = value
 
     def grow(self, **sizes: int) -> None:
         """Make axes at least so long; one that must grow at least doubles."""
@@ -178,6 +200,7 @@ class Store:
         """Take new arenas for axes so long, all places filled, and no number free."""
         places = self.layout.places(sizes)
         self._sizes, self._begins = dict(sizes), dict(places.begins)
+        self._views: dict[str, Array] = {}  # of columns, as they are asked for
         for name, value in {**sizes, **places.begins}.items():
             self._headers[name] = value
         self._arenas: dict[type[np.generic], Array] = {
@@ -190,9 +213,13 @@ class Store:
                 self._view(column)[...] = column.fill
 
     def _view(self, column: Field) -> Array:
-        shape = [self._sizes[axis] for axis in column.axes]
-        begin = self._begins[column.name]
-        return self._arenas[column.dtype][begin : begin + math.prod(shape)].reshape(shape)
+        view = self._views.get(column.name)
+        if view is None:
+            shape = [self._sizes[axis] for axis in column.axes]
+            begin = self._begins[column.name]
+            arena = self._arenas[column.dtype]
+            view = self._views[column.name] = arena[begin : begin + math.prod(shape)].reshape(shape)
+        return view
 
     def _begin(self, axis: str) -> int:
         """Return where the free numbers of an axis begin."""

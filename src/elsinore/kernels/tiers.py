@@ -57,11 +57,12 @@ def enter(kernel: Callable[P, R], seconds: float, /, *args: P.args, **kwargs: P.
     >>> int(enter(total, 1e-6, np.arange(5)))
     10
     """
+    if getattr(kernel, "overloads", None):  # compiled: asked first, as it is so in most calls
+        return kernel(*args, **kwargs)
     if not is_kernel(kernel):
         return _as_python(kernel, args, kwargs)
     call: Callable[P, R] = kernel
-    forced = TIERS.compiling or os.environ.get(COMPILE_VARIABLE) == "1"
-    if forced or is_compiled(kernel):
+    if TIERS.compiling or os.environ.get(COMPILE_VARIABLE) == "1":
         return call(*args, **kwargs)
     spent = TIERS.spent.get(id(kernel), 0.0) + seconds
     if spent > LOADING and spent > _patience(kernel, args):
