@@ -207,6 +207,12 @@ def test_returned_values_exist() -> None:
     refused("'k' is not", returns=(COUNT, ReturnItem(Column("k"))), equivalence=("k",))
 
 
+def test_what_a_query_groups_by_may_have_the_name_of_a_variable() -> None:
+    named = (COUNT, ReturnItem(Column("b")))
+    refused("'b' stands for events", returns=named)
+    assert query(returns=named, group_by=("b",))
+
+
 def test_functions_take_one_argument() -> None:
     x = Attribute("b", "x", Reference.ALL)
     refused("SUM takes one", returns=(MATCH, ReturnItem(call("SUM", x, x))))

@@ -417,12 +417,14 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
                         "event.",
                         node.span,
                     )
-            elif isinstance(node, Column) and node.name in positive:
+            elif not isinstance(node, Column) or node.name in shared:
+                continue
+            elif node.name in positive:
                 whole = f"{node.name}[].x, or {node.name}[] for all of them"
                 how = whole if node.name in kleene else f"{node.name}.x"
                 message = f"'{node.name}' stands for events: name an attribute of theirs, as {how}."
                 yield _error(query, message, node.span)
-            elif isinstance(node, Column) and node.name not in shared and id(node) not in ids:
+            elif id(node) not in ids:
                 groups = ", ".join(shared) or "none"
                 yield _error(
                     query,
