@@ -2,8 +2,9 @@
 
 A condition between neighbours that holds, for each event, for a stretch of its predecessors in the
 order of one of their attributes (`b[i].v >= b[i-1].v - 5`, `ABS(b[i].v - b[i-1].v) <= 5`) is one or
-two *cuts* through that order. A NOT of single events empties what was added up before it, as in
-`elsinore.plan.accumulators`. So what may follow is looked up among n events in O(log n).
+two *cuts* through that order; `!=` and OR make several such stretches of it. A NOT of single events
+empties what was added up before it, as in `elsinore.plan.accumulators`. So what may follow is
+looked up among n events in O(log n).
 """
 
 from __future__ import annotations
@@ -40,8 +41,10 @@ _OPPOSITE = {
     Operator.GT: Operator.LE,
     Operator.GE: Operator.LT,
     Operator.NE: Operator.EQ,
+    Operator.EQ: Operator.NE,
 }
 _SUMS = frozenset({Operator.ADD, Operator.SUB})
+MOST_RANGES = 8  # of one condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +62,14 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """An event that takes state `target` follows those kept in `source` between which cuts hold."""
+    """An event that takes state `target` follows those kept in `source`, or only some of them.
+
+    Where there are `ranges`, those that lie in some of them: all cuts of one hold.
+    """
 
     source: int  # place in `Indexed.kept`
     target: int
-    cuts: tuple[Cut, ...]
+    ranges: tuple[tuple[Cut, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +95,12 @@ def indexed(guarded: GuardedTemplate) -> Indexed | str:
     ...     text = f"QUERY q RETURN COUNT(*) PATTERN {text};"
     ...     return indexed(guarded_template(parse_workload(text).queries[0]))
     >>> found = of("SEQ(A, NOT N, B b+) WHERE b[i].v BETWEEN b[i-1].v AND b[i-1].v + 5")
-    >>> [len(one.cuts) for one in found.extensions], len(found.kept)
-    ([0, 2], 2)
-    >>> of("SEQ(A, B b+) WHERE b[i].v != b[i-1].v")
+    >>> [[len(cuts) for cuts in one.ranges] for one in found.extensions], len(found.kept)
+    ([[], [2]], 2)
+    >>> found = of("SEQ(A, B b+) WHERE b[i].v != b[i-1].v")
+    >>> sorted(cut.operator.value for one in found.extensions for (cut,) in one.ranges)
+    ['<', '>']
+    >>> of("SEQ(A, B b+) WHERE b[i].v * b[i-1].v > 0")
     'a condition between neighbours is no range'
     """
     if guarded.query.strategy is not Strategy.ANY:
@@ -107,7 +116,7 @@ def indexed(guarded: GuardedTemplate) -> Indexed | str:
     asked_of = (guarded.starts, guarded.moves, guarded.ends)
     if any(len(one.ways) != 1 for guards in asked_of for one in guards):
         return "events may be neighbours in several ways, each with a NOT of its own"
-    cuts = [_cuts(condition) for condition in guarded.conditions]
+    ranges = [_ranges(condition) for condition in guarded.conditions]
     number: dict[Kept, int] = {}
 
     def place(state: int, way: frozenset[int]) -> int:
@@ -118,20 +127,24 @@ def indexed(guarded: GuardedTemplate) -> Indexed | str:
     for start in guarded.starts:
         (way,) = start.ways
         if way:
-            extensions.append(Extension(place(START, way), start.target, ()))
+            extensions.append(Extension(place(START, way), start.target))
         else:
             starts.add(start.target)
     for move in guarded.moves:
         (way,) = move.ways
-        asked: list[Cut] = []
+        asked: list[list[Cut]] = [[]]
         for condition in sorted(move.conditions):
-            found = cuts[condition]
+            found = ranges[condition]
             if found is None:
                 return "a condition between neighbours is no range"
-            asked += found
-        if asked and axis(asked) is None:
+            asked = _both(asked, found)
+        cuts = [cut for part in asked for cut in part]
+        if cuts and axis(cuts) is None:
             return "conditions between neighbours are ranges of several attributes"
-        extensions.append(Extension(place(move.source, way), move.target, tuple(asked)))
+        if len(asked) > MOST_RANGES:
+            return f"a condition between neighbours is more than {MOST_RANGES} ranges"
+        parts = tuple(map(tuple, asked)) if cuts else ()
+        extensions.append(Extension(place(move.source, way), move.target, parts))
     ends = tuple(place(one.source, way) for one in guarded.ends for way in one.ways)
     return Indexed(tuple(number), frozenset(starts), tuple(extensions), ends)
 
@@ -176,29 +189,53 @@ def _turned(found: tuple[Attribute, int] | None) -> tuple[Attribute, int] | None
     return None if found is None else (found[0], -found[1])
 
 
-def _cuts(condition: Expression) -> list[Cut] | None:
-    """Return the cuts that a condition between two events is, all of which must hold."""
+def _ranges(condition: Expression) -> list[list[Cut]] | None:
+    """Return the ranges that a condition between two events is: all cuts of some one hold."""
     match condition:
         case Binary(Operator.AND, left, right):
-            one, other = _cuts(left), _cuts(right)
+            one, other = _ranges(left), _ranges(right)
+            return None if one is None or other is None else _both(one, other)
+        case Binary(Operator.OR, left, right):
+            one, other = _ranges(left), _ranges(right)
             return None if one is None or other is None else one + other
+        case Not(Not(operand)):
+            return _ranges(operand)
+        case Not(Binary(Operator.AND | Operator.OR as operator, left, right)):
+            turned = Operator.OR if operator is Operator.AND else Operator.AND
+            return _ranges(Binary(turned, Not(left), Not(right)))
         case Not(Binary(operator, left, right)) if operator in _OPPOSITE:
-            return _cuts(Binary(_OPPOSITE[operator], left, right))
+            return _ranges(Binary(_OPPOSITE[operator], left, right))
+        case Binary(Operator.NE, left, right):
+            below = Binary(Operator.LT, left, right)
+            return _ranges(Binary(Operator.OR, below, Binary(Operator.GT, left, right)))
         case Binary(operator, left, right) if operator in _TURNED:
-            if not _reads(left, PREVIOUS):
-                operator, left, right = _TURNED[operator], right, left
-            if _reads(right, PREVIOUS):
-                return None
-            match left:
-                case Call("ABS", (inner,)) if _reads(inner, CURRENT):
-                    if operator not in {Operator.LT, Operator.LE}:
-                        return None
-                    high = _cut(inner, operator, right)
-                    low = _cut(inner, _TURNED[operator], Negative(right))
-                    return None if high is None or low is None else [low, high]
-            cut = _cut(left, operator, right)
-            return None if cut is None else [cut]
+            return _compared(operator, left, right)
     return None
+
+
+def _both(one: list[list[Cut]], other: list[list[Cut]]) -> list[list[Cut]]:
+    """Return the ranges of what lies in one of these and one of those."""
+    return [[*here, *there] for here in one[: MOST_RANGES + 1] for there in other]
+
+
+def _compared(operator: Operator, left: Expression, right: Expression) -> list[list[Cut]] | None:
+    """Return the ranges of a comparison."""
+    if not _reads(left, PREVIOUS):
+        operator, left, right = _TURNED[operator], right, left
+    if _reads(right, PREVIOUS):
+        return None
+    match left:
+        case Call("ABS", (inner,)) if _reads(inner, CURRENT):
+            if operator is Operator.EQ:
+                return None
+            high = _cut(inner, operator, right)
+            low = _cut(inner, _TURNED[operator], Negative(right))
+            if high is None or low is None:
+                return None
+            within = operator in {Operator.LT, Operator.LE}
+            return [[low, high]] if within else [[low], [high]]
+    cut = _cut(left, operator, right)
+    return None if cut is None else [[cut]]
 
 
 def _cut(left: Expression, operator: Operator, right: Expression) -> Cut | None:

@@ -113,7 +113,7 @@ def test_trends_are_counted_as_if_each_were_built(
     queries(),
     st.integers(0, 2**32 - 1),
     st.sampled_from((30, 200, 900)),
-    st.sampled_from(("few", "many", "rising", "falling")),
+    st.sampled_from(("few", "many", "rising", "falling", "far")),
     st.booleans(),
 )
 def test_long_streams_come_out_as_in_the_shared_graph(
@@ -123,6 +123,9 @@ def test_long_streams_come_out_as_in_the_shared_graph(
     drawn = random.integers(0, 4 if values == "few" else 10**6, (2, size))
     if values in {"rising", "falling"}:
         drawn = np.sort(drawn, axis=1)[:, :: 1 if values == "rising" else -1]
+    if values == "far":  # most differ in their last bits only
+        drawn[:, 1:-1] %= 1_000
+        drawn[:, 0] = 2**60
     seconds = np.cumsum(random.random(size) < 0.8).tolist()
     table = table_of(
         [
@@ -168,6 +171,12 @@ RANGES = (
     "b[i].s >= b[i-1].s",
     "b[i].v = b[i-1].v",
     "b[i].v < b[i-1].v",
+    "b[i].v != b[i-1].v",
+    "b[i].s != b[i-1].s",
+    "(b[i].v > b[i-1].v + 1 OR b[i].v < b[i-1].v OR b[i].w = b[i-1].v)",
+    "ABS(b[i].v - b[i-1].v) >= 2",
+    "NOT b[i].w BETWEEN b[i-1].w AND b[i-1].w + 1",
+    "b[i].v != b[i-1].v AND (b[i].w > b[i-1].v OR b[i].v <= b[i-1].v - 1)",
 )
 GUARDED = (
     "SEQ(A a, B b+)",

@@ -1,13 +1,13 @@
 """What the kernels of indexed windows read of a query and keep of a window, as words.
 
-A query is one array of words: a head (STATES_AT and so on tell where its tables begin), tables of
+A query is one array of words: a head (CLASSES_AT and so on tell where its tables begin), tables of
 equal rows, and lists, their length first. What is kept is one arena of integers, whose parts the
-head tells too, and a table of sums: the window's total, nodes, what the events of a moment amount
-to, and trees.
+head and the tables tell, and a table of sums: the window's total, nodes, what the events of a
+moment amount to, and trees.
 
 A *node* is what is kept of a state: the sum of all trends that end there, and *trees*, sums by the
-order of a column. A *read* is what an event may go on with: a node, or a range of one of its trees,
-between the *cuts* that bound it.
+order of a column. A *read* is what an event may go on with: a node, or ranges of one of its trees,
+between the *cuts* that bound them.
 """
 
 from __future__ import annotations
@@ -21,32 +21,36 @@ from __future__ import annotations
     TREES,
     RESETS,  # whether any event empties a node
     ENDS,  # list of the nodes whose trends are complete
-    STATES_AT,
     NODES_AT,
     TREES_AT,
-    READS_AT,
+    CUT_READS_AT,
     CUTS_AT,
     CLASSES_AT,  # [class] -> list of nodes that it empties, followed by that of states it takes
     FOUND,  # first row of sums for what a moment's events amount to
-    SIZES,  # parts of the arena: [tree] how many ranks it has
-    ENTERED,  # [tree] how many ranks were entered since it was emptied
-    LOG,  # [tree, row] those ranks, where a node is emptied by events
-    RANK,  # [tree, row] an event's rank, -1 for none
-    LOW,  # [slot, row] first rank that an event follows by a read
-    HIGH,  # [slot, row] and the one after the last
     KEYS,  # [row] room to sort, four times, and to count digits
     HEAD,
-) = range(22)
+) = range(14 + 1)
 
-# a state: whether trends start in it, its reads, the nodes it is kept in, its row of addends
-START, READS, KEPT, FIELDS, STATE = range(5)
-# a node: its trees, whether it holds an empty trend at first, whether events empty it
-OF_NODE, SEED, EMPTIED, NODE = range(4)
-# a tree: how it sums, the column that puts events in order, whether it is turned round, its first
-# row of sums, columns that must be known, [class] flags of what is entered, its reads by cuts
-KIND, AXIS, TURNED, BASE, KNOWN, ENTERS, OF_TREE, TREE = range(8)
-# a read: its node; its tree; how it looks it up; its slot; its cuts; [class] flags of who reads
-FROM, IN, HOW, SLOT, CUTS, READERS, READ = range(7)
+# a state, where lists of classes tell: whether trends start in it, its row of addends, how many
+# reads it has, and these; then how many nodes it is kept in, and these
+START, FIELDS, READS, STATE = range(4)
+# a state's read: how it looks up, the row of sums that is all of a node, or else a tree, and where
+# in the arena are, for each row, the event's ranks or those that bound a range
+HOW, OF, FIRST, LAST, READ = range(5)
+# a node that a state is kept in: its row of sums, whether events empty it, how many trees it has,
+# and of each: which it is, where in the arena the ranks of rows are
+NODE_ROW, LOGGED, KEPT_TREES, KEEP = range(4)
+KEPT_TREE = 2
+
+# a node: its trees, whether it holds an empty trend at first
+OF_NODE, SEED, NODE = range(3)
+# a tree: how it sums, its first row of sums; where in the arena is how many ranks it has, how many
+# were entered since it was emptied, and which; the ranks of rows; the column that puts events in
+# order, whether it is turned round, columns that must be known, [class] flags of what is entered,
+# its reads by cuts
+KIND, BASE, SIZE, ENTERED, LOG, RANKS, AXIS, TURNED, KNOWN, ENTERS, OF_TREE, TREE = range(12)
+# a read by cuts: where in the arena its ranges are put, its cuts, [class] flags of who reads
+LOW, HIGH, CUTS, READERS, CUT_READ = range(5)
 # a cut: its operator, whether it is the range's end, columns of previous and current event, shift
 OPERATOR, IS_HIGH, BEFORE, AFTER, SHIFT, CUT = range(6)
 
@@ -56,4 +60,4 @@ ALL, OWN_BELOW, OWN_UP_TO, OWN, CUT_OUT = range(5)
 BELOW, UP_TO, FROM_ON, ABOVE = range(4)  # operators: previous < current, <=, >=, >
 
 TOTAL, FIRST_NODE = 0, 1  # rows of sums
-DIGITS = 8 * 256  # places to count digits of sorted numbers
+DIGITS = 4 * 256  # places to count digits of sorted numbers

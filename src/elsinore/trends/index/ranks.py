@@ -16,9 +16,10 @@ from elsinore.trends.index.layout import (
     AXIS,
     BEFORE,
     CUT,
+    CUT_READ,
+    CUT_READS_AT,
     CUTS,
     CUTS_AT,
-    DIGITS,
     ENTERS,
     FROM_ON,
     HIGH,
@@ -28,14 +29,11 @@ from elsinore.trends.index.layout import (
     LOW,
     OF_TREE,
     OPERATOR,
-    RANK,
-    READ,
+    RANKS,
     READERS,
-    READS_AT,
     ROOM,
     SHIFT,
-    SIZES,
-    SLOT,
+    SIZE,
     TREE,
     TREES,
     TREES_AT,
@@ -44,7 +42,12 @@ from elsinore.trends.index.layout import (
 )
 from elsinore.trends.keyed import Ints
 
-FEW = 96  # numbers that are sorted by insertion
+FEW = 48  # numbers that are sorted by insertion
+MANY = 2**14  # numbers of which the first three bytes that differ leave few in disorder
+ALL_DIGITS = np.int64(4)  # bytes that are sorted at once, at most
+_MOVES = 8  # places that numbers are moved by insertion on the average, at most
+_INDEX = np.int64(2**32 - 1)  # the half of a sorted word that tells the place of its number
+_SIGN = np.int64(-(2**63))
 
 
 @kernel(borrows=True)
@@ -52,22 +55,26 @@ def rank_rows(words: Ints, work: Ints, classes: Ints, axes: Axes, low: int, high
     """Rank rows `low` to `high` - 1 for each tree, and find the ranges that its reads ask for."""
     for number in range(words[TREES]):
         tree = words[TREES_AT] + number * TREE
-        ranks = words[RANK] + number * words[ROOM] - low
+        ranks = words[tree + RANKS] - low
         count = _gathered(words, work, classes, axes, tree, ranks, low, high)
-        keys = _sorted(work, words[KEYS], words[ROOM], count)
-        rows = keys + words[ROOM]
-        different = 0
-        for place in range(count):
-            key, row = work[keys + place], work[rows + place]
-            if different == 0 or key != work[keys + different - 1]:
-                work[keys + different] = key
-                work[rows + different] = row
+        keys, room = words[KEYS], words[ROOM]
+        rows = keys + room
+        order = _sorted(work, keys, room, count)
+        firsts = rows + room if order != rows + room else order + room
+        different, last = 0, np.int64(0)
+        for place in range(order, order + count):
+            index = work[place] & _INDEX
+            key, row = work[keys + index], work[rows + index]
+            if different == 0 or key != last:
+                work[firsts + different] = row
                 different += 1
+                last = key
             work[ranks + row] = different - 1
-        work[words[SIZES] + number] = different
+        work[words[tree + SIZE]] = different
         reads = words[tree + OF_TREE]
         for place in range(reads + 1, reads + 1 + words[reads]):
-            _cut_out(words, work, classes, axes, words[place], rows, different, low, high)
+            read = words[CUT_READS_AT] + words[place] * CUT_READ
+            _cut_out(words, work, classes, axes, read, firsts, different, low, high)
 
 
 @kernel(borrows=True)
@@ -105,56 +112,94 @@ def _gathered(
 
 @kernel(borrows=True)
 def _sorted(work: Ints, keys: int, room: int, count: int) -> int:
-    """Sort keys, each with its row, `room` places on; return where they are now.
+    """Sort the places of numbers; return where they are listed, each the lower half of a word.
 
-    The room is for two such lists and for counts of digits: keys of 8 bytes are sorted by the
-    least significant one first, and bytes that are all the same are passed over.
+    Behind the numbers and their rows there is room for two such lists and for counts of digits.
+    Numbers are sorted by the first few bytes from the first bit on that is not the same in all of
+    them, and by insertion where these agree. If that leaves much to do, all bytes are sorted.
     """
+    order = keys + 2 * room
     if count <= FEW:
-        _insert(work, keys, room, count)
-        return keys
-    counts = keys + 4 * room
-    for place in range(counts, counts + DIGITS):
-        work[place] = 0
-    top = np.uint64(1) << np.uint64(63)
-    byte = np.uint64(255)
+        for place in range(count):
+            work[order + place] = place
+        _insert(work, keys, order, count, count * count)
+        return order
+    spread = np.int64(0)
+    for place in range(keys + 1, keys + count):
+        spread |= work[place] ^ work[keys]
+    digits = ALL_DIGITS - (count <= MANY)
+    bit = 64
+    while bit > 8 * digits and (spread >> (bit - 1)) & 1 == 0:
+        bit -= 1
+    other = order + room
     for place in range(count):
-        key = np.uint64(work[keys + place]) ^ top
-        for digit in range(8):
-            shifted = np.int64((key >> np.uint64(8 * digit)) & byte)
-            work[counts + 256 * digit + shifted] += 1
-    begin, other = keys, keys + 2 * room
-    for digit in range(8):
-        shift, first = np.uint64(8 * digit), counts + 256 * digit
-        one = np.int64(((np.uint64(work[begin]) ^ top) >> shift) & byte)
-        if work[first + one] == count:
-            continue
-        total = np.int64(0)
-        for place in range(first, first + 256):
-            total, work[place] = total + work[place], total
-        for place in range(begin, begin + count):
-            key = work[place]
-            bucket = first + np.int64(((np.uint64(key) ^ top) >> shift) & byte)
-            to = other + work[bucket]
-            work[bucket] += 1
-            work[to] = key
-            work[to + room] = work[place + room]
-        begin, other = other, begin
-    return begin
+        index = np.int64(place)
+        work[order + place] = (((work[keys + place] ^ _SIGN) >> (bit - 8 * digits)) << 32) | index
+    if _by_digits(work, order, other, room, count, digits):
+        order, other = other, order
+    if _insert(work, keys, order, count, _MOVES * count):
+        return order
+    for shift in range(0, 64, 32):
+        for place in range(order, order + count):
+            index = work[place] & _INDEX
+            work[place] = (((work[keys + index] ^ _SIGN) >> shift) << 32) | index
+        if _by_digits(work, order, other, room, count, ALL_DIGITS):
+            order, other = other, order
+    return order
 
 
 @kernel(borrows=True)
-def _insert(work: Ints, keys: int, room: int, count: int) -> None:
-    """Sort a few keys, each with its row, by insertion."""
-    for place in range(keys + 1, keys + count):
-        key, row = work[place], work[place + room]
+def _by_digits(work: Ints, order: int, other: int, room: int, count: int, digits: int) -> bool:
+    """Sort words by digits of their upper half, the least one first; return whether in `other`.
+
+    Digits that are all the same are passed over.
+    """
+    counts = max(order, other) + room
+    for place in range(counts, counts + 256 * digits):
+        work[place] = 0
+    for place in range(order, order + count):
+        key = work[place] >> 32
+        for digit in range(digits):
+            work[counts + 256 * digit + ((key >> (8 * digit)) & 255)] += 1
+    moved = False
+    for digit in range(digits):
+        first, shift = counts + 256 * digit, 32 + 8 * digit
+        if work[first + ((work[order] >> shift) & 255)] == count:
+            continue
+        total = np.int64(other)
+        for place in range(first, first + 256):
+            total, work[place] = total + work[place], total
+        for place in range(order, order + count):
+            key = work[place]
+            bucket = first + ((key >> shift) & 255)
+            work[work[bucket]] = key
+            work[bucket] += 1
+        order, other = other, order
+        moved = not moved
+    return moved
+
+
+@kernel(borrows=True)
+def _insert(work: Ints, keys: int, order: int, count: int, moves: int) -> bool:
+    """Sort places by their numbers, by insertion; return whether so many moves were enough."""
+    if count == 0:
+        return True
+    last = work[keys + (work[order] & _INDEX)]
+    for place in range(order + 1, order + count):
+        word = work[place]
+        key = work[keys + (word & _INDEX)]
+        if key >= last:
+            last = key
+            continue
         hole = place
-        while hole > keys and work[hole - 1] > key:
+        while hole > order and work[keys + (work[hole - 1] & _INDEX)] > key:
             work[hole] = work[hole - 1]
-            work[hole + room] = work[hole - 1 + room]
             hole -= 1
-        work[hole] = key
-        work[hole + room] = row
+        work[hole] = word
+        moves -= place - hole
+        if moves < 0:
+            return False
+    return True
 
 
 @kernel(borrows=True)
@@ -163,36 +208,60 @@ def _cut_out(
     work: Ints,
     classes: Ints,
     axes: Axes,
-    number: int,
+    read: int,
     rows: int,
     different: int,
     low: int,
     high: int,
 ) -> None:
-    """Find for each event that makes a read the range of ranks that lies between its cuts.
+    """Find for each event that makes a read the ranges of ranks that lie between its cuts.
 
-    rows: where a row of each rank is. A range may be empty, or end before it begins.
+    rows: where a row of each rank is. Ranges may be empty, or end before they begin; no two of an
+    event have a rank in common.
     """
-    read = words[READS_AT] + number * READ
-    lows = words[LOW] + words[read + SLOT] * words[ROOM] - low
-    highs = words[HIGH] + words[read + SLOT] * words[ROOM] - low
-    cuts = words[read + CUTS]
+    room, parts = words[ROOM], words[read + CUTS]
     for row in range(low, high):
         kind = classes[row]
         if kind < 0 or words[words[read + READERS] + kind] == 0:
             continue
-        first, last = 0, different
-        for place in range(cuts + 1, cuts + 1 + words[cuts]):
-            cut = words[CUTS_AT] + words[place] * CUT
-            found = _position(words, work, axes, cut, row, rows, different)
-            if found < 0:
-                last = 0
-            elif words[cut + IS_HIGH] != 0:
-                last = min(last, found)
-            else:
-                first = max(first, found)
-        work[lows + row] = first
-        work[highs + row] = last
+        for part in range(words[parts]):
+            cuts = words[parts + 1 + part]
+            first, last = 0, different
+            for place in range(cuts + 1, cuts + 1 + words[cuts]):
+                cut = words[CUTS_AT] + words[place] * CUT
+                found = _position(words, work, axes, cut, row, rows, different)
+                if found < 0:
+                    last = 0
+                elif words[cut + IS_HIGH] != 0:
+                    last = min(last, found)
+                else:
+                    first = max(first, found)
+            work[words[read + LOW] + 2 * part * room + row - low] = first
+            work[words[read + HIGH] + 2 * part * room + row - low] = last
+        if words[parts] > 1:
+            _set_apart(work, words[read + LOW] + row - low, room, words[parts])
+
+
+@kernel(borrows=True)
+def _set_apart(work: Ints, place: int, room: int, parts: int) -> None:
+    """Make ranges ones that have no rank in common: all that lies in any, in ascending order.
+
+    Each begins and ends at two places, `room` apart; the next one's lie as far behind.
+    """
+    stride = 2 * room
+    for part in range(1, parts):
+        first, last = work[place + part * stride], work[place + part * stride + room]
+        hole = part
+        while hole > 0 and work[place + (hole - 1) * stride] > first:
+            hole -= 1
+            work[place + (hole + 1) * stride] = work[place + hole * stride]
+            work[place + (hole + 1) * stride + room] = work[place + hole * stride + room]
+        work[place + hole * stride] = first
+        work[place + hole * stride + room] = last
+    reach = np.int64(0)
+    for begin in range(place, place + parts * stride, stride):
+        work[begin] = max(work[begin], reach)
+        reach = max(reach, work[begin + room])
 
 
 @kernel(borrows=True)

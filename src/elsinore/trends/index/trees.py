@@ -16,19 +16,7 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.sums import Sums, add_to
-from elsinore.trends.index.layout import (
-    BASE,
-    ENTERED,
-    KIND,
-    LOG,
-    POINT,
-    PREFIX,
-    RANGE,
-    ROOM,
-    SIZES,
-    TREE,
-    TREES_AT,
-)
+from elsinore.trends.index.layout import BASE, ENTERED, KIND, LOG, POINT, PREFIX, RANGE, SIZE
 from elsinore.trends.keyed import Doubles, Ints
 
 
@@ -50,11 +38,8 @@ def next_place(kind: int, place: int, size: int) -> int:
 
 
 @kernel(borrows=True)
-def sum_plain(
-    words: Ints, work: Ints, numbers: Doubles, number: int, first: int, last: int
-) -> float:
+def sum_plain(words: Ints, work: Ints, numbers: Doubles, tree: int, first: int, last: int) -> float:
     """Return the sum over the ranks `first` to `last` - 1 of a tree of plain numbers."""
-    tree = words[TREES_AT] + number * TREE
     base = words[tree + BASE] - 1
     kind, total = words[tree + KIND], 0.0
     if kind == PREFIX:
@@ -62,11 +47,11 @@ def sum_plain(
             total += numbers[np.uint64(base + last)]
             last &= last - 1
         return total
-    if kind == POINT:
-        return numbers[np.uint64(base + last)] if first < last else 0.0
     if first >= last:
         return total
-    size = work[words[SIZES] + number]
+    if kind == POINT:
+        return numbers[np.uint64(base + last)]
+    size = work[words[tree + SIZE]]
     first += size
     last += size
     while first < last:
@@ -83,10 +68,9 @@ def sum_plain(
 
 @kernel(borrows=True)
 def sum_rows(
-    words: Ints, work: Ints, sums: Sums, number: int, first: int, last: int, at: int
+    words: Ints, work: Ints, sums: Sums, tree: int, first: int, last: int, at: int
 ) -> None:
     """Add the sum over the ranks `first` to `last` - 1 of a tree to row `at`."""
-    tree = words[TREES_AT] + number * TREE
     base = words[tree + BASE] - 1
     kind = words[tree + KIND]
     if kind == PREFIX:
@@ -99,7 +83,7 @@ def sum_rows(
     if kind == POINT:
         add_to(sums, at, base + last)
         return
-    size = work[words[SIZES] + number]
+    size = work[words[tree + SIZE]]
     first += size
     last += size
     while first < last:
@@ -115,12 +99,17 @@ def sum_rows(
 
 @kernel(borrows=True)
 def enter_plain(
-    words: Ints, work: Ints, numbers: Doubles, number: int, rank: int, value: float
+    words: Ints, work: Ints, numbers: Doubles, tree: int, rank: int, value: float
 ) -> None:
     """Add a plain number to a rank of a tree."""
-    tree = words[TREES_AT] + number * TREE
     base, kind = words[tree + BASE] - 1, words[tree + KIND]
-    size = work[words[SIZES] + number]
+    size = work[words[tree + SIZE]]
+    if kind == PREFIX:
+        place = rank + 1
+        while place <= size:
+            numbers[np.uint64(base + place)] += value
+            place += place & -place
+        return
     place = first_place(kind, rank, size)
     while place > 0:
         numbers[np.uint64(base + place)] += value
@@ -128,11 +117,10 @@ def enter_plain(
 
 
 @kernel(borrows=True)
-def enter_row(words: Ints, work: Ints, sums: Sums, number: int, rank: int, row: int) -> None:
+def enter_row(words: Ints, work: Ints, sums: Sums, tree: int, rank: int, row: int) -> None:
     """Add a row of sums to a rank of a tree."""
-    tree = words[TREES_AT] + number * TREE
     base, kind = words[tree + BASE] - 1, words[tree + KIND]
-    size = work[words[SIZES] + number]
+    size = work[words[tree + SIZE]]
     place = first_place(kind, rank, size)
     while place > 0:
         add_to(sums, base + place, row)
@@ -152,25 +140,23 @@ def clear_rows(sums: Sums, first: int, last: int) -> None:
 
 
 @kernel(borrows=True)
-def clear_tree(words: Ints, work: Ints, sums: Sums, number: int) -> None:
+def clear_tree(words: Ints, work: Ints, sums: Sums, tree: int) -> None:
     """Make a whole tree one of nothing."""
-    tree = words[TREES_AT] + number * TREE
-    size = work[words[SIZES] + number]
+    size = work[words[tree + SIZE]]
     places = 2 * size if words[tree + KIND] == RANGE else size
     clear_rows(sums, words[tree + BASE], words[tree + BASE] + places)
 
 
 @kernel(borrows=True)
-def empty_tree(words: Ints, work: Ints, sums: Sums, number: int) -> None:
+def empty_tree(words: Ints, work: Ints, sums: Sums, tree: int) -> None:
     """Take out again all that was entered in a tree since it was emptied last.
 
     It takes no longer than it took to enter it: a place that is 0 has only such places after it.
     """
-    tree = words[TREES_AT] + number * TREE
     base, kind = words[tree + BASE] - 1, words[tree + KIND]
-    size = work[words[SIZES] + number]
-    log = words[LOG] + number * words[ROOM]
-    entered = words[ENTERED] + number
+    size = work[words[tree + SIZE]]
+    log = words[tree + LOG]
+    entered = words[tree + ENTERED]
     for one in range(log, log + work[entered]):
         place = first_place(kind, work[one], size)
         while place > 0 and sums.cells[base + place, 0] != 0.0:

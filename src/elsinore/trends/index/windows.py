@@ -26,39 +26,38 @@ from elsinore.trends.index.layout import (
     BY_TIME,
     CLASSES_AT,
     CUT_OUT,
-    EMPTIED,
     ENDS,
     ENTERED,
     FIELDS,
+    FIRST,
     FIRST_NODE,
     FOUND,
-    FROM,
-    HIGH,
     HOW,
-    IN,
-    KEPT,
+    KEEP,
+    KEPT_TREE,
+    KEPT_TREES,
+    LAST,
     LOG,
-    LOW,
+    LOGGED,
     NODE,
+    NODE_ROW,
     NODES,
     NODES_AT,
+    OF,
     OF_NODE,
     OVERLAP,
     OWN,
     OWN_BELOW,
-    RANK,
     READ,
     READS,
-    READS_AT,
     RESETS,
-    ROOM,
     SEED,
-    SLOT,
     START,
     STATE,
-    STATES_AT,
     TOTAL,
+    TREE,
     TREES,
+    TREES_AT,
 )
 from elsinore.trends.index.ranks import rank_rows
 from elsinore.trends.index.trees import (
@@ -111,9 +110,10 @@ def _begin(words: Ints, work: Ints, sums: Sums) -> None:
     clear_rows(sums, TOTAL, words[FOUND])
     for node in range(words[NODES]):
         sums.cells[FIRST_NODE + node, 0] = words[words[NODES_AT] + node * NODE + SEED]
-    for tree in range(words[TREES]):
+    for number in range(words[TREES]):
+        tree = words[TREES_AT] + number * TREE
         clear_tree(words, work, sums, tree)
-        work[words[ENTERED] + tree] = 0
+        work[words[tree + ENTERED]] = 0
 
 
 @kernel(borrows=True)
@@ -140,6 +140,12 @@ def _pass_rows(
     plain = fields.linear.shape[1] == 1 and fields.extreme.shape[1] == 0
     row = low
     while row < high:
+        if plain:
+            row, plain = _pass_plain(
+                words, work, numbers, stream.classes, axes.times, row, high, first
+            )
+            if row == high:
+                return
         after = row + 1
         if words[BY_TIME] != 0:
             while after < high and axes.times[after] == axes.times[row]:
@@ -151,7 +157,7 @@ def _pass_rows(
                 continue
             taken = _taken(words, kind)
             for place in range(taken + 1, taken + 1 + words[taken]):
-                state = words[STATES_AT] + words[place] * STATE
+                state = words[place]
                 if plain:
                     value = _count(words, work, numbers, state, event - first)
                     sums.cells[found, 0], sums.powers[found, 0] = normalise(value, 0)
@@ -173,13 +179,52 @@ def _pass_rows(
             taken = _taken(words, kind)
             for place in range(taken + 1, taken + 1 + words[taken]):
                 if sums.cells[found, 0] != 0.0:
-                    state = words[STATES_AT] + words[place] * STATE
+                    state = words[place]
                     if plain:
-                        plain = _keep_plain(words, work, numbers, state, event - first, found)
+                        value = numbers[found]
+                        plain = _keep_plain(words, work, numbers, state, event - first, value)
                     else:
                         _keep(words, work, sums, state, event - first, found)
                 found += 1
         row = after
+
+
+@kernel(borrows=True)
+def _pass_plain(
+    words: Ints,
+    work: Ints,
+    numbers: Doubles,
+    classes: Ints,
+    times: Ints,
+    low: int,
+    high: int,
+    first: int,
+) -> tuple[int, bool]:
+    """Let events act of which each is a moment of its own, empties nothing and takes one state.
+
+    All numbers are plain. Returns the first row that is not so, and whether numbers are still.
+    """
+    by_time = words[BY_TIME] != 0
+    for row in range(low, high):
+        if by_time and row + 1 < high and times[row] == times[row + 1]:
+            return row, True
+        kind = classes[row]
+        if kind < 0:
+            continue
+        emptied = words[words[CLASSES_AT] + kind]
+        states = words[emptied + 1]
+        if words[emptied] != 0 or states > 1:
+            return row, True
+        if states == 0:
+            continue
+        value = _count(words, work, numbers, words[emptied + 2], row - first)
+        if value >= THRESHOLD:
+            return row, False
+        if value != 0.0:
+            state = words[emptied + 2]
+            if not _keep_plain(words, work, numbers, state, row - first, value):
+                return row + 1, False
+    return high, True
 
 
 @kernel(borrows=True)
@@ -189,31 +234,29 @@ def _taken(words: Ints, kind: int) -> int:
     return emptied + 1 + words[emptied]
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, inline=True)
 def _ranks_read(words: Ints, work: Ints, read: int, row: int) -> tuple[int, int]:
     """Return the ranks of a tree that an event reads: the first, the one after the last."""
     how = words[read + HOW]
+    first = work[words[read + FIRST] + row]
     if how == CUT_OUT:
-        place = words[read + SLOT] * words[ROOM] + row
-        return work[words[LOW] + place], work[words[HIGH] + place]
-    rank = work[words[RANK] + words[read + IN] * words[ROOM] + row]
-    if rank < 0:
+        return first, work[words[read + LAST] + row]
+    if first < 0:
         return 0, 0
-    return (rank if how == OWN else 0), (rank if how == OWN_BELOW else rank + 1)
+    return (first if how == OWN else 0), (first if how == OWN_BELOW else first + 1)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, inline=True)
 def _count(words: Ints, work: Ints, numbers: Doubles, state: int, row: int) -> float:
     """Return how many trends end in an event that takes a state, none of them beyond a double."""
     value = float(words[state + START])
     reads = words[state + READS]
-    for place in range(reads + 1, reads + 1 + words[reads]):
-        read = words[READS_AT] + words[place] * READ
+    for read in range(state + STATE, state + STATE + READ * reads, READ):
         if words[read + HOW] == ALL:
-            value += numbers[FIRST_NODE + words[read + FROM]]
+            value += numbers[np.uint64(words[read + OF])]
         else:
             begin, end = _ranks_read(words, work, read, row)
-            value += sum_plain(words, work, numbers, words[read + IN], begin, end)
+            value += sum_plain(words, work, numbers, words[read + OF], begin, end)
     return value
 
 
@@ -223,57 +266,60 @@ def _add_up(words: Ints, work: Ints, sums: Sums, state: int, row: int, at: int) 
     clear(sums, at)
     sums.cells[at, 0] = words[state + START]
     reads = words[state + READS]
-    for place in range(reads + 1, reads + 1 + words[reads]):
-        read = words[READS_AT] + words[place] * READ
+    for read in range(state + STATE, state + STATE + READ * reads, READ):
         if words[read + HOW] == ALL:
-            add_to(sums, at, FIRST_NODE + words[read + FROM])
+            add_to(sums, at, words[read + OF])
         else:
             begin, end = _ranks_read(words, work, read, row)
-            sum_rows(words, work, sums, words[read + IN], begin, end, at)
+            sum_rows(words, work, sums, words[read + OF], begin, end, at)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, inline=True)
 def _keep_plain(
-    words: Ints, work: Ints, numbers: Doubles, state: int, row: int, found: int
+    words: Ints, work: Ints, numbers: Doubles, state: int, row: int, value: float
 ) -> bool:
     """Enter a number of trends into the nodes of a state; return whether all are plain still."""
-    value, plain = numbers[found], True
-    nodes = words[state + KEPT]
-    for place in range(nodes + 1, nodes + 1 + words[nodes]):
-        node = words[NODES_AT] + words[place] * NODE
-        numbers[FIRST_NODE + words[place]] += value
-        plain &= numbers[FIRST_NODE + words[place]] < THRESHOLD
-        trees = words[node + OF_NODE]
-        for tree in range(trees + 1, trees + 1 + words[trees]):
-            rank = work[words[RANK] + words[tree] * words[ROOM] + row]
+    plain = True
+    place = state + STATE + READ * words[state + READS] + 1
+    for _ in range(words[place - 1]):
+        total = numbers[np.uint64(words[place + NODE_ROW])] + value
+        numbers[np.uint64(words[place + NODE_ROW])] = total
+        plain &= total < THRESHOLD
+        logged, trees = words[place + LOGGED] != 0, words[place + KEPT_TREES]
+        place += KEEP
+        for _ in range(trees):
+            rank = work[words[place + 1] + row]
             if rank >= 0:
-                _log(words, work, node, words[tree], rank)
-                enter_plain(words, work, numbers, words[tree], rank, value)
+                if logged:
+                    _log(words, work, words[place], rank)
+                enter_plain(words, work, numbers, words[place], rank, value)
+            place += KEPT_TREE
     return plain
 
 
 @kernel(borrows=True)
 def _keep(words: Ints, work: Ints, sums: Sums, state: int, row: int, found: int) -> None:
     """Enter a row of sums into the nodes of a state."""
-    nodes = words[state + KEPT]
-    for place in range(nodes + 1, nodes + 1 + words[nodes]):
-        node = words[NODES_AT] + words[place] * NODE
-        add_to(sums, FIRST_NODE + words[place], found)
-        trees = words[node + OF_NODE]
-        for tree in range(trees + 1, trees + 1 + words[trees]):
-            rank = work[words[RANK] + words[tree] * words[ROOM] + row]
+    place = state + STATE + READ * words[state + READS] + 1
+    for _ in range(words[place - 1]):
+        add_to(sums, words[place + NODE_ROW], found)
+        logged, trees = words[place + LOGGED] != 0, words[place + KEPT_TREES]
+        place += KEEP
+        for _ in range(trees):
+            rank = work[words[place + 1] + row]
             if rank >= 0:
-                _log(words, work, node, words[tree], rank)
-                enter_row(words, work, sums, words[tree], rank, found)
+                if logged:
+                    _log(words, work, words[place], rank)
+                enter_row(words, work, sums, words[place], rank, found)
+            place += KEPT_TREE
 
 
 @kernel(borrows=True)
-def _log(words: Ints, work: Ints, node: int, tree: int, rank: int) -> None:
-    """Note that a rank was entered, where it may be taken out again."""
-    if words[node + EMPTIED] != 0:
-        entered = words[ENTERED] + tree
-        work[words[LOG] + tree * words[ROOM] + work[entered]] = rank
-        work[entered] += 1
+def _log(words: Ints, work: Ints, tree: int, rank: int) -> None:
+    """Note that a rank was entered that may be taken out again."""
+    entered = words[tree + ENTERED]
+    work[words[tree + LOG] + work[entered]] = rank
+    work[entered] += 1
 
 
 @kernel(borrows=True)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from elsinore.model.expression import Expression, Operator
 from elsinore.plan.guarded import GuardedTemplate
-from elsinore.plan.indexed import Extension, Indexed, axis, slope
+from elsinore.plan.indexed import Cut, Extension, Indexed, axis, slope
 from elsinore.plan.template import START
 from elsinore.trends.index import layout as w
 from elsinore.trends.index.axes import Columns
@@ -37,20 +37,20 @@ class _Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class _Range:
+class _Ranges:
     """What an extension reads: a tree, how, and where it is cut."""
 
     kind: int
     axis: int
     turned: bool
     how: int
-    edges: tuple[_Edge, ...]
+    parts: tuple[tuple[_Edge, ...], ...]  # all edges of some part must hold
 
 
 @dataclass(slots=True)
 class _Tree:
     node: int
-    read: _Range  # the first that reads it
+    read: _Ranges  # the first that reads it
     known: frozenset[int]
     reads: list[int] = field(default_factory=list)
 
@@ -91,29 +91,55 @@ class _Writer:
         self._template, self._kept, self._columns = template, kept, columns
         self._trees: dict[tuple[object, ...], int] = {}
         self._of: list[_Tree] = []
-        self._reads: list[tuple[Extension, int, _Range | None]] = []
-        self._slots: dict[int, int] = {}  # of the reads whose ranges are looked for
+        self._reads: list[tuple[Extension, int, _Ranges | None]] = []
+        self._cut: list[int] = []  # the reads whose ranges are looked for
+        self._slots: dict[int, int] = {}  # and of each the first of its ranges, among
+        self._used = 0
         for extension in kept.extensions:
-            found = self._range(extension) if extension.cuts else None
+            found = self._ranges(extension) if extension.ranges else None
             tree = -1
             if found is not None:
-                known = frozenset(edge.before for edge in found.edges)
+                known = frozenset(edge.before for edges in found.parts for edge in edges)
                 name = (extension.source, found.kind, found.axis, found.turned, known)
                 tree = self._trees.setdefault(name, len(self._of))
                 if tree == len(self._of):
                     self._of.append(_Tree(extension.source, found, known))
                 if found.how == w.CUT_OUT:
-                    self._slots[len(self._reads)] = len(self._slots)
-                    self._of[tree].reads.append(len(self._reads))
+                    self._of[tree].reads.append(len(self._cut))
+                    self._slots[len(self._reads)] = self._used
+                    self._cut.append(len(self._reads))
+                    self._used += len(found.parts)
             self._reads.append((extension, tree, found))
 
-    def _range(self, extension: Extension) -> _Range:
+    def _ranges(self, extension: Extension) -> _Ranges:
         """Return how the predecessors of an extension are looked up."""
-        cuts = extension.cuts
+        cuts = [cut for part in extension.ranges for cut in part]
         by = axis(cuts)
         assert by is not None
         column = self._columns.of_axis(by, cuts)
-        edges: list[_Edge] = []
+        parts = tuple(tuple(self._edges(part, by)) for part in extension.ranges)
+        if len(parts) > 1:
+            return _Ranges(w.RANGE, column, False, w.CUT_OUT, parts)
+        (edges,) = parts
+        state = self._kept.kept[extension.source][0]
+        own = state == extension.target and all(
+            (edge.before, edge.after, edge.shift) == (column, column, -1) for edge in edges
+        )
+        equal = len(cuts) == 1 and cuts[0].operator is Operator.EQ
+        if equal and edges[0].before == column and edges[0].shift < 0:
+            return _Ranges(w.POINT, column, False, w.OWN if own else w.CUT_OUT, parts)
+        sides = {edge.is_high for edge in edges}
+        if len(sides) == 2:
+            return _Ranges(w.RANGE, column, False, w.CUT_OUT, parts)
+        turned = sides == {False}
+        if turned:
+            edges = tuple(replace(edge, is_high=True) for edge in edges)
+        how = w.CUT_OUT
+        if own and len(edges) == 1:
+            how = w.OWN_UP_TO if edges[0].operator in {w.UP_TO, w.FROM_ON} else w.OWN_BELOW
+        return _Ranges(w.PREFIX, column, turned, how, (edges,))
+
+    def _edges(self, cuts: Sequence[Cut], by: Expression) -> Iterator[_Edge]:
         for cut in cuts:
             before, after, shift = self._columns.of_cut(cut)
             rises = cut.previous == by or (slope(cut.previous) or (by, 1))[1] > 0
@@ -121,25 +147,7 @@ class _Writer:
                 (Operator.GE, Operator.LE) if cut.operator is Operator.EQ else (cut.operator,)
             ):
                 below = operator in {Operator.LT, Operator.LE}
-                edges.append(_Edge(_OPERATORS[operator], before, after, shift, below == rises))
-        state = self._kept.kept[extension.source][0]
-        own = state == extension.target and all(
-            (edge.before, edge.after, edge.shift) == (column, column, -1) for edge in edges
-        )
-        equal = len(cuts) == 1 and cuts[0].operator is Operator.EQ
-        if equal and edges[0].before == column and edges[0].shift < 0:
-            how = w.OWN if own else w.CUT_OUT
-            return _Range(w.POINT, column, False, how, tuple(edges))
-        sides = {edge.is_high for edge in edges}
-        if len(sides) == 2:
-            return _Range(w.RANGE, column, False, w.CUT_OUT, tuple(edges))
-        turned = sides == {False}
-        if turned:
-            edges = [_Edge(e.operator, e.before, e.after, e.shift, True) for e in edges]
-        how = w.CUT_OUT
-        if own and len(edges) == 1:
-            how = w.OWN_UP_TO if edges[0].operator in {w.UP_TO, w.FROM_ON} else w.OWN_BELOW
-        return _Range(w.PREFIX, column, turned, how, tuple(edges))
+                yield _Edge(_OPERATORS[operator], before, after, shift, below == rises)
 
     def written(
         self, classes: Sequence[tuple[str, frozenset[Expression]]], first_state: int, rooms: Rooms
@@ -149,14 +157,13 @@ class _Writer:
         taken = [sorted(template.fits(*told)) for told in classes]
         emptied = [self._emptied(*told) for told in classes]
         resets = {node for nodes in emptied for node in nodes}
-        edges = [edge for _, _, found in self._reads for edge in (found.edges if found else ())]
+        edges = [edge for read in self._cut for part in self._parts(read) for edge in part]
         head = [0] * w.HEAD
         place = w.HEAD
         for table, length in (
-            (w.STATES_AT, len(template.states) * w.STATE),
             (w.NODES_AT, len(kept.kept) * w.NODE),
             (w.TREES_AT, len(self._of) * w.TREE),
-            (w.READS_AT, len(self._reads) * w.READ),
+            (w.CUT_READS_AT, len(self._cut) * w.CUT_READ),
             (w.CUTS_AT, len(edges) * w.CUT),
             (w.CLASSES_AT, len(classes)),
         ):
@@ -170,77 +177,92 @@ class _Writer:
         head[w.ENDS] = lists.put(kept.ends)
         head[w.FOUND] = w.FIRST_NODE + len(kept.kept)
         first_row = head[w.FOUND] + max(map(len, taken), default=0) * rooms.moment
-        trees, rows = self._tree_words(taken, lists, first_row, rooms)
-        words = [
-            *self._state_words(lists, first_state),
-            *self._node_words(lists, resets),
-            *trees,
-            *self._read_words(taken, lists),
-        ]
+        arena = _Arena(len(self._of), self._used, rooms.rows, logged=bool(resets))
+        head[w.KEYS] = arena.keys
+        trees, rows = self._tree_words(taken, lists, first_row, arena)
+        words = [*self._node_words(lists), *trees, *self._read_words(taken, lists, arena)]
         for edge in edges:
             words += [edge.operator, int(edge.is_high), edge.before, edge.after, edge.shift]
+        places = [
+            lists.add(self._state_words(state, resets, head, arena, first_state))
+            for state in range(len(template.states))
+        ]
         for nodes, states in zip(emptied, taken, strict=True):
             words.append(lists.put(nodes))
-            lists.put(states)
-        size = self._lay_out(head, rooms.rows, logged=bool(resets))
-        return np.array([*head, *words, *lists.numbers], dtype=np.int64), Sizes(size, rows)
+            lists.put(places[state] for state in states)
+        return np.array([*head, *words, *lists.numbers], dtype=np.int64), Sizes(arena.size, rows)
 
-    def _lay_out(self, head: list[int], rows: int, *, logged: bool) -> int:
-        """Tell the parts of the arena in the head; return how long it is."""
-        trees, size = len(self._of), 0
-        for part, length in (
-            (w.SIZES, trees),
-            (w.ENTERED, trees),
-            (w.LOG, trees * rows * logged),
-            (w.RANK, trees * rows),
-            (w.LOW, len(self._slots) * rows),
-            (w.HIGH, len(self._slots) * rows),
-            (w.KEYS, 4 * rows + w.DIGITS),
-        ):
-            head[part] = size
-            size += length
-        return size
+    def _parts(self, read: int) -> tuple[tuple[_Edge, ...], ...]:
+        found = self._reads[read][2]
+        assert found is not None
+        return found.parts
 
-    def _state_words(self, lists: _Lists, first_state: int) -> list[int]:
-        words: list[int] = []
-        for state in range(len(self._template.states)):
-            reads = (n for n, (read, _, _) in enumerate(self._reads) if read.target == state)
-            nodes = (n for n, (of, _) in enumerate(self._kept.kept) if of == state)
-            begins = state in self._kept.starts
-            words += [int(begins), lists.put(reads), lists.put(nodes), first_state + state]
+    def _state_words(
+        self,
+        state: int,
+        resets: AbstractSet[int],
+        head: Sequence[int],
+        arena: _Arena,
+        first_state: int,
+    ) -> list[int]:
+        reads: list[int] = []
+        for number, (read, tree, found) in enumerate(self._reads):
+            if read.target != state:
+                continue
+            if found is None:
+                reads += [w.ALL, w.FIRST_NODE + read.source, 0, 0]
+                continue
+            of = head[w.TREES_AT] + tree * w.TREE
+            if found.how != w.CUT_OUT:
+                reads += [found.how, of, arena.ranks(tree), 0]
+                continue
+            for part in range(len(found.parts)):
+                reads += [w.CUT_OUT, of, *arena.bounds(self._slots[number] + part)]
+        words = [int(state in self._kept.starts), first_state + state, len(reads) // w.READ, *reads]
+        nodes = [n for n, (of, _) in enumerate(self._kept.kept) if of == state]
+        words.append(len(nodes))
+        for node in nodes:
+            trees = [n for n, tree in enumerate(self._of) if tree.node == node]
+            words += [w.FIRST_NODE + node, int(node in resets), len(trees)]
+            for tree in trees:
+                words += [head[w.TREES_AT] + tree * w.TREE, arena.ranks(tree)]
         return words
 
-    def _node_words(self, lists: _Lists, resets: AbstractSet[int]) -> list[int]:
+    def _node_words(self, lists: _Lists) -> list[int]:
         words: list[int] = []
+        first = w.HEAD + len(self._kept.kept) * w.NODE
         for node, (state, _) in enumerate(self._kept.kept):
-            trees = lists.put(n for n, tree in enumerate(self._of) if tree.node == node)
-            words += [trees, int(state == START), int(node in resets)]
+            mine = (first + n * w.TREE for n, tree in enumerate(self._of) if tree.node == node)
+            words += [lists.put(mine), int(state == START)]
         return words
 
     def _tree_words(
-        self, taken: Sequence[Sequence[int]], lists: _Lists, first_row: int, rooms: Rooms
+        self, taken: Sequence[Sequence[int]], lists: _Lists, first_row: int, arena: _Arena
     ) -> tuple[list[int], int]:
         """Return the words of trees, and how many rows of sums there are with theirs."""
         words: list[int] = []
-        for tree in self._of:
+        for number, tree in enumerate(self._of):
             read = tree.read
-            words += [read.kind, read.axis, int(read.turned), first_row]
+            words += [read.kind, first_row, number, len(self._of) + number, arena.log(number)]
+            words += [arena.ranks(number), read.axis, int(read.turned)]
             words.append(lists.put(sorted(tree.known | {read.axis})))
             words.append(_taking(lists, taken, self._kept.kept[tree.node][0]))
             words.append(lists.put(tree.reads))
-            first_row += rooms.rows * (2 if read.kind == w.RANGE else 1)
+            first_row += arena.rows * (2 if read.kind == w.RANGE else 1)
         return words, first_row
 
-    def _read_words(self, taken: Sequence[Sequence[int]], lists: _Lists) -> list[int]:
+    def _read_words(
+        self, taken: Sequence[Sequence[int]], lists: _Lists, arena: _Arena
+    ) -> list[int]:
         words: list[int] = []
         first = 0
-        for number, (extension, tree, found) in enumerate(self._reads):
-            cuts = len(found.edges) if found else 0
-            words += [extension.source, tree, found.how if found else w.ALL]
-            words.append(self._slots.get(number, -1))
-            words.append(lists.put(range(first, first + cuts)))
-            words.append(_taking(lists, taken, extension.target))
-            first += cuts
+        for read in self._cut:
+            parts = []
+            for edges in self._parts(read):
+                parts.append(lists.put(range(first, first + len(edges))))
+                first += len(edges)
+            words += [*arena.bounds(self._slots[read]), lists.put(parts)]
+            words.append(_taking(lists, taken, self._reads[read][0].target))
         return words
 
     def _emptied(self, type_name: str, true: frozenset[Expression]) -> list[int]:
@@ -251,6 +273,40 @@ class _Writer:
             if negative.fits(type_name, true)
         }
         return [n for n, (_, way) in enumerate(self._kept.kept) if way & forbidden]
+
+
+@dataclass(frozen=True, slots=True)
+class _Arena:
+    """Where in the arena is what: first, of each tree, how many ranks it has and were entered."""
+
+    trees: int
+    bounded: int  # ranges that are looked for
+    rows: int
+    _: KW_ONLY
+    logged: bool  # whether trees are emptied by events
+
+    def log(self, tree: int) -> int:
+        """Return where the ranks are that were entered into a tree."""
+        return 2 * self.trees + tree * self.rows * self.logged
+
+    def ranks(self, tree: int) -> int:
+        """Return where the ranks of rows are for a tree."""
+        return 2 * self.trees + (self.trees * self.logged + tree) * self.rows
+
+    def bounds(self, slot: int) -> tuple[int, int]:
+        """Return where for each row a range's first rank is, and the one after its last."""
+        first = 2 * self.trees + (self.trees * (1 + self.logged) + 2 * slot) * self.rows
+        return first, first + self.rows
+
+    @property
+    def keys(self) -> int:
+        """Where the room is to sort."""
+        return self.bounds(self.bounded)[0]
+
+    @property
+    def size(self) -> int:
+        """How long it is."""
+        return self.keys + 4 * self.rows + w.DIGITS
 
 
 def _taking(lists: _Lists, taken: Sequence[Sequence[int]], state: int) -> int:
@@ -268,6 +324,10 @@ class _Lists:
     def put(self, items: Iterable[int]) -> int:
         """Add a list; return its place."""
         found = list(items)
+        return self.add([len(found), *found])
+
+    def add(self, words: Sequence[int]) -> int:
+        """Add words as they are; return their place."""
         place = self._first + len(self.numbers)
-        self.numbers += [len(found), *found]
+        self.numbers += words
         return place
