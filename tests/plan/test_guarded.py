@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -211,7 +212,11 @@ def cases(draw: st.DrawFn) -> tuple[Query, list[ReferenceEvent], bool]:
     return query, draw(streams_for(query, 8)), draw(st.booleans())
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "60")),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
 @given(cases())
 def test_a_template_has_the_trends_and_the_bindings_of_its_query(
     case: tuple[Query, list[ReferenceEvent], bool],

@@ -7,6 +7,7 @@ automaton is used.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ VALUES = (None, 1, 3, 5)  # of attribute v: null, and one value of each region o
 REPETITIONS = ((1, None), (0, None), (0, 1), (2, 2), (1, 3), (2, None), (0, 2), (1, 1))
 MOST_WORDS = 400
 
-often = settings(max_examples=100, deadline=None)
+often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "60")), deadline=None)
 
 
 def compare(type_name: str, operator: Operator, constant: Any, name: str = "v") -> Expression:
