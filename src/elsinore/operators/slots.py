@@ -38,6 +38,11 @@ class KeySlots:
         return np.flatnonzero(self._key >= 0)
 
     @property
+    def count(self) -> int:
+        """How many slots keys have."""
+        return len(self._key) - self._count.item()
+
+    @property
     def nbytes(self) -> int:
         """How much memory the table takes."""
         return sum(a.nbytes for a in (self._table, self._key, self._last, self._free))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError, StateError
 from elsinore.kernels import enter
 from elsinore.plan import Sharing, TrendUnit
+from elsinore.trends.columns import with_slots
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
 from elsinore.trends.keyed import by_key, first_out_of_order
@@ -68,11 +69,15 @@ class BufferedTrends:
         """With `one_slot`, the first group of which rows or totals wait; -1 where none does."""
         return int(self._rows[0].column("group")[0].as_py()) if self._rows else self._current[1]
 
-    def process(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def process(
+        self, batch: pa.RecordBatch, slots: NDArray[np.int32] | None = None
+    ) -> pa.RecordBatch:
         """Take a batch; return totals that are final already (with `one_slot`), else none.
 
-        Raises InputError where a key's rows are not in time order.
+        `slots` stand for the column `key`, where they are given. Raises InputError where a key's
+        rows are not in time order.
         """
+        batch = with_slots(batch, slots)
         self.statistics.events += batch.num_rows
         taken = pc.greater_equal(batch.column("class"), 0)
         wanted = pc.greater_equal(batch.column("key"), 0) if self.unit.keeps_all else taken

@@ -102,6 +102,13 @@ def order_columns(
     return np.concatenate((orders, zeros)), np.concatenate((ordered, edges))
 
 
+def with_slots(batch: pa.RecordBatch, slots: NDArray[np.int32] | None) -> pa.RecordBatch:
+    """Return a batch with slots for its keys, where any are given."""
+    if slots is None:
+        return batch
+    return batch.set_column(batch.schema.get_field_index("key"), "key", pa.array(slots))
+
+
 def matrix(
     batch: pa.RecordBatch | pa.Table, prefix: str, names: Sequence[str], kind: type[np.generic]
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:

@@ -10,16 +10,26 @@ from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.kernels import Store, enter
-from elsinore.model.window import Window
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.columns import addend_columns, order_columns
-from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, Ints
+from elsinore.trends.core.given_out import take_totals
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import rebuild_table
 from elsinore.trends.measure import measure
-from elsinore.trends.partials import totals_batch, totals_fields
+from elsinore.trends.partials import new_rooms, room_of_columns, totals_batch, totals_fields
 from elsinore.trends.prepared import prepared
-from elsinore.trends.run import COMPILE, DONE, GROW, UNKNOWN, Columns, run
+from elsinore.trends.run import (
+    ALL_SLOTS,
+    COMPILE,
+    DONE,
+    GROW,
+    LISTED_SLOTS,
+    NO_SLOTS,
+    UNKNOWN,
+    Columns,
+    run,
+)
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics
 from elsinore.trends.store import STATE, new_store
@@ -30,6 +40,7 @@ AHEAD = 2**14  # events looked at for classes that are not compiled yet
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 
 
+NO_GROUP = -1
 Column = TypeVar("Column", NDArray[np.int32], NDArray[np.int64])
 
 
@@ -104,6 +115,10 @@ class TrendOperator:
         self._store["one_slot"], self._store["ordered"] = one_slot, ordered
         self._store["dynamic"] = sharing is Sharing.DYNAMIC
         self._seconds = PLAIN_SECONDS + PLAIN_LANE * layout.cells
+        self._room_of = room_of_columns(self._none.schema, len(unit.squared))
+        places = {window: place for place, window in enumerate(unit.merged.windows)}
+        self._window_of = np.array([places[one.query.window] for one in unit.templates])
+        self._all_windows = np.full(len(unit.templates), FOREVER)
         self._shifts = np.empty((len(unit.squared), 0))  # [attribute, group], NaN: none yet
 
     @property
@@ -133,63 +148,76 @@ class TrendOperator:
                 entries += overlap * (1 + 2 * len(node.linear))  # its marks
         return 8 * entries
 
-    def process(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def process(
+        self, batch: pa.RecordBatch, slots: NDArray[np.int32] | None = None
+    ) -> pa.RecordBatch:
         """Take a batch; return totals that are final already (with `one_slot`), else none.
 
-        Raises InputError where a key's rows are not in time order.
+        `slots` stand for the column `key`, where they are given. Raises InputError where a key's
+        rows are not in time order.
         """
+        if batch.num_rows == 0:
+            return self._none
         self._statistics.events += batch.num_rows
-        if batch.num_rows:
-            events = self._read(batch)
-            if not self._one_slot:
-                self._store.grow(slot=int(events.keys.max()) + 1)
-            self._work(events, 0, batch.num_rows)
-            self._measure()
-        count = self._store["totals"]
-        if self._one_slot and batch.num_rows:
-            return self._take(self._store["total_group"][:count] != self._store["group_code"][0])
-        return self._take(np.zeros(count, dtype=np.bool_))
+        events = self._read(batch, slots)
+        if not self._one_slot:
+            self._store.grow(slot=int(events.keys.max()) + 1)
+        self._work(events, 0, batch.num_rows)
+        self._measure()
+        if not self._one_slot:
+            return self._none
+        return self._take(self._all_windows, self._store["group_code"].item(0))
 
-    def _read(self, batch: pa.RecordBatch) -> Columns:
+    def _read(self, batch: pa.RecordBatch, slots: NDArray[np.int32] | None) -> Columns:
         """Return a batch's columns as the kernels read them."""
         groups = _codes(batch, "group")
+        addends, ranks = _NO_EVENTS.addends, _NO_EVENTS.ranks
+        if self.unit.addends:
+            addends = self._read_addends(batch, groups)
+        if self._ranks:
+            ranks = self._read_ranks(batch)
+        return Columns(
+            times=_ints(batch, "time"),
+            keys=_codes(batch, "key") if slots is None else _read_only(slots),
+            groups=groups,
+            codes=_read_only(self._codes(_ints(batch, "class"))),
+            known=self._known,
+            addends=addends,
+            ranks=ranks,
+        )
+
+    def _read_addends(
+        self, batch: pa.RecordBatch, groups: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Return the addends of event 0, of event 1, ...; each with whether it is there."""
         values, present, self._shifts = addend_columns(self.unit, batch, groups, self._shifts)
         addends = np.empty((batch.num_rows, 2 * len(values)))
         for number in range(len(values)):
             addends[:, 2 * number] = values[number]
             addends[:, 2 * number + 1] = present[number]
+        return addends.reshape(-1)
+
+    def _read_ranks(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
+        """Return the ranks of event 0, of event 1, ..."""
         orders, ordered = order_columns(self.unit, batch)
         ranks = np.empty((batch.num_rows, len(self._ranks)), dtype=np.int64)
         for place, code in enumerate(self._ranks):
             column = ~orders[code >> 1] if code & 1 else orders[code >> 1]
             ranks[:, place] = np.where(ordered[code >> 1] != 0, column, NO_VALUE)
-        return Columns(
-            times=_ints(batch, "time"),
-            keys=_codes(batch, "key"),
-            groups=groups,
-            codes=_read_only(self._codes(_ints(batch, "class"))),
-            known=self._known,
-            addends=addends.reshape(-1),
-            ranks=ranks.reshape(-1),
-        )
+        return ranks.reshape(-1)
 
-    def _work(self, events: Columns, begin: int, end: int, until: int | None = None) -> None:
+    def _work(
+        self, events: Columns, begin: int, end: int, closing: int = NO_SLOTS, until: int = 0
+    ) -> None:
         """Let events act on their keys' slots, or wait there; or close slots' windows."""
         store = self._store
-        store["begin"], store["end"] = begin, end
-        store["closing"], store["until"] = until is not None, 0 if until is None else until
-        while (turn := int(store["begin"])) < end:
-            header, ints, doubles = store.arguments
-            how = enter(
-                run,
-                self._seconds * (end - turn),
-                header,
-                ints,
-                doubles,
-                self._words,
-                events,
-            )
-            turn = int(store["begin"])
+        store["begin"], store["end"], store["closing"], store["until"] = begin, end, closing, until
+        turn = begin
+        while turn < end:
+            headers, ints, doubles = store.entered
+            seconds = self._seconds * (end - turn)
+            how = enter(run, seconds, headers, ints, doubles, self._words, events)
+            turn = store["begin"]
             if how == COMPILE:
                 seen = np.unique(events.codes[turn : min(turn + AHEAD, end)])
                 seen = seen[seen >= 0]
@@ -205,39 +233,27 @@ class TrendOperator:
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
         time = int(FOREVER) if until is None else until
-        self._work(_NO_EVENTS, 0, self._store.sizes["slot"], time)
+        self._work(_NO_EVENTS, 0, self._store.sizes["slot"], ALL_SLOTS, time)
         self._measure()
-        count = self._store["totals"]
-        if until is None:
-            return self._take(np.ones(count, dtype=np.bool_))
-        return self._take(self._ended(count, until))
+        return self._take(self._all_windows if until is None else self._last_windows(until))
 
-    def _ended(self, count: int, until: int) -> NDArray[np.bool_]:
-        """Return which of the first rows of totals are of windows that end by `until`."""
-        indices = self._store["total_window"][:count]
-        if len(self.unit.merged.windows) == 1:
-            return _end(self.unit.merged.windows[0], indices) <= until
-        queries = self._store["total_query"][:count]
-        ended = np.zeros(count, dtype=np.bool_)
-        for query in np.unique(queries).tolist():
-            mine = queries == query
-            ended[mine] = _end(self.unit.templates[query].query.window, indices[mine]) <= until
-        return ended
+    def _last_windows(self, until: int) -> Ints:
+        """Return the last window of each query that ends by a time."""
+        last = [
+            BEFORE_ALL if one is None else (until - one.origin - one.within) // one.step
+            for one in self.unit.merged.windows
+        ]
+        of_queries: Ints = np.array(last, dtype=np.int64)[self._window_of]
+        return of_queries
 
     def forget(self, slots: NDArray[np.int64]) -> None:
-        """Make slots ready for other keys; nothing of their keys is open."""
-        if len(slots) == 0:
-            return
-        slots = slots[slots < self._store.sizes["slot"]]
-        runs = self._store["chain"][slots]
-        while len(runs := runs[runs >= 0]):
-            following = self._store["run_next"][runs]
-            for number in runs.tolist():
-                self._store.give_back("run", number)
-            runs = following
-        shared = self._store["shared"][slots]  # a copy: what is shared stays so
-        self._store.clear("slot", slots)
-        self._store["shared"][slots] = shared
+        """Make slots ready for other keys; nothing of their keys is open, and what waits is over.
+
+        What is shared stays so.
+        """
+        known = slots[slots < self._store.sizes["slot"]]
+        events = _NO_EVENTS._replace(keys=_read_only(known.astype(np.int32)))
+        self._work(events, 0, len(known), LISTED_SLOTS, int(FOREVER))
 
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""
@@ -333,24 +349,19 @@ class TrendOperator:
         if store.free("run") == 0:
             store.grow(run=2 * store.sizes["run"])
 
-    def _take(self, chosen: NDArray[np.bool_]) -> pa.RecordBatch:
-        """Remove the chosen rows from the totals and return them."""
-        if not chosen.any():
+    def _take(self, until: Ints, group: int = NO_GROUP) -> pa.RecordBatch:
+        """Remove totals of windows up to those `until`, but of a group, and return them."""
+        store = self._store
+        if store["totals"] == 0:
             return self._none
-        keep = np.flatnonzero(~chosen)
-        rows = np.flatnonzero(chosen) if len(keep) else slice(len(chosen))
-        batch = totals_batch(self._store, self._shifts, rows, self._none.schema)
-        for column in STATE.columns:
-            if column.axes[0] == "row" and len(keep):
-                rows = self._store[column.name]
-                rows[: len(keep)] = rows[keep]
-        self._store["totals"] = len(keep)
-        if len(keep):
-            self._rebuild()
-        else:
-            self._store["table"] = -1
-        self._statistics.totals += batch.num_rows
-        return batch
+        headers, ints, doubles = store.entered
+        rooms = new_rooms(store)
+        seconds = 1e-5 * (store.sizes["bucket"] + store["totals"] * len(self._none.schema))
+        rows = enter(take_totals, seconds, headers, ints, doubles, until, group, *rooms)
+        self._statistics.totals += rows
+        if rows == 0:
+            return self._none
+        return totals_batch(rooms, rows, self._room_of, self._shifts, self._none.schema)
 
     def _rebuild(self) -> None:
         seconds = 1e-5 * (self._store.sizes["bucket"] + self._store["totals"])
@@ -360,13 +371,6 @@ class TrendOperator:
         """Take note of how much memory there is."""
         size = self._store.nbytes
         self._statistics.state_bytes = max(self._statistics.state_bytes, size)
-
-
-def _end(window: Window | None, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return when windows end, FOREVER that of the whole stream."""
-    if window is None:
-        return np.full(len(indices), FOREVER)
-    return window.origin + window.step * indices + window.within
 
 
 def _codes(batch: pa.RecordBatch, name: str) -> NDArray[np.int32]:

@@ -13,6 +13,7 @@ from elsinore.errors import StateError
 from elsinore.operators.slots import NEVER, KeySlots
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.trends.buffered import BufferedTrends
+from elsinore.trends.columns import with_slots
 from elsinore.trends.exact import ExactTrends
 from elsinore.trends.graphlets.recording import Recorder
 from elsinore.trends.operator import TrendOperator
@@ -33,8 +34,13 @@ class TrendsOperator(Protocol):
     def open_group(self) -> int:
         """The group of the key that goes on, with `one_slot`; -1 where there is none yet."""
 
-    def process(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Take a batch; return totals that are final already (with `one_slot`), else none."""
+    def process(
+        self, batch: pa.RecordBatch, slots: NDArray[np.int32] | None = None
+    ) -> pa.RecordBatch:
+        """Take a batch; return totals that are final already (with `one_slot`), else none.
+
+        `slots` stand for the column `key`, where they are given.
+        """
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
@@ -49,11 +55,15 @@ class TrendsOperator(Protocol):
         """Return all that is needed to go on later as if never stopped."""
 
 
+FEW_KEYS = 16  # whose slots need not be given back
+
+
 class GivingOut:
     """A path's operator by the contract of all kinds.
 
     Totals are given out where there are any; keys have slots of the inner operator while something
-    of theirs is open. Until something is first closed for good, a key's code is its slot.
+    of theirs is open, and until twice as many have one. Until something is first closed for good, a
+    key's code is its slot.
     """
 
     def __init__(
@@ -71,6 +81,8 @@ class GivingOut:
         self._windows = {one.query.window for one in inner.unit.members}
         self._keys = 0  # before slots are lent: so many codes have come, and the last event's time
         self._time = int(NEVER)
+        self._until: int | None = None  # windows that end by then are closed
+        self._many = FEW_KEYS  # where so many have slots, it is looked which of them are idle
 
     @property
     def statistics(self) -> TrendStatistics:
@@ -87,7 +99,7 @@ class GivingOut:
 
     def process(self, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
         """Take a batch; give out totals that are final already (with `one_slot`)."""
-        codes = batch.column("key")
+        slots = None
         if not self._one_slot and batch.num_rows:
             keys = batch.column("key").to_numpy()
             times = batch.column("time").to_numpy()
@@ -95,11 +107,11 @@ class GivingOut:
                 self._keys = max(self._keys, int(keys.max()) + 1)
                 self._time = max(self._time, int(times.max()))
             else:
-                place = batch.schema.get_field_index("key")
-                batch = batch.set_column(place, "key", pa.array(self._slots.of(keys, times)))
+                slots = self._slots.of(keys, times)
         if self._recorder is not None:
-            self._recorder.take(batch, codes)
-        return _filled(self._inner.process(batch))
+            taken = batch if slots is None else with_slots(batch, slots)
+            self._recorder.take(taken, batch.column("key"))
+        return _filled(self._inner.process(batch, slots))
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
         """Give out the totals of all windows that end at or before `until`; None: of all."""
@@ -108,17 +120,29 @@ class GivingOut:
             if self._slots is None:
                 codes = np.arange(self._keys)
                 self._slots = KeySlots.from_arrays(codes, codes, np.full(self._keys, self._time))
-            idle = self._slots.idle(until, self._windows)
+            self._until = until
+            if self._slots.count >= self._many:
+                self._forget_idle()
+        return totals
+
+    def _forget_idle(self) -> None:
+        """Let keys of which nothing is open give their slots back."""
+        if self._slots is None or self._until is None:
+            return
+        idle = self._slots.idle(self._until, self._windows)
+        if len(idle):
             self._inner.forget(idle)
             self._slots.give_back(idle)
-        return totals
+        self._many = max(FEW_KEYS, 2 * self._slots.count)
 
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""
+        self._forget_idle()
         return self._inner.deadline()
 
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""
+        self._forget_idle()
         arrays = {} if self._slots is None else self._slots.arrays()
         arrays["before"] = np.array([self._one_slot, self._keys, self._time])
         arrays["inner"] = np.frombuffer(self._inner.save(), dtype=np.uint8)

@@ -10,26 +10,29 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.kernels import Store, enter, kernel
-from elsinore.numeric import LIMB_BITS, THRESHOLD, add, log2, ratio, to_double
+from elsinore.numeric import add, log2, ratio, to_double
 from elsinore.numeric.exact import Number, decode, digits, encode
 from elsinore.operators.ranks import from_ranks
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Aggregation, FieldKind, Outcome, ResultColumn
 from elsinore.trends.columns import shift_of
 from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
-from elsinore.trends.core.numbers import BITS
 from elsinore.trends.spread import exact_spread, spread, with_one_shift
 
 DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
+
+
+_KINDS = [pa.int64(), pa.float64(), pa.int32()]  # of the values in `new_rooms`
 
 
 def totals_fields(unit: TrendUnit, *, exact: bool) -> pa.Schema:
@@ -46,38 +49,46 @@ def totals_fields(unit: TrendUnit, *, exact: bool) -> pa.Schema:
     return pa.schema(fields)
 
 
+def new_rooms(store: Store) -> tuple[Ints, Doubles, Codes]:
+    """Return arrays that `take_totals` has room in for all rows that wait."""
+    rows, sizes = store["totals"], store.sizes
+    return (
+        np.empty((1 + sizes["outlier"]) * rows, dtype=np.int64),
+        np.empty(sizes["field"] * rows),
+        np.empty((2 + sizes["field"]) * rows, dtype=np.int32),
+    )
+
+
+def room_of_columns(schema: pa.Schema, squared: int) -> list[int]:
+    """Return which of `new_rooms` has each column of totals, but those of shifts."""
+    return [_KINDS.index(kind) for kind in schema.types[: len(schema) - squared]]
+
+
 def totals_batch(
-    store: Store, shifts: Doubles, rows: slice | NDArray[np.int64], schema: pa.Schema
+    rooms: Sequence[NDArray[Any]],
+    rows: int,
+    room_of: Sequence[int],
+    shifts: Doubles,
+    schema: pa.Schema,
 ) -> pa.RecordBatch:
-    """Return rows of totals in the columns of `totals_fields`; `shifts` see `columns`.
+    """Return so many rows that `take_totals` gave out in the columns of `totals_fields`.
 
-    `query` is the query's number in the unit.
+    `query` is the query's number in the unit; `room_of` is of `room_of_columns`, `shifts` see
+    `columns`. Nothing is copied, unless most of the room is empty.
     """
-    groups = store["total_group"][rows]
-    columns = [store["total_query"][rows], groups, store["total_window"][rows]]
-    cells, powers = store["total_cells"][rows], store["total_powers"][rows]
-    for number in range(cells.shape[1]):
-        columns += _in_limbs(cells[:, number], powers[:, number])
-    extremes = store["total_extremes"][rows]
-    columns += [extremes[:, number].copy() for number in range(extremes.shape[1])]
-    columns += list(shift_of(shifts, groups))
-    arrays = [_new(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _new(column: NDArray[np.generic], kind: pa.DataType) -> pa.Array:
-    """Return a column as Arrow's, in memory of its own."""
-    return pa.array(column.astype(kind.to_pandas_dtype()), kind)
-
-
-def _in_limbs(cells: Doubles, powers: Doubles) -> tuple[Doubles, Doubles]:
-    """Return numbers with powers of 2**512 as the normal ones of `elsinore.numeric`."""
-    limbs = powers * (BITS / LIMB_BITS)
-    great = (np.abs(cells) >= THRESHOLD) & np.isfinite(cells)
-    small = (limbs > 0.0) & (np.abs(cells) < THRESHOLD * 2.0**-LIMB_BITS)
-    scaled = np.where(great, cells * 2.0**-LIMB_BITS, cells)
-    scaled[small] *= 2.0**LIMB_BITS
-    return scaled, limbs + great - small
+    buffers = []
+    for number, room in enumerate(rooms):
+        used = room[: room_of.count(number) * rows]
+        buffers.append(pa.py_buffer(used.copy() if 2 * len(used) < len(room) else used))
+    columns, begins = [], [0, 0, 0]
+    for number in room_of:
+        size = rows * rooms[number].itemsize
+        values = buffers[number].slice(begins[number], size)
+        columns.append(pa.Array.from_buffers(_KINDS[number], rows, [None, values]))
+        begins[number] += size
+    if len(shifts):
+        columns += [pa.array(column) for column in shift_of(shifts, columns[1].to_numpy())]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def merge(unit: TrendUnit, table: pa.Table) -> pa.Table:

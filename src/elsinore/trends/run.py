@@ -32,6 +32,8 @@ from elsinore.trends.windows import LEAVES, STAYS, advance
 # how a run over a batch ends; after COMPILE and GROW it is resumed where it stopped
 DONE, COMPILE, GROW, DISORDER = 0, 1, 2, 3
 
+NO_SLOTS, ALL_SLOTS, LISTED_SLOTS = 0, 1, 2  # whose windows are to be closed
+
 UNKNOWN, OF_NO_INTEREST = -2, -1  # of a class: not compiled yet; it acts on nothing
 
 
@@ -53,17 +55,20 @@ class Columns(NamedTuple):
 
 
 @wide_kernel
-def run(header: Any, ints: Ints, doubles: Doubles, program: Ints, events: Columns) -> int:
+def run(headers: Any, ints: Ints, doubles: Doubles, program: Ints, events: Columns) -> int:
     """Let events `header.begin` to `header.end` - 1 act on their keys' slots; return how it ended.
 
+    The header is the only one of `headers`.
     With `header.one_slot` keys come one after another and share slot 0; otherwise a key is its own
     slot. `header.ordered`: each event is a moment of its own. `header.dynamic`: whether to share is
     decided burst by burst. Where it ends, `header.begin` is the event.
 
-    With `header.closing` the windows of slots are closed instead that end by `header.until`.
+    With `header.closing` the windows of slots are closed instead that end by `header.until`: of
+    slots `header.begin` to `header.end` - 1, or of LISTED_SLOTS, those of the events' keys there.
     """
-    if header.closing != 0:
-        return _close_slots(header, ints, doubles, program)
+    header = headers[0]
+    if header.closing != NO_SLOTS:
+        return _close_slots(header, ints, doubles, program, events.keys)
     turn, end, how = header.begin, header.end, DONE
     one_slot, ordered = header.one_slot != 0, header.ordered != 0
     while turn < end:
@@ -164,19 +169,20 @@ def _go_on(
 
 
 @wide_kernel
-def _close_slots(header: Any, ints: Ints, doubles: Doubles, program: Ints) -> int:
-    """Close the windows of slots `header.begin` to `header.end` - 1 that end by `header.until`.
+def _close_slots(header: Any, ints: Ints, doubles: Doubles, program: Ints, listed: Codes) -> int:
+    """Close the windows of slots that end by `header.until`; see `run`.
 
     Of moments those act before that are over; FOREVER: all do, and slots are free after it. Returns
     how it ended; where that is before the last slot, `header.begin` is the one to go on with.
     """
     until = header.until
-    for slot in range(header.begin, header.end):
+    for turn in range(header.begin, header.end):
+        slot = np.int64(listed[turn]) if header.closing == LISTED_SLOTS else turn
         if ints[header.key + slot] < 0:
             continue
         edge = until >= ints[header.edge + slot] or until == FOREVER
         if edge and header.totals + 2 * header.most_closed > header.row:
-            header.begin = slot
+            header.begin = turn
             return GROW
         if ints[header.waiting + slot] != 0 and ints[header.time + slot] < until:
             end_waiting(header, ints, doubles, program, slot)

@@ -1,0 +1,82 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""Giving out totals: rows of closed windows leave the store in the form that others read."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from elsinore.numeric import LIMB_BITS, THRESHOLD
+from elsinore.trends.core.arrays import Codes, Doubles, Ints
+from elsinore.trends.core.numbers import BITS
+from elsinore.trends.core.totals import rebuild_table
+from elsinore.trends.wide import wide_kernel
+
+LIMBS = BITS / LIMB_BITS  # powers of `elsinore.numeric` in one of this engine
+DOWN, UP = 2.0**-LIMB_BITS, 2.0**LIMB_BITS
+LOW = THRESHOLD * DOWN
+
+
+@wide_kernel
+def take_totals(
+    headers: Any,
+    ints: Ints,
+    doubles: Doubles,
+    until: Ints,
+    group: int,
+    wholes: Ints,
+    numbers: Doubles,
+    codes: Codes,
+) -> int:
+    """Take rows of totals out, those of a group stay; return how many there are.
+
+    until: [query] -> the last window that is given out. What is returned is a multiple of the
+    columns' length: `wholes` is filled with the windows and each of the extremes, `numbers` with
+    the cells, `codes` with the queries, groups and the cells' powers, one column after another, so
+    that they have room for all rows. Numbers are the normal ones of `elsinore.numeric`.
+    """
+    header = headers[0]
+    rows = 0
+    for row in range(header.totals):
+        last = until[ints[header.total_query + row]]
+        rows += ints[header.total_window + row] <= last and ints[header.total_group + row] != group
+    if rows == 0:
+        return rows
+    fields, outliers = header.field, header.outlier
+    place, kept = 0, 0
+    for row in range(header.totals):
+        query, of_group = ints[header.total_query + row], ints[header.total_group + row]
+        window = ints[header.total_window + row]
+        to = header.total_cells + kept * fields
+        cells, powers = header.total_cells + row * fields, header.total_powers + row * fields
+        extremes = header.total_extremes + row * outliers
+        if window <= until[query] and of_group != group:
+            codes[place], codes[rows + place], wholes[place] = query, of_group, window
+            for field in range(fields):
+                cell, power = doubles[cells + field], doubles[powers + field] * LIMBS
+                size = abs(cell)
+                if THRESHOLD <= size < math.inf:
+                    cell, power = cell * DOWN, power + 1.0
+                elif power > 0.0 and size < LOW:
+                    cell, power = cell * UP, power - 1.0
+                numbers[field * rows + place] = cell
+                codes[(2 + field) * rows + place] = np.int32(power)
+            for outlier in range(outliers):
+                wholes[(1 + outlier) * rows + place] = ints[extremes + outlier]
+            place += 1
+            continue
+        if kept < row:
+            ints[header.total_query + kept] = query
+            ints[header.total_group + kept] = of_group
+            ints[header.total_window + kept] = window
+            for field in range(fields):
+                doubles[to + field] = doubles[cells + field]
+                doubles[header.total_powers + kept * fields + field] = doubles[powers + field]
+            for outlier in range(outliers):
+                ints[header.total_extremes + kept * outliers + outlier] = ints[extremes + outlier]
+        kept += 1
+    header.totals = kept
+    rebuild_table(header, ints)
+    return rows
