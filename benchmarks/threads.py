@@ -1,7 +1,7 @@
 """Trend queries over all cores in this process, against one.
 
-Keys are spread over threads, whose kernels hold no lock; encoding is serial. Wall time, warm, from
-an Arrow table, encoding included; results are compared, sums to nine digits.
+Keys are spread over threads, whose kernels hold no lock, and so are ranges of rows to be encoded.
+Wall time, warm, from an Arrow table, encoding included; results are compared, sums to nine digits.
 """
 
 from __future__ import annotations

@@ -77,6 +77,39 @@ def test_many_keys_and_queries_are_spread_and_give_the_same() -> None:
         assert events == [statistics.events for statistics in one.statistics]
 
 
+@often
+@given(
+    st.lists(st.tuples(st.integers(-1, 9), st.integers(-1, 2)), max_size=12),
+    st.integers(2, 5),
+    st.booleans(),
+)
+def test_each_row_is_dealt_to_the_thread_of_its_key(
+    rows: list[tuple[int, int]], number: int, keeps_all: bool
+) -> None:
+    keys, classes = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    batch = pa.record_batch(
+        {
+            "key": keys.astype(np.int32),
+            "group": keys.astype(np.int32) + 7,
+            "time": np.arange(len(rows)),
+            "class": classes,
+            "sum:v": np.arange(len(rows)) / 2,
+        }
+    )
+    room = {name: np.empty(len(rows) + 1, kind) for name, kind in threads.ALWAYS.items()}
+    shares = threads.deal(batch, room, number, keeps_all=keeps_all)
+    assert len(shares) == number
+    for thread, share in enumerate(shares):
+        places = [
+            row
+            for row, (key, kind) in enumerate(rows)
+            if max(key, 0) % number == thread and (keeps_all or kind >= 0)
+        ]
+        expected = batch.take(pa.array(places, pa.int64())).to_pydict()
+        expected["key"] = [key // number if key >= 0 else -1 for key in expected["key"]]
+        assert share.to_pydict() == expected
+
+
 def test_few_events_and_single_keys_go_to_one_thread() -> None:
     assert threads.threads_for(threads.WORTH, 100, 8) == 1
     assert threads.threads_for(100 * threads.WORTH, 1, 8) == 1

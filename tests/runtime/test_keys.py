@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elsinore.runtime import keys
 from elsinore.runtime.keys import encode_keys
 
 often = settings(max_examples=80, deadline=None)
@@ -47,19 +49,24 @@ def built(column: Column, rows: int, *, encoded: bool) -> pa.Array:
     st.lists(values, max_size=2),
     st.integers(0, 12),
     st.booleans(),
+    st.sampled_from([1, 2, 5]),
     st.data(),
 )
 def test_codes_are_equal_just_where_tuples_are(
-    groups: list[Column], others: list[Column], rows: int, encoded: bool, data: st.DataObject
+    groups: list[Column],
+    others: list[Column],
+    rows: int,
+    encoded: bool,
+    threads: int,
+    data: st.DataObject,
 ) -> None:
     required = data.draw(st.lists(st.sampled_from(groups + others))) if groups + others else []
-    found = encode_keys(
-        *(
-            [built(column, rows, encoded=encoded) for column in part]
-            for part in (groups, others, required)
-        ),
-        rows,
+    parts = (
+        [built(column, rows, encoded=encoded) for column in part]
+        for part in (groups, others, required)
     )
+    with mock.patch.object(keys, "TABLE", data.draw(st.sampled_from([0, keys.TABLE]))):
+        found = encode_keys(*parts, rows, threads)
     group_of = [tuple(column[1][row] for column in groups) for row in range(rows)]
     key_of = [tuple(column[1][row] for column in groups + others) for row in range(rows)]
     lacking = [any(column[1][row] is None for column in required) for row in range(rows)]

@@ -31,7 +31,9 @@ def test_each_text_has_the_place_of_its_name(
 ) -> None:
     places = {name: place for place, name in enumerate(names)}
     column = pa.array(texts, kind).slice(first)
-    assert text_numbers(column, names).tolist() == [places.get(t, -1) for t in texts[first:]]
+    expected = [places.get(t, -1) for t in texts[first:]]
+    assert text_numbers(column, names).tolist() == expected
+    assert text_numbers(column, names, 3).tolist() == expected
     loose = pa.array(["x", *texts], kind).slice(1 + first)  # no text at the place of a word
     assert text_numbers(loose, names).tolist() == [places.get(t, -1) for t in texts[first:]]
 

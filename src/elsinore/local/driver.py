@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
 
 import numpy as np
 import pyarrow as pa
@@ -44,8 +44,8 @@ from elsinore.runtime.results import Results
 from elsinore.runtime.rows import (
     DISORDERED,
     DISTINCT,
-    has_simultaneous,
-    order_of,
+    has_ties,
+    order_in_ranges,
 )
 from elsinore.runtime.schema import plain_type, schema_of
 from elsinore.runtime.sql import evaluate_sql
@@ -69,10 +69,13 @@ class Stream:
     types: pa.Array
     kind: TimeKind
     ordered: bool  # whether no events are simultaneous, or those are in an order of their own
+    whole: dict[str, pa.Array] = field(default_factory=dict)  # attributes that were asked for
 
     def column(self, name: str) -> pa.Array:
         """Return an attribute as one array."""
-        return whole(self.table.column(name))
+        if name not in self.whole:
+            self.whole[name] = whole(self.table.column(name))
+        return self.whole[name]
 
 
 def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
@@ -105,12 +108,14 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
     plan = fitted(
         plan, dict(zip(table.schema.names, table.schema.types, strict=True)), declared=False
     )
-    stream, rejected = prepare(table, options)
+    threads = threads_for(table.num_rows, table.num_rows, options.threads)
+    stream, rejected = prepare(table, options, threads)
     tables: dict[int, pa.Table] = {}
     statistics: dict[int, OperatorStatistics] = {}
-    types = type_places(stream.types, plan.types)
+    types = type_places(stream.types, plan.types, threads)
     for together in plan.passes:
-        keys = keys_of(plan.units[together[0]], stream.column, len(stream.times))
+        unit = plan.units[together[0]]
+        keys = keys_of(unit, stream.column, len(stream.times), threads)
         for number in together:
             unit = plan.units[number]
             results, statistics[number] = yield from _run_unit(
@@ -147,7 +152,9 @@ def look_at_time(table: pa.Table, options: RunOptions) -> tuple[bool, bool]:
     return kind.is_number, fine
 
 
-def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | None]:
+def prepare(
+    table: pa.Table, options: RunOptions, threads: int = 1
+) -> tuple[Stream, pa.Table | None]:
     """Return a table's usable events in time order, and those that are not usable, if any.
 
     Raises InputError for unknown columns, and for unusable events unless they are allowed.
@@ -173,7 +180,7 @@ def prepare(table: pa.Table, options: RunOptions) -> tuple[Stream, pa.Table | No
     for name, column in added.items():
         table = table.append_column(name, column)
     times = ticks.to_numpy()
-    order = enter(order_of, 5e-7 * len(times), times)
+    order = order_in_ranges(times, threads)
     if options.order_by or order == DISORDERED:
         keys = {"time": ticks} | {
             f"order{n}": evaluate_sql(name, table, "order")
@@ -220,23 +227,17 @@ def _run_unit(
     With `in_pieces` rows that stand for themselves are yielded, and left out of the results.
     """
     kind = kind_for(unit)
-    batch = batch_of(unit, keys, stream.times, *places, stream.column)
-    ordered = stream.ordered or not enter(
-        has_simultaneous, 1e-6 * len(stream.times), stream.times, read_only(keys.key), keys.count
-    )
+    threads = 1
+    if kind.runs_in_threads(unit) and not options.record:
+        threads = threads_for(len(stream.times), keys.count, options.threads)
+    ordered = stream.ordered or not has_ties(stream.times, keys.key, keys.count, threads)
     one_slot = keys.count * kind.bytes_per_key(unit) > STATE_LIMIT
-    if one_slot:
-        rows, _ = enter(rows_by_type, 1e-6 * len(keys.key), read_only(keys.key), keys.count)
-        batch = batch.take(pa.array(rows))
     asked = OperatorOptions(
         one_slot=one_slot, ordered=ordered, sharing=options.sharing, record=options.record
     )
+    rows, batch_of_rows = _batches(unit, stream, keys, places, one_slot=one_slot)
     types = {name: plain_type(stream.column(name).type) for name in unit.carried}
     groups = [keys.of_groups(stream.column(name)) for name in unit.group_by]
-    threads = 1
-    if kind.runs_in_threads(unit) and not options.record:
-        threads = threads_for(batch.num_rows, keys.count, options.threads)
-
     after = kind.after(unit)
 
     def results(outputs: Iterable[pa.RecordBatch]) -> list[pa.Table]:
@@ -247,10 +248,15 @@ def _run_unit(
         return [table for table, _ in results_of(unit, outputs, groups, types, present)]
 
     if threads > 1:
-        given_out, counted = run_in_threads(batch, lambda: kind.operator(unit, asked), threads)
+        operators = partial(kind.operator, unit, asked)
+        given_out, counted = run_in_threads(
+            batch_of_rows, rows, operators, threads, keeps_all=unit.keeps_all
+        )
         return results(given_out), counted
     operator = kind.operator(unit, asked)
-    outputs: Iterable[pa.RecordBatch] = itertools.chain(operator.process(batch), operator.close())
+    outputs: Iterable[pa.RecordBatch] = itertools.chain(
+        operator.process(batch_of_rows(0, rows)), operator.close()
+    )
     if in_pieces and not kind.adds_up(unit) and after is None:
         forms = [
             kind.result(unit, place, [values.type for values in groups], types)
@@ -263,11 +269,42 @@ def _run_unit(
             if form is None or form.order or form.distinct:
                 held.append(output)
                 continue
-            rows = pa.Table.from_batches([output])
-            found = kind.finish(unit, int(places[0]), rows, groups, types)
+            table = pa.Table.from_batches([output])
+            found = kind.finish(unit, int(places[0]), table, groups, types)
             yield unit.names[places[0]], _presented(found, form, stream.kind)
         outputs = held
     return results(outputs), operator.statistics
+
+
+def _batches(
+    unit: Unit,
+    stream: Stream,
+    keys: Keys,
+    places: tuple[NDArray[np.int32], Sequence[str]],
+    *,
+    one_slot: bool,
+) -> tuple[int, Callable[[int, int], pa.RecordBatch]]:
+    """Return how many events there are, and what makes the batch of events `begin` to `end` - 1.
+
+    With `one_slot` events are in the order of their keys, those without a key left out.
+    """
+    numbers, names = places
+
+    def batch_of_rows(begin: int, end: int) -> pa.RecordBatch:
+        return batch_of(
+            unit,
+            keys.of_rows(begin, end),
+            stream.times[begin:end],
+            numbers[begin:end],
+            names,
+            lambda name: stream.column(name).slice(begin, end - begin),
+        )
+
+    if not one_slot:
+        return len(keys.key), batch_of_rows
+    order, _ = enter(rows_by_type, 1e-6 * len(keys.key), read_only(keys.key), keys.count)
+    batch = batch_of_rows(0, len(keys.key)).take(pa.array(order))
+    return len(order), lambda begin, end: batch.slice(begin, end - begin)
 
 
 def _presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:

@@ -73,7 +73,9 @@ def classify(
     return codes
 
 
-def type_places(types: pa.Array, names: Sequence[str]) -> tuple[NDArray[np.int32], Sequence[str]]:
+def type_places(
+    types: pa.Array, names: Sequence[str], threads: int = 1
+) -> tuple[NDArray[np.int32], Sequence[str]]:
     """Return each event's type as its place in a list of names, and that list; -1 for null.
 
     The list is `names`, and other types have -1; or a short dictionary of the column's own.
@@ -88,10 +90,10 @@ def type_places(types: pa.Array, names: Sequence[str]) -> tuple[NDArray[np.int32
         own = [name or "" for name in types.dictionary.to_pylist()]
         if not types.dictionary.null_count:
             return np.asarray(indices.cast(pa.int32()).to_numpy()), own
-    return type_numbers(types, names), names
+    return type_numbers(types, names, threads), names
 
 
-def type_numbers(types: pa.Array, names: Sequence[str]) -> NDArray[np.int32]:
+def type_numbers(types: pa.Array, names: Sequence[str], threads: int = 1) -> NDArray[np.int32]:
     """Return the place of each type name in `names`, -1 where it is not among them.
 
     >>> type_numbers(pa.array(["B", "A", None, "C"]), ["A", "B"]).tolist()
@@ -103,7 +105,7 @@ def type_numbers(types: pa.Array, names: Sequence[str]) -> NDArray[np.int32]:
         return np.asarray(places[indices.to_numpy()])
     if len(types) == 0:
         return np.zeros(0, dtype=np.int32)
-    numbers = text_numbers(types, names)
+    numbers = text_numbers(types, names, threads)
     if types.null_count:
         numbers[types.is_null().to_numpy(zero_copy_only=False)] = -1
     return numbers

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only
-from elsinore.runtime.rows import first_rows, number_from
+from elsinore.runtime.ranges import by_ranges
+from elsinore.runtime.rows import first_rows, look_up_pairs, mark_pairs, number_from
 
 LARGEST = 2**63 - 1
 DENSE = 2**16  # a range of whole numbers up to so wide is its own numbering
+TABLE = 2**22  # so many pairs of codes are numbered by a table of them, more by hashing
+
+Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +30,15 @@ class Keys:
     the number of keys, `example[g]` a row of group g (-1 for a code that no row has).
     """
 
-    key: NDArray[np.int32]
-    group: NDArray[np.int32]
+    key: Codes
+    group: Codes
     count: int
     example: NDArray[np.int64]
     incomplete: bool  # whether some row has no key
+
+    def of_rows(self, begin: int, end: int) -> Keys:
+        """Return the codes of some rows."""
+        return replace(self, key=self.key[begin:end], group=self.group[begin:end])
 
     def of_groups(self, column: pa.Array) -> pa.Array:
         """Return a column's value for each group code, null for a code that no row has."""
@@ -38,27 +46,31 @@ class Keys:
 
 
 def encode_keys(
-    groups: Sequence[pa.Array], others: Sequence[pa.Array], required: Sequence[pa.Array], rows: int
+    groups: Sequence[pa.Array],
+    others: Sequence[pa.Array],
+    required: Sequence[pa.Array],
+    rows: int,
+    threads: int = 1,
 ) -> Keys:
     """Number the keys (group attributes and others together) and the groups of `rows` rows.
 
     A null is a value of its own, as in SQL's GROUP BY; a row with a null in one of `required`
     (the attributes of `[ ]`) has no key: null equals nothing, and NaN counts as null.
     """
-    group, group_count = _codes(groups, rows)
+    group, group_count = _codes(groups, rows, threads)
     key, count = group, group_count
     if others:
-        key, count = _combine([(group, group_count), *(_code(column) for column in others)])
+        parts = [(group, group_count), *(_code(column, threads) for column in others)]
+        key, count = _combine(parts, threads)
     missing = [mask for column in required if (mask := _missing(column)) is not None]
     if missing:
         key = key.copy()
         for mask in missing:
             key[mask.to_numpy(zero_copy_only=False)] = -1
-    example = np.full(group_count, -1, dtype=np.int64)
     if groups:
-        enter(first_rows, 5e-7 * rows, read_only(group), example)
-    elif rows:
-        example[0] = 0
+        example = _first_rows(read_only(group), group_count, threads)
+    else:
+        example = np.zeros(1, dtype=np.int64) if rows else np.full(1, -1, dtype=np.int64)
     return Keys(key, group, count, example, bool(missing))
 
 
@@ -70,41 +82,134 @@ def _missing(column: pa.Array) -> pa.Array | None:
     return column.is_null() if column.null_count else None
 
 
-def _codes(columns: Sequence[pa.Array], rows: int) -> tuple[NDArray[np.int32], int]:
+def _first_rows(codes: Codes, count: int, threads: int) -> NDArray[np.int64]:
+    """Return the first row of each code, -1 where no row has it."""
+
+    def find(begin: int, end: int) -> NDArray[np.int64]:
+        rows = np.full(count, -1, dtype=np.int64)
+        enter(first_rows, 5e-7 * (end - begin), codes[begin:end], rows)
+        rows[rows >= 0] += begin
+        return rows
+
+    first, *others = by_ranges(find, len(codes), threads if count <= DENSE else 1)
+    for rows in others:
+        np.copyto(first, rows, where=first < 0)
+    return first
+
+
+def _codes(columns: Sequence[pa.Array], rows: int, threads: int) -> tuple[Codes, int]:
     if not columns:
         return np.zeros(rows, dtype=np.int32), 1
-    return _combine([_code(column) for column in columns])
+    return _combine([_code(column, threads) for column in columns], threads)
 
 
-def _code(column: pa.Array) -> tuple[NDArray[np.int32], int]:
+def _code(column: pa.Array, threads: int) -> tuple[Codes, int]:
     """Number one column's values."""
     if pa.types.is_integer(column.type) and not column.null_count and len(column):
-        bounds = pc.min_max(column)
-        least, most = bounds["min"].as_py(), bounds["max"].as_py()
+        bounds = by_ranges(
+            lambda begin, end: pc.min_max(column.slice(begin, end - begin)), len(column), threads
+        )
+        least = min(bound["min"].as_py() for bound in bounds)
+        most = max(bound["max"].as_py() for bound in bounds)
         if most - least < DENSE:
-            # as integers of 64 bits, whose differences fit where these bits are unsigned too
-            numbers = column.cast(pa.int64(), safe=False).to_numpy()
-            codes = np.empty(len(numbers), dtype=np.int32)
-            first = least - 2**64 if least > LARGEST else least
-            enter(number_from, 5e-7 * len(numbers), numbers, first, codes)
-            return codes, most - least + 1
+            return _numbered_from(column, least, threads), most - least + 1
     if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode("encode")
+        return _encoded(
+            lambda begin, end: column.slice(begin, end - begin).dictionary_encode(),
+            len(column),
+            threads,
+        )
     indices, size = column.indices, len(column.dictionary)
     if indices.null_count:
         indices, size = indices.fill_null(size), size + 1
     return np.asarray(indices.to_numpy(), dtype=np.int32), size
 
 
-def _combine(parts: Sequence[tuple[NDArray[np.int32], int]]) -> tuple[NDArray[np.int32], int]:
+def _numbered_from(column: pa.Array, least: int, threads: int) -> Codes:
+    """Return whole numbers as they are but for the least of them."""
+    codes = np.empty(len(column), dtype=np.int32)
+    first = least - 2**64 if least > LARGEST else least
+
+    def number(begin: int, end: int) -> None:
+        # as integers of 64 bits, whose differences fit where these bits are unsigned too
+        numbers = column.slice(begin, end - begin).cast(pa.int64(), safe=False).to_numpy()
+        enter(number_from, 5e-7 * len(numbers), numbers, first, codes[begin:end])
+
+    by_ranges(number, len(column), threads)
+    return codes
+
+
+def _encoded(
+    encode: Callable[[int, int], pa.DictionaryArray], rows: int, threads: int
+) -> tuple[Codes, int]:
+    """Number the values of ranges of rows, each encoded by itself; a null comes last."""
+    parts = by_ranges(encode, rows, threads)
+    dictionary, places = parts[0].dictionary, None
+    if len(parts) > 1:
+        together = pa.concat_arrays([part.dictionary for part in parts]).dictionary_encode()
+        dictionary, places = together.dictionary, together.indices.to_numpy()
+    size, begins = len(dictionary), np.cumsum([0] + [len(part.dictionary) for part in parts])
+    codes = np.empty(rows, dtype=np.int32)
+    ends = np.cumsum([len(part) for part in parts])
+
+    def number(place: int) -> None:
+        part, end = parts[place], ends[place]
+        indices, own = part.indices, len(part.dictionary)
+        if indices.null_count:
+            indices = indices.fill_null(own)
+        found = indices.to_numpy()
+        if places is not None:
+            found = np.append(places[begins[place] : begins[place + 1]], np.int32(size))[found]
+        codes[end - len(part) : end] = found
+
+    def number_all(begin: int, end: int) -> None:
+        for place in range(begin, end):
+            number(place)
+
+    by_ranges(number_all, len(parts), threads)
+    return codes, size + any(part.indices.null_count for part in parts)
+
+
+def _combine(parts: Sequence[tuple[Codes, int]], threads: int) -> tuple[Codes, int]:
     """Number the combinations of several numberings."""
     codes, count = parts[0]
     for more, size in parts[1:]:
         if count == 1:
             codes, count = more, size
-            continue
-        pairs = codes.astype(np.int64) * size + more
-        encoded = pa.array(pairs).dictionary_encode()
-        codes = np.asarray(encoded.indices.to_numpy(), dtype=np.int32)
-        count = len(encoded.dictionary)
+        elif count * size <= TABLE:
+            codes, count = _looked_up(codes, more, (count, size), threads)
+        else:
+            codes, count = _hashed(codes, more, size, threads)
     return codes, count
+
+
+def _looked_up(
+    codes: Codes, more: Codes, sizes: tuple[int, int], threads: int
+) -> tuple[Codes, int]:
+    """Number pairs of codes by a table of all that there might be."""
+    there = np.zeros(sizes, dtype=np.uint8)
+    found = np.empty(len(codes), dtype=np.int32)
+    codes, more = read_only(codes), read_only(more)
+
+    def mark(begin: int, end: int) -> None:
+        enter(mark_pairs, 1e-6 * (end - begin), codes[begin:end], more[begin:end], there)
+
+    def number(begin: int, end: int) -> None:
+        rows = slice(begin, end)
+        enter(look_up_pairs, 1e-6 * (end - begin), codes[rows], more[rows], table, found[rows])
+
+    by_ranges(mark, len(codes), threads)
+    table = np.cumsum(there, dtype=np.int32).reshape(sizes)
+    count = int(table[-1, -1]) if there.size else 0
+    by_ranges(number, len(codes), threads)
+    return found, count
+
+
+def _hashed(codes: Codes, more: Codes, size: int, threads: int) -> tuple[Codes, int]:
+    """Number pairs of codes, which could be too many for a table."""
+
+    def encode(begin: int, end: int) -> pa.DictionaryArray:
+        pairs = codes[begin:end].astype(np.int64) * size + more[begin:end]
+        return pa.array(pairs).dictionary_encode()
+
+    return _encoded(encode, len(codes), threads)

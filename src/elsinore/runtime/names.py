@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.kernels import enter, kernel
+from elsinore.runtime.ranges import by_ranges
 
 Words = NDArray[np.uint64]
 WORD = np.uint64(8)  # bytes
@@ -23,7 +24,7 @@ NO_LENGTH = np.uint64(2**64 - 1)
 _ONE, _TWICE, _THREE, _BITS = np.uint64(1), np.uint64(16), np.uint64(3), np.uint64(63)
 
 
-def text_numbers(texts: pa.Array, names: Sequence[str]) -> NDArray[np.int32]:
+def text_numbers(texts: pa.Array, names: Sequence[str], threads: int = 1) -> NDArray[np.int32]:
     """Return the place of each text in `names`, -1 where it is not among them; a null is any text.
 
     >>> text_numbers(pa.array(["B", "A", "a name of many letters"]), ["A", "B"]).tolist()
@@ -33,27 +34,36 @@ def text_numbers(texts: pa.Array, names: Sequence[str]) -> NDArray[np.int32]:
     starts, letters = _bytes_of(texts, width)
     name_starts, name_letters = _bytes_of(pa.array(names, texts.type), width)
     numbers = np.empty(len(texts), dtype=np.int32)
-    known = np.full((len(names) + 1) * TOLD, NO_LENGTH)
-    table = np.full(4 << len(names).bit_length(), len(names), dtype=np.int32)
     words = letters[: len(letters) // 8 * 8].view(np.uint64)
     if not words.flags.aligned:
         words = words.copy()
     words.flags.writeable = False
-    seconds = 1e-5 * (len(starts) + len(name_starts))
-    seconds += 2e-6 * (len(letters) + len(name_letters))
-    enter(
-        name_numbers,
-        seconds,
-        starts,
-        letters,
-        words,
-        name_starts,
-        name_letters,
-        known,
-        table,
-        numbers,
-    )
+
+    def find(begin: int, end: int) -> None:
+        known = np.full((len(names) + 1) * TOLD, NO_LENGTH)
+        table = np.full(_places(len(names)), len(names), dtype=np.int32)
+        size = int(starts[end]) - int(starts[begin])
+        seconds = 1e-5 * (end - begin + len(name_starts)) + 2e-6 * (size + len(name_letters))
+        enter(
+            name_numbers,
+            seconds,
+            starts[begin : end + 1],
+            letters,
+            words,
+            name_starts,
+            name_letters,
+            known,
+            table,
+            numbers[begin:end],
+        )
+
+    by_ranges(find, len(texts), threads)
     return numbers
+
+
+def _places(names: int) -> int:
+    """Return how many places a table of names has: so many that few other texts find one taken."""
+    return max(2**8, 4 << names.bit_length())
 
 
 def _bytes_of(column: pa.Array, width: str) -> tuple[NDArray[Any], NDArray[np.uint8]]:

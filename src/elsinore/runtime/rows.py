@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.kernels import kernel
+from elsinore.kernels import enter, kernel
+from elsinore.kernels.sorting import read_only
+from elsinore.runtime.ranges import by_ranges
 
 
 @kernel
@@ -18,6 +20,7 @@ def is_sorted(times: NDArray[np.int64]) -> bool:
 
 
 DISORDERED, ASCENDING, DISTINCT = 0, 1, 2  # times that fall; never fall; are no two the same
+FEW_KEYS = 2**16  # up to which each range may have a table of them
 _STRETCH = 4096  # rows after which a pass may end early
 
 
@@ -34,6 +37,35 @@ def order_of(times: NDArray[np.int64]) -> int:
             return DISORDERED
         tied |= same
     return ASCENDING if tied != 0 else DISTINCT
+
+
+def order_in_ranges(times: NDArray[np.int64], threads: int) -> int:
+    """Return what `order_of` does, of ranges of rows by so many threads.
+
+    >>> order_in_ranges(np.array([1, 2, 2, 3]), 2) == ASCENDING
+    True
+    """
+
+    def find(begin: int, end: int) -> int:
+        return enter(order_of, 5e-7 * (end - begin), times[max(begin - 1, 0) : end])
+
+    return min(by_ranges(find, len(times), threads))
+
+
+def has_ties(times: NDArray[np.int64], keys: NDArray[np.int32], count: int, threads: int) -> bool:
+    """Return what `has_simultaneous` does, of times that never fall, by so many threads.
+
+    >>> has_ties(np.array([1, 2, 2]), np.array([0, 1, 0], np.int32), 2, 1)
+    False
+    """
+    codes = read_only(keys)
+
+    def find(begin: int, end: int) -> bool:
+        first = int(np.searchsorted(times, times[begin])) if begin < end else begin
+        rows = slice(first, end)  # with what the range before has of its first time
+        return enter(has_simultaneous, 1e-6 * (end - first), times[rows], codes[rows], count)
+
+    return any(by_ranges(find, len(times), threads if count <= FEW_KEYS else 1))
 
 
 @kernel
@@ -69,3 +101,22 @@ def first_rows(codes: NDArray[np.int32], rows: NDArray[np.int64]) -> None:
             wanted -= 1
             if wanted == 0:
                 break
+
+
+@kernel
+def mark_pairs(codes: NDArray[np.int32], more: NDArray[np.int32], there: NDArray[np.uint8]) -> None:
+    """Put 1 into there[codes[row], more[row]]."""
+    for row in range(len(codes)):
+        there[np.uint64(codes[row]), np.uint64(more[row])] = 1
+
+
+@kernel
+def look_up_pairs(
+    codes: NDArray[np.int32],
+    more: NDArray[np.int32],
+    table: NDArray[np.int32],
+    found: NDArray[np.int32],
+) -> None:
+    """Put table[codes[row], more[row]] - 1 into found[row]."""
+    for row in range(len(codes)):
+        found[row] = table[np.uint64(codes[row]), np.uint64(more[row])] - 1

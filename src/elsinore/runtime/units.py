@@ -17,13 +17,14 @@ from elsinore.runtime.keys import Keys, encode_keys
 Read = Callable[[str], pa.Array]  # an attribute of all events, by its name
 
 
-def keys_of(unit: Unit, read: Read, rows: int) -> Keys:
+def keys_of(unit: Unit, read: Read, rows: int, threads: int = 1) -> Keys:
     """Number the keys and groups of a unit, and of all others that take the stream apart alike."""
     return encode_keys(
         [read(name) for name in unit.group_by],
         [read(name) for name in unit.equivalence],
         [read(name) for name in unit.required],
         rows,
+        threads,
     )
 
 

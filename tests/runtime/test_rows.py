@@ -1,0 +1,34 @@
+"""Passes over rows tell the same in ranges as all at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elsinore.runtime.rows import ASCENDING, DISORDERED, DISTINCT, has_ties, order_in_ranges
+
+often = settings(deadline=None, max_examples=60)
+THREADS = st.integers(1, 4)
+
+
+@often
+@given(st.lists(st.integers(0, 12), max_size=8), st.booleans(), THREADS)
+def test_ranges_tell_the_order_of_times(times: list[int], ascending: bool, threads: int) -> None:
+    times = sorted(times) if ascending else times
+    expected = DISORDERED
+    if times == sorted(times):
+        expected = DISTINCT if len(set(times)) == len(times) else ASCENDING
+    assert order_in_ranges(np.array(times, dtype=np.int64), threads) == expected
+
+
+@often
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(-1, 3)), max_size=8), THREADS)
+def test_ties_of_a_key_are_seen_where_ranges_meet(
+    events: list[tuple[int, int]], threads: int
+) -> None:
+    events = sorted(events, key=lambda event: event[0])
+    times = np.array([time for time, _ in events], dtype=np.int64)
+    keys = np.array([key for _, key in events], dtype=np.int32)
+    keyed = [event for event in events if event[1] >= 0]
+    assert has_ties(times, keys, 4, threads) is (len(set(keyed)) < len(keyed))
