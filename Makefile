@@ -10,7 +10,8 @@ PYTHON ?=
 # A process for each core, up to four: each may start a Spark of its own. Neighbours in the order of
 # tests stay together, and who has nothing left takes over.
 PARALLEL := -n logical --maxprocesses 4 --dist worksteal
-EXAMPLES ?= 2000
+WORKLOADS ?= 20000
+EXAMPLES ?= 200
 SEED     ?= 1
 IN       ?= tests
 
@@ -27,9 +28,11 @@ test: $(STAMP)  ## run every test, those of the documents included
 	@$(BIN)/python -m compileall -q src tests
 	@$(BIN)/python -m pytest $(PARALLEL)
 
-# At low priority; a part of it by itself: make fuzz IN=tests/trends/hamlet EXAMPLES=500 SEED=7
-fuzz: $(STAMP)  ## compare with brute force for hours (EXAMPLES=2000 SEED=1 of each test, IN=tests)
-	@ELSINORE_EXAMPLES=$(EXAMPLES) nice -n 15 $(BIN)/python -m pytest $(PARALLEL) \
+# At low priority. Whole: trend workloads by the thousand, then every test that draws its cases. Less:
+# make fuzz IN= (the workloads alone), make fuzz WORKLOADS=0 IN=tests/matches EXAMPLES=500 SEED=7
+fuzz: $(STAMP)  ## compare with brute force (WORKLOADS=20000 and EXAMPLES=200 a test, SEED=1 IN=tests)
+	@PYTHONPATH=tests nice -n 19 $(BIN)/python -m fuzz --workloads $(WORKLOADS) --seed $(SEED)
+	@test -z "$(IN)" || ELSINORE_EXAMPLES=$(EXAMPLES) nice -n 19 $(BIN)/python -m pytest $(PARALLEL) \
 		--hypothesis-seed=$(SEED) $$(grep -rl ELSINORE_EXAMPLES $(IN) --include='test_*.py')
 
 lint: $(STAMP)  ## check style, types and the floors

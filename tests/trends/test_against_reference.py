@@ -23,7 +23,7 @@ from elsinore.model import Call, Event, Kleene, Query, ReturnItem, Workload
 from elsinore.model.window import SECOND
 from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
-from oracles.reference import ReferenceEvent, reference
+from oracles.reference import ReferenceEvent, ReferenceRow, reference
 from support.trends import column_names, event_streams, table_of, trend_cases, trend_workloads
 from support.units import UnitInput, unit_inputs
 
@@ -46,20 +46,32 @@ def check(
     ordered: bool = False,
 ) -> None:
     """Compare a result with the reference's; `unit`: that of the table's window bounds."""
-    names = column_names(query)
-    found = {}
-    for row in table.to_pylist():
-        window = (row["window_start"], row["window_end"])
-        bounds = None if window == (None, None) else tuple(edge * unit for edge in window)
-        place = (tuple(row[names[name]] for name in query.group_by), bounds)
-        assert place not in found, f"two rows for {place}"
-        found[place] = row
     try:
         with mock.patch("oracles.reference.LIMIT", MOST_TRENDS):
             expected = reference(query, events, ordered=ordered)
     except InputError as error:
         assume("one by one" not in str(error))  # it would take minutes
         raise
+    compare(query, expected, table.to_pylist(), exact=exact, unit=unit)
+
+
+def compare(
+    query: Query,
+    expected: Sequence[ReferenceRow],
+    rows: Sequence[dict[str, Any]],
+    *,
+    exact: bool,
+    unit: int = SECOND,
+) -> None:
+    """Compare a result's rows with what the reference gave."""
+    names = column_names(query)
+    found = {}
+    for row in rows:
+        window = (row["window_start"], row["window_end"])
+        bounds = None if window == (None, None) else tuple(edge * unit for edge in window)
+        place = (tuple(row[names[name]] for name in query.group_by), bounds)
+        assert place not in found, f"two rows for {place}"
+        found[place] = row
     assert set(found) == {(row.group, row.window) for row in expected}
     for row in expected:
         for name, value in row.values.items():

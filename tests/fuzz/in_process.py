@@ -1,0 +1,142 @@
+"""A case run in this process: in every mode and both granularities, driven in several ways."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from elsinore.local import run
+from elsinore.model.window import SECOND
+from elsinore.plan import Granularity, Plan, Sharing
+from elsinore.plan.modes import Combine
+from elsinore.runtime.options import RunOptions
+from elsinore.spark.combining import panes_of
+from fuzz.cases import Case
+from spark.test_combining import results
+from support.units import UnitInput, unit_inputs
+from trends.test_against_reference import compare
+
+Rows = list[dict[str, Any]]
+WAYS = ("as they are", "rows in any order", "in pieces", "keys interleaved", "key after key")
+ON_SPARK = "as Spark's tasks"  # what they run, without Spark around it
+
+
+def compared(case: Case, random: Random) -> list[tuple[Sharing, Granularity, str]]:
+    """Run a case in each mode, in both granularities among them; return what was compared.
+
+    Raises AssertionError with the mode, granularity and way where a result is not brute force's.
+    """
+    done = []
+    burst_first = random.random() < 0.5
+    for number, sharing in enumerate(random.sample(list(Sharing), len(Sharing))):
+        granularity = list(Granularity)[(number + burst_first) % len(Granularity)]
+        tasks = not case.workload.exact and case.events
+        way = random.choice((*WAYS, ON_SPARK) if tasks else WAYS)
+        ready = case.plans[granularity]
+        try:
+            if case.ordered or way in WAYS[:2]:
+                way = "ordered by a column" if case.ordered else way
+                _compare(case, _run(case, ready, sharing, way, random), SECOND)
+            elif way == ON_SPARK:
+                _compare(case, _in_tasks(case, ready, sharing, random), 1)
+            else:
+                _compare(case, _driven(case, ready, sharing, way, random), 1)
+        except Exception as error:
+            raise AssertionError(
+                f"{sharing.value}, {granularity.value}, {way}: {error!r}"
+            ) from error
+        done.append((sharing, granularity, way))
+    return done
+
+
+def _compare(case: Case, results: Mapping[str, Rows], unit: int) -> None:
+    for query, expected in zip(case.workload, case.expected, strict=True):
+        exact = case.workload.exact
+        compare(query, expected, results[query.name], exact=exact, unit=unit)
+
+
+def _run(case: Case, ready: Plan, sharing: Sharing, way: str, random: Random) -> dict[str, Rows]:
+    table = case.table
+    options = RunOptions(sharing=sharing)
+    if case.ordered:
+        table = table.append_column("seq", pa.array(range(len(table)), pa.int64()))
+        options = RunOptions(sharing=sharing, order_by=("seq",))
+    if way != WAYS[0]:
+        table = table.take(pa.array(random.sample(range(len(table)), len(table)), pa.int64()))
+    return {name: table.to_pylist() for name, table in run(ready, table, options).items()}
+
+
+def _in_tasks(case: Case, ready: Plan, sharing: Sharing, random: Random) -> dict[str, Rows]:
+    """Scan a file, pack, shuffle, run and finish as tasks of Spark do, some events combined."""
+    found: dict[str, Rows] = {}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "events.parquet"
+        pq.write_table(case.table, path, row_group_size=random.randint(1, 6))
+        for unit in ready.units:
+            can = sharing is Sharing.DYNAMIC and not isinstance(panes_of(unit), str)
+            combine = random.choice((Combine.NEVER, Combine.ALWAYS)) if can else Combine.NEVER
+            options = RunOptions(sharing=sharing, combine=combine)
+            ((rows,), _) = results((unit,), path, options, random.randint(1, 5))
+            found |= rows
+    return found
+
+
+def _driven(case: Case, ready: Plan, sharing: Sharing, way: str, random: Random) -> dict[str, Rows]:
+    found: dict[str, Rows] = {}
+    drive = {"in pieces": _in_pieces, "keys interleaved": _interleaved}.get(way, _key_after_key)
+    for given in unit_inputs(ready, case.table, exact=case.workload.exact):
+        tables = given.results(drive(given, case, sharing, random))
+        found |= {name: table.to_pylist() for name, table in tables.items()}
+    return found
+
+
+def _in_pieces(
+    given: UnitInput, case: Case, sharing: Sharing, random: Random
+) -> Sequence[pa.RecordBatch]:
+    """Cut the stream anywhere; close early and go on from what was saved, here and there."""
+    size = len(case.events)
+    edges = [0, *sorted(random.choices(range(size + 1), k=random.randint(0, 4))), size]
+    early = random.random() < 0.5
+    operator = given.operator(sharing=sharing)
+    totals = []
+    for start, end in itertools.pairwise(edges):
+        totals.append(operator.process(given.batch.slice(start, end - start)))
+        if random.random() < 0.5:
+            operator = given.stopped(operator)
+        if early and end < size:
+            totals.append(operator.close(case.events[end].time))
+    return [*totals, operator.close()]
+
+
+def _interleaved(
+    given: UnitInput, case: Case, sharing: Sharing, random: Random
+) -> Sequence[pa.RecordBatch]:
+    """Keep each key's order alone."""
+    keys = given.keys
+    waiting: dict[int, list[int]] = {}
+    for row in reversed(range(len(keys))):
+        waiting.setdefault(keys[row], []).append(row)
+    order = random.sample(range(len(keys)), len(keys))
+    rows = [waiting[keys[row]].pop() for row in order]
+    operator = given.operator(sharing=sharing)
+    return [operator.process(given.in_order(rows)), operator.close()]
+
+
+def _key_after_key(
+    given: UnitInput, case: Case, sharing: Sharing, random: Random
+) -> Sequence[pa.RecordBatch]:
+    """Hand over the keys one after another, as Spark does, in two pieces."""
+    cut = random.randint(0, len(case.events))
+    batch = given.by_key()
+    operator = given.operator(one_slot=True, sharing=sharing)
+    first = operator.process(batch.slice(0, cut))
+    if random.random() < 0.5:
+        operator = given.stopped(operator)
+    return [first, operator.process(batch.slice(cut)), operator.close()]
