@@ -122,14 +122,14 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
                 unit, stream, keys, types, options, in_pieces=in_pieces
             )
             tables |= dict(zip(unit.queries, results, strict=True))
-    overflown = {
-        query.name: overflown_columns(query, tables[number])
-        for number, query in enumerate(plan.workload)
-    }
     seen = stream.types
 
     @cache
     def warnings() -> tuple[str, ...]:
+        overflown = {
+            query.name: overflown_columns(query, tables[number])
+            for number, query in enumerate(plan.workload)
+        }
         return absent_types(plan, types_seen(seen)) + overflow(plan.workload, overflown)
 
     return Results(
