@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 SHOWN_LINE = 120  # characters of a line of query text that are shown around a place in it
 SHOWN_WORD = 200  # characters without a space that a message shows
@@ -30,8 +31,7 @@ _CUT = "..."
 _on_the_command_line = ContextVar("on_the_command_line", default=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A stretch of query text: offsets into the text, `stop` exclusive.
 
     >>> Span(0, 5).until(Span(8, 9))

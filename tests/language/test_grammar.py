@@ -11,8 +11,9 @@ import pytest
 import elsinore as el
 from elsinore.cache_folder import FOLDER_VARIABLE
 from elsinore.language import grammar as module
-from elsinore.language.clauses import _recipe
+from elsinore.language.clauses import recipe_for
 from elsinore.language.grammar import grammar
+from elsinore.language.statements import _cuts
 
 TEXT = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE A.x < 3 WITHIN 10 minutes"
 
@@ -28,7 +29,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def forget() -> None:
     grammar.cache_clear()
-    _recipe.cache_clear()
+    recipe_for.cache_clear()
+    _cuts.cache_clear()
 
 
 def kept(folder: Path) -> list[Path]:

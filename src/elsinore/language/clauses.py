@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from lark import Token, UnexpectedToken
@@ -42,24 +42,32 @@ def parse_clause(kind: str, body: list[Token]) -> Any:
     Raises UnexpectedInput where the tokens are not in the grammar, QuerySyntaxError where what they
     say cannot be.
     """
-    return parse_tokens(f"{kind.lower()}_clause", body)
+    return parse_tokens(start_of(kind), body)
+
+
+def start_of(kind: str) -> str:
+    """Return the start rule of a clause.
+
+    >>> start_of("GROUP_BY")
+    'group_by_clause'
+    """
+    return f"{kind.lower()}_clause"
 
 
 def parse_tokens(start: str, tokens: list[Token]) -> Any:
     """Return what `ToNodes` makes of tokens under one of the grammar's start rules."""
-    recipe = _recipe(start, tuple(token.type for token in tokens))
-    return recipe.follow(tokens, partial(getattr, TO_NODES))
+    return recipe_for(start, tuple([token.type for token in tokens])).follow(tokens)
 
 
 @lru_cache(MOST_FORMS)
-def _recipe(start: str, types: tuple[str, ...]) -> Recipe:
-    """Return how tokens of some types are read.
+def recipe_for(start: str, types: tuple[str, ...]) -> Recipe:
+    """Return how tokens of some types are read under one of the grammar's start rules.
 
     Raises UnexpectedInput where they are not in the grammar.
     """
     tokens = [Token(kind, "", start_pos=n, end_pos=n + 1) for n, kind in enumerate(types)]
     try:
-        return recipe_of(grammar().parse(tokens, start))
+        return recipe_of(grammar().parse(tokens, start), TO_NODES.rule)
     except UnexpectedToken as problem:
         index = problem.token.start_pos if problem.token.type != "$END" else None
         raise UnexpectedInput(index, _expected(start, tokens[:index])) from None

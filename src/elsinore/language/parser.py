@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any, cast
 
 from elsinore.errors import (
@@ -33,6 +34,7 @@ from elsinore.language.statements import Clauses, Statement, read_clauses, split
 from elsinore.language.tokens import end_token, name_of, tokenize
 from elsinore.model import Expression, Pattern, PythonQuery, Query, Strategy, Window, Workload
 from elsinore.model.collecting import without_collecting
+from elsinore.model.query import Alike, Form
 from elsinore.model.window import LONGEST, MOST_WINDOWS
 
 
@@ -55,7 +57,7 @@ def parse_workload(text: str, name: str = "<query>") -> Workload:
     statements = list(split_statements(tokenize(text), end_token(text)))
     exact_statements = sum(statement.tokens[0].type == "EXACT" for statement in statements)
     several = len(statements) - exact_statements > 1
-    valid_forms: set[Hashable] = set()
+    valid_forms: dict[Hashable, Query] = {}
     for statement in statements:
         if statement.tokens[0].type == "EXACT":
             errors.extend(_exact_errors(statement))
@@ -190,11 +192,15 @@ def _title(statement: Statement) -> str | None:
 
 
 def _query(
-    statement: Statement, errors: list[QueryError], valid_forms: set[Hashable], *, several: bool
+    statement: Statement,
+    errors: list[QueryError],
+    valid_forms: dict[Hashable, Query],
+    *,
+    several: bool,
 ) -> Query | None:
     """Return the query of a statement; None, and its errors in `errors`, where there is none.
 
-    valid_forms: the forms of the valid queries before it, to which its own is added.
+    valid_forms: of the valid queries before it the first of each form, to which its own is added.
     """
     clauses = read_clauses(statement)
     errors.extend(clauses.errors)
@@ -212,13 +218,15 @@ def _query(
         errors.append(QuerySyntaxError(message, span=span))
     if errors:
         return None
-    form = form_of(statement.tokens)
+    form = form_of(statement.tokens, statement.types)
+    first = valid_forms.get(form.key)
+    shared = first.alike.form if first and first.alike else Form()
     try:
-        query = _build(clauses, span, is_valid=form in valid_forms)
+        query = _build(clauses, span, Alike(shared, form.names), first)
     except (QueryError, InvalidWorkloadError) as error:
         errors.extend(_each(error))
         return None
-    valid_forms.add(form)
+    valid_forms.setdefault(form.key, query)
     return query
 
 
@@ -254,12 +262,15 @@ def _faulty(within: Length, slide: Length | None, origin: Length | None) -> Leng
     return within if origin is None else origin
 
 
-def _build(clauses: Clauses, span: Span, *, is_valid: bool) -> Query:
+def _build(clauses: Clauses, span: Span, alike: Alike, first: Query | None) -> Query:
+    """Return a query; `first` is a valid one of the same form."""
     values = clauses.values
     condition = values.get("WHERE") or Condition((), ())
     named: Named | None = values.get("QUERY")
     window = None
-    if "WITHIN" in values:
+    if first is not None and first.window is not None:
+        window = replace(first.window, span=(values.get("ORIGIN") or values["WITHIN"]).span)
+    elif "WITHIN" in values:
         within: Length = values["WITHIN"]
         slide: Length | None = values.get("SLIDE")
         origin: Length | None = values.get("ORIGIN")
@@ -289,5 +300,6 @@ def _build(clauses: Clauses, span: Span, *, is_valid: bool) -> Query:
         limit=values.get("LIMIT"),
         span=span,
         places=places,
-        is_valid=is_valid,
+        is_valid=first is not None,
+        of_form=alike,
     )

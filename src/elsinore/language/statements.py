@@ -15,10 +15,17 @@ from typing import Any
 from lark import Token
 
 from elsinore.errors import QuerySyntaxError, Span
-from elsinore.language.clauses import MOST_FORMS, UnexpectedInput, parse_clause
+from elsinore.language.clauses import (
+    MOST_FORMS,
+    UnexpectedInput,
+    parse_clause,
+    recipe_for,
+    start_of,
+)
 from elsinore.language.expected import FOREIGN, keyword_hint, listed, unexpected
 from elsinore.language.keywords import CLAUSES, nearest, nearest_clause
 from elsinore.language.parts import span_of
+from elsinore.language.recipe import Recipe
 from elsinore.language.tokens import renamed
 
 ONLY_WITHIN = ("SLIDE", "ORIGIN")
@@ -30,6 +37,11 @@ class Statement:
 
     tokens: list[Token]
     end: Token
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of its tokens."""
+        return tuple([token.type for token in self.tokens])
 
 
 @dataclass(slots=True)
@@ -48,17 +60,15 @@ def split_statements(tokens: list[Token], end: Token) -> Iterator[Statement]:
     A QUERY amid a statement counts when a clause follows its name: `SEQ(Query q, Click c)` is no
     new query.
     """
-    statement: list[Token] = []
-    for at, token in enumerate(tokens):
-        begins = token.type == "QUERY" and _begins(tokens[at + 2 : at + 3])
-        if begins or token.type == "_SEMICOLON":
-            if statement:
-                yield Statement(statement, token)
-            statement = [token] if begins else []
-        else:
-            statement.append(token)
-    if statement:
-        yield Statement(statement, end)
+    first = 0
+    types = [token.type for token in tokens]
+    for at, kind in enumerate(types):
+        if kind == "_SEMICOLON" or (kind == "QUERY" and _begins(tokens[at + 2 : at + 3])):
+            if first < at:
+                yield Statement(tokens[first:at], tokens[at])
+            first = at + 1 if kind == "_SEMICOLON" else at
+    if first < len(tokens):
+        yield Statement(tokens[first:], end)
 
 
 def _begins(after_name: list[Token]) -> bool:
@@ -80,28 +90,38 @@ def read_clauses(statement: Statement) -> Clauses:
 
 def _read_well_formed(statement: Statement) -> Clauses | None:
     """Read the clauses of a statement that has no error; None where there is one."""
-    types = tuple(token.type for token in statement.tokens)
-    found = Clauses()
-    for start, stop in _cuts(types):
-        word = statement.tokens[start]
+    tokens, found = statement.tokens, Clauses()
+    for start, stop, recipe in _cuts(statement.types):
+        word = tokens[start]
+        kind = word.type
         try:
-            value = parse_clause(word.type, statement.tokens[start + 1 : stop])
-        except (QuerySyntaxError, UnexpectedInput):
+            found.values[kind] = recipe.follow(tokens[start + 1 : stop])
+        except QuerySyntaxError:
             return None
-        found.words[word.type], found.values[word.type] = word, value
-        found.spans[word.type] = Span(word.start_pos or 0, statement.tokens[stop - 1].end_pos or 0)
+        found.words[kind] = word
+        found.spans[kind] = Span(word.start_pos or 0, tokens[stop - 1].end_pos or 0)
     return found if found.words else None
 
 
 @lru_cache(MOST_FORMS)
-def _cuts(types: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
-    """Return where the clauses of a statement begin and end; nothing where there is an error."""
+def _cuts(types: tuple[str, ...]) -> tuple[tuple[int, int, Recipe], ...]:
+    """Return where the clauses of a statement begin and end, and how each is read.
+
+    There is nothing where there is an error.
+    """
     starts = [at for at, kind in enumerate(types) if kind in CLAUSES]
     kinds = [types[at] for at in starts]
     window_is_whole = "WITHIN" in kinds or not any(kind in kinds for kind in ONLY_WITHIN)
     if starts[:1] != [0] or len(set(kinds)) < len(kinds) or not window_is_whole:
         return ()
-    return tuple(zip(starts, [*starts[1:], len(types)], strict=True))
+    found = []
+    for start, stop in zip(starts, [*starts[1:], len(types)], strict=True):
+        try:
+            recipe = recipe_for(start_of(types[start]), types[start + 1 : stop])
+        except UnexpectedInput:
+            return ()
+        found.append((start, stop, recipe))
+    return tuple(found)
 
 
 def _read_all(statement: Statement) -> Clauses:

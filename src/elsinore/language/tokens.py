@@ -70,6 +70,9 @@ TOKEN = re.compile(
 )
 OPENING = re.compile(r"\s*\(")
 QUOTES = {"'": "text", '"': "name", "`": "name"}
+_TELLING = frozenset({"_DOT", "_COLON", "_LSQB", "_COMMA", "INT", "FLOAT", "RETURN"})
+_WORDS = OPERATOR_WORDS | {word: word for word in (*CLAUSES, "EXACT", "GROUP", "BY")}
+_new_string = str.__new__
 
 
 def tokenize(text: str) -> list[Token]:
@@ -82,32 +85,42 @@ def tokenize(text: str) -> list[Token]:
     ['WHERE', 'NAME', '_DOT', 'NAME', 'LE', 'INT', 'UNIT']
     """
     tokens: list[Token] = []
-    position, match = 0, TOKEN.match
+    position = 0
     while position < len(text):
-        found = match(text, position)
-        if found is None or found.lastgroup is None:  # the last alternative takes any character
-            raise AssertionError(f"no token at {position}")
-        kind, position = found.lastgroup, found.end()
-        if kind == "SPACE":
+        position = _read_tokens(text, position, tokens)
+    return tokens
+
+
+def _read_tokens(text: str, position: int, tokens: list[Token]) -> int:
+    """Read tokens up to the text's end, or to the end of a line that has what is never closed.
+
+    Returns where that is.
+    """
+    for found in TOKEN.finditer(text, position):
+        kind = found.lastgroup
+        if kind == "SPACE" or kind is None:
             continue
         value = found[0]
+        start, stop = found.span()
         if (kind == "BAD" and value in QUOTES) or kind == "OPEN":  # never closed: take the line
-            kind = "BAD"
-            stop = text.find("\n", found.start())
-            position = len(text) if stop < 0 else stop
-            value = text[found.start() : position]
-        kind = _kind(kind, value, tokens)
-        if kind == "CONFIDENCE" and OPENING.match(text, position):
-            kind = "NAME"  # CONFIDENCE() is a value of a match, CONFIDENCE >= 0.9 a clause
-        tokens.append(_token(kind, value, found.start(), position))
-    return tokens
+            stop = text.find("\n", start)
+            stop = len(text) if stop < 0 else stop
+            tokens.append(_token("BAD", text[start:stop], start, stop))
+            return stop
+        if kind == "SIGN":
+            kind = SIGNS[value]
+        elif kind in {"WORD", "GROUP_BY"}:
+            kind = _kind_of_word(kind, value, tokens)
+            if kind == "CONFIDENCE" and OPENING.match(text, stop):
+                kind = "NAME"  # CONFIDENCE() is a value of a match, CONFIDENCE >= 0.9 a clause
+        tokens.append(_token(kind, value, start, stop))
+    return len(text)
 
 
 def _token(kind: str, value: str, start: int, stop: int) -> Token:
     """Return a token; its own constructor, which takes two calls more, is passed by."""
-    token = str.__new__(Token, value)
-    token.type, token.value, token.start_pos, token.end_pos = kind, value, start, stop
-    token.line = token.column = token.end_line = token.end_column = None
+    token = _new_string(Token, value)
+    token.type, token.start_pos, token.end_pos = kind, start, stop
     return token
 
 
@@ -122,26 +135,21 @@ def end_token(text: str) -> Token:
     return _token("END", "", stop, stop + 1)
 
 
-def _kind(kind: str, value: str, before: list[Token]) -> str:
+def _kind_of_word(kind: str, value: str, before: list[Token]) -> str:
     previous = before[-1].type if before else None
-    if kind == "SIGN":
-        return SIGNS[value]
-    if kind not in {"WORD", "GROUP_BY"}:
-        return kind
-    if previous in {"_DOT", "_COLON"} or (previous in {"_LSQB", "_COMMA"} and _in_brackets(before)):
-        return "NAME"
+    if previous in _TELLING:
+        if previous in {"_DOT", "_COLON"}:
+            return "NAME"
+        if previous in {"_LSQB", "_COMMA"} and _in_brackets(before):
+            return "NAME"
+        if kind == "WORD" and previous in {"INT", "FLOAT"} and is_unit(value):
+            return "UNIT"
+        if kind == "WORD" and previous == "RETURN" and value.upper() == "DISTINCT":
+            return "DISTINCT"
     if kind == "GROUP_BY":
         return kind
-    if previous in {"INT", "FLOAT"} and is_unit(value):
-        return "UNIT"
-    upper = value.upper()
-    if upper == "DISTINCT" and previous == "RETURN":
-        return upper
-    if upper == "FROM" and not _begins_from(before):
-        return "NAME"
-    if upper in CLAUSES or upper in {"EXACT", "GROUP", "BY"}:
-        return upper
-    return OPERATOR_WORDS.get(upper, "NAME")
+    found = _WORDS.get(value.upper(), "NAME")
+    return "NAME" if found == "FROM" and not _begins_from(before) else found
 
 
 def _begins_from(before: list[Token]) -> bool:

@@ -7,6 +7,7 @@ Every node gets the span of its text. What the grammar is too coarse to refuse (
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence as Items
 from dataclasses import replace
 from fractions import Fraction
@@ -88,6 +89,11 @@ QUANTIFIERS = {"PLUS": (1, None), "STAR": (0, None), "QMARK": (0, 1)}
 
 class ToNodes:
     """Turns a clause, a pattern or an expression into nodes: a method for each rule."""
+
+    def rule(self, name: str) -> Callable[[Span, Items[Any]], Any]:
+        """Return the method of a rule of the grammar."""
+        method: Callable[[Span, Items[Any]], Any] = getattr(self, name)
+        return method
 
     # --- names and numbers ----------------------------------------------------------------------
 

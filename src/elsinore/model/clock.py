@@ -40,7 +40,7 @@ class Clock:
 
 def clock_for(queries: Workload, *, fine: bool, number: int | None) -> Clock:
     """Return the clock that queries and input need; `fine`: the input has nanoseconds."""
-    windows = [query.window for query in queries if query.window is not None]
+    windows = dict.fromkeys(query.window for query in queries if query.window is not None)
     for window in windows:
         fine = fine or any(
             length.denominator != 1 for length in _lengths(window, Clock(1, number or 10**9))
@@ -64,7 +64,9 @@ def set_to(queries: Workload, clock: Clock) -> Workload:
             errors.append(error)
         else:
             same = window == query.window
-            found.append(query if same else replace(query, window=window, is_valid=True))
+            found.append(
+                query if same else replace(query, window=window, is_valid=True, of_form=query.alike)
+            )
     raise_errors(errors)
     return replace(queries, queries=tuple(found))
 

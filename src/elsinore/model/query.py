@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import InitVar, dataclass, field
 from types import ModuleType
+from typing import NamedTuple
 
 from elsinore.errors import (
     QueryError,
@@ -22,17 +23,34 @@ from elsinore.model.pattern import Pattern, Sequence
 from elsinore.model.schema import Schema
 
 
+class Form:
+    """What queries of one text have in common that differ in names alone; told by its identity.
+
+    Those are the names of queries, and types and variables that stand in PATTERN and nowhere else.
+    """
+
+
+class Alike(NamedTuple):
+    """The form of a query, and the names that are its own: each once, in the order of the text."""
+
+    form: Form
+    names: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query(Clauses):
     """One query. A query that exists is valid: its clauses keep all rules of `model.check`.
 
     Raises what `elsinore.model.check` lists where they do not. `is_valid` says that a query of the
-    same form has been checked.
+    same form has been checked. `alike` is kept by no copy with other clauses: `of_form` says it.
     """
 
+    alike: Alike | None = field(default=None, init=False, compare=False, repr=False)
     is_valid: InitVar[bool] = False
+    of_form: InitVar[Alike | None] = None
 
-    def __post_init__(self, is_valid: bool) -> None:
+    def __post_init__(self, is_valid: bool, of_form: Alike | None) -> None:
+        object.__setattr__(self, "alike", of_form)
         conjuncts_of_all = (part for predicate in self.where for part in conjuncts(predicate))
         object.__setattr__(self, "where", tuple(conjuncts_of_all))
         if not is_valid:
@@ -60,7 +78,7 @@ class PythonQuery(Query):
     source: str
     target: object = field(default=None, compare=False, repr=False)
 
-    def __post_init__(self, is_valid: bool) -> None:
+    def __post_init__(self, is_valid: bool, of_form: Alike | None) -> None:
         """Check nothing: the clauses are in Python."""
 
     @property

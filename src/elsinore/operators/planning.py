@@ -10,7 +10,7 @@ import pyarrow as pa
 from elsinore.errors import InvalidWorkloadError, QueryError, QuerySemanticError, raise_errors
 from elsinore.model.collecting import without_collecting
 from elsinore.model.kinds import Kind as QueryKind
-from elsinore.model.query import Query, Workload
+from elsinore.model.query import Form, Query, Workload
 from elsinore.model.schema import Schema
 from elsinore.operators.registry import kind_in, module_for
 from elsinore.plan import Granularity, Plan, PlanOptions, Unit
@@ -51,14 +51,20 @@ def plan(
     )
     errors: list[QueryError] = []
     claimed: dict[str, list[tuple[int, Query]]] = {}
+    modules: dict[Form | None, str] = {}  # that claim queries of a form
     for number, query in enumerate(workload):
         if uncertain is not None and query.kind is not QueryKind.MATCHES:
             errors.append(_must_be_certain(query))
             continue
+        form = query.alike.form if query.alike else None
         try:
-            claimed.setdefault(module_for(query), []).append((number, query))
+            module = modules.get(form) or module_for(query)
         except QueryError as error:
             errors.append(error)
+            continue
+        if form is not None:
+            modules[form] = module
+        claimed.setdefault(module, []).append((number, query))
     units: list[Unit] = []
     for module, queries in claimed.items():
         try:
@@ -95,7 +101,13 @@ def bind(workload: Workload, schema: Schema) -> None:
     """
     if schema in workload.fitting:
         return
-    raise_errors(
-        [error for query in workload for error in kind_in(module_for(query)).check(query, schema)]
-    )
+    errors: list[QueryError] = []
+    fitting: set[Form] = set()  # whose queries fit: what is read has one name in all of a form
+    for query in workload:
+        if query.alike is None or query.alike.form not in fitting:
+            found = kind_in(module_for(query)).check(query, schema)
+            errors += found
+            if query.alike is not None and not found:
+                fitting.add(query.alike.form)
+    raise_errors(errors)
     workload.fitting.add(schema)

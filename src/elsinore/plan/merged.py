@@ -12,14 +12,13 @@ ask for the same sum share it; a sum to which nothing before the node contribute
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from elsinore.model.expression import Expression
 from elsinore.model.window import Window
 from elsinore.plan.aggregates import Field, FieldKind
-from elsinore.plan.template import START, Reset, Template, contributes
+from elsinore.plan.template import START, Reset, Template, Transition, contributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,8 @@ def merge_templates(templates: Sequence[Template]) -> MergedTemplate:
     for state, node in place.items():
         members.setdefault(node, state)
     order = [members[node] for node in range(len(members))]
-    edges = [_edges(templates, state, place) for state in order]
+    entering = [_entering(template) for template in templates]
+    edges = [_edges(entering[q][state], q, place) for q, state in order]
     before = _ancestors(edges)
     asked = [
         [_signature(templates[q], q, entry, place) for entry in _fields(templates[q])]
@@ -138,16 +138,18 @@ def nodes_of_states(templates: Sequence[Template]) -> dict[tuple[int, int], int]
     members: dict[int, tuple[int, int]] = {}
     for state, number in numbers.items():
         members.setdefault(number, state)
-    order = sorted(members, key=lambda n: windows.index(templates[members[n][0]].query.window))
+    place = {window: number for number, window in enumerate(windows)}
+    kind = [place[template.query.window] for template in templates]
+    order = sorted(members, key=lambda number: kind[members[number][0]])
     node_of = {number: node for node, number in enumerate(order)}
     return {state: node_of[number] for state, number in numbers.items()}
 
 
 def field_index(node: Node, signature: Signature, before: frozenset[int]) -> int | None:
     """Return the number of a signature in a node among its kind, None where nothing contributes."""
-    seen = _restricted(signature, before)
     if signature == TRENDS:
         return 0
+    seen = _restricted(signature, before)
     if not seen.contributors:
         return None
     return (node.extremes if signature.kind.is_extreme else node.linear).index(seen)
@@ -166,17 +168,15 @@ def _partition(templates: Sequence[Template]) -> dict[tuple[int, int], int]:
     of x count for COUNT(x).
     """
     numbers = _refined(templates, {})
-    adds = {state: _fields_added_to(templates[state[0]], state[1]) for state in numbers}
     alike: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for state, number in numbers.items():
         alike.setdefault((state[0], number), []).append(state)
-    apart = {
-        state: adds[state]
-        for states in alike.values()
-        if len({adds[state] for state in states}) > 1
-        for state in states
-        if adds[state]
-    }
+    apart: dict[tuple[int, int], frozenset[int]] = {}
+    for states in alike.values():
+        if len(states) > 1:
+            adds = {(q, state): _fields_added_to(templates[q], state) for q, state in states}
+            if len(set(adds.values())) > 1:
+                apart |= {state: fields for state, fields in adds.items() if fields}
     return _refined(templates, apart) if apart else numbers
 
 
@@ -199,51 +199,58 @@ def _refined(
     multisets of their incoming (number of source, label) do. Multisets, because every way in adds
     its trends.
     """
-    incoming: dict[tuple[int, int], list[tuple[int, object]]] = {}
+    kinds: dict[object, int] = {}
+    labels: dict[object, int] = {}
+    numbers: list[int] = []  # of all states, query after query
+    incoming: list[list[tuple[int, int]]] = []  # [state] -> the places of sources there, labels
     for q, template in enumerate(templates):
-        incoming.update({(q, state): [] for state in range(template.states)})
+        first, window = len(incoming), kinds.setdefault(template.query.window, len(kinds))
+        for state in range(template.states):
+            about = state in template.seeds, template.reset_by(state), apart.get((q, state))
+            numbers.append(kinds.setdefault((window, *about), len(kinds)))
+            incoming.append([])
         for move in template.transitions:
-            label = (move.type, move.needs, move.lacks)
-            incoming[q, move.target].append((move.source, label))
-    kinds = {
-        (q, state): (
-            templates[q].query.window,
-            templates[q].reset_by(state),
-            state in templates[q].seeds,
-            apart.get((q, state)),
-        )
-        for q, state in incoming
-    }
-    numbers = dict.fromkeys(incoming, 0)
+            label = labels.setdefault((move.type, move.needs, move.lacks), len(labels))
+            source = START if move.source == START else first + move.source
+            incoming[first + move.target].append((source, label))
+    numbers.append(-1)  # that of START
     count = 0
     while True:
         seen: dict[object, int] = {}
-        refined: dict[tuple[int, int], int] = {}
-        for (q, state), ways in incoming.items():
-            sources = Counter(
-                (START if source == START else numbers[q, source], label) for source, label in ways
-            )
-            told = (numbers[q, state], kinds[q, state], frozenset(sources.items()))
-            refined[q, state] = seen.setdefault(told, len(seen))
-        numbers = refined
+        refined: list[int] = []
+        for number, ways in zip(numbers, incoming, strict=False):
+            told = tuple(sorted([(numbers[source], label) for source, label in ways]))
+            refined.append(seen.setdefault((number, told), len(seen)))
+        numbers = [*refined, -1]
         if len(seen) == count:
-            return numbers
+            break
         count = len(seen)
+    states = [(q, state) for q, one in enumerate(templates) for state in range(one.states)]
+    return dict(zip(states, refined, strict=True))
+
+
+def _entering(template: Template) -> list[list[Transition]]:
+    """Return the transitions that take each state."""
+    found: list[list[Transition]] = [[] for _ in range(template.states)]
+    for move in template.transitions:
+        found[move.target].append(move)
+    return found
 
 
 def _edges(
-    templates: Sequence[Template], state: tuple[int, int], place: dict[tuple[int, int], int]
+    moves: Sequence[Transition], q: int, place: Mapping[tuple[int, int], int]
 ) -> tuple[Edge, ...]:
-    q, target = state
+    """Return transitions of a query as edges."""
     return tuple(
-        Edge(
-            START if move.source == START else place[q, move.source],
-            move.type,
-            move.needs,
-            move.lacks,
-        )
-        for move in templates[q].transitions
-        if move.target == target
+        [
+            Edge(
+                START if move.source == START else place[q, move.source],
+                move.type,
+                move.needs,
+                move.lacks,
+            )
+            for move in moves
+        ]
     )
 
 

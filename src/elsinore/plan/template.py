@@ -99,9 +99,10 @@ class Template:
     def predicates(self) -> dict[str, frozenset[Expression]]:
         """The local predicates that tell events apart, by type."""
         found: dict[str, frozenset[Expression]] = {}
-        for transition in self.transitions:
-            known = found.get(transition.type, frozenset())
-            found[transition.type] = known | transition.needs | transition.lacks
+        for move in self.transitions:
+            known = found.setdefault(move.type, move.needs)
+            if move.lacks or move.needs is not known:
+                found[move.type] = known | move.needs | move.lacks
         for reset in (reset for resets in self.resets for reset in resets):
             found[reset.type] = found.get(reset.type, frozenset()) | reset.needs
         return found

@@ -16,7 +16,8 @@ from elsinore.plan.fingerprint import fingerprint
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import MergedTemplate, merge_templates
 from elsinore.plan.modes import PlanOptions
-from elsinore.plan.paths import Path, Routed, route
+from elsinore.plan.paths import Path, Routed
+from elsinore.plan.renamed import Routes
 from elsinore.plan.template import Template
 from elsinore.plan.unit import Carried, Partition, Travel, Unit, partition_of
 
@@ -153,9 +154,10 @@ def plan_trends(
     """
     errors: list[QueryError] = []
     routed: dict[int, Routed] = {}
+    routes = Routes(options.granularity, exact=options.exact)
     for number, query in queries:
         try:
-            routed[number] = route(query, options.granularity, exact=options.exact)
+            routed[number] = routes.of(query)
         except QueryError as error:
             errors.append(error)
     raise_errors(errors)

@@ -1,0 +1,114 @@
+"""Templates of queries that differ in names alone: the first is built, the others take its shape.
+
+Ten thousand queries `SEQ(X_i, B+)` of one workload have one automaton. What a text's queries have
+in common is told by their forms (`elsinore.language.forms`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from elsinore.model.expression import Expression
+from elsinore.model.query import Form, Query
+from elsinore.plan.aggregates import Aggregation, Field
+from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.modes import Granularity
+from elsinore.plan.paths import Routed, route
+from elsinore.plan.predicates import over_type
+from elsinore.plan.template import Template, Transition, label
+
+
+class Routes:
+    """The ways of queries, and their templates; those of one form are found once."""
+
+    def __init__(self, granularity: Granularity, *, exact: bool) -> None:
+        self._granularity = granularity
+        self._exact = exact
+        self._first: dict[Form, tuple[Query, Routed]] = {}
+
+    def of(self, query: Query) -> Routed:
+        """Return a query's way; raises what `elsinore.plan.paths.route` raises."""
+        alike = query.alike
+        if alike is not None and alike.form in self._first:
+            first, routed = self._first[alike.form]
+            if first.alike is not None and isinstance(routed.template, Template):
+                names = dict(zip(first.alike.names, alike.names, strict=True))
+                return replace(routed, template=renamed(routed.template, query, names))
+        routed = route(query, self._granularity, exact=self._exact)
+        if alike is not None and _can_be_renamed(routed.template):
+            self._first[alike.form] = query, routed
+        return routed
+
+
+def _can_be_renamed(template: Template | GuardedTemplate) -> bool:
+    """Return whether the order of states does not ask for names, and nothing else tells of any."""
+    return isinstance(template, Template) and not (
+        template.determinized or template.resets or template.seeds or template.warnings
+    )
+
+
+def renamed(template: Template, query: Query, names: Mapping[str, str]) -> Template:
+    """Return the template of a query that is like a template's but for names.
+
+    names: by the types and variables of the template's query those of the other; what is left out
+    has one name in both. The template is not determinized, nothing empties its states, and it has
+    no warnings.
+
+    >>> from elsinore.language import parse_workload
+    >>> from elsinore.plan.template import template
+    >>> text = "QUERY p RETURN COUNT(*) PATTERN SEQ(A, B b+); "
+    >>> p, q = parse_workload(text + "QUERY q RETURN COUNT(*) PATTERN SEQ(C, B d+)")
+    >>> renamed(template(p), q, {"A": "C", "b": "d"}) == template(q)
+    True
+    """
+    labels = [""] * template.states
+    transitions = []
+    for move in template.transitions:
+        type_name = names.get(move.type, move.type)
+        variables = frozenset([names.get(variable, variable) for variable in move.variables])
+        (variable,) = variables  # every state is some variable's: this one is not determinized
+        labels[move.target] = label(type_name, variable)
+        transitions.append(
+            Transition(
+                move.source,
+                move.target,
+                type_name,
+                _over(move.needs, type_name),
+                move.lacks,
+                variables,
+                move.adjacent,
+            )
+        )
+    return Template(
+        query=query,
+        states=template.states,
+        labels=tuple(labels),
+        transitions=tuple(transitions),
+        accepting=template.accepting,
+        aggregation=_aggregation(template.aggregation, names),
+        determinized=False,
+    )
+
+
+def _over(predicates: frozenset[Expression], type_name: str) -> frozenset[Expression]:
+    """Return local predicates as those of a type."""
+    if not predicates:
+        return predicates
+    return frozenset(over_type(predicate, type_name) for predicate in predicates)
+
+
+def _aggregation(aggregation: Aggregation, names: Mapping[str, str]) -> Aggregation:
+    """Return the same fields, of variables with other names."""
+    fields = aggregation.linear + aggregation.extremes
+    if not any(names.get(one, one) != one for field in fields for one in field.variables):
+        return aggregation
+
+    def of(field: Field) -> Field:
+        return replace(field, variables=frozenset(names.get(one, one) for one in field.variables))
+
+    return replace(
+        aggregation,
+        linear=tuple(map(of, aggregation.linear)),
+        extremes=tuple(map(of, aggregation.extremes)),
+    )
