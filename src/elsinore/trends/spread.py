@@ -48,7 +48,7 @@ def with_one_shift(unit: TrendUnit, totals: pa.Table, starts: Ints) -> pa.Table:
         for query, several in triples.items():
             for _, _, present in several:
                 count = columns[f"cell{present}"], columns[f"power{present}"]
-                with np.errstate(divide="ignore"):
+                with np.errstate(divide="ignore", invalid="ignore"):  # of other queries: a sum
                     size = np.log2(count[0]) + LIMB_BITS * count[1].astype(np.float64)
                 weights = np.where(queries == query, np.maximum(weights, size), weights)
         heaviest = np.lexsort((weights, run))[starts[1:] - 1]
