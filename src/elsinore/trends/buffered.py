@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError, StateError
@@ -21,7 +21,7 @@ from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.columns import with_slots
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
-from elsinore.trends.keyed import by_key, first_out_of_order
+from elsinore.trends.keyed import by_key, first_out_of_order, occurring
 from elsinore.trends.partials import merge, totals_fields
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics, sets_to_text, take_up
@@ -79,14 +79,14 @@ class BufferedTrends:
         """
         batch = with_slots(batch, slots)
         self.statistics.events += batch.num_rows
-        taken = pc.greater_equal(batch.column("class"), 0)
-        wanted = pc.greater_equal(batch.column("key"), 0) if self.unit.keeps_all else taken
-        self.statistics.matched += int(pc.sum(taken).as_py() or 0)
-        codes = pc.unique(batch.column("class")).to_numpy()
-        self._classes = np.union1d(self._classes, codes[codes >= 0])
+        codes = batch.column("class").to_numpy()
+        taken = codes >= 0
+        wanted = batch.column("key").to_numpy() >= 0 if self.unit.keeps_all else taken
+        self.statistics.matched += int(np.count_nonzero(taken))
+        self._classes = np.union1d(self._classes, occurring(codes))
         self.statistics.classes = len(self._classes)
-        if not pc.all(wanted).as_py():
-            batch = batch.filter(wanted)
+        if not wanted.all():
+            batch = batch.filter(pa.array(wanted))
         if batch.num_rows:
             self._check_order(batch)
             self._rows.append(pa.Table.from_batches([batch]))
@@ -162,14 +162,13 @@ class BufferedTrends:
         if not self._rows:
             return
         table = pa.concat_tables(self._rows).combine_chunks()
-        keys = table.column("key").to_numpy()
-        if np.any(keys[1:] < keys[:-1]) and not self._one_slot:
-            table = table.take(pa.array(by_key(keys)))
-            keys = table.column("key").to_numpy()
-        starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-        present = keys[starts]
-        bounds = np.concatenate((starts, [len(keys)])).astype(np.int64)
-        times = table.column("time").to_numpy()
+        keys, times = table.column("key").to_numpy(), table.column("time").to_numpy()
+        order = None  # where rows are not in the order of their keys
+        if not self._one_slot and np.any(keys[1:] < keys[:-1]):
+            order = by_key(keys)
+            times = times[order]
+        present, bounds = _runs(keys, in_order=order is None)
+        starts = bounds[:-1]
         ready = times[bounds[1:] - 1].astype(np.int64)
         if until is not None:
             ready = np.maximum(ready, until)
@@ -178,45 +177,44 @@ class BufferedTrends:
         elif self._one_slot:
             ready[present != self._current[0]] = FOREVER
         done = np.array([self._done.get(key, NEVER) for key in present.tolist()], dtype=np.int64)
-        part = self._part(table, bounds, done, ready, present.astype(np.int64))
+        groups = table.column("group").to_numpy()[starts if order is None else order[starts]]
+        part = self._part(table, order, times, bounds, done, ready, present)
         totals = self._evaluator.evaluate(part)
         if totals.num_rows:
-            groups = table.column("group").to_numpy()[starts]
             codes = pa.array(groups[totals.column("key").to_numpy()], pa.int32())
             place = totals.column_names.index("key")
             self._totals.append(totals.set_column(place, "group", codes))
             self._merged()
         self.statistics.sharing = self._evaluator.statistics
-        needed = self._needed(ready)
-        keep = np.repeat(needed, np.diff(bounds)) <= times
-        keep &= np.repeat(ready != FOREVER, np.diff(bounds))
-        kept = table.filter(pa.array(keep))
+        keep = _of_rows(self._needed(ready), bounds) <= times
+        keep &= _of_rows(ready != FOREVER, bounds)
+        kept = _chosen(table, order, keep)
         size = table.nbytes + sum(part.nbytes for part in self._totals)
         size += self._last.nbytes + self._evaluator.bytes_held
         self.statistics.state_bytes = max(self.statistics.state_bytes, size)
         self._rows = [kept] if kept.num_rows else []
         self._pending, self._kept = 0, kept.num_rows
-        left = set(keys[starts][np.logical_or.reduceat(keep, starts)].tolist())
-        self._done = {
-            key: bound
-            for key, bound in zip(present.tolist(), ready.tolist(), strict=True)
-            if key in left
-        }
+        left = np.logical_or.reduceat(keep, starts)
+        self._done = dict(zip(present[left].tolist(), ready[left].tolist(), strict=True))
 
     def _part(
         self,
         table: pa.Table,
+        order: NDArray[np.int64] | None,
+        times: NDArray[np.int64],
         bounds: NDArray[np.int64],
         done: NDArray[np.int64],
         ready: NDArray[np.int64],
         keys: NDArray[np.int64],
     ) -> Part:
-        """Return all keys, and of their rows those that a window may hold that is ready."""
-        wanted = table.column("time").to_numpy() < np.repeat(self._last_end(ready), np.diff(bounds))
-        if wanted.all():
-            return Part(table, bounds, done, ready, keys)
+        """Return all keys, and of their rows those that a window may hold that is ready.
+
+        `times`, `bounds` and all that follows are in the order of keys.
+        """
+        wanted = times < _of_rows(self._last_end(ready), bounds)
         counted = np.concatenate(([0], np.cumsum(wanted)))
-        rows = table.filter(pa.array(wanted)).combine_chunks()
+        rows = _chosen(table.drop_columns(["key", "group", "time"]), order, wanted)
+        rows = rows.append_column("time", pa.array(times if wanted.all() else times[wanted]))
         return Part(rows, counted[bounds], done, ready, keys)
 
     def _last_end(self, ready: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -316,6 +314,42 @@ class BufferedTrends:
         for name, value in zip(_COUNTED, arrays["statistics"].tolist(), strict=True):
             setattr(operator.statistics, name, value)
         return operator
+
+
+def _runs(keys: NDArray[Any], *, in_order: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the keys in the order in which their rows are to be, and where each one's begin.
+
+    in_order: rows of a key stand together already; else keys are sorted. The last bound is the end.
+
+    >>> _runs(np.array([3, 3, 0]), in_order=True)
+    (array([3, 0]), array([0, 2, 3]))
+    >>> _runs(np.array([3, 0, 3]), in_order=False)
+    (array([0, 3]), array([0, 1, 3]))
+    """
+    if in_order:
+        starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+        return keys[starts].astype(np.int64), np.append(starts, len(keys))
+    if keys.max() > len(keys):
+        present, counts = np.unique(keys, return_counts=True)
+    else:
+        counts = np.bincount(keys)
+        present = np.flatnonzero(counts)
+        counts = counts[present]
+    return present.astype(np.int64), np.concatenate(([0], np.cumsum(counts)))
+
+
+def _of_rows(of_keys: NDArray[Any], bounds: NDArray[np.int64]) -> NDArray[Any]:
+    """Return for each row what is told of its key; of a single key it is told once."""
+    return of_keys if len(of_keys) == 1 else np.repeat(of_keys, np.diff(bounds))
+
+
+def _chosen(table: pa.Table, order: NDArray[np.int64] | None, mask: NDArray[np.bool_]) -> pa.Table:
+    """Return the rows that are wanted, in an order, which the mask is in."""
+    if order is not None:
+        return table.take(pa.array(order if mask.all() else order[mask])).combine_chunks()
+    if mask.all():
+        return table
+    return table.filter(pa.array(mask)).combine_chunks()
 
 
 _COUNTED = ("events", "matched", "classes", "totals", "state_bytes")

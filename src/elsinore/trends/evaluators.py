@@ -171,7 +171,8 @@ def _key_of_rows(part: Part) -> NDArray[np.int64]:
 def _keyed(unit: TrendUnit, part: Part) -> tuple[KeyedEvents, NDArray[np.float64]]:
     """Return a part's events, and the shifts of its keys [attribute of `unit.squared`, key]."""
     none = np.empty((len(unit.squared), 0))
-    values, present, shifts = addend_columns(unit, part.table, _key_of_rows(part), none)
+    groups = _key_of_rows(part) if unit.squared else none
+    values, present, shifts = addend_columns(unit, part.table, groups, none)
     orders, ordered = order_columns(unit, part.table)
     events = KeyedEvents(
         starts=part.starts,

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from elsinore.kernels import enter, kernel
 from elsinore.kernels.sorting import read_only, rows_by_type
 
+FEW_CLASSES = 2**12  # classes that are told by a table: sorting takes much longer
+
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Doubles = NDArray[np.float64]
@@ -70,6 +72,20 @@ def first_out_of_order(keys: Ints, times: Ints, last: Ints) -> int:
             return row
         last[keys[row]] = times[row]
     return -1
+
+
+def occurring(codes: NDArray[Any]) -> Ints:
+    """Return the classes that some events are of, ascending, without those below 0.
+
+    >>> occurring(np.array([7, -1, 3, 7])).tolist()
+    [3, 7]
+    """
+    if len(codes) and codes.max() < FEW_CLASSES and codes.min() >= -1:
+        occurs = np.zeros(FEW_CLASSES + 1, dtype=np.bool_)
+        occurs[codes] = True  # the last place is for -1
+        return np.flatnonzero(occurs[:-1])
+    found = np.unique(codes)
+    return found[found >= 0].astype(np.int64)
 
 
 def by_key(keys: Codes) -> Ints:

@@ -11,6 +11,7 @@ from enum import Enum, auto
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.operators.ranks import to_ranks
@@ -19,6 +20,7 @@ from elsinore.trends.keyed import Doubles, Flags, Ints
 Exact = int | Decimal
 
 _DAYS = {"us": 86_400_000_000, "ns": 86_400_000_000_000}  # a day's length, by unit
+_SIGN, _MAGNITUDE = np.int64(63), np.int64(np.iinfo(np.int64).max)
 _BOUND = 2**63  # integers from its negative up to below it have 64 bits
 
 
@@ -91,6 +93,9 @@ class ComparedColumns:
         numbers = np.zeros((len(plain), count), dtype=np.float64)
         for place, (name, column) in enumerate(plain.items()):
             order = orders[name]
+            if order is Order.NUMBER:
+                compared[place], known[place], numbers[place] = _of_doubles(column)
+                continue
             known[place] = column.is_valid().to_numpy(zero_copy_only=False)
             if order is Order.NONE:
                 continue
@@ -101,7 +106,7 @@ class ComparedColumns:
             elif order in {Order.TIME, Order.DURATION}:
                 codes = _ticks(name, column, unit)
             else:
-                codes = to_ranks(column)
+                codes = to_ranks(column)  # truth values
             compared[place] = codes.fill_null(0).to_numpy(zero_copy_only=False)
             if order.is_number:
                 numbers[place] = _doubles(column)
@@ -194,18 +199,37 @@ class ComparedColumns:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """Return a column decoded, small floats as doubles, NaN as null, -0 as 0."""
+    """Return a column decoded, small floats as doubles."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
     if pa.types.is_floating(kind):
-        column = pc.add(column.cast(pa.float64(), safe=False), 0.0)
-        return pc.if_else(pc.is_nan(column), pa.scalar(None, pa.float64()), column)
+        return column.cast(pa.float64(), safe=False)
     if pa.types.is_string(kind) or pa.types.is_string_view(kind):
         return column.cast(pa.large_string())
     return column
+
+
+def _of_doubles(column: pa.Array) -> tuple[Ints, NDArray[np.bool_], Doubles]:
+    """Return what doubles are compared as, where there is a value, and the values; -0 is 0.
+
+    NaN is none. Compared are their bits, those of the negative ones turned round (`to_ranks`).
+
+    >>> codes, known, values = _of_doubles(pa.array([-0.0, None, 0.5, float("nan")]))
+    >>> known.tolist(), values.tolist(), codes[0], codes[2] > 0
+    ([True, False, True, False], [0.0, 0.0, 0.5, 0.0], np.int64(0), np.True_)
+    """
+    numbers = column.to_numpy(zero_copy_only=False) + 0.0  # null as NaN
+    known = numbers == numbers  # noqa: PLR0124  (NaN)
+    if not known.all():
+        numbers[~known] = 0.0
+    bits = numbers.view(np.int64)
+    codes = bits >> _SIGN
+    codes &= _MAGNITUDE
+    codes ^= bits
+    return codes, known, numbers
 
 
 def _order(kind: pa.DataType) -> Order:

@@ -15,7 +15,7 @@ from elsinore.plan.guarded import GuardedTemplate, Move
 from elsinore.plan.guards import FREE, NO_WAY, Ways
 from elsinore.trends.graph import layout
 from elsinore.trends.graph.layout import POOL, REFUSED, SCAN, SLIDE, Program
-from elsinore.trends.keyed import Ints
+from elsinore.trends.keyed import FEW_CLASSES, Ints, occurring
 from elsinore.trends.updates import addend_codes, rank_codes
 
 _STRATEGIES = {
@@ -23,9 +23,6 @@ _STRATEGIES = {
     Strategy.NEXT: layout.NEXT,
     Strategy.CONTIGUOUS: layout.CONTIGUOUS,
 }
-
-
-FEW_CLASSES = 2**12  # classes that are numbered by a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,15 +304,11 @@ def class_numbers(codes: Ints) -> tuple[list[int], Ints]:
     >>> class_numbers(np.array([7, -1, 3, 7]))
     ([3, 7], array([ 1, -1,  0,  1]))
     """
-    if len(codes) and codes.max() < FEW_CLASSES:  # a table tells: sorting takes much longer
-        occurs = np.zeros(FEW_CLASSES + 1, dtype=np.bool_)
-        occurs[codes] = True  # the last place is for -1
-        occurring = np.flatnonzero(occurs[:-1])
-        table = np.full(FEW_CLASSES + 1, -1, dtype=np.int64)
-        table[occurring] = np.arange(len(occurring))
-        return occurring.tolist(), table[codes]
-    taken = codes >= 0
-    occurring, places = np.unique(codes[taken], return_inverse=True)
+    classes = occurring(codes)
+    if len(classes) and classes[-1] < FEW_CLASSES:
+        table = np.full(FEW_CLASSES + 1, -1, dtype=np.int64)  # the last place is for -1
+        table[classes] = np.arange(len(classes))
+        return classes.tolist(), table[np.maximum(codes, -1)]
     numbers = np.full(len(codes), -1, dtype=np.int64)
-    numbers[taken] = places
-    return occurring.tolist(), numbers
+    numbers[codes >= 0] = np.searchsorted(classes, codes[codes >= 0])
+    return classes.tolist(), numbers

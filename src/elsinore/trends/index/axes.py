@@ -69,6 +69,10 @@ class Columns:
 
     def axes(self, times: Ints) -> Axes:
         """Return all columns asked for."""
+        times = np.require(times, requirements=["C", "W"])
+        if not self._shifted and list(self._numbers) == list(range(len(self.compared.compared))):
+            codes, known = self.compared.compared, self.compared.known
+            return Axes(codes, np.zeros((len(codes), 0)), known, times)
         size = len(self._codes), len(times)
         codes, known = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint8)
         numbers = np.zeros(size if self._shifted else (size[0], 0))
@@ -76,7 +80,7 @@ class Columns:
             codes[place], known[place] = self._codes[place], self._known[place]
             if self._shifted:
                 numbers[place] = self._values[place]
-        return Axes(codes, numbers, known, np.require(times, requirements=["C", "W"]))
+        return Axes(codes, numbers, known, times)
 
     def of_axis(self, axis: Expression, cuts: Sequence[Cut]) -> int:
         """Return the column by which earlier events are put in order: as exact as there is one."""
