@@ -185,4 +185,6 @@ def _doubles(column: pa.Array) -> NDArray[np.float64]:
         column = column.dictionary_decode()
     column = nearest_doubles(column) if pa.types.is_decimal(column.type) else column
     column = column.cast(pa.float64(), safe=False)
-    return np.asarray(column.fill_null(math.nan).to_numpy())
+    if column.null_count:  # filling copies the column even where it has none
+        column = column.fill_null(math.nan)
+    return np.asarray(column.to_numpy())

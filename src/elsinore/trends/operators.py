@@ -81,6 +81,7 @@ class GivingOut:
         self._windows = {one.query.window for one in inner.unit.members}
         self._keys = 0  # before slots are lent: so many codes have come, and the last event's time
         self._time = int(NEVER)
+        self._latest: pa.RecordBatch | None = None  # of those, what has not been looked at
         self._until: int | None = None  # windows that end by then are closed
         self._many = FEW_KEYS  # where so many have slots, it is looked which of them are idle
 
@@ -101,13 +102,12 @@ class GivingOut:
         """Take a batch; give out totals that are final already (with `one_slot`)."""
         slots = None
         if not self._one_slot and batch.num_rows:
-            keys = batch.column("key").to_numpy()
-            times = batch.column("time").to_numpy()
             if self._slots is None:
-                self._keys = max(self._keys, int(keys.max()) + 1)
-                self._time = max(self._time, int(times.max()))
+                self._look_at_latest()
+                self._latest = batch
             else:
-                slots = self._slots.of(keys, times)
+                keys = batch.column("key").to_numpy()
+                slots = self._slots.of(keys, batch.column("time").to_numpy())
         if self._recorder is not None:
             taken = batch if slots is None else with_slots(batch, slots)
             self._recorder.take(taken, batch.column("key"))
@@ -118,12 +118,20 @@ class GivingOut:
         totals = _filled(self._inner.close(until))
         if until is not None and not self._one_slot:
             if self._slots is None:
+                self._look_at_latest()
                 codes = np.arange(self._keys)
                 self._slots = KeySlots.from_arrays(codes, codes, np.full(self._keys, self._time))
             self._until = until
             if self._slots.count >= self._many:
                 self._forget_idle()
         return totals
+
+    def _look_at_latest(self) -> None:
+        """Take note of what keys and times came last; an only batch is never looked at."""
+        if self._latest is not None:
+            self._keys = max(self._keys, int(self._latest.column("key").to_numpy().max()) + 1)
+            self._time = max(self._time, int(self._latest.column("time").to_numpy().max()))
+            self._latest = None
 
     def _forget_idle(self) -> None:
         """Let keys of which nothing is open give their slots back."""
@@ -143,6 +151,7 @@ class GivingOut:
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""
         self._forget_idle()
+        self._look_at_latest()
         arrays = {} if self._slots is None else self._slots.arrays()
         arrays["before"] = np.array([self._one_slot, self._keys, self._time])
         arrays["inner"] = np.frombuffer(self._inner.save(), dtype=np.uint8)

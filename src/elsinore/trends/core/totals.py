@@ -61,8 +61,9 @@ def find_total(
 @wide_kernel
 def rebuild_table(header: Any, ints: Ints) -> None:
     """Enter all rows in use into the table anew."""
-    for place in range(header.bucket):
-        ints[header.table + place] = -1
+    begin = header.table
+    for place in range(begin, begin + header.bucket):
+        ints[place] = -1
     for row in range(header.totals):
         place = mixed(
             ints[header.total_query + row],
