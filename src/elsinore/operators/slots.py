@@ -166,10 +166,15 @@ def lend(
 ) -> int:
     """Find the slots of events' keys from `begin` on; return the event for which there was none."""
     size = len(table)
+    before, slot = -1, -1  # a key and its slot: events of one key often come in turn
     for event in range(begin, len(keys)):
         wanted = keys[event]
         if wanted < 0:
             slots[event] = -1
+            continue
+        if wanted == before:
+            last[slot] = max(last[slot], times[event])
+            slots[event] = slot
             continue
         place = _home(wanted, size)
         while table[place] != -1 and key[table[place]] != wanted:
@@ -178,11 +183,11 @@ def lend(
             if count[0] == 0:
                 return event
             count[0] -= 1
-            slot = free[count[0]]
-            table[place] = slot
-            key[slot] = wanted
-            last[slot] = times[event]
-        slot = table[place]
+            lent = free[count[0]]
+            table[place] = lent
+            key[lent] = wanted
+            last[lent] = times[event]
+        before, slot = wanted, table[place]
         last[slot] = max(last[slot], times[event])
         slots[event] = slot
     return len(keys)
