@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.errors import InputError
+from elsinore.quantitative.buffers import picked
 from elsinore.quantitative.lowered import is_kept
 from elsinore.quantitative.pipeline import Pipeline, stages_of
 from elsinore.quantitative.query import Query
@@ -178,9 +179,11 @@ def _typed(table: pa.Table, type: str) -> pa.Table:  # noqa: A002 - the word for
 def _result(
     table: pa.Table, by: Sequence[str], places: Any, values: pa.Array, time: str | None
 ) -> pa.Table:
-    rows = pa.array(places, pa.int64())
-    shown = {name: whole(table[name]).take(rows) for name in by}
-    where = {POSITION: rows} if time is None else {time: whole(table[time]).take(rows)}
+    shown = {name: picked(whole(table[name]), places) for name in by}
+    if time is None:
+        where = {POSITION: pa.array(places, pa.int64())}
+    else:
+        where = {time: picked(whole(table[time]), places)}
     return pa.table(shown | where | {"value": values})
 
 

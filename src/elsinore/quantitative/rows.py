@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.quantitative.buffers import present, stored
 from elsinore.quantitative.lowered import (
     CannotCompile,
     Lowered,
@@ -43,7 +44,6 @@ CHUNK = 1 << 16  # rows made records at a time
 FLAT = 256  # rows from which on the interpreter's machine is written as flat loops
 MOST_MOVED = 10_000  # streams that go over to another machine when nulls come
 MOST_TEXTS = 1 << 20  # that were met, before those that nobody refers to are forgotten
-MOST_KEPT = 0.8  # of the rows, beyond which those that change nothing are not left out
 
 Tell = Callable[[Bits, pa.Table], Any]  # the bits of a table's rows
 
@@ -236,7 +236,10 @@ class Runs:
         """Return memories without streams, in which no texts have been met."""
         self._texts = Texts({text for machine in machines for text in machine.spelled_out})
         programs = [stage.machine.program for stage in self._first.stages]
-        return [Memory(m, p, self._texts) for m, p in zip(machines, programs, strict=True)]
+        return [
+            Memory(machine, program, self._texts, self.idle)
+            for machine, program in zip(machines, programs, strict=True)
+        ]
 
     def _grow(self, count: int) -> None:
         """Make room for streams with codes below `count`."""
@@ -266,7 +269,7 @@ class Runs:
             for name, column in columns.items()
             if name not in machine.nullable
             and column.null_count
-            and machine.meets_null(name, told[column.is_null().to_numpy(zero_copy_only=False)])
+            and machine.meets_null(name, told[~present(column)])
         )
         if nulls:
             if not self._allow(machine.nullable | nulls):
@@ -304,26 +307,17 @@ class Runs:
             self._few = max(MOST_TEXTS, 4 * len(self._texts))
 
     def _lowered(self, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]) -> Found:
-        rows, of_rows, bits = None, codes, told
-        if self.idle is not None:  # what changes nothing is left out
-            rows = np.flatnonzero(~self.idle[told])
-            if len(rows) > MOST_KEPT * len(told):
-                rows = None
-            else:
-                bits, of_rows, arrays = told[rows], codes[rows], [a[rows] for a in arrays]
         if len(self._memories) > 1:
             return self._piped(table, told, codes, arrays)
         (memory,) = self._memories
-        places, _, values, stopped = memory.run(bits, of_rows, arrays)
-        places = places if rows is None else rows[places]
+        places, _, values, stopped = memory.run(told, codes, arrays)
         if stopped is None:
-            memory.taken += np.bincount(codes, minlength=memory.count)
-            return Found(places, pa.concat_arrays(values))
-        at = stopped if rows is None else int(rows[stopped])
-        memory.taken += np.bincount(codes[:at], minlength=memory.count)
-        more, found = self._interpreted(table, told, codes, at)
+            memory.taken += _numbers_of_each(codes, memory.count)
+            return Found(places, concatenated(values))
+        memory.taken += _numbers_of_each(codes[:stopped], memory.count)
+        more, found = self._interpreted(table, told, codes, stopped)
         self._take_in()
-        return Found(np.concatenate([places, more]), pa.concat_arrays(joined(values, found)))
+        return Found(np.concatenate([places, more]), concatenated(joined(values, found)))
 
     def _piped(self, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]) -> Found:
         """Run all stages, one after another; where one raises, the interpreter does all again."""
@@ -332,7 +326,7 @@ class Runs:
         values: list[pa.Array] = []
         for stage, memory in zip(self._first.stages, self._memories, strict=True):
             if values:
-                bits = self._told(stage.machine.bits, pa.concat_arrays(values))
+                bits = self._told(stage.machine.bits, concatenated(values))
                 of_rows = codes[rows]
             places, words, values, stopped = memory.run(bits, of_rows, arrays)
             if stopped is not None:
@@ -341,14 +335,14 @@ class Runs:
                 found, more = self._interpreted(table, told, codes, 0)
                 self._take_in()
                 return Found(found, as_array(more) if more else None)
-            memory.taken += np.bincount(of_rows, minlength=memory.count)
+            memory.taken += _numbers_of_each(of_rows, memory.count)
             rows, arrays = rows[places], [np.concatenate(words).reshape(-1)]
-        return Found(rows, pa.concat_arrays(values))
+        return Found(rows, concatenated(values))
 
     def _told(self, bits: Bits, values: pa.Array) -> Any:
         """Return the bits of values that are a later stage's items."""
         if not bits.told:
-            return np.zeros(len(values), np.int64)
+            return np.zeros(len(values), bits.kind)
         assert self._tell is not None
         if pa.types.is_struct(values.type):
             names = [values.type.field(n).name for n in range(values.type.num_fields)]
@@ -515,6 +509,8 @@ def concatenated(parts: Sequence[pa.Array]) -> pa.Array:
     """Return columns of values as one, also where some came of another type."""
     if not parts:
         return as_array([])
+    if len(parts) == 1:
+        return parts[0]
     if all(part.type == parts[0].type for part in parts):
         return pa.concat_arrays(parts)
     return as_array([value for part in parts for value in part.to_pylist()])
@@ -548,14 +544,22 @@ def _numbers_of(column: pa.Array) -> tuple[Any, int]:
     if pa.types.is_signed_integer(column.type) and len(column) > column.null_count:
         least, most = (bound.as_py() for bound in pc.min_max(column).values())
         if most - least < len(column):  # keys that lie close together are their own numbers
-            filled = column.cast(pa.int64()).fill_null(most + 1) if column.null_count else column
-            return np.subtract(filled.to_numpy(), least, dtype=np.int64), most - least + 2
+            numbers = np.empty(len(column), np.int32)
+            np.subtract(stored(column), least, out=numbers, dtype=np.int64, casting="unsafe")
+            if column.null_count:
+                numbers[~present(column)] = most - least + 1
+            return numbers, most - least + 2
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode(null_encoding="encode")
     numbers = column.indices
     if numbers.null_count:
         numbers = numbers.fill_null(len(column.dictionary))
     return numbers.to_numpy(), len(column.dictionary) + 1
+
+
+def _numbers_of_each(codes: Any, count: int) -> Any:
+    """Return how many of the items are of each stream."""
+    return np.bincount(codes, minlength=count) if count > 1 else len(codes)
 
 
 def whole(column: pa.ChunkedArray) -> pa.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pyarrow as pa
 
 from elsinore.errors import InputError, QuerySemanticError, did_you_mean
 from elsinore.model import expression as ex
+from elsinore.quantitative.buffers import present, stored
 from elsinore.quantitative.lowered import is_text
-from elsinore.quantitative.machine.program import MOST_TOLD, Bits, bits_of
+from elsinore.quantitative.machine.program import Bits, bits_of
 from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.regex import TYPE, VALUE, Predicate
 from elsinore.quantitative.rows import Runs, concatenated, whole
@@ -19,7 +21,8 @@ from elsinore.quantitative.runnable import Runnable
 from elsinore.runtime.classify import type_numbers
 from elsinore.runtime.expressions import evaluate
 
-SLICE = 1 << 18  # rows that are run at a time: their columns stay in the processor's memory
+SLICE = 1 << 17  # rows that are run at a time: their columns stay in the processor's memory
+SHARE = 4  # times as many rows as there are streams: each slice costs a little for each of them
 
 
 def attributes_asked(query: Runnable, names: Sequence[str]) -> set[str]:
@@ -38,59 +41,106 @@ def attributes_asked(query: Runnable, names: Sequence[str]) -> set[str]:
 
 def bits(told: Bits, table: pa.Table) -> Any:
     """Return, as an array, what is true of each row of the predicates that have a bit."""
-    columns: dict[str, pa.Array] = {}
-    wide = len(told.told) > MOST_TOLD
-    total: Any = np.zeros(table.num_rows, object if wide else np.int64)
-    on_type: list[tuple[int, Predicate]] = []
-    for place, leaf in enumerate(told.told):
-        reads = {str(read.name) for read in ex.attributes(leaf.condition)}
-        for name in sorted(reads - set(columns)):
-            if name not in table.column_names:
-                raise unknown(name, table.column_names, leaf.name)
-            columns[name] = whole(table[name])
-            if name == TYPE and columns[name].null_count:
-                number = columns[name].null_count
-                raise InputError(
-                    f"{number} {'event has' if number == 1 else 'events have'} no type, and "
-                    f"{leaf.name} asks for it. Drop such events, or give them a type."
-                )
-        if reads == {TYPE} and not wide and is_text(columns[TYPE].type):
-            on_type.append((place, leaf))
-            continue
-        truth = _truth(leaf, columns, table.num_rows)
-        total |= truth.astype(total.dtype) << place if not wide else 0
-        if wide:
-            total = total + truth.astype(object) * (1 << place)
-    if on_type:
-        of_types = _type_bits(on_type, columns[TYPE])
-        return of_types if len(on_type) == len(told.told) else total | of_types
-    return total
+    return Teller.of(told).bits(table)
 
 
-def _type_bits(leaves: list[tuple[int, Predicate]], types: pa.Array) -> Any:
-    """Return the bits of predicates on the type alone: once for each type, not for each event."""
-    names = sorted(
-        {
-            str(constant.value)
-            for _, leaf in leaves
-            for node in ex.walk(leaf.condition)
-            for constant in (node.choices if isinstance(node, ex.InList) else (node,))
-            if isinstance(constant, ex.Literal) and isinstance(constant.value, str)
-        }
-    )
-    if any(not _tells_names(leaf.condition) for _, leaf in leaves):
-        whole = types.dictionary_decode() if pa.types.is_dictionary(types.type) else types
-        found: Any = np.zeros(len(types), np.int64)
-        for place, leaf in leaves:
-            found |= _truth(leaf, {TYPE: whole}, len(types)).astype(np.int64) << place
-        return found
-    other = max(names, key=len, default="") + "?"
-    each = {TYPE: pa.array([*names, other])}
-    table: Any = np.zeros(len(names) + 1, np.int64)
-    for place, leaf in leaves:
-        table |= _truth(leaf, each, len(names) + 1).astype(np.int64) << place
-    each_once = types if pa.types.is_dictionary(types.type) else types.dictionary_encode()
-    return table[type_numbers(each_once.dictionary, names)][each_once.indices.to_numpy()]
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """Tells what is true of rows: what depends on the predicates alone is worked out once.
+
+    of_types: for each of the types `names`, and last for any other, the bits of those predicates
+    that ask for nothing but which of them it is.
+    """
+
+    leaves: tuple[_Leaf, ...]
+    kind: Any
+    names: tuple[str, ...]
+    of_types: Any
+
+    @classmethod
+    def of(cls, told: Bits) -> Teller:
+        """Return what tells of some predicates."""
+        leaves = tuple(
+            _Leaf.of(leaf, 1 << place, told.kind) for place, leaf in enumerate(told.told)
+        )
+        alike = [leaf for leaf in leaves if leaf.tells_type]
+        names = sorted(
+            {
+                str(constant.value)
+                for leaf in alike
+                for node in ex.walk(leaf.predicate.condition)
+                for constant in (node.choices if isinstance(node, ex.InList) else (node,))
+                if isinstance(constant, ex.Literal) and isinstance(constant.value, str)
+            }
+        )
+        other = max(names, key=len, default="") + "?"
+        each_once = {TYPE: pa.array([*names, other])}
+        table: Any = np.zeros(len(names) + 1, told.kind)
+        for leaf in alike:
+            table = table + leaf.bits(each_once, len(names) + 1)
+        return cls(leaves, told.kind, tuple(names), table)
+
+    def bits(self, table: pa.Table) -> Any:
+        """Return the bits of each row of a table.
+
+        Raises QuerySemanticError for an attribute that it does not have, InputError for rows
+        without a type where one is asked for.
+        """
+        columns: dict[str, pa.Array] = {}
+        total: Any = None
+        by_type = False
+        for leaf in self.leaves:
+            for name in leaf.reads:
+                if name not in columns:
+                    columns[name] = _column(table, name, leaf.predicate)
+            if leaf.tells_type and is_text(columns[TYPE].type):
+                by_type = True
+                continue
+            bits = leaf.bits(columns, table.num_rows)
+            total = bits if total is None else total + bits
+        if by_type:
+            of_types = self.of_types[type_numbers(columns[TYPE], self.names)]
+            return of_types if total is None else total + of_types
+        return np.zeros(table.num_rows, self.kind) if total is None else total
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A predicate, its bit in arrays of a kind, and the attributes that it asks for.
+
+    tells_type: whether it asks for nothing but whether the type is one of some names.
+    """
+
+    predicate: Predicate
+    bit: int
+    kind: Any
+    reads: tuple[str, ...]
+    tells_type: bool
+
+    @classmethod
+    def of(cls, leaf: Predicate, bit: int, kind: Any) -> _Leaf:
+        reads = tuple(sorted({str(read.name) for read in ex.attributes(leaf.condition)}))
+        tells = reads == (TYPE,) and kind is not object and _tells_names(leaf.condition)
+        return cls(leaf, bit, kind, reads, tells)
+
+    def bits(self, columns: Mapping[str, pa.Array], rows: int) -> Any:
+        """Return the predicate's bit where it holds."""
+        truth = _truth(self.predicate, columns, rows).astype(self.kind)
+        return truth if self.bit == 1 else truth * self.bit
+
+
+def _column(table: pa.Table, name: str, leaf: Predicate) -> pa.Array:
+    """Return a column that a predicate asks for."""
+    if name not in table.column_names:
+        raise unknown(name, table.column_names, leaf.name)
+    column = whole(table[name])
+    if name == TYPE and column.null_count:
+        number = column.null_count
+        raise InputError(
+            f"{number} {'event has' if number == 1 else 'events have'} no type, and "
+            f"{leaf.name} asks for it. Drop such events, or give them a type."
+        )
+    return column
 
 
 def _tells_names(condition: ex.Expression) -> bool:
@@ -114,7 +164,9 @@ def _truth(leaf: Predicate, columns: Mapping[str, pa.Array], rows: int) -> Any:
     held = evaluate(leaf.condition, columns)
     if isinstance(held, pa.Scalar):
         return np.full(rows, bool(held.as_py()))
-    return held.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False)
+    held = held.cast(pa.bool_())
+    truth = stored(held)
+    return truth & present(held) if held.null_count else truth
 
 
 def run_rows(
@@ -123,12 +175,14 @@ def run_rows(
     """Run a query over rows, row i of the stream `codes[i]`; return where there are values."""
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
     runs = Runs(query, types, compiled=compiled, tell=bits)
-    step = SLICE if count == 1 else max(1, table.num_rows)
+    tell = Teller.of(runs.bits)
+    in_slices = count == 1 or runs.is_compiled
+    step = max(SLICE, SHARE * count) if in_slices else max(1, table.num_rows)
     places: list[Any] = [np.zeros(0, np.int64)]
     values: list[pa.Array] = []
     for begin in range(0, table.num_rows, step):
         part = table.slice(begin, step)
-        found = runs.run(part, bits(runs.bits, part), codes[begin : begin + step], count)
+        found = runs.run(part, tell.bits(part), codes[begin : begin + step], count)
         places.append(found.places + begin)
         values += [] if found.values is None else [found.values]
     return np.concatenate(places), concatenated(values)

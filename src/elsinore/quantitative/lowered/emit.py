@@ -22,6 +22,7 @@ from elsinore.quantitative.lowered.columns import out_size, parts_of
 from elsinore.quantitative.lowered.texts import TEXT
 from elsinore.quantitative.lowered.types import Types
 from elsinore.quantitative.lowered.words import (
+    RESULTS,
     Collected,
     Dynamic,
     Marks,
@@ -35,6 +36,7 @@ from elsinore.quantitative.lowered.words import (
     read,
     size,
     whole_number,
+    word_at,
     write,
 )
 from elsinore.quantitative.machine.emit import INDENT, Emitter, is_unit
@@ -265,7 +267,7 @@ class Compiled(Emitter):
             return
         if self._outer is None:
             self._line("has = True")
-            self._out("O", "o", 0, self.value, value)
+            self._out(RESULTS, "n", 0, self.value, value)
             return
         self._line(f"H[{self.base} + {self.told}] = s")
         if isinstance(self.value, Dynamic):
@@ -309,9 +311,9 @@ class Compiled(Emitter):
 
     def _out(self, memory: str, at: str, offset: int, kind: Any, value: str) -> None:
         """Write a value, which may hold mappings, to the words of results."""
-        word = f"{memory}[{plus(at, offset)}]"
         if isinstance(kind, Dynamic):
-            self._out_mapping(word, f"{memory}[{at} + {offset + 1}]", kind, value)
+            begin, number = (word_at(memory, at, offset + word) for word in range(2))
+            self._out_mapping(begin, number, kind, value)
         elif isinstance(kind, types.BaseTuple):
             for n, part in enumerate(kind.types):
                 self._out(memory, at, offset, part, f"{value}[{n}]")

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from elsinore.quantitative.lowered import heap
 from elsinore.quantitative.lowered.emit import FRESH
-from elsinore.quantitative.lowered.program import Lowered, Words
+from elsinore.quantitative.lowered.program import IDLE_BITS, Lowered, Words
 from elsinore.quantitative.lowered.states import Heaped, States
 from elsinore.quantitative.lowered.texts import Texts
 from elsinore.quantitative.machine.keys import Program
@@ -24,11 +24,15 @@ class Memory:
     """The states of a query's streams, told by codes 0, 1, ..., and the machine that runs them.
 
     `program` is the interpreter's machine of the same query, whose states it takes and gives;
-    `texts` numbers the texts, for all machines of a pipeline.
+    `texts` numbers the texts, for all machines of a pipeline; `idle` tells by items' bits whether
+    they change nothing, if that is known.
     """
 
-    def __init__(self, machine: Lowered, program: Program, texts: Texts) -> None:
+    def __init__(self, machine: Lowered, program: Program, texts: Texts, idle: Any = None) -> None:
         self.machine, self._program, self._texts = machine, program, texts
+        self._idle = np.zeros(IDLE_BITS, np.uint8)
+        if idle is not None:
+            self._idle[: len(idle)] = idle
         self._words = machine.machine.record.words
         self._shapes, self._ranked = machine.shapes, -1  # and the order of so many texts
         self._records = self._fresh(1)  # the last one is where the machine keeps one it changes
@@ -104,12 +108,15 @@ class Memory:
         the item at which the machine raised, if it did: the states are those before it.
         """
         machine, progress = self.machine, np.zeros(8, np.int64)
-        bits = np.ascontiguousarray(bits, np.int64)
+        bits = np.ascontiguousarray(bits, machine.bits.kind)
         codes = np.ascontiguousarray(codes, np.int32)
         self._rank_texts()
-        places: list[Any] = [np.zeros(0, np.int64)]
-        words: list[Words] = [machine.no_values()]
-        values: list[pa.Array] = [machine.values(machine.no_values(), self._texts)]
+        places: list[Any] = []
+        words: list[Words] = []
+        values: list[pa.Array] = []
+        if not len(bits):
+            none = machine.no_values()
+            return none[:, 0], [none], [machine.values(none, self._texts)], None
         begin, stopped, had_room = 0, None, -1
         while begin < len(bits) and stopped is None:
             stop = min(begin + LARGE, len(bits))
@@ -120,7 +127,9 @@ class Memory:
             self._serial += len(bits)
             stopped = self._run(outputs, after, progress, bits, codes, begin, stop, arrays)
             number = int(progress[TAKEN])
-            rows = outputs[: number * machine.words].reshape(number, machine.words)
+            rows = outputs.reshape(machine.words, stop - begin)[:, :number].T
+            if number < len(after) // 2:  # few values do not keep room for many
+                rows, after = rows.copy(), after[:number].copy()
             places.append(after[:number])
             words.append(rows)
             values.append(machine.values(rows, self._texts, self._entries))
@@ -153,7 +162,8 @@ class Memory:
         progress[STOPPED], progress[TAKEN] = begin, 0
         progress[SPARE] = len(self._records) - self._words
         try:
-            self.machine.call([*memory, after, progress, bits, codes, *arrays], begin, stop)
+            given = [*memory, after, progress, codes, self._idle, bits, *arrays]
+            self.machine.call(given, begin, stop)
         except Exception:
             at = int(progress[STOPPED])
             record = int(codes[at]) * self._words

@@ -19,6 +19,7 @@ from elsinore.kernels import is_kernel
 from elsinore.kernels.decorator import compiled
 from elsinore.kernels.linked import QuickCompiler
 from elsinore.quantitative.approximate import CellAt
+from elsinore.quantitative.buffers import present, stored
 from elsinore.quantitative.folds import Counting
 from elsinore.quantitative.lowered.columns import as_arrow, out_size
 from elsinore.quantitative.lowered.emit import FRESH, KERNELS, Compiled, Context, constants
@@ -38,6 +39,7 @@ from elsinore.quantitative.lowered.records import can_be_field, record_class
 from elsinore.quantitative.lowered.texts import TEXT, Texts, is_text
 from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read, size
 from elsinore.quantitative.machine.emit import INDENT, fresh
+from elsinore.quantitative.machine.idle import MOST_BITS
 from elsinore.quantitative.machine.program import MOST_TOLD, Bits, bits_of
 from elsinore.quantitative.query import Atom, MapCollect, Query, Window
 
@@ -60,7 +62,9 @@ POINTERS = {
     TEXT: "words_at",
 }
 READERS = ("op", "step", "key")  # what a node calls its functions, those of windows aside
-ARRAYS_GIVEN = ("S", "H", "J", "T", "O", "X", "P", "progress", "bits", "codes")  # then columns
+ARRAYS_GIVEN = ("S", "H", "J", "T", "O", "X", "P", "progress", "codes", "idle", "bits")  # + columns
+NOT_WORDS = {"codes": "codes_at", "idle": "bytes_at"}
+IDLE_BITS = 1 << MOST_BITS  # of which `idle` tells whether items with them change nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,31 +117,32 @@ class Lowered:
     def meets_null(self, name: str, told: Any) -> bool:
         """Return whether a function may read an attribute of one of some items, by their bits."""
         place = {leaf.condition: 1 << n for n, leaf in enumerate(self.bits.told)}
+        some, every = int(np.bitwise_or.reduce(told)), int(np.bitwise_and.reduce(told))
         for node, keeps in _nodes_kept(self.machine):
             if isinstance(node, Atom):
                 reads = keeps if node.op is None else name in attributes_read([node.op])
                 condition = node.predicate.condition
-                if reads and (condition not in place or np.any(told & place[condition])):
+                if reads and (condition not in place or some & place[condition]):
                     return True
             elif isinstance(node, MapCollect):
                 condition = node.sync.condition
-                if name in attributes_read([node.key]) or name == _attribute(node.key):
-                    at_all = ~told & place.get(condition, -1)
-                    if condition not in place or np.any(at_all):
-                        return True
+                reads = name in attributes_read([node.key]) or name == _attribute(node.key)
+                if reads and (condition not in place or ~every & place[condition]):
+                    return True
         tests = attributes_read(test for leaf in self.bits.asked for _, test in leaf.tests)
         return name in tests
 
     def column(self, name: str, column: pa.Array, texts: Texts) -> list[Any]:
-        """Return a column as the kernel reads it: with what is null where it may be, else as 0."""
-        kind, found = kind_of(column.type), [texts.numbers(column)] if is_text(column.type) else []
-        if not found:
-            zero = column.type.to_pandas_dtype()(0)
-            filled = column.fill_null(zero) if column.null_count else column
-            array = filled.to_numpy(zero_copy_only=False)
-            found.append(np.ascontiguousarray(array, dtype=ARRAYS[kind]))
+        """Return a column as the kernel reads it: values, and which are there where some may not.
+
+        The values in place of nulls are any: nobody reads them.
+        """
+        if is_text(column.type):
+            found = [texts.numbers(column)]
+        else:
+            found = [np.ascontiguousarray(stored(column), dtype=ARRAYS[kind_of(column.type)])]
         if name in self.nullable:
-            found.append(column.is_valid().to_numpy(zero_copy_only=False))
+            found.append(present(column))
         return found
 
     def values(self, outputs: Words, texts: Texts, entries: Words | None = None) -> pa.Array:
@@ -366,7 +371,10 @@ def _source(
     context = machine.context
     names = context.names
     names |= {"__name__": HOME, **HELPERS, **KERNELS}
-    item, arrays = _item(context, columns, nullable)
+    item, of_item = _item(context, columns, nullable)
+    few = bits.kind is np.uint8
+    arrays = [(name, NOT_WORDS.get(name, "words_at")) for name in ARRAYS_GIVEN[:-1]]
+    arrays += [("bits", "bytes_at" if few else "words_at"), *of_item]
     source, words = machine.source, machine.record.words
     lines = source.lines
     machine.begin(3)
@@ -386,8 +394,11 @@ def _source(
         *(f"{INDENT}{name} = {kind}(A, {n})" for n, (name, kind) in enumerate(arrays)),
         f"{INDENT}n = 0",
         f"{INDENT}spare = progress[5]",
+        f"{INDENT}column = stop - begin",
         *(f"{INDENT}{text}" for text in constants(context)),
         f"{INDENT}for i in range(begin, stop):",
+        f"{INDENT * 2}b = bits[i]",
+        f"{INDENT * 2}if idle[{'b' if few else f'b & {IDLE_BITS - 1}'}] != 0: continue",
         f"{INDENT * 2}r = codes[i] * {words}",
         f"{INDENT * 2}progress[0] = i",
         f"{INDENT * 2}progress[1] = n",
@@ -404,9 +415,7 @@ def _source(
     lines += [
         f"{INDENT * 2}if S[r] == {FRESH}:",
         *start,
-        f"{INDENT * 2}b = bits[i]",
         f"{INDENT * 2}x = {item}",
-        f"{INDENT * 2}o = n * {out_size(machine.value)}",
         f"{INDENT * 2}has = False",
         *body,
         f"{INDENT * 2}if has:",
@@ -423,8 +432,8 @@ def _source(
 def _item(
     context: Context, columns: Sequence[str], nullable: frozenset[str] | None
 ) -> tuple[str, list[tuple[str, str]]]:
-    """Return the expression of an item, and all arrays: names, and what makes pointers of them."""
-    arrays = [(name, "codes_at" if name == "codes" else "words_at") for name in ARRAYS_GIVEN]
+    """Return the expression of an item, and its arrays: names, and what makes pointers of them."""
+    arrays: list[tuple[str, str]] = []
     if nullable is None:
         arrays.append(("V", "words_at"))
         return read("V", f"i * {size(context.item)}", 0, context.item, context.names), arrays

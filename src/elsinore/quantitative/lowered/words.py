@@ -23,6 +23,7 @@ from elsinore.quantitative.lowered.functions import CannotCompile, as_named_tupl
 from elsinore.quantitative.lowered.texts import TEXT, number_of, text_number, text_of
 from elsinore.quantitative.lowered.whole import DOUBLE, GREATEST, INTEGER, fits, refuse_if
 
+RESULTS = "O"  # what the words of results are called
 SCALARS = {types.int64, types.float64, types.boolean, TEXT}
 
 
@@ -264,9 +265,16 @@ def size(kind: Any) -> int:
 # --- in compiled code ---------------------------------------------------------------------------
 
 
+def word_at(memory: str, at: str, offset: int) -> str:
+    """Return the expression of a word; results' words lie by columns of `column` words each."""
+    if not offset:
+        return f"{memory}[{at}]"
+    return f"{memory}[{at} + {offset}{' * column' if memory == RESULTS else ''}]"
+
+
 def read(memory: str, at: str, offset: int, kind: Any, names: dict[str, Any]) -> str:
     """Return the expression that reads a value from the words `memory[at + offset]`, ..."""
-    word = f"{memory}[{at} + {offset}]" if offset else f"{memory}[{at}]"
+    word = word_at(memory, at, offset)
     if kind == types.boolean:
         return f"({word} != 0)"
     if kind == types.float64:
@@ -289,7 +297,7 @@ def read(memory: str, at: str, offset: int, kind: Any, names: dict[str, Any]) ->
 
 def write(memory: str, at: str, offset: int, kind: Any, value: str) -> list[str]:
     """Return the statements that write a value to words; `value` is a variable or a constant."""
-    word = f"{memory}[{at} + {offset}]" if offset else f"{memory}[{at}]"
+    word = word_at(memory, at, offset)
     if kind == types.boolean:
         return [f"{word} = {value} * 1"]
     if kind == types.float64:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from elsinore.errors import InputError, did_you_mean
 from elsinore.model.evaluate import is_true
 from elsinore.model.expression import Attribute, Expression
@@ -17,7 +19,7 @@ from elsinore.quantitative.machine.keys import Failures, KeyThreads, Program, St
 from elsinore.quantitative.query import MapCollect, Query
 from elsinore.quantitative.regex import ALWAYS, VALUE, Predicate, predicates
 
-MOST_TOLD = 62  # predicates whose bits are kept in an integer of 64
+FEW_TOLD, MOST_TOLD = 8, 62  # predicates whose bits are kept in an integer of 8 bits, or of 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,12 @@ class Bits:
 
     told: tuple[Predicate, ...]
     asked: tuple[Predicate, ...]
+
+    @property
+    def kind(self) -> Any:
+        """Arrays of what type hold the bits of items."""
+        few = len(self.told) <= FEW_TOLD
+        return np.uint8 if few else np.int64 if len(self.told) <= MOST_TOLD else object
 
     @property
     def masks(self) -> dict[Expression, str]:
