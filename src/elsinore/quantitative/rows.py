@@ -312,9 +312,7 @@ class Runs:
         (memory,) = self._memories
         places, _, values, stopped = memory.run(told, codes, arrays)
         if stopped is None:
-            memory.taken += _numbers_of_each(codes, memory.count)
             return Found(places, concatenated(values))
-        memory.taken += _numbers_of_each(codes[:stopped], memory.count)
         more, found = self._interpreted(table, told, codes, stopped)
         self._take_in()
         return Found(np.concatenate([places, more]), concatenated(joined(values, found)))
@@ -335,7 +333,6 @@ class Runs:
                 found, more = self._interpreted(table, told, codes, 0)
                 self._take_in()
                 return Found(found, as_array(more) if more else None)
-            memory.taken += _numbers_of_each(of_rows, memory.count)
             rows, arrays = rows[places], [np.concatenate(words).reshape(-1)]
         return Found(rows, concatenated(values))
 
@@ -555,11 +552,6 @@ def _numbers_of(column: pa.Array) -> tuple[Any, int]:
     if numbers.null_count:
         numbers = numbers.fill_null(len(column.dictionary))
     return numbers.to_numpy(), len(column.dictionary) + 1
-
-
-def _numbers_of_each(codes: Any, count: int) -> Any:
-    """Return how many of the items are of each stream."""
-    return np.bincount(codes, minlength=count) if count > 1 else len(codes)
 
 
 def whole(column: pa.ChunkedArray) -> pa.Array:

@@ -22,6 +22,7 @@ from elsinore.runtime.classify import type_numbers
 from elsinore.runtime.expressions import evaluate
 
 SLICE = 1 << 17  # rows that are run at a time: their columns stay in the processor's memory
+FEW = 1 << 14  # texts that Arrow numbers sooner than a kernel is loaded
 SHARE = 4  # times as many rows as there are streams: each slice costs a little for each of them
 
 
@@ -99,7 +100,10 @@ class Teller:
             bits = leaf.bits(columns, table.num_rows)
             total = bits if total is None else total + bits
         if by_type:
-            of_types = self.of_types[type_numbers(columns[TYPE], self.names)]
+            types = columns[TYPE]
+            if len(types) < FEW and not pa.types.is_dictionary(types.type):
+                types = types.dictionary_encode()
+            of_types = self.of_types[type_numbers(types, self.names).astype(np.intp)]
             return of_types if total is None else total + of_types
         return np.zeros(table.num_rows, self.kind) if total is None else total
 

@@ -102,7 +102,7 @@ class Memory:
     def run(
         self, bits: Any, codes: Any, arrays: Sequence[Any]
     ) -> tuple[Any, list[Words], list[pa.Array], int | None]:
-        """Take items of streams that there are; `taken` is the caller's to change.
+        """Take items of streams that there are.
 
         Returns after which of them there are values, the values as words and as Arrow arrays, and
         the item at which the machine raised, if it did: the states are those before it.
@@ -162,10 +162,11 @@ class Memory:
         progress[STOPPED], progress[TAKEN] = begin, 0
         progress[SPARE] = len(self._records) - self._words
         try:
-            given = [*memory, after, progress, codes, self._idle, bits, *arrays]
+            given = [*memory, after, progress, self.taken, codes, self._idle, bits, *arrays]
             self.machine.call(given, begin, stop)
         except Exception:
             at = int(progress[STOPPED])
+            self.taken[codes[at]] -= 1
             record = int(codes[at]) * self._words
             self._records[record : record + self._words] = self._records[-self._words :]
             if self.machine.has_objects:

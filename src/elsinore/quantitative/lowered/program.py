@@ -62,7 +62,10 @@ POINTERS = {
     TEXT: "words_at",
 }
 READERS = ("op", "step", "key")  # what a node calls its functions, those of windows aside
-ARRAYS_GIVEN = ("S", "H", "J", "T", "O", "X", "P", "progress", "codes", "idle", "bits")  # + columns
+ARRAYS_GIVEN = (  # then columns
+    *("S", "H", "J", "T", "O", "X", "P", "progress", "taken"),
+    *("codes", "idle", "bits"),
+)
 NOT_WORDS = {"codes": "codes_at", "idle": "bytes_at"}
 IDLE_BITS = 1 << MOST_BITS  # of which `idle` tells whether items with them change nothing
 
@@ -397,9 +400,11 @@ def _source(
         f"{INDENT}column = stop - begin",
         *(f"{INDENT}{text}" for text in constants(context)),
         f"{INDENT}for i in range(begin, stop):",
+        f"{INDENT * 2}stream = codes[i]",
+        f"{INDENT * 2}taken[stream] += 1",
         f"{INDENT * 2}b = bits[i]",
         f"{INDENT * 2}if idle[{'b' if few else f'b & {IDLE_BITS - 1}'}] != 0: continue",
-        f"{INDENT * 2}r = codes[i] * {words}",
+        f"{INDENT * 2}r = stream * {words}",
         f"{INDENT * 2}progress[0] = i",
         f"{INDENT * 2}progress[1] = n",
     ]
