@@ -68,8 +68,12 @@ def bits_of(query: Query) -> Bits:
     return Bits(told, tuple(leaf for leaf in found.values() if leaf.tests))
 
 
+_KEPT: dict[int, tuple[Query, Program]] = {}  # by the identities of queries, which live as long
+MOST_KEPT = 64  # machines
+
+
 def compile_query(query: Query) -> Program:
-    """Return the machine of a query.
+    """Return the machine of a query; once made, it is kept for the query's next streams.
 
     >>> from elsinore.quantitative import atom, event, iterate
     >>> program = compile_query(iterate(atom(event("M")), 0, lambda n, m: n + 1))
@@ -77,7 +81,15 @@ def compile_query(query: Query) -> Program:
     >>> has, value, program.step(state, "an item", 1, 0)[1:]
     (True, 0, (True, 1))
     """
-    return _compile(fresh(query), bits_of(query), "query", Failures())
+    kept = _KEPT.get(id(query))
+    if kept is not None:
+        return kept[1]
+    program = _compile(fresh(query), bits_of(query), "query", Failures())
+    if not program.keyed:  # what keys' threads note of failures is their stream's own
+        while len(_KEPT) >= MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
+        _KEPT[id(query)] = query, program
+    return program
 
 
 def _compile(query: Query, bits: Bits, name: str, failures: Failures) -> Program:
