@@ -10,6 +10,7 @@ import pytest
 
 import elsinore.quantitative as qre
 from elsinore.errors import InputError, QuerySemanticError
+from elsinore.runtime import streams as runtime_streams
 
 M, E = qre.event("M"), qre.event("E")
 TOTAL = qre.iter_last(
@@ -124,3 +125,30 @@ def test_a_field_called_like_a_key_is_refused_in_a_chain() -> None:
 def test_what_is_no_query_is_refused_in_a_chain() -> None:
     with pytest.raises(QuerySemanticError, match="takes queries"):
         TOTAL.by("p") >> 3  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_table_is_run_in_slices_as_in_one_piece(
+    monkeypatch: pytest.MonkeyPatch, *, compiled: bool
+) -> None:
+    """Keys and values are missing in some slices; items that change nothing fill others."""
+    a, b = qre.event("A"), qre.event("B")
+    others = qre.match((~(a | b)).star())
+    value = qre.split(others, qre.atom(a, lambda item: item.v), qre.right)
+    total = qre.split(qre.iterate(value, qre.sum()), others, qre.atom(b), lambda total, *_: total)
+    count = 200
+    table = pa.table(
+        {
+            "time": range(count),
+            "type": ["ABCCCACCCCCCAAB"[n % 15] for n in range(count)],
+            "key": [None if n % 11 == 0 else n % 3 for n in range(count)],
+            "v": [None if n % 15 in {2, 14} else n for n in range(count)],
+        }
+    )
+    query = qre.iter_last(total)
+    expected = [each.run(table, compiled=False) for each in (query, query.by("key"))]
+    assert all(found.num_rows for found in expected)
+    monkeypatch.setattr(runtime_streams, "SLICE", 7)
+    monkeypatch.setattr(runtime_streams, "SHARE", 1)
+    for each, values in zip((query, query.by("key")), expected, strict=True):
+        assert each.run(table, compiled=compiled).equals(values)
