@@ -8,6 +8,8 @@ double's range. A fold lets one act after the other, which is what both are toge
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -48,6 +50,7 @@ from elsinore.trends.updates import NOTHING, VALUE
 Ints = NDArray[np.int64]
 Doubles = NDArray[np.float64]
 Flags = NDArray[np.uint8]
+Four = tuple[float, float, float, float]
 
 FEW_CLASSES = 1 << 10
 SPARE = 16  # stretches that there is room for beside one of each run
@@ -57,36 +60,70 @@ ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 HUGE = 2.0**500  # of values; products with numbers below ENOUGH, and sums of those, stay in range
 
 
-class EventColumns:
+class Columns(NamedTuple):
     """A batch's columns as kernels read them.
 
     `classes` are numbers of the code's; what has huge values is `alone`, with its whole moment.
     """
 
-    def __init__(self, shape: ActionShape, batch: pa.RecordBatch, begins: Ints, ends: Ints) -> None:
-        """Read a batch of which some runs are to be combined; `shifts` are [run, attribute]."""
-        codes = batch.column("class").to_numpy()
-        if batch.num_rows and codes.min() >= 0 and codes.max() < FEW_CLASSES:  # need no sorting
-            kinds = np.flatnonzero(np.bincount(codes))
-            self.classes = np.searchsorted(kinds, np.arange(kinds[-1] + 1))[codes]
-        else:
-            kinds, self.classes = np.unique(codes, return_inverse=True)
-        self.code = shape.code(kinds.tolist())
-        self.times = np.ascontiguousarray(batch.column("time").to_numpy(), dtype=np.int64)
-        runs = np.full(batch.num_rows, -1, np.int64)
-        if shape.unit.squared:
-            for run, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
-                runs[begin:end] = run
-        nothing = np.empty((len(shape.unit.squared), 0))
-        self.values, self.present, shifts = addend_columns(shape.unit, batch, runs, nothing)
-        self.shifts = np.ascontiguousarray(shift_of(shifts, np.arange(len(begins))).T)
-        self.orders, self.ordered = order_columns(shape.unit, batch)
-        self.alone = np.zeros(batch.num_rows, np.uint8)
-        values = self.values
-        if values.size and not (values.max() < HUGE and values.min() > -HUGE):  # NaN is huge too
-            huge = ~(np.abs(values) < HUGE)
-            moments = np.cumsum(np.diff(self.times, prepend=self.times[0]) != 0)
-            self.alone[np.isin(moments, moments[huge.any(axis=0)])] = 1
+    times: Ints
+    classes: Ints
+    values: Doubles  # [attribute, event]
+    present: Flags
+    orders: Ints
+    ordered: Flags
+    alone: Flags
+
+
+class Room(NamedTuple):
+    """Room for what a stretch has come to, and for what waits until a moment ends."""
+
+    work: Doubles
+    best: Ints
+
+
+class Made(NamedTuple):
+    """Stretches: first and last row, [stretch, cell * rows + row] -> number, extremes likewise.
+
+    `failed` are runs; `reached` is the number of stretches, and the run and the row to go on from
+    where there was no more room for them.
+    """
+
+    rows_of: Ints
+    numbers: Doubles
+    extremes: Ints
+    failed: Flags
+    reached: Ints
+
+
+def read_columns(
+    shape: ActionShape, batch: pa.RecordBatch, begins: Ints, ends: Ints
+) -> tuple[Ints, Columns, Doubles]:
+    """Return the code of a batch's classes, its columns, and [run, attribute] -> the shift.
+
+    A shift is what deviations are from.
+    """
+    codes = batch.column("class").to_numpy()
+    if batch.num_rows and codes.min() >= 0 and codes.max() < FEW_CLASSES:  # need no sorting
+        kinds = np.flatnonzero(np.bincount(codes))
+        classes = np.searchsorted(kinds, np.arange(kinds[-1] + 1))[codes]
+    else:
+        kinds, classes = np.unique(codes, return_inverse=True)
+    times = np.ascontiguousarray(batch.column("time").to_numpy(), dtype=np.int64)
+    runs = np.full(batch.num_rows, -1, np.int64)
+    if shape.unit.squared:
+        for run, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
+            runs[begin:end] = run
+    nothing = np.empty((len(shape.unit.squared), 0))
+    values, present, shifts = addend_columns(shape.unit, batch, runs, nothing)
+    alone = np.zeros(batch.num_rows, np.uint8)
+    if values.size and not (values.max() < HUGE and values.min() > -HUGE):  # NaN is huge too
+        huge = ~(np.abs(values) < HUGE)
+        moments = np.cumsum(np.diff(times, prepend=times[0]) != 0)
+        alone[np.isin(moments, moments[huge.any(axis=0)])] = 1
+    columns = Columns(times, classes, values, present, *order_columns(shape.unit, batch), alone)
+    shift = np.ascontiguousarray(shift_of(shifts, np.arange(len(begins))).T)
+    return shape.code(kinds.tolist()), columns, shift
 
 
 class Actions:
@@ -102,30 +139,30 @@ class Actions:
 
         A run whose numbers leave the range of doubles within a moment has none: `Stretches.failed`.
         """
-        of = EventColumns(self._shape, batch, begins, ends)
+        code, columns, shifts = read_columns(self._shape, batch, begins, ends)
         failed = np.zeros(len(begins), np.bool_)
         found: list[tuple[Ints, Doubles, Ints]] = []
         shape, rows, cells = self._shape, self._shape.rows, self._shape.cells
-        work = np.zeros((2 * cells + 1) * (rows + LANES))
-        best = np.full(2 * shape.extremes * rows, FOREVER)
-        reached = np.zeros(3, np.int64)
+        room = Room(
+            np.zeros((2 * cells + 1) * (rows + LANES)),
+            np.full(2 * shape.extremes * rows, FOREVER),
+        )
         run, start = 0, int(begins[0]) if len(begins) else 0
         while run < len(begins):  # as often as there is no more room for stretches
             rest = begins[run:].copy()
             rest[0] = start
-            room = len(rest) + SPARE
-            rows_of = np.empty((room, 2), np.int64)
-            numbers = np.empty((room, cells * rows))
-            least = np.empty((room, shape.extremes * rows), np.int64)
-            lost = np.zeros(len(rest), np.uint8)
-            combine(
-                of.code, rest, ends[run:], of.times, of.classes, of.values, of.present,
-                of.orders, of.ordered, of.alone, not self._ordered,
-                work, best, rows_of, numbers, least, lost, reached,
-            )  # fmt: skip
-            made, done, start = reached.tolist()
-            found.append((rows_of[:made], numbers[:made], least[:made]))
-            failed[run : run + len(lost)] |= lost.astype(np.bool_)
+            most = len(rest) + SPARE
+            made = Made(
+                np.empty((most, 2), np.int64),
+                np.empty((most, cells * rows)),
+                np.empty((most, shape.extremes * rows), np.int64),
+                np.zeros(len(rest), np.uint8),
+                np.zeros(3, np.int64),
+            )
+            combine(code, rest, ends[run:], columns, not self._ordered, room, made)
+            count, done, start = made.reached.tolist()
+            found.append((made.rows_of[:count], made.numbers[:count], made.extremes[:count]))
+            failed[run : run + len(rest)] |= made.failed.astype(np.bool_)
             run += done
         if not found:
             none = np.zeros(0, np.int64)
@@ -134,7 +171,7 @@ class Actions:
         first, last = bounds.T
         run_of = np.searchsorted(begins, first, side="right") - 1
         whole = ~failed[run_of]
-        shifts = np.ascontiguousarray(of.shifts[run_of[whole]])
+        shifts = np.ascontiguousarray(shifts[run_of[whole]])
         parts = [part.view(np.uint8) for part in (numbers[whole], least[whole], shifts)]
         return Stretches(first[whole], last[whole], np.concatenate(parts, axis=1), failed)
 
@@ -144,30 +181,19 @@ def combine(
     code: Ints,
     begins: Ints,
     ends: Ints,
-    times: Ints,
-    classes: Ints,
-    values: Doubles,
-    present: Flags,
-    orders: Ints,
-    ordered: Flags,
-    alone: Flags,
+    columns: Columns,
     by_time: bool,
-    work: Doubles,
-    best: Ints,
-    rows_of: Ints,
-    numbers: Doubles,
-    extremes: Ints,
-    failed: Flags,
-    reached: Ints,
+    room: Room,
+    into: Made,
 ) -> None:
     """Find the stretches of runs of rows: first and last row, numbers, extremes; failed runs.
 
-    Rows begins[run] to ends[run] - 1 are a run's. [stretch, cell * rows + row] -> number, and
-    likewise extremes. A moment that is `alone` is a stretch. Events of one moment read what was
-    there before it: what they add waits until the moment ends, and so do resets, which come before.
-    `reached` is the number of stretches, and the run and the row to go on from where there was no
-    more room for them. `work` and `best` are room for what there is, and what waits.
+    Rows begins[run] to ends[run] - 1 are a run's. A moment that is `alone` is a stretch. Events of
+    one moment read what was there before it: what they add waits until the moment ends, and so do
+    resets, which come before.
     """
+    times, classes, alone = columns.times, columns.classes, columns.alone
+    work, best = room.work, room.best
     rows = code[ROWS]
     stride = _stride(rows)
     cells, size_least = code[CELLS], code[EXTREMES] * rows
@@ -176,15 +202,15 @@ def combine(
         start = moment = begins[run]
         _identity(code, work, best)
         for event in range(begins[run], ends[run]):
-            if made == len(rows_of):
-                reached[0], reached[1], reached[2] = made, run, start
+            if made == len(into.rows_of):
+                into.reached[0], into.reached[1], into.reached[2] = made, run, start
                 return
             same_time = event + 1 < ends[run] and times[event + 1] == times[event]
             kind = classes[event]
             waits = 1 - code[code[AT_ONCE] + kind]
             if by_time and (same_time or event > moment):
                 waits = 1
-            greatest = _add(code, event, kind, values, present, orders, ordered, work, best, waits)
+            greatest = _add(code, event, kind, columns, room, waits)
             if waits:
                 if same_time and by_time:
                     continue
@@ -194,31 +220,31 @@ def combine(
                 same_time or not (greatest >= ENOUGH or alone[event] or alone[event + 1])
             ):
                 continue
-            rows_of[made, 0], rows_of[made, 1] = start, event
+            into.rows_of[made, 0], into.rows_of[made, 1] = start, event
             finite = True
             for cell in range(cells):
                 for row in range(rows):
                     number = work[cell * stride + row]
-                    numbers[made, cell * rows + row] = number
+                    into.numbers[made, cell * rows + row] = number
                     finite &= np.isfinite(number)
             for place in range(size_least):
-                extremes[made, place] = best[place]
+                into.extremes[made, place] = best[place]
             made += 1
-            if not finite and _all_finite(values, start, event + 1):
-                failed[run] = 1
+            if not finite and _all_finite(columns.values, start, event + 1):
+                into.failed[run] = 1
                 break
             start = event + 1
             _identity(code, work, best)
-    reached[0], reached[1], reached[2] = made, len(begins), 0
+    into.reached[0], into.reached[1], into.reached[2] = made, len(begins), 0
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _stride(rows: int) -> int:
     """Return how far apart cells lie, as many whole parts of `LANES` rows as hold all."""
     return (rows + LANES - 1) // LANES * LANES
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _all_finite(values: Doubles, first: int, stop: int) -> bool:
     for attribute in range(values.shape[0]):
         for event in range(first, stop):
@@ -227,7 +253,7 @@ def _all_finite(values: Doubles, first: int, stop: int) -> bool:
     return True
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _identity(code: Ints, work: Doubles, best: Ints) -> None:
     """Make the action of no events."""
     rows = code[ROWS]
@@ -241,112 +267,89 @@ def _identity(code: Ints, work: Doubles, best: Ints) -> None:
 
 
 @kernel(inline=True)
-def _add(
-    code: Ints,
-    event: int,
-    kind: int,
-    values: Doubles,
-    present: Flags,
-    orders: Ints,
-    ordered: Flags,
-    work: Doubles,
-    best: Ints,
-    waits: int,
-) -> float:
+def _add(code: Ints, event: int, kind: int, columns: Columns, room: Room, waits: int) -> float:
     """Add what an event of a class does, of what there is, to that, or to what waits.
 
-    Returns the size of the greatest number it changed.
+    Returns the size of the greatest number it changed. Rows know nothing of one another: four
+    numbers at a time go through in registers.
     """
     stride = _stride(code[ROWS])
     into = waits * code[CELLS]
     greatest = 0.0
     for update in range(code[code[UPDATES] + kind], code[code[UPDATES] + kind + 1]):
         if code[EXTREMES] > 0:
-            _compare(code, event, update, orders, ordered, work, best, waits)
+            _compare(code, event, update, columns, room, waits)
+        sums, end = code[code[SUMS] + update], code[code[SUMS] + update + 1]
         for part in range(0, stride, LANES):
-            size = _update(code, event, update, values, present, work, into, stride, part)
-            greatest = max(greatest, size)
+            begins = np.float64(code[code[START] + update]) if part == 0 else 0.0
+            fresh = _with_terms(code, sums, (begins, 0.0, 0.0, 0.0), room.work, stride, part)
+            greatest = max(greatest, _enter(code, sums, fresh, room.work, into, stride, part))
+            for summed in range(sums + 1, end):
+                added = _added(code, summed, event, columns, fresh)
+                added = _with_terms(code, summed, added, room.work, stride, part)
+                size = _enter(code, summed, added, room.work, into, stride, part)
+                greatest = max(greatest, size)
     return greatest
 
 
 @kernel(inline=True)
-def _update(
-    code: Ints,
-    event: int,
-    update: int,
-    values: Doubles,
-    present: Flags,
-    work: Doubles,
-    into: int,
-    stride: int,
-    part: int,
-) -> float:
-    """Do what `_add` does of one update, for the `LANES` rows from `part` on.
+def _with_terms(
+    code: Ints, summed: int, numbers: Four, work: Doubles, stride: int, part: int
+) -> Four:
+    """Return numbers and what there is of a sum's predecessors, for the rows from `part` on.
 
-    Rows know nothing of one another: four numbers at a time go through in registers. Places are
-    unsigned, for those below zero would count from the end.
+    Places are unsigned, for those below zero would count from the end.
     """
-    width, shift = np.uint64(stride), np.uint64(part)
-    terms, term = code[TERMS], code[TERM]
-    sums, end = code[code[SUMS] + update], code[code[SUMS] + update + 1]
-    fresh0 = fresh1 = fresh2 = fresh3 = 0.0
-    if part == 0:
-        fresh0 = np.float64(code[code[START] + update])
-    for t in range(code[terms + sums], code[terms + sums + 1]):
-        place = np.uint64(code[term + t]) * width + shift
-        fresh0 += work[place]
-        fresh1 += work[place + ONE]
-        fresh2 += work[place + TWO]
-        fresh3 += work[place + THREE]
-    target = np.uint64(into + code[code[TARGET] + sums]) * width + shift
-    a0, a1 = work[target] + fresh0, work[target + ONE] + fresh1
-    a2, a3 = work[target + TWO] + fresh2, work[target + THREE] + fresh3
-    work[target], work[target + ONE], work[target + TWO], work[target + THREE] = a0, a1, a2, a3
-    greatest = max(a0, a1, a2, a3)  # counts are not negative
-    for summed in range(sums + 1, end):
-        what = code[code[ADDEND] + summed]
-        factor = 1.0 if what != NOTHING else 0.0
-        if what >= VALUE:
-            attribute = (what - VALUE) >> 1
-            if present[attribute, event] == 0:
-                factor = 0.0
-            elif what & 1 == 0:
-                factor = values[attribute, event]
-        a0 = factor * fresh0 if fresh0 != 0.0 else 0.0
-        a1 = factor * fresh1 if fresh1 != 0.0 else 0.0
-        a2 = factor * fresh2 if fresh2 != 0.0 else 0.0
-        a3 = factor * fresh3 if fresh3 != 0.0 else 0.0
-        for t in range(code[terms + summed], code[terms + summed + 1]):
-            place = np.uint64(code[term + t]) * width + shift
-            a0 += work[place]
-            a1 += work[place + ONE]
-            a2 += work[place + TWO]
-            a3 += work[place + THREE]
-        target = np.uint64(into + code[code[TARGET] + summed]) * width + shift
-        a0, a1 = work[target] + a0, work[target + ONE] + a1
-        a2, a3 = work[target + TWO] + a2, work[target + THREE] + a3
-        work[target], work[target + ONE], work[target + TWO], work[target + THREE] = a0, a1, a2, a3
-        greatest = max(greatest, abs(a0), abs(a1), abs(a2), abs(a3))
-    return greatest
+    a0, a1, a2, a3 = numbers
+    for t in range(code[code[TERMS] + summed], code[code[TERMS] + summed + 1]):
+        place = np.uint64(code[code[TERM] + t]) * np.uint64(stride) + np.uint64(part)
+        a0 += work[place]
+        a1 += work[place + ONE]
+        a2 += work[place + TWO]
+        a3 += work[place + THREE]
+    return a0, a1, a2, a3
 
 
-@kernel(borrows=True)
-def _compare(
-    code: Ints,
-    event: int,
-    update: int,
-    orders: Ints,
-    ordered: Flags,
-    work: Doubles,
-    best: Ints,
-    waits: int,
-) -> None:
+@kernel(inline=True)
+def _added(code: Ints, summed: int, event: int, columns: Columns, trends: Four) -> Four:
+    """Return what an event adds to a sum over the trends that it ends, row by row."""
+    what = code[code[ADDEND] + summed]
+    factor = 1.0 if what != NOTHING else 0.0
+    if what >= VALUE:
+        attribute = (what - VALUE) >> 1
+        if columns.present[attribute, event] == 0:
+            factor = 0.0
+        elif what & 1 == 0:
+            factor = columns.values[attribute, event]
+    a0, a1, a2, a3 = trends
+    a0 = factor * a0 if a0 != 0.0 else 0.0
+    a1 = factor * a1 if a1 != 0.0 else 0.0
+    a2 = factor * a2 if a2 != 0.0 else 0.0
+    a3 = factor * a3 if a3 != 0.0 else 0.0
+    return a0, a1, a2, a3
+
+
+@kernel(inline=True)
+def _enter(
+    code: Ints, summed: int, numbers: Four, work: Doubles, into: int, stride: int, part: int
+) -> float:
+    """Add numbers to a sum, for the rows from `part` on; return the size of the greatest."""
+    place = np.uint64(into + code[code[TARGET] + summed]) * np.uint64(stride) + np.uint64(part)
+    a0, a1 = work[place] + numbers[0], work[place + ONE] + numbers[1]
+    a2, a3 = work[place + TWO] + numbers[2], work[place + THREE] + numbers[3]
+    work[place], work[place + ONE], work[place + TWO], work[place + THREE] = a0, a1, a2, a3
+    return max(abs(a0), abs(a1), abs(a2), abs(a3))
+
+
+@kernel(borrows=True, linked=True)
+def _compare(code: Ints, event: int, update: int, columns: Columns, room: Room, waits: int) -> None:
     """Compare the extremes of a node with those of its predecessors and the event's own values."""
     rows = code[ROWS]
     stride = _stride(rows)
     into = waits * code[EXTREMES] * rows
     fresh = 2 * code[CELLS] * stride
     sums = code[code[SUMS] + update]
+    work, best = room.work, room.best
     for row in range(rows):
         trends = np.float64(code[code[START] + update]) if row == 0 else 0.0
         for t in range(code[code[TERMS] + sums], code[code[TERMS] + sums + 1]):
@@ -355,8 +358,8 @@ def _compare(
     for number in range(code[code[LEAST] + update], code[code[LEAST] + update + 1]):
         value = FOREVER
         what = code[code[ATTRIBUTE] + number]
-        if what >= 0 and ordered[what >> 1, event] != 0:
-            value = orders[what >> 1, event]
+        if what >= 0 and columns.ordered[what >> 1, event] != 0:
+            value = columns.orders[what >> 1, event]
             if what & 1 == 1:
                 value = ~value
         target = into + code[code[LEAST_TARGET] + number] * rows
@@ -372,7 +375,7 @@ def _compare(
             best[target + row] = min(best[target + row], found)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _settle(code: Ints, classes: Ints, first: int, stop: int, work: Doubles, best: Ints) -> float:
     """End a moment of some events; return the size of the greatest number that they changed."""
     rows = code[ROWS]

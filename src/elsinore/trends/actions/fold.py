@@ -13,7 +13,7 @@ from elsinore.model.window import Window
 from elsinore.operators.panes import CannotFoldError
 from elsinore.plan import TrendUnit
 from elsinore.trends.actions.combining import Actions
-from elsinore.trends.actions.folding import add_up, fold
+from elsinore.trends.actions.folding import Sums, add_up, fold
 from elsinore.trends.actions.shape import ActionShape, pane_numbers
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.partials import totals_fields
@@ -70,6 +70,10 @@ class Fold:
         self._waiting: pa.RecordBatch | None = None  # a moment that may go on
         self._after: tuple[int, int] | None = None  # (key, last moment) of what has acted
         self._shift: tuple[int, NDArray[np.float64]] | None = None  # of the last key
+        cells, extremes = self._shape.cells, self._shape.extremes
+        self._before = Sums(
+            np.empty((1, cells)), np.empty((1, cells), np.int64), np.empty((1, extremes), np.int64)
+        )
         self._open = [self._no_states() for _ in unit.merged.windows]
 
     def process(
@@ -87,10 +91,8 @@ class Fold:
         given: list[pa.RecordBatch] = []
         for number, window in enumerate(self._unit.merged.windows):
             states, spans = self._states(window, acts, self._open[number])
-            fold(
-                self._code, spans, acts.numbers, acts.extremes,
-                states.numbers, states.powers, states.least,
-            )  # fmt: skip
+            sums = Sums(states.numbers, states.powers, states.least)
+            fold(self._code, spans, acts.numbers, acts.extremes, sums, self._before)
             goes_on = np.zeros(len(states.key), np.bool_)
             if not final and self._after is not None:
                 key, last = self._after

@@ -13,6 +13,8 @@ their least.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,54 +31,51 @@ from elsinore.trends.actions.shape import (
     PLACE,
     ROWS,
 )
-from elsinore.trends.core.arrays import FOREVER
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Doubles = NDArray[np.float64]
 
 
-@kernel
+class Sums(NamedTuple):
+    """The sums of windows: [window, cell] in extended range, and [window, extreme]."""
+
+    numbers: Doubles
+    powers: Ints
+    least: Ints
+
+
+@kernel(borrows=True)
 def fold(
-    code: Ints,
-    windows: Ints,
-    numbers: Doubles,
-    action_extremes: Ints,
-    states: Doubles,
-    powers: Ints,
-    least: Ints,
+    code: Ints, windows: Ints, numbers: Doubles, action_extremes: Ints, sums: Sums, before: Sums
 ) -> None:
-    """Let actions windows[w, 0] to windows[w, 1] - 1 act on window w: states[w, cell] and so on."""
-    before, before_powers = np.zeros(code[CELLS]), np.zeros(code[CELLS], np.int64)
-    least_before = np.full(code[EXTREMES], FOREVER)
+    """Let actions windows[w, 0] to windows[w, 1] - 1 act on window w of `sums`.
+
+    before: of one window, room for what it is before an action.
+    """
     for window in range(len(windows)):
         for action in range(windows[window, 0], windows[window, 1]):
             for cell in range(code[CELLS]):
-                before[cell], before_powers[cell] = states[window, cell], powers[window, cell]
+                before.numbers[0, cell] = sums.numbers[window, cell]
+                before.powers[0, cell] = sums.powers[window, cell]
             for extreme in range(code[EXTREMES]):
-                least_before[extreme] = least[window, extreme]
-            _apply(
-                code, window, action, numbers, action_extremes, states, powers, least,
-                before, before_powers, least_before,
-            )  # fmt: skip
+                before.least[0, extreme] = sums.least[window, extreme]
+            _apply(code, window, action, numbers, action_extremes, sums, before)
 
 
-@kernel
+@kernel(borrows=True, linked=True)
 def _apply(
     code: Ints,
     window: int,
     action: int,
     numbers: Doubles,
     action_extremes: Ints,
-    states: Doubles,
-    powers: Ints,
-    least: Ints,
-    before: Doubles,
-    before_powers: Ints,
-    least_before: Ints,
+    sums: Sums,
+    before: Sums,
 ) -> None:
-    """Let an action act on a window's cells; the last three are what they were."""
+    """Let an action act on a window's sums; `before` is what they were."""
     rows = code[ROWS]
+    there, there_powers, there_least = before.numbers, before.powers, before.least
     for cell in range(code[CELLS]):
         node = code[code[NODE_OF] + cell]
         count, before_node = code[code[FIRST_CELL] + node], code[BEFORE] + node * rows
@@ -87,24 +86,24 @@ def _apply(
             # what becomes of the trends' own sum, and what their number adds to it
             for of, number in ((own, cell), (place, count)):
                 factor = numbers[action, number * rows + row]
-                if of >= 0 and factor != 0.0 and before[of] != 0.0:
-                    part, part_power = normalise(factor, before_powers[of])
-                    part, part_power = normalise(part * before[of], part_power)
+                if of >= 0 and factor != 0.0 and there[0, of] != 0.0:
+                    part, part_power = normalise(factor, there_powers[0, of])
+                    part, part_power = normalise(part * there[0, of], part_power)
                     total, power = add(total, power, part, part_power)
-        states[window, cell] = total
-        powers[window, cell] = power
+        sums.numbers[window, cell] = total
+        sums.powers[window, cell] = power
     for extreme in range(code[EXTREMES]):
         node = code[code[NODE_OF_EXTREME] + extreme]
         count, before_node = code[code[FIRST_CELL] + node], code[BEFORE] + node * rows
         best = action_extremes[action, extreme * rows]
         for row in range(1, rows):
             own = code[before_node + row]
-            if own >= 0 and numbers[action, count * rows + row] != 0.0 and before[own] != 0.0:
+            if own >= 0 and numbers[action, count * rows + row] != 0.0 and there[0, own] != 0.0:
                 best = min(best, action_extremes[action, extreme * rows + row])
                 place = code[code[EXTREME_PLACE] + extreme * rows + row]
                 if place >= 0:
-                    best = min(best, least_before[place])
-        least[window, extreme] = best
+                    best = min(best, there_least[0, place])
+        sums.least[window, extreme] = best
 
 
 @kernel
