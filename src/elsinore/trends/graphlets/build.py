@@ -183,7 +183,7 @@ class GraphBuilder:
         """Return who shares a piece in the present windows.
 
         Where events are compared, a window's holder that has left the shared graph keeps columns of
-        its own until it closes (`elsinore.trends.hamlet.bursts`).
+        its own until it closes (`elsinore.trends.hamlet.seats`).
         """
         graphlet = self._open.get((number, piece.number, pane))
         if graphlet is not None:

@@ -8,13 +8,20 @@ where they do not, the event is a snapshot, whose value for a query is the form 
 
 from __future__ import annotations
 
+import numpy as np
+
 from elsinore.numeric.extended import THRESHOLD
-from elsinore.trends.hamlet.forms import add_row, clear_row, insert, least_row, sum_before
+from elsinore.trends.hamlet.forms import (
+    add_both,
+    add_row,
+    clear_column,
+    clear_row,
+    insert,
+    sum_before,
+)
 from elsinore.trends.hamlet.layout import (
     BIG,
     COLUMNS,
-    DIFFERS,
-    FOREVER,
     FORMS,
     OLD,
     PLAIN,
@@ -25,21 +32,25 @@ from elsinore.trends.hamlet.layout import (
     Actions,
     Events,
     Graph,
+    Ints,
     Program,
+    Rows,
+    Shape,
 )
-from elsinore.trends.hamlet.optimizer import takes
+from elsinore.trends.hamlet.masks import takes
 from elsinore.trends.hamlet.states import contribute
+from elsinore.trends.hamlet.storage import shape_of
 from elsinore.trends.wide import wide_kernel
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def first_scratch(program: Program, graph: Graph, number: int) -> int:
     """Return the row of forms where those of an event begin, one for each condition."""
     conditions = program.sets[number + 1].conditions - program.sets[number].conditions
     return graph.info[FORMS] - conditions
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def compare(
     program: Program,
     actions: Actions,
@@ -50,53 +61,52 @@ def compare(
     entry: int,
     relation: int,
     at: int,
-) -> None:
+) -> tuple[int, int]:
     """Make an event's form, in row `at`: of each column by the condition of its holder.
 
-    relation: whether none (0), some (1) or all (2) of those who share take it. DIFFERS says whether
-    the forms over snapshots differ between conditions; they are then in the rows of each.
+    relation: whether none (0), some (1) or all (2) of those who share take it. Returns the row of
+    the form over snapshots of the first condition, and how many rows on that of the next one is: 0
+    where they do not differ between conditions.
     """
     scratch = first_scratch(program, graph, number)
     conditions = graph.info[FORMS] - scratch
     for condition in range(conditions):
         _add_up(program, graph, events, number, condition, row, scratch + condition)
-    graph.info[DIFFERS] = relation != 0 and _differ(program, graph, number, scratch)
-    values, carried = program.sets[number].values, program.sets[number].carried
-    width, columns = graph.info[WIDTH], graph.info[COLUMNS]
-    clear_row(graph.form, graph.form_powers, graph.form_least, at, values, carried, width, columns)
-    for column in range(columns):
+    differs = relation != 0 and _differ(program, graph, number, scratch)
+    shape, form = shape_of(program, graph, number), graph.form
+    values, carried, width = shape.values, shape.carried, shape.width
+    clear_row(form, at, shape)
+    for column in range(shape.columns):
         of = scratch
         if graph.holder[column] >= 0:
             member = program.lists[program.sets[number].holders + graph.holder[column]]
             of += program.members[member].condition
         for v in range(values):
             place, source = (at * values + v) * width + column, (of * values + v) * width + column
-            graph.form[place] = graph.form[source]
-            graph.form_powers[place] = graph.form_powers[source]
+            form.numbers[place] = form.numbers[source]
+            form.powers[place] = form.powers[source]
         for x in range(carried):
             place, source = (at * carried + x) * width + column, (of * carried + x) * width + column
-            graph.form_least[place] = graph.form_least[source]
+            form.least[place] = form.least[source]
     _complete(program, actions, graph, events, number, row, entry, relation, at)
-    if graph.info[DIFFERS] != 0:
-        for to in range(scratch, scratch + conditions):
-            _complete(program, actions, graph, events, number, row, entry, relation, to)
+    if not differs:
+        return at, 0
+    for to in range(scratch, scratch + conditions):
+        _complete(program, actions, graph, events, number, row, entry, relation, to)
+    return scratch, 1
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _add_up(
     program: Program, graph: Graph, events: Events, number: int, condition: int, row: int, to: int
 ) -> None:
     """Add up the forms of an event's predecessors by one condition."""
-    values, carried = program.sets[number].values, program.sets[number].carried
-    width, columns, big = graph.info[WIDTH], graph.info[COLUMNS], graph.info[BIG] != 0
-    form, powers, least = graph.form, graph.form_powers, graph.form_least
-    rows, row_powers, row_least = graph.rows, graph.row_powers, graph.row_least
-    clear_row(form, powers, least, to, values, carried, width, columns)
+    shape = shape_of(program, graph, number)
+    clear_row(graph.form, to, shape)
     place = program.sets[number].conditions + condition
     kind = program.conditions[place].compared
     if kind == PLAIN:
-        add_row(form, powers, to, rows, row_powers, TOTAL, values, width, columns, big)
-        least_row(least, to, row_least, TOTAL, carried, width, columns)
+        add_both(graph.form, to, graph.rows, TOTAL, shape)
         return
     current = program.conditions[place].current
     if events.known[current, row] == 0:
@@ -108,52 +118,36 @@ def _add_up(
     begin, middle = condition * span, condition * span + graph.info[OLD]
     for index in range(2):
         low, high = (begin, middle) if index == 0 else (middle, begin + span)
-        if low == high:
-            continue
-        sum_before(
-            form,
-            powers,
-            least,
-            to,
-            kind,
-            value,
-            graph.keys[low:high],
-            1 + low,
-            rows,
-            row_powers,
-            row_least,
-            values,
-            carried,
-            width,
-            columns,
-            big,
-        )
+        if low < high:
+            keys = graph.keys[low:high]
+            sum_before(graph.form, to, kind, value, keys, graph.rows, 1 + low, shape)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _differ(program: Program, graph: Graph, number: int, scratch: int) -> bool:
     """Return whether the forms of an event over snapshots differ between conditions."""
     values, carried = program.sets[number].values, program.sets[number].carried
     width = graph.info[WIDTH]
+    numbers, powers, least = graph.form.numbers, graph.form.powers, graph.form.least
     for column in range(graph.info[COLUMNS]):
         if graph.holder[column] != SNAPSHOT:
             continue
         for v in range(values):
             one = (scratch * values + v) * width + column
-            for other in range(one + values * width, graph.form.shape[0], values * width):
-                if graph.form[one] != graph.form[other]:
+            for other in range(one + values * width, numbers.shape[0], values * width):
+                if numbers[one] != numbers[other]:
                     return True
-                if graph.form_powers[one] != graph.form_powers[other]:
+                if powers[one] != powers[other]:
                     return True
         for x in range(carried):
             one = (scratch * carried + x) * width + column
-            for other in range(one + carried * width, graph.form_least.shape[0], carried * width):
-                if graph.form_least[one] != graph.form_least[other]:
+            for other in range(one + carried * width, least.shape[0], carried * width):
+                if least[one] != least[other]:
                     return True
     return False
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _complete(
     program: Program,
     actions: Actions,
@@ -166,51 +160,49 @@ def _complete(
     to: int,
 ) -> None:
     """Add to a form what comes in at each event and the event's own values, where it is taken."""
-    values, carried = program.sets[number].values, program.sets[number].carried
-    width, columns, big = graph.info[WIDTH], graph.info[COLUMNS], graph.info[BIG] != 0
-    form, powers, least = graph.form, graph.form_powers, graph.form_least
-    unit, unit_powers = graph.unit, graph.unit_powers
-    add_row(form, powers, to, unit, unit_powers, TOTAL, values, width, columns, big)
-    for column in range(columns):
+    shape, form = shape_of(program, graph, number), graph.form
+    add_row(form, to, graph.unit, TOTAL, shape)
+    leave_out(actions, graph, entry, relation, to, shape)
+    if shape.values > 1 or shape.carried > 0:
+        contribute(events, row, form, to, graph.unit, graph.what, graph.ranked, shape)
+    note_size(graph.info, form, to, shape)
+
+
+@wide_kernel(linked=True)
+def leave_out(
+    actions: Actions, graph: Graph, entry: int, relation: int, to: int, shape: Shape
+) -> None:
+    """Make a form 0 in the columns of those who do not take the event."""
+    for column in range(shape.columns):
         group = graph.group[column]
         taken = takes(actions, entry, group) if group >= 0 else relation != 0
-        if taken:
-            continue
-        for v in range(values):
-            form[(to * values + v) * width + column] = 0.0
-            powers[(to * values + v) * width + column] = 0
-        for x in range(carried):
-            least[(to * carried + x) * width + column] = FOREVER
-    if values > 1 or carried > 0:
-        contribute(
-            events,
-            row,
-            form,
-            powers,
-            least,
-            to,
-            graph.unit_least,
-            graph.what,
-            graph.ranked,
-            values,
-            carried,
-            width,
-            columns,
-        )
-    if not big:
-        for place in range(to * values * width, (to + 1) * values * width):
-            if abs(form[place]) >= THRESHOLD or powers[place] > 0:
-                graph.info[BIG] = 1
-                break
+        if not taken:
+            clear_column(graph.form, to, column, shape)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
+def note_size(info: Ints, rows: Rows, row: int, shape: Shape) -> None:
+    """Say in BIG that numbers have exponents from now on, where one of a row needs one."""
+    if shape.big:
+        return
+    numbers, powers, columns = rows.numbers, rows.powers, np.uint64(shape.columns)
+    big = False
+    for v in range(row * shape.values, (row + 1) * shape.values):
+        begin = np.uint64(v * shape.width)
+        for j in range(columns):
+            big |= (abs(numbers[begin + j]) >= THRESHOLD) | (powers[begin + j] > 0)
+    if big:
+        info[BIG] = 1
+
+
+@wide_kernel(linked=True)
 def insert_everywhere(
     program: Program, graph: Graph, events: Events, number: int, row: int, at: int
 ) -> None:
     """Enter an event's form into the index of each condition."""
     conditions = program.sets[number + 1].conditions - program.sets[number].conditions
     span, old = (graph.info[ROWS] - 1) // conditions, graph.info[OLD]
+    shape = shape_of(program, graph, number)
     for condition in range(conditions):
         place = program.sets[number].conditions + condition
         kind, previous = program.conditions[place].compared, program.conditions[place].previous
@@ -222,17 +214,9 @@ def insert_everywhere(
             kind,
             ~value if program.conditions[place].inverted != 0 else value,
             graph.keys[low : (condition + 1) * span],
-            1 + low,
             graph.rows,
-            graph.row_powers,
-            graph.row_least,
+            1 + low,
             graph.form,
-            graph.form_powers,
-            graph.form_least,
             at,
-            program.sets[number].values,
-            program.sets[number].carried,
-            graph.info[WIDTH],
-            graph.info[COLUMNS],
-            graph.info[BIG] != 0,
+            shape,
         )

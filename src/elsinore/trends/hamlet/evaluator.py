@@ -19,13 +19,15 @@ from elsinore.trends.hamlet.layout import (
     FOREVER,
     MASKS,
     Events,
+    Keys,
     Mode,
     Out,
     Program,
     Work,
 )
+from elsinore.trends.hamlet.moments import count_entries, list_entries
 from elsinore.trends.hamlet.program import HamletProgram
-from elsinore.trends.hamlet.run import count_entries, list_entries, run
+from elsinore.trends.hamlet.run import run
 from elsinore.trends.hamlet.storage import new_graphs
 from elsinore.trends.keyed import KeyedEvents, WindowTotals, size_of
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
@@ -108,11 +110,8 @@ class HamletEvaluator:
             work,
             graphs,
             given,
+            Keys(_plain(events.starts), _plain(events.done), _plain(events.until), classes),
             self._mode,
-            _plain(events.starts),
-            _plain(events.done),
-            _plain(events.until),
-            classes,
             _out(linear, extremes, _most_words(program)),
         )
         took = time.perf_counter() - began

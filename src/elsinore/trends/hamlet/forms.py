@@ -1,21 +1,17 @@
-"""Rows of extended-range numbers, and an index that adds up the rows of predecessors.
-
-As long as none of a graph's numbers has passed 2**384 the exponents of its rows are all 0, and are
-not looked at: `big` is false.
-"""
+"""Rows of extended-range numbers, and an index that adds up the rows of predecessors."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from elsinore.numeric.extended import THRESHOLD, normalise
-from elsinore.trends.hamlet.layout import EQUAL, FOREVER, PREFIX, Codes, Doubles, Ints
+from elsinore.trends.hamlet.layout import EQUAL, FOREVER, PREFIX, Ints, Rows, Shape
 from elsinore.trends.wide import wide_kernel
 
 _DOWN = 2.0**-256
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def plus(one: float, power: int, other: float, other_power: int) -> tuple[float, int]:
     """Return the sum of two extended-range numbers, without a branch.
 
@@ -31,7 +27,7 @@ def plus(one: float, power: int, other: float, other_power: int) -> tuple[float,
     return (total * _DOWN if over else total), (exponent + 1 if over else exponent)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def times(one: float, power: int, other: float, other_power: int) -> tuple[float, int]:
     """Return the product of two extended-range numbers below 2**385."""
     if one == 0.0 or other == 0.0:
@@ -41,73 +37,81 @@ def times(one: float, power: int, other: float, other_power: int) -> tuple[float
     return normalise(one * other, power + other_power)
 
 
-@wide_kernel
-def add_row(
-    to: Doubles,
-    to_powers: Codes,
-    place: int,
-    rows: Doubles,
-    powers: Codes,
-    row: int,
-    values: int,
-    width: int,
-    columns: int,
-    big: bool,
-) -> None:
-    """Add a row to another: to[place] += rows[row], `columns` of each of its values.
+@wide_kernel(linked=True)
+def add_row(to: Rows, place: int, rows: Rows, row: int, shape: Shape) -> None:
+    """Add a row to another: to[place] += rows[row], all columns in use of each of its values.
 
-    Rows lie one after another in flat arrays, `values * width` numbers each. Places are unsigned so
-    that no index is checked for counting from the end.
+    Places are unsigned so that no index is checked for counting from the end.
     """
-    for v in range(values):
-        one = np.uint64((place * values + v) * width)
-        other = np.uint64((row * values + v) * width)
-        if big:
-            for j in range(np.uint64(columns)):
-                to[one + j], to_powers[one + j] = plus(
-                    to[one + j], to_powers[one + j], rows[other + j], powers[other + j]
+    numbers, powers, columns = to.numbers, to.powers, np.uint64(shape.columns)
+    more, more_powers = rows.numbers, rows.powers
+    for v in range(shape.values):
+        one = np.uint64((place * shape.values + v) * shape.width)
+        other = np.uint64((row * shape.values + v) * shape.width)
+        if shape.big:
+            for j in range(columns):
+                numbers[one + j], powers[one + j] = plus(
+                    numbers[one + j], powers[one + j], more[other + j], more_powers[other + j]
                 )
         else:
-            for j in range(np.uint64(columns)):
-                to[one + j] += rows[other + j]
+            for j in range(columns):
+                numbers[one + j] += more[other + j]
 
 
-@wide_kernel
-def least_row(
-    to: Ints, place: int, rows: Ints, row: int, carried: int, width: int, columns: int
-) -> None:
+@wide_kernel(linked=True)
+def least_row(to: Rows, place: int, rows: Rows, row: int, shape: Shape) -> None:
     """Let a row of extremes be the lesser of itself and another."""
-    for x in range(carried):
-        one = np.uint64((place * carried + x) * width)
-        other = np.uint64((row * carried + x) * width)
-        for j in range(np.uint64(columns)):
-            to[one + j] = min(to[one + j], rows[other + j])
+    least, others, columns = to.least, rows.least, np.uint64(shape.columns)
+    for x in range(shape.carried):
+        one = np.uint64((place * shape.carried + x) * shape.width)
+        other = np.uint64((row * shape.carried + x) * shape.width)
+        for j in range(columns):
+            least[one + j] = min(least[one + j], others[other + j])
 
 
-@wide_kernel
-def clear_row(
-    to: Doubles,
-    powers: Codes,
-    least: Ints,
-    place: int,
-    values: int,
-    carried: int,
-    width: int,
-    columns: int,
-) -> None:
+@wide_kernel(linked=True)
+def add_both(to: Rows, place: int, rows: Rows, row: int, shape: Shape) -> None:
+    """Add a row to another, extremes too."""
+    add_row(to, place, rows, row, shape)
+    if shape.carried > 0:
+        least_row(to, place, rows, row, shape)
+
+
+@wide_kernel(linked=True)
+def clear_row(to: Rows, place: int, shape: Shape) -> None:
     """Make a row 0 and its extremes those of no values."""
-    for v in range(values):
-        one = np.uint64((place * values + v) * width)
-        for j in range(np.uint64(columns)):
-            to[one + j] = 0.0
-            powers[one + j] = 0
-    for x in range(carried):
-        one = np.uint64((place * carried + x) * width)
-        for j in range(np.uint64(columns)):
-            least[one + j] = FOREVER
+    columns = np.uint64(shape.columns)
+    for v in range(shape.values):
+        one = np.uint64((place * shape.values + v) * shape.width)
+        for j in range(columns):
+            to.numbers[one + j] = 0.0
+            to.powers[one + j] = 0
+    for x in range(shape.carried):
+        one = np.uint64((place * shape.carried + x) * shape.width)
+        for j in range(columns):
+            to.least[one + j] = FOREVER
 
 
-@wide_kernel
+@wide_kernel(linked=True)
+def clear_column(to: Rows, place: int, column: int, shape: Shape) -> None:
+    """Make a column of a row 0 and its extremes those of no values."""
+    for v in range(shape.values):
+        to.numbers[(place * shape.values + v) * shape.width + column] = 0.0
+        to.powers[(place * shape.values + v) * shape.width + column] = 0
+    for x in range(shape.carried):
+        to.least[(place * shape.carried + x) * shape.width + column] = FOREVER
+
+
+@wide_kernel(linked=True)
+def is_reached(rows: Rows, row: int, shape: Shape) -> bool:
+    """Return whether a row has a number of trends that is not 0."""
+    begin, found = np.uint64(row * shape.values * shape.width), False
+    for j in range(np.uint64(shape.columns)):
+        found |= rows.numbers[begin + j] != 0.0
+    return found
+
+
+@wide_kernel(linked=True)
 def below(keys: Ints, value: int) -> int:
     """Return how many keys are below a value."""
     low, high = 0, keys.shape[0]
@@ -120,24 +124,9 @@ def below(keys: Ints, value: int) -> int:
     return low
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def sum_before(
-    to: Doubles,
-    to_powers: Codes,
-    to_least: Ints,
-    place: int,
-    kind: int,
-    value: int,
-    keys: Ints,
-    base: int,
-    rows: Doubles,
-    powers: Codes,
-    least: Ints,
-    values: int,
-    carried: int,
-    width: int,
-    columns: int,
-    big: bool,
+    to: Rows, place: int, kind: int, value: int, keys: Ints, rows: Rows, base: int, shape: Shape
 ) -> None:
     """Add up the rows of all predecessors of an event whose attribute has a value.
 
@@ -148,43 +137,23 @@ def sum_before(
     there = at < keys.shape[0] and keys[at] == value
     if kind == EQUAL:
         if there:
-            add_row(to, to_powers, place, rows, powers, base + at, values, width, columns, big)
-            least_row(to_least, place, least, base + at, carried, width, columns)
+            add_both(to, place, rows, base + at, shape)
         return
     if kind == PREFIX and there:
         at += 1
     while at > 0:
-        add_row(to, to_powers, place, rows, powers, base + at - 1, values, width, columns, big)
-        if carried > 0:
-            least_row(to_least, place, least, base + at - 1, carried, width, columns)
+        add_both(to, place, rows, base + at - 1, shape)
         at &= at - 1
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def insert(
-    kind: int,
-    value: int,
-    keys: Ints,
-    base: int,
-    rows: Doubles,
-    powers: Codes,
-    least: Ints,
-    form: Doubles,
-    form_powers: Codes,
-    form_least: Ints,
-    place: int,
-    values: int,
-    carried: int,
-    width: int,
-    columns: int,
-    big: bool,
+    kind: int, value: int, keys: Ints, rows: Rows, base: int, form: Rows, place: int, shape: Shape
 ) -> None:
     """Enter an event's row into the index."""
     at = below(keys, value) + 1
     while at <= keys.shape[0]:
-        add_row(rows, powers, base + at - 1, form, form_powers, place, values, width, columns, big)
-        if carried > 0:
-            least_row(least, base + at - 1, form_least, place, carried, width, columns)
+        add_both(rows, base + at - 1, form, place, shape)
         if kind == EQUAL:
             return
         at += at & -at

@@ -23,13 +23,12 @@ from elsinore.trends.hamlet.layout import (
     SNAPSHOT,
     UNTIL,
     WIDTH,
-    Codes,
-    Doubles,
     Events,
     Graph,
     Graphs,
     Ints,
     Program,
+    Rows,
 )
 from elsinore.trends.hamlet.storage import clear, copy_row, graph_at, graph_of, with_block
 from elsinore.trends.wide import wide_kernel
@@ -37,13 +36,12 @@ from elsinore.trends.wide import wide_kernel
 WIDE = 64  # columns that a graph without events keeps room for
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def value_of(
     program: Program,
     graph: Graph,
     number: int,
-    rows: Doubles,
-    powers: Codes,
+    rows: Rows,
     row: int,
     state: int,
     lane: int,
@@ -60,32 +58,34 @@ def value_of(
     slot = program.fields[first + entry].slot
     width = graph.info[WIDTH]
     begin = row * program.sets[number].values * width
+    numbers, powers = rows.numbers, rows.powers
     total, power = 0.0, 0
     for j in range(graph.info[COLUMNS]):
-        if rows[begin + j] == 0.0 or graph.holder[j] != SNAPSHOT:
+        if numbers[begin + j] == 0.0 or graph.holder[j] != SNAPSHOT:
             continue
         known = graph.table[j, cell]
         if known != 0.0:
             part, exponent = times(
-                rows[begin + j], powers[begin + j], known, graph.table_powers[j, cell]
+                numbers[begin + j], powers[begin + j], known, graph.table_powers[j, cell]
             )
             total, power = plus(total, power, part, exponent)
         if slot > 0:
             at = begin + slot * width + j
             known = graph.table[j, trends]
-            if known != 0.0 and rows[at] != 0.0:
-                part, exponent = times(rows[at], powers[at], known, graph.table_powers[j, trends])
+            if known != 0.0 and numbers[at] != 0.0:
+                part, exponent = times(
+                    numbers[at], powers[at], known, graph.table_powers[j, trends]
+                )
                 total, power = plus(total, power, part, exponent)
     return total, power
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def least_of(
     program: Program,
     graph: Graph,
     number: int,
-    rows: Doubles,
-    least: Ints,
+    rows: Rows,
     row: int,
     state: int,
     lane: int,
@@ -102,15 +102,19 @@ def least_of(
     begin_least = row * program.sets[number].carried * width
     best = FOREVER
     for j in range(graph.info[COLUMNS]):
-        if rows[begin + j] == 0.0 or graph.holder[j] != SNAPSHOT or graph.table[j, trends] == 0.0:
+        if (
+            rows.numbers[begin + j] == 0.0
+            or graph.holder[j] != SNAPSHOT
+            or graph.table[j, trends] == 0.0
+        ):
             continue
         best = min(best, graph.table_least[j, place])
         if slot >= 0:
-            best = min(best, least[begin_least + slot * width + j])
+            best = min(best, rows.least[begin_least + slot * width + j])
     return best
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def clear_holder(program: Program, graph: Graph, number: int, state: int, lane: int) -> None:
     """Make all snapshots 0 for a holder: it shares no longer."""
     columns = graph.info[COLUMNS]
@@ -123,7 +127,7 @@ def clear_holder(program: Program, graph: Graph, number: int, state: int, lane: 
         graph.table_least[:columns, place] = FOREVER
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def split(program: Program, graph: Graph, number: int) -> None:
     """Write the values of shared holders into columns of their own: rows times snapshot table.
 
@@ -138,7 +142,7 @@ def split(program: Program, graph: Graph, number: int) -> None:
         begin, begin_least = row * values * width, row * carried * width
         empty = True
         for j in range(graph.info[COLUMNS]):
-            if graph.rows[begin + j] != 0.0:
+            if graph.rows.numbers[begin + j] != 0.0:
                 empty = False
                 break
         if empty:
@@ -151,20 +155,18 @@ def split(program: Program, graph: Graph, number: int) -> None:
             first = program.states[state].field
             lane = holder - (program.fields[first].address - program.sets[number].set_cell)
             for f in range(program.states[state + 1].field - first):
-                value, power = value_of(
-                    program, graph, number, graph.rows, graph.row_powers, row, state, lane, f
-                )
-                graph.rows[begin + f * width + column] = value
-                graph.row_powers[begin + f * width + column] = power
+                value, power = value_of(program, graph, number, graph.rows, row, state, lane, f)
+                graph.rows.numbers[begin + f * width + column] = value
+                graph.rows.powers[begin + f * width + column] = power
                 if power > 0:
                     graph.info[BIG] = 1
             for x in range(program.states[state + 1].extreme - program.states[state].extreme):
-                graph.row_least[begin_least + x * width + column] = least_of(
-                    program, graph, number, graph.rows, graph.row_least, row, state, lane, x
+                graph.rows.least[begin_least + x * width + column] = least_of(
+                    program, graph, number, graph.rows, row, state, lane, x
                 )
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _keep_columns(graph: Graph, values: int, carried: int, count: int) -> None:
     """Keep the first `count` columns in `kept` (ascending) and none else."""
     width = graph.info[WIDTH]
@@ -172,17 +174,17 @@ def _keep_columns(graph: Graph, values: int, carried: int, count: int) -> None:
     for part in range(graph.info[ROWS] * values):
         base = part * width
         for j in range(count):
-            graph.rows[base + j] = graph.rows[base + kept[j]]
-            graph.row_powers[base + j] = graph.row_powers[base + kept[j]]
+            graph.rows.numbers[base + j] = graph.rows.numbers[base + kept[j]]
+            graph.rows.powers[base + j] = graph.rows.powers[base + kept[j]]
         for j in range(base + count, base + width):
-            graph.rows[j] = 0.0
-            graph.row_powers[j] = 0
+            graph.rows.numbers[j] = 0.0
+            graph.rows.powers[j] = 0
     for part in range(graph.info[ROWS] * carried):
         base = part * width
         for j in range(count):
-            graph.row_least[base + j] = graph.row_least[base + kept[j]]
+            graph.rows.least[base + j] = graph.rows.least[base + kept[j]]
         for j in range(base + count, base + width):
-            graph.row_least[j] = FOREVER
+            graph.rows.least[j] = FOREVER
     latest = -1
     for j in range(count):
         for cell in range(graph.table.shape[1]):
@@ -203,7 +205,7 @@ def _keep_columns(graph: Graph, values: int, carried: int, count: int) -> None:
     graph.info[COLUMNS] = count
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def sweep(program: Program, graphs: Graphs, number: int, must: int) -> None:
     """Drop columns that no open holder needs, when more than half are such or they `must` go (1).
 
@@ -242,7 +244,7 @@ def sweep(program: Program, graphs: Graphs, number: int, must: int) -> None:
     clear(graph_of(program, graphs, number))
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def earliest_start(program: Program, number: int, time: int) -> int:
     """Return the start of the earliest window of a set's that is open at a time."""
     earliest = FOREVER
@@ -255,7 +257,7 @@ def earliest_start(program: Program, number: int, time: int) -> int:
     return earliest
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _keep_epoch(
     program: Program, before: Graphs, info: Ints, graphs: Graphs, number: int, found: Ints
 ) -> None:

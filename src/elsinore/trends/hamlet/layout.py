@@ -44,10 +44,8 @@ NOW, INPUT, ADDED, BEFORE = 0, 1, 2, 3
 # entries of Graph.info: columns in use and there; the latest snapshot that began a graphlet, or -1;
 # where in the set's list the epoch ends; whether a number has an exponent; ranks of the old index;
 # rows; forms there is room for; where its block begins, in Graphs.doubles and Graphs.ints
-# whether the forms of an event differ between the ways in which it is compared
 COLUMNS, WIDTH, LATEST, UNTIL, BIG, OLD, ROWS, FORMS, AT, AT_INTS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-DIFFERS = 10
-INFO = 11
+INFO = 10
 # entries of Graphs.used: how much of `doubles` and `codes`, and of `ints`, is given away; the most
 # bytes that graphs took so far
 DOUBLES_USED, INTS_USED, PEAK = 0, 1, 2
@@ -65,6 +63,13 @@ COUNTS = 18
 
 MUST, IF_MANY = np.int64(1), np.int64(0)  # whether dead columns go in any case
 ROWS_STAY, ROWS_GO = np.int64(1), np.int64(0)  # what becomes of an index when its graph moves
+
+# why bursts are complete: a window's edge, before the events of a moment or within them
+EDGE, BROKEN, INSIDE = 0, 1, 2
+# where a run is: what comes next, the key, the moment's first row and that after it, whether it
+# completes bursts, the phase, the place in the queue of complete bursts and how many they are
+# and the first row of the burst, of which a part may be done
+STEP, KEY, ROW, AFTER, BREAKS, PHASE, PLACE, COUNT, BEGAN, PLACES = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 
 # rows of Work.masks: the groups that share a burst; those that take all of its events, and some of
 # them; from COUNTED on, digits of the number of events at which each group differs from the most
@@ -203,6 +208,19 @@ class Events(NamedTuple):
     listed: Records
 
 
+class Keys(NamedTuple):
+    """The events key after key: where each begins, which of its windows are wanted.
+
+    Wanted are those that end after `done` and at or before `until`. classes: [row] -> the number of
+    the event's actions, or -1.
+    """
+
+    starts: Ints  # [key + 1]
+    done: Ints
+    until: Ints
+    classes: Codes
+
+
 class Mode(NamedTuple):
     """How to work: `sharing` is DYNAMIC, ALWAYS or ALONE; `cost` as `benefit.as_array` gives it."""
 
@@ -241,31 +259,47 @@ class Graphs(NamedTuple):
     ints: Ints
 
 
+class Rows(NamedTuple):
+    """Rows of extended-range numbers and of extremes, one after another in flat arrays."""
+
+    numbers: Doubles
+    powers: Codes
+    least: Ints
+
+
+class Shape(NamedTuple):
+    """What rows are like: numbers and extremes in a column, columns there are and in use.
+
+    As long as none of a graph's numbers has passed 2**384 the exponents of its rows are all 0, and
+    are not looked at: `big` is false.
+    """
+
+    values: int
+    carried: int
+    width: int
+    columns: int
+    big: bool
+
+
 class Graph(NamedTuple):
     """The shared graph of one set: the snapshot table and the rows of its events.
 
-    A row has numbers of `width` columns each: rows[(row * values + v) * width + column]. Rows: the
-    total, the index of the epoch before, that of the present epoch; of a MIXED set these two for
-    each condition.
+    A row has numbers of `width` columns each: numbers[(row * values + v) * width + column]. Rows:
+    the total, the index of the epoch before, that of the present epoch; of a MIXED set these two
+    for each condition.
     """
 
     info: Ints
     table: Doubles  # [column, cell] -> the snapshot's value
     table_powers: Codes
     table_least: Ints  # [column, extreme]
-    rows: Doubles
-    row_powers: Codes
-    row_least: Ints
+    rows: Rows
     keys: Ints  # [row - 1] -> the value of an index's row, ascending in either index
     holder: Ints  # [column] -> holder, SNAPSHOT or DEAD
     column: Ints  # [holder] -> column, SHARED or EMPTY
     # for the present burst, all as wide as a row:
-    unit: Doubles  # what comes in at each event
-    unit_powers: Codes
-    unit_least: Ints
-    form: Doubles  # rows, one for each event of the present moment
-    form_powers: Codes
-    form_least: Ints
+    unit: Rows  # what comes in at each event
+    form: Rows  # one for each event of the present moment
     what: Ints  # what an event adds
     ranked: Ints
     group: Ints  # [column] -> its holder's group, or -1

@@ -16,19 +16,19 @@ from elsinore.trends.hamlet.layout import (
     TOTAL,
     VALUE,
     WIDTH,
-    Codes,
-    Doubles,
     Events,
     Graphs,
     Ints,
     Program,
+    Rows,
+    Shape,
     Work,
 )
 from elsinore.trends.hamlet.storage import graph_of
 from elsinore.trends.wide import wide_kernel
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def refresh(program: Program, work: Work, graphs: Graphs, state: int) -> None:
     """Bring the cells of a fine node up to what its graph says."""
     work.flags[state].stale = 0
@@ -42,26 +42,22 @@ def refresh(program: Program, work: Work, graphs: Graphs, state: int) -> None:
         for f in range(program.states[state + 1].field - first):
             value, power = 0.0, 0
             if column >= 0:
-                value = graph.rows[f * width + column]
-                power = graph.row_powers[f * width + column]
+                value = graph.rows.numbers[f * width + column]
+                power = graph.rows.powers[f * width + column]
             elif column == SHARED:
-                value, power = value_of(
-                    program, graph, number, graph.rows, graph.row_powers, TOTAL, state, lane, f
-                )
+                value, power = value_of(program, graph, number, graph.rows, TOTAL, state, lane, f)
             work.cells[NOW, program.fields[first + f].address + lane] = value
             work.powers[NOW, program.fields[first + f].address + lane] = power
         for x in range(program.states[state + 1].extreme - program.states[state].extreme):
             best = FOREVER
             if column >= 0:
-                best = graph.row_least[x * width + column]
+                best = graph.rows.least[x * width + column]
             elif column == SHARED:
-                best = least_of(
-                    program, graph, number, graph.rows, graph.row_least, TOTAL, state, lane, x
-                )
+                best = least_of(program, graph, number, graph.rows, TOTAL, state, lane, x)
             work.least[NOW, program.extremes[program.states[state].extreme + x].least + lane] = best
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def gather(program: Program, work: Work, graphs: Graphs, state: int) -> None:
     """Add up what comes to a state from the start and from the other states right before it.
 
@@ -99,7 +95,7 @@ def gather(program: Program, work: Work, graphs: Graphs, state: int) -> None:
             )
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def contribution(events: Events, row: int, what: int) -> float:
     """Return what an event adds to a sum for each trend that holds it."""
     if what == NOTHING:
@@ -112,7 +108,7 @@ def contribution(events: Events, row: int, what: int) -> float:
     return 1.0 if (what - VALUE) & 1 == 1 else events.values[attribute, row]
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def own_rank(events: Events, row: int, ranked: int) -> int:
     """Return an event's rank for an extreme, inverted for the greatest; FOREVER where none."""
     if ranked < 0 or events.ordered[ranked >> 1, row] == 0:
@@ -121,44 +117,40 @@ def own_rank(events: Events, row: int, ranked: int) -> int:
     return ~rank if ranked & 1 == 1 else rank
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def contribute(
     events: Events,
     row: int,
-    form: Doubles,
-    powers: Codes,
-    least: Ints,
+    form: Rows,
     at: int,
-    unit_least: Ints,
+    unit: Rows,
     what: Ints,
     ranked: Ints,
-    values: int,
-    carried: int,
-    width: int,
-    columns: int,
+    shape: Shape,
 ) -> None:
     """Add an event's own values to its sums and extremes: a_j += v * c_j, b_j = min(b_j, own)."""
-    begin, begin_least = at * values * width, at * carried * width
-    for v in range(1, values):
-        for c in range(columns):
+    width, numbers, powers = shape.width, form.numbers, form.powers
+    begin, begin_least = at * shape.values * width, at * shape.carried * width
+    for v in range(1, shape.values):
+        for c in range(shape.columns):
             trends, place = begin + c, begin + v * width + c
-            if form[trends] == 0.0 or what[v * width + c] == NOTHING:
+            if numbers[trends] == 0.0 or what[v * width + c] == NOTHING:
                 continue
             own = contribution(events, row, what[v * width + c])
             if own != 0.0:
-                part, exponent = scale(form[trends], powers[trends], own)
-                form[place], powers[place] = plus(form[place], powers[place], part, exponent)
-    for x in range(carried):
-        for c in range(columns):
+                part, exponent = scale(numbers[trends], powers[trends], own)
+                numbers[place], powers[place] = plus(numbers[place], powers[place], part, exponent)
+    for x in range(shape.carried):
+        for c in range(shape.columns):
             place = begin_least + x * width + c
-            if form[begin + c] == 0.0:
-                least[place] = FOREVER
+            if numbers[begin + c] == 0.0:
+                form.least[place] = FOREVER
             else:
-                own = own_rank(events, row, ranked[x * width + c])
-                least[place] = min(least[place], unit_least[x * width + c], own)
+                rank = own_rank(events, row, ranked[x * width + c])
+                form.least[place] = min(form.least[place], unit.least[x * width + c], rank)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def touch(
     program: Program, work: Work, graphs: Graphs, events: Events, state: int, row: int
 ) -> None:
@@ -190,7 +182,7 @@ def touch(
             work.least[ADDED, place] = min(work.least[ADDED, place], best)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def apply(program: Program, work: Work) -> None:
     """Add to the coarse states what the present moment's events brought."""
     for i in range(work.touched[-1]):

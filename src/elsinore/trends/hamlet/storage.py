@@ -15,6 +15,7 @@ from elsinore.kernels import kernel
 from elsinore.trends.hamlet.layout import (
     AT,
     AT_INTS,
+    BIG,
     COLUMNS,
     DEAD,
     DOUBLES_USED,
@@ -32,6 +33,8 @@ from elsinore.trends.hamlet.layout import (
     Graphs,
     Ints,
     Program,
+    Rows,
+    Shape,
 )
 from elsinore.trends.wide import wide_kernel
 
@@ -39,7 +42,7 @@ FIRST_WIDTH = 4
 _BYTES, _BYTES_OF_INT = 12, 8  # of a double with its exponent, and of an integer
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _cells(program: Program, number: int) -> tuple[int, int, int]:
     """Return the cells, extremes and holders of a set."""
     one, after = program.sets[number], program.sets[number + 1]
@@ -50,7 +53,7 @@ def _cells(program: Program, number: int) -> tuple[int, int, int]:
     )
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _size(program: Program, number: int, width: int, rows: int, forms: int) -> tuple[int, int]:
     """Return how many numbers, and how many integers, a graph takes."""
     cells, extremes, holders = _cells(program, number)
@@ -61,7 +64,7 @@ def _size(program: Program, number: int, width: int, rows: int, forms: int) -> t
     )
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def graph_at(program: Program, graphs: Graphs, number: int, info: Ints) -> Graph:
     """Return the graph of a set that lies where `info` says."""
     width, rows, forms = info[WIDTH], info[ROWS], info[FORMS]
@@ -91,18 +94,12 @@ def graph_at(program: Program, graphs: Graphs, number: int, info: Ints) -> Graph
         doubles[table:row].reshape((width, cells)),
         codes[table:row].reshape((width, cells)),
         ints[table_least:row_least].reshape((width, extremes)),
-        doubles[row:unit],
-        codes[row:unit],
-        ints[row_least:unit_least],
+        Rows(doubles[row:unit], codes[row:unit], ints[row_least:unit_least]),
         ints[keys : keys + rows - 1],
         ints[holder:kept],
         ints[column:chosen],
-        doubles[unit:form],
-        codes[unit:form],
-        ints[unit_least:form_least],
-        doubles[form:end],
-        codes[form:end],
-        ints[form_least:what],
+        Rows(doubles[unit:form], codes[unit:form], ints[unit_least:form_least]),
+        Rows(doubles[form:end], codes[form:end], ints[form_least:what]),
         ints[what:ranked],
         ints[ranked:group],
         ints[group:holder],
@@ -111,27 +108,39 @@ def graph_at(program: Program, graphs: Graphs, number: int, info: Ints) -> Graph
     )
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def graph_of(program: Program, graphs: Graphs, number: int) -> Graph:
     """Return the graph of a set, as long as it gets no more room."""
     return graph_at(program, graphs, number, graphs.info[number])
 
 
-@wide_kernel
+@wide_kernel(linked=True)
+def shape_of(program: Program, graph: Graph, number: int) -> Shape:
+    """Return what the rows of a set's graph are like at present."""
+    return Shape(
+        program.sets[number].values,
+        program.sets[number].carried,
+        graph.info[WIDTH],
+        graph.info[COLUMNS],
+        graph.info[BIG] != 0,
+    )
+
+
+@wide_kernel(linked=True)
 def clear(graph: Graph) -> None:
     """Make a graph one without columns, its index without ranks."""
     graph.table[:] = 0.0
     graph.table_powers[:] = 0
     graph.table_least[:] = FOREVER
-    graph.rows[:] = 0.0
-    graph.row_powers[:] = 0
-    graph.row_least[:] = FOREVER
+    graph.rows.numbers[:] = 0.0
+    graph.rows.powers[:] = 0
+    graph.rows.least[:] = FOREVER
     graph.holder[:] = DEAD
     graph.info[COLUMNS] = 0
     graph.info[LATEST] = -1
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _begin(program: Program, graphs: Graphs, number: int) -> None:
     graph = graph_of(program, graphs, number)
     clear(graph)
@@ -165,7 +174,7 @@ def new_graphs(program: Program) -> Graphs:
     return graphs
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _move(program: Program, graphs: Graphs, longer: Graphs) -> None:
     """Move all blocks into longer arrays, one after another."""
     info, used = graphs.info, graphs.used
@@ -186,7 +195,7 @@ def _move(program: Program, graphs: Graphs, longer: Graphs) -> None:
         used[INTS_USED] += size_ints
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _settle(
     program: Program, graphs: Graphs, number: int, before: Graphs, info: Ints, index: int
 ) -> None:
@@ -215,7 +224,7 @@ def _settle(
         copy_row(program, number, old, row, new, row)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def copy_row(program: Program, number: int, old: Graph, row: int, new: Graph, place: int) -> None:
     """Copy a row of one graph into another that is as wide at least."""
     width, wide = old.info[WIDTH], new.info[WIDTH]
@@ -224,12 +233,12 @@ def copy_row(program: Program, number: int, old: Graph, row: int, new: Graph, pl
     for part in range(values):
         source, target = (row * values + part) * width, (place * values + part) * wide
         for j in range(columns):
-            new.rows[target + j] = old.rows[source + j]
-            new.row_powers[target + j] = old.row_powers[source + j]
+            new.rows.numbers[target + j] = old.rows.numbers[source + j]
+            new.rows.powers[target + j] = old.rows.powers[source + j]
     for part in range(carried):
         source, target = (row * carried + part) * width, (place * carried + part) * wide
         for j in range(columns):
-            new.row_least[target + j] = old.row_least[source + j]
+            new.rows.least[target + j] = old.rows.least[source + j]
 
 
 @kernel

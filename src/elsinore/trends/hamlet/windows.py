@@ -33,7 +33,7 @@ from elsinore.trends.hamlet.storage import graph_of
 from elsinore.trends.wide import wide_kernel
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def most_at_once(program: Program) -> int:
     """Return how many results windows can give that are open at once."""
     most = 0
@@ -43,7 +43,7 @@ def most_at_once(program: Program) -> int:
     return most
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def has_room(program: Program, out: Out) -> bool:
     """Return whether there is room for the results of all windows that can be open at once."""
     return out.used[0] + most_at_once(program) <= out.place.shape[0]
@@ -65,7 +65,7 @@ def with_room(program: Program, out: Out) -> Out:
     return Out(out.used, place, cells, powers, extremes, out.record, out.benefit, out.sharers)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _close(
     program: Program, work: Work, graphs: Graphs, kind: int, window: int, key: int, out: Out
 ) -> None:
@@ -112,7 +112,7 @@ def _close(
     work.opened[program.kinds[kind].openings + lane] = 0.0
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _learn(program: Program, work: Work, kind: int, lane: int) -> None:
     """Take note of how a window went that closes: what came into each set's members."""
     opening = program.kinds[kind].openings + lane
@@ -130,7 +130,7 @@ def _learn(program: Program, work: Work, kind: int, lane: int) -> None:
             counts[REACHED] = reached / members
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _empty_lane(program: Program, work: Work, graphs: Graphs, state: int, lane: int) -> None:
     number = program.states[state].home
     for f in range(program.states[state].field, program.states[state + 1].field):
@@ -153,7 +153,7 @@ def _empty_lane(program: Program, work: Work, graphs: Graphs, state: int, lane: 
     graph.column[holder] = EMPTY
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def advance(
     program: Program,
     work: Work,
