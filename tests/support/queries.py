@@ -277,10 +277,7 @@ def trend_queries(draw: Any) -> Query:
     ]
     pairs = isinstance(pattern, pt.Conjunction)  # of trends, which are counted and no more
     aggregates = st.one_of(counts if pairs else counts + over_events)
-    bound = {event.variable for event in pt.positive_events(pattern)}
-    columns = [
-        Column(name) for name in shared["group_by"] if name not in bound and draw(st.booleans())
-    ]
+    columns = [Column(name) for name in shared["group_by"] if draw(st.booleans())]
     items = columns + draw(st.lists(aggregates, min_size=1, max_size=3, unique=True))
     return Query(
         returns=_aliased(draw, items, shared["group_by"]),
