@@ -30,6 +30,7 @@ from elsinore.model import Attribute, PythonQuery, Query
 from elsinore.model import Workload as Queries
 from elsinore.model.clock import NANOSECONDS, Clock, clock_for, largest_time, set_to
 from elsinore.model.expression import Call, walk
+from elsinore.model.query import Form
 from elsinore.operators import bind, kind_for, plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
 from elsinore.plan import Granularity, Plan
@@ -354,7 +355,12 @@ class Workload:
 
     def _refuse_uncertain(self) -> None:
         """Refuse queries that ask how probable matches are, of events with exact times."""
+        passed: set[Form] = set()
         for query in self._queries:
+            if query.alike is not None:
+                if query.alike.form in passed:
+                    continue
+                passed.add(query.alike.form)
             places = [
                 node.span
                 for item in query.returns

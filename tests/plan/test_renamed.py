@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 from hypothesis import given, settings
@@ -89,3 +90,25 @@ def test_an_attribute_that_is_missing_is_told_of_every_query_that_reads_it(attri
     with pytest.raises(el.InvalidWorkloadError) as caught:
         workload.run(events)
     assert [error.query for error in caught.value.errors] == ["q0", "q1", "q2"]
+
+
+def test_queries_of_one_form_return_together_what_each_returns_alone() -> None:
+    text = "QUERY q{n} RETURN COUNT(*), SUM(b.v) PATTERN SEQ(X{n} x, B b+) WITHIN 4 seconds SLIDE 2"
+    texts = [text.format(n=n) for n in range(8)]
+    types = [f"X{n * 5 % 8}" if n % 3 else "B" for n in range(60)]
+    events = {"time": list(range(60)), "type": types, "v": [float(n % 7) for n in range(60)]}
+    together = el.Workload.parse(";".join(texts)).run(events)
+    for n, alone in enumerate(texts):
+        rows = el.Workload.parse(alone).run(events)[f"q{n}"].to_pylist()
+        assert together[f"q{n}"].to_pylist() == rows
+
+
+def test_a_window_that_cannot_be_is_told_of_each_query_at_its_place() -> None:
+    text = "QUERY {} RETURN COUNT(*) PATTERN SEQ({} x, B b+) WITHIN 10;"
+    workload = el.Workload.parse("".join(text.format(f"q{n}", f"X{n}") for n in range(3)))
+    events = {"time": [datetime(2026, 1, 1)], "type": ["B"]}
+    with pytest.raises(el.InvalidWorkloadError) as caught:
+        workload.run(events)
+    spans = [error.span for error in caught.value.errors]
+    assert [error.query for error in caught.value.errors] == ["q0", "q1", "q2"]
+    assert [span.start // len(text) for span in spans if span] == [0, 1, 2]

@@ -56,17 +56,23 @@ def set_to(queries: Workload, clock: Clock) -> Workload:
     """
     errors: list[QueryError] = []
     found: list[Query] = []
+    known: dict[Window, Window] = {}
     for query in queries:
+        window = query.window
+        if window is None:
+            found.append(query)
+            continue
         try:
-            window = None if query.window is None else _set_window(query.window, clock)
+            if window not in known:
+                known[window] = _set_window(window, clock)
         except QuerySemanticError as error:
             error.query = query.name
             errors.append(error)
-        else:
-            same = window == query.window
-            found.append(
-                query if same else replace(query, window=window, is_valid=True, of_form=query.alike)
-            )
+            continue
+        if known[window] != window:
+            told = replace(known[window], span=window.span)
+            query = replace(query, window=told, is_valid=True, of_form=query.alike)  # noqa: PLW2901
+        found.append(query)
     raise_errors(errors)
     return replace(queries, queries=tuple(found))
 

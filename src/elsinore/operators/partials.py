@@ -37,7 +37,6 @@ def by_query(
         family_of[list(family)] = number
     pieces: list[list[pa.Table]] = [[] for _ in families]
     mixed: dict[int, list[pa.RecordBatch]] = {}  # by the first query with their schema
-    first = {schema: place for place, schema in reversed(list(enumerate(schemas)))}
     for batch in batches:
         if batch.num_rows == 0:
             continue
@@ -46,7 +45,8 @@ def by_query(
         if np.all(places == places[0]) or np.all(family_of[places] == family):
             pieces[family].append(pa.Table.from_batches([batch]))
         else:
-            mixed.setdefault(first[batch.schema], []).append(batch)
+            first = next(n for n, schema in enumerate(schemas) if schema == batch.schema)
+            mixed.setdefault(first, []).append(batch)
     for several in mixed.values():
         table = pa.Table.from_batches(several).combine_chunks()
         numbers = family_of[table.column("query").to_numpy()]

@@ -25,6 +25,8 @@ class Label:
         """Return whether an event may be taken by both; True where that cannot be told."""
         if self.type != other.type:
             return False
+        if not self.parts:
+            return True
         return not any(_apart(one, two) for one, two in zip(self.parts, other.parts, strict=True))
 
 

@@ -92,6 +92,13 @@ class Layout:
                 )
             )
         self.cells, self.extremes = cell, extreme
+        self._cells = [0] * len(nodes)  # of each node's first sum
+        self._extremes = [0] * len(nodes)
+        for block in self.blocks:
+            for index, node in enumerate(block.nodes):
+                self._cells[node] = block.cell + index * block.overlap
+                self._extremes[node] = block.extreme + index * block.overlap
+        self._widths = [block.width for block in self.blocks]
 
     @property
     def lanes(self) -> int:
@@ -100,15 +107,13 @@ class Layout:
 
     def cell_of(self, node: int, number: int) -> int:
         """Return the first cell of one of a node's sums."""
-        block = self.blocks[self.block_of[node]]
-        return block.cell + number * block.width + self.index_of[node] * block.overlap
+        return self._cells[node] + number * self._widths[self.block_of[node]]
 
     def extreme_of(self, node: int, number: int | None) -> int:
         """Return the first entry of one of a node's extremes; -1 where it has none."""
         if number is None:
             return -1
-        block = self.blocks[self.block_of[node]]
-        return block.extreme + number * block.width + self.index_of[node] * block.overlap
+        return self._extremes[node] + number * self._widths[self.block_of[node]]
 
 
 def _shapes(updates: Updates) -> list[int]:
@@ -134,22 +139,18 @@ def _shapes(updates: Updates) -> list[int]:
         for number, node in enumerate(nodes)
     ]
     count = len(found)
+    sources = [[edge.source for edge in node.edges] for node in nodes]
     while True:
         refined: dict[object, int] = {}
         colours = [
             refined.setdefault(
                 (
                     colours[number],
-                    tuple(
-                        sorted(
-                            (-1 if edge.source == START else colours[edge.source])
-                            for edge in node.edges
-                        )
-                    ),
+                    tuple(sorted([-1 if one == START else colours[one] for one in several])),
                 ),
                 len(refined),
             )
-            for number, node in enumerate(nodes)
+            for number, several in enumerate(sources)
         ]
         if len(refined) == count:
             return colours
@@ -200,6 +201,8 @@ def _thresholds(
     Constants are those that attributes are compared with, by attribute and operator.
     """
     moves = [move for move in updates.unit.templates[query].transitions if move.needs]
+    if not moves:
+        return (), ()
     predicates: set[Expression] = set().union(*(move.needs for move in moves))
     found = (comparison_with_number(predicate) for predicate in predicates)
     return (

@@ -140,11 +140,11 @@ class TrendOperator:
     def bytes_per_key(unit: TrendUnit) -> int:
         """Return about how much memory each key takes, but with `one_slot`."""
         entries = 16
-        for node in unit.merged.nodes:
+        for number, node in enumerate(unit.merged.nodes):
             overlap = 1 if node.window is None else node.window.overlap
             entries += overlap * (2 * len(node.linear) + len(node.extremes))
             entries += 0 if unit.summed else overlap  # what moments that wait will do
-            if any(unit.merged.nodes[edge.source] is node for edge in node.edges):
+            if any(edge.source == number for edge in node.edges):
                 entries += overlap * (1 + 2 * len(node.linear))  # its marks
         return 8 * entries
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -216,4 +216,8 @@ def load_operator(unit: TrendUnit, blob: bytes) -> TrendsOperator:
 
 def bytes_per_key(unit: TrendUnit) -> int:
     """Return how much memory each key takes, beside the events that are kept."""
-    return TrendOperator.bytes_per_key(unit) if unit.path is Path.COARSE and not unit.exact else 0
+    if unit.path is not Path.COARSE or unit.exact:
+        return 0
+    if "bytes_per_key" not in unit.kept:
+        unit.kept["bytes_per_key"] = TrendOperator.bytes_per_key(unit)
+    return cast("int", unit.kept["bytes_per_key"])

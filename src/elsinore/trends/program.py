@@ -10,6 +10,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +80,7 @@ class Program:
         self._ranks = rank_columns(updates)
         self._words = [0] * _HEAD
         self._step_of: dict[int, Step] = {}
-        self._forms: dict[object, int] = {}
+        self._forms: dict[object, tuple[int, tuple[Row, ...], tuple[Row, ...]]] = {}
         self._families: dict[str, Family] = {}  # by the type of events
         self.classes = 0
         self._words[BLOCKS] = len(self._words)
@@ -142,12 +144,12 @@ class Program:
             of_parts = [self._steps(part) for part in sections.parts]
             step_lists = [self._steps_list(several) for several in of_parts]
             costs = [self._cost(several) for several in of_parts]
-        read = {node for update in updates for node in update.reads}
+        read: set[int] = set().union(*[update.reads for update in updates])
         emptied = self._resets(resets, read)
         reads = {self._layout.block_of[node] for node in read}
-        changed = [*(update.node for update in updates), *resets]
+        changed = [*[update.node for update in updates], *resets]
         blocks = {self._layout.block_of[node] for node in changed}
-        order = 2 * max(len(self._updates.before[node]) for node in changed) + bool(resets)
+        order = 2 * max([len(self._updates.before[node]) for node in changed]) + bool(resets)
         lists = [
             self._list(sorted(reads | {self._layout.block_of[node] for node in resets})),
             self._list(sorted(blocks)),
@@ -162,7 +164,7 @@ class Program:
         quick = (
             serial
             and all(_is_single(step, self._lanes(step)) for step in steps)
-            and not any((update.reads - {update.node}) & changing for update in updates)
+            and not any((update.reads & changing) - {update.node} for update in updates)
         )
         lists += [all_steps, all_steps if quick else 0, 0, *self._noted(steps if quick else ())]
         at_once = not (apart or resets) and not (quick and self._cells(steps) > NARROW)
@@ -280,12 +282,14 @@ class Program:
         layout = self._layout
         found: list[Step] = []
         for together in rounds(updates):
-            steps = sorted(map(self._step, together), key=lambda step: (step.block, step.index))
+            steps = [self._step(update) for update in together]
+            steps.sort(key=attrgetter("block", "index"))
             first = 0
             while first < len(steps):
                 overlap = layout.blocks[steps[first].block].overlap
                 count, strides = _alike(steps, first, overlap)
-                found.append(replace(steps[first], count=count, strides=strides))
+                step = steps[first]
+                found.append(step if count == 1 else replace(step, count=count, strides=strides))
                 first += count
         return found
 
@@ -300,8 +304,8 @@ class Program:
         loop = (node, 0) in update.sums[0].sources
         open_cell = layout.kinds[self._updates.kind_of[node]].open
         addresses: list[int] = []
-        sums: list[Row] = []
-        extremes: list[Row] = []
+        sums: list[tuple[int, tuple[int, ...]]] = []
+        extremes: list[tuple[int, tuple[int, ...]]] = []
         for number, part in enumerate(update.sums):
             sources = list(part.sources)
             if loop:
@@ -312,19 +316,22 @@ class Program:
                 addresses.append(open_cell)
                 blocks = [len(layout.blocks), *blocks]  # a block that no event changes
             addresses += [layout.cell_of(*source) for source in sources]
-            sums.append(Row(part.contribution, tuple(blocks)))
+            sums.append((part.contribution, tuple(blocks)))
         for number, extreme in enumerate(update.extremes):
             addresses.append(layout.extreme_of(node, number))
             compared = [(one, place) for one, place in extreme.sources if place is not None]
             for one, place in compared:
                 addresses += [layout.extreme_of(one, place), layout.cell_of(one, 0)]
-            extremes.append(
-                Row(extreme.attribute, tuple(layout.block_of[one] for one, _ in compared))
-            )
+            blocks = [layout.block_of[one] for one, _ in compared]
+            extremes.append((extreme.attribute, tuple(blocks)))
+        block = layout.block_of[node]
+        told = (loop, tuple(sums), tuple(extremes), block)
+        if told not in self._forms:
+            sum_rows, extreme_rows = tuple(starmap(Row, sums)), tuple(starmap(Row, extremes))
+            self._forms[told] = len(self._forms), sum_rows, extreme_rows
+        form, sum_rows, extreme_rows = self._forms[told]
         index = layout.index_of[node]
-        told = (loop, tuple(sums), tuple(extremes), layout.block_of[node])
-        form = self._forms.setdefault(told, len(self._forms))
-        return Step(*told, index, tuple(addresses), form)
+        return Step(loop, sum_rows, extreme_rows, block, index, tuple(addresses), form)
 
     def _steps_list(self, steps: Sequence[Step]) -> int:
         """Add the words of some steps; return where they are."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,8 @@ from elsinore.trends.partials import merge, result_columns, totals_fields
 
 def families(spec: TrendUnit) -> list[list[int]]:
     """Return the queries whose results have the same columns and windows, in lists, by place."""
+    if "families" in spec.kept:
+        return cast("list[list[int]]", spec.kept["families"])
     alike: dict[Hashable, list[int]] = {}
     for place, member in enumerate(spec.members):
         query, aggregation = member.query, member.aggregation
@@ -30,7 +33,9 @@ def families(spec: TrendUnit) -> list[list[int]]:
             tuple(extreme.kind for extreme in aggregation.extremes),
         )
         alike.setdefault(form, []).append(place)
-    return list(alike.values())
+    found = list(alike.values())
+    spec.kept["families"] = found
+    return found
 
 
 def result_table(

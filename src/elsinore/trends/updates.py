@@ -9,7 +9,7 @@ from elsinore.model.expression import Expression
 from elsinore.model.window import Window
 from elsinore.plan import MergedTemplate, TrendUnit
 from elsinore.plan.aggregates import FieldKind
-from elsinore.plan.merged import Edge, Signature, ancestors, field_index
+from elsinore.plan.merged import TRENDS, Edge, Signature, ancestors, field_index
 from elsinore.plan.template import START, Reset
 from elsinore.trends.labels import Labels
 
@@ -82,6 +82,8 @@ class Updates:
             if edge.takes(type_name, true):
                 taken.setdefault(node, []).append(edge)
         found = [self.update(node, edges) for node, edges in taken.items()]
+        if len(found) < 2:
+            return found
         return [update for several in rounds(found) for update in several]
 
     def resets(self, type_name: str, true: frozenset[Expression]) -> list[int]:
@@ -98,17 +100,19 @@ class Updates:
 
     def _update(self, node: int, edges: Sequence[Edge]) -> Update:
         merged = self.merged.nodes[node]
-        sources = tuple(edge.source for edge in edges if edge.source != START)
+        sources = tuple([edge.source for edge in edges if edge.source != START])
         return Update(
             node,
             len(sources) < len(edges),
-            tuple(self._sum(node, s, sources, edges[0].type) for s in merged.linear),
-            tuple(self._extreme(node, s, sources, edges[0].type) for s in merged.extremes),
+            tuple([self._sum(node, s, sources, edges[0].type) for s in merged.linear]),
+            tuple([self._extreme(node, s, sources, edges[0].type) for s in merged.extremes]),
         )
 
     def _sum(
         self, node: int, signature: Signature, sources: tuple[int, ...], type_name: str
     ) -> Sum:
+        if signature is TRENDS:
+            return Sum(tuple([(source, 0) for source in sources]), NOTHING)
         places = tuple(
             (source, place)
             for source in sources
@@ -171,6 +175,8 @@ def rounds(updates: Sequence[Update]) -> list[list[Update]]:
     Each comes in a round before those of the nodes it reads, but for itself; where there is no such
     order the last round has what is left.
     """
+    if len(updates) == 1:
+        return [list(updates)]
     waiting = {update.node: update for update in updates}
     if not any(
         node in waiting and node != update.node for update in updates for node in update.reads

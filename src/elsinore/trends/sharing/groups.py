@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from elsinore.model.window import Window
 from elsinore.plan import TrendUnit
 from elsinore.plan.merged import Edge, MergedTemplate, Node
 from elsinore.plan.template import START
@@ -57,23 +58,21 @@ def groups_of(unit: TrendUnit, labels: Labels, lanes: Sequence[int]) -> list[Gro
         for source, label in edges:
             if source not in {START, node}:
                 leaving[source].append((node, label))
-    twins = _twins(nodes)
+    twins = _twins(nodes, entering)
     found: dict[Label, list[int]] = {}
-    loops: dict[Label, Edge] = {}
     for node in range(len(nodes)):
-        own = [edge for edge in nodes[node].edges if edge.source == node]
-        told = [labels.of(edge) for edge in own]
-        for edge, label in zip(own, told, strict=True):
+        told = [label for source, label in entering[node] if source == node]
+        for label in told:
             if told.count(label) == 1 and _composes(
                 node, label, twins.get(node, ()), entering, leaving, resetting
             ):
                 found.setdefault(label, []).append(node)
-                loops.setdefault(label, edge)
                 break
     cohorts: dict[str, list[Cohort]] = {}
     for label, held in found.items():
         beside = tuple(twins.get(node, ()) for node in held)
-        cohort = Cohort(label, loops[label], tuple(held), beside)
+        loop = next(e for e in nodes[held[0]].edges if (e.source, labels.of(e)) == (held[0], label))
+        cohort = Cohort(label, loop, tuple(held), beside)
         cohorts.setdefault(label.type, []).append(cohort)
     shareable = {
         name: several
@@ -96,13 +95,28 @@ def groups_of(unit: TrendUnit, labels: Labels, lanes: Sequence[int]) -> list[Gro
     return groups
 
 
-def _twins(nodes: Sequence[Node]) -> dict[int, tuple[int, ...]]:
+def _twins(
+    nodes: Sequence[Node], entering: Sequence[Sequence[tuple[int, Label]]]
+) -> dict[int, tuple[int, ...]]:
     """Return the twins of the nodes that have any."""
     alike: dict[object, list[int]] = {}
     for number, node in enumerate(nodes):
-        alike.setdefault((node.window, frozenset(node.edges), len(node.edges)), []).append(number)
+        entered = {(source, id(label)) for source, label in entering[number]}  # kept by `Labels`
+        alike.setdefault((frozenset(entered), len(node.edges)), []).append(number)
     found: dict[int, tuple[int, ...]] = {}
-    for several in alike.values():
+    for together in alike.values():
+        if len(together) > 1:
+            found |= _twins_among(together, nodes)
+    return found
+
+
+def _twins_among(together: Sequence[int], nodes: Sequence[Node]) -> dict[int, tuple[int, ...]]:
+    """Return the twins of nodes that have the same edges."""
+    found: dict[int, tuple[int, ...]] = {}
+    windows: dict[Window | None, list[int]] = {}
+    for number in together:
+        windows.setdefault(nodes[number].window, []).append(number)
+    for several in windows.values():
         looping = [n for n in several if any(edge.source == n for edge in nodes[n].edges)]
         if len(looping) == 1:
             holder = looping[0]

@@ -165,8 +165,8 @@ class SharedGroups:
             else:
                 rest.append(update)
         touched: dict[int, set[int]] = {}
-        read = set().union(*(update.reads for update in updates))
-        changed = [*(update.node for update in updates), *resets]
+        read = set().union(*[update.reads for update in updates])
+        changed = [*[update.node for update in updates], *resets]
         readers = [reader for node in changed for reader in self._readers.get(node, ())]
         for node in (*read, *changed, *readers):
             group, cohort = self._cohort_of.get(node, (-1, -1))
@@ -174,11 +174,11 @@ class SharedGroups:
                 touched.setdefault(group, set()).add(self._holder_of[node])
         heard = {g for node in changed for g in self._heard.get(node, ())}
         return Sections(
-            parts=(tuple(rest), *(tuple(part) for part in ticking.values())),
+            parts=(tuple(rest), *map(tuple, ticking.values())),
             ticks=tuple(ticking),
-            takers=tuple(tuple(sorted(takers[group])) for group in ticking),
-            settled=tuple((group, tuple(sorted(held))) for group, held in touched.items()),
-            breaks=tuple(sorted(g for g in heard if self.groups[g].type != type_name)),
+            takers=tuple([tuple(sorted(takers[group])) for group in ticking]),
+            settled=tuple([(group, tuple(sorted(held))) for group, held in touched.items()]),
+            breaks=tuple(sorted([g for g in heard if self.groups[g].type != type_name])),
         )
 
     def _takes(self, group: int, cohort: int, type_name: str, true: frozenset[Expression]) -> bool:
