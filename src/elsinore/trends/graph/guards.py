@@ -76,8 +76,7 @@ def all_hold(
     The conditions are lists[begin : end]; the events are told as for `choose`.
     """
     chosen = conditions.chosen
-    for event in range(count):
-        chosen[event] = 1
+    chosen[:count] = 1
     for at in range(begin, end):
         choose(conditions, lists[at], events, first, count, row)
     return chosen

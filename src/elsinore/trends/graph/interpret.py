@@ -89,16 +89,17 @@ def _compare(
 ) -> None:
     """Do what `choose` does where attributes of the two events are compared."""
     below, same, above = form[ALLOWED] & LESS, form[ALLOWED] & EQUAL, form[ALLOWED] & GREATER
+    below, same, above = np.int64(below != 0), np.int64(same != 0), np.int64(above != 0)
     if conditions.known[form[RIGHT], row] == 0:
-        below, same, above = 0, 0, 0
-    other = values[form[RIGHT], row]
-    known, column, chosen = conditions.known[form[LEFT]], values[form[LEFT]], conditions.chosen
-    for event in range(count):
-        earlier = events[first + event, 0]
-        value = column[earlier]
-        holds = below if value < other else same if value == other else above
-        if holds == 0 or known[earlier] == 0:
-            chosen[event] = 0
+        below, same, above = np.int64(0), np.int64(0), np.int64(0)
+    other, left, begin = values[form[RIGHT], row], np.uint64(form[LEFT]), np.uint64(first)
+    row_of, known, chosen = np.uint64(0), conditions.known, conditions.chosen
+    for event in range(np.uint64(count)):  # without a branch: which way it goes is anybody's guess
+        earlier = np.uint64(events[begin + event, row_of])
+        value = values[left, earlier]
+        holds = below * np.int64(value < other) + same * np.int64(value == other)
+        holds += above * np.int64(value > other)
+        chosen[event] &= np.uint8(holds) & known[left, earlier]
 
 
 @kernel

@@ -34,12 +34,16 @@ class _Part:
     negatives: tuple[int, ...]
 
 
+_Chosen = tuple[Program, list[tuple[list[int], list[int]]]]
+
+
 class Programs:
     """The programs of a unit's queries, for whichever classes of events occur."""
 
     def __init__(self, unit: TrendUnit) -> None:
         self.unit = unit
         self._fitting: dict[tuple[int, int], list[list[int]]] = {}
+        self._last: dict[int, tuple[list[int], _Chosen]] = {}  # by first query: classes, program
         self._parts = [_parts(template) for template in unit.guarded]
 
     def conditions(self, query: int) -> tuple[Expression, ...]:
@@ -48,13 +52,19 @@ class Programs:
             condition for part in self._parts[query] for condition in part.template.conditions
         )
 
-    def program(
-        self, queries: Sequence[int], codes: Sequence[int]
-    ) -> tuple[Program, list[tuple[list[int], list[int]]]]:
+    def program(self, queries: Sequence[int], codes: Sequence[int]) -> _Chosen:
         """Return the program of queries of one automaton for events of these classes, none below 0.
 
-        And for each query, which of the program's sums and extremes are its own.
+        And for each query, which of the program's sums and extremes are its own. A query is always
+        in the company of the same ones; the last program of each is kept.
         """
+        if queries[0] in self._last and self._last[queries[0]][0] == list(codes):
+            return self._last[queries[0]][1]
+        found = self._made(queries, codes)
+        self._last[queries[0]] = list(codes), found
+        return found
+
+    def _made(self, queries: Sequence[int], codes: Sequence[int]) -> _Chosen:
         parts = self._parts[queries[0]]
         program = _program(self.unit, parts, [self._fits(queries[0], code) for code in codes])
         if len(queries) == 1:

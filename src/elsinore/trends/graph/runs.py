@@ -51,6 +51,7 @@ from elsinore.trends.graph.layout import (
 from elsinore.trends.graph.sums import (
     TOTAL,
     Sums,
+    add_chosen,
     add_to,
     clear,
     contribute,
@@ -275,12 +276,19 @@ def _scan(
     first = graph.lists[source, BASE] + graph.lists[source, BEGIN]
     last = graph.lists[source, BASE] + graph.lists[source, SIZE]
     events, sums, entries = graph.events, graph.sums, graph.counts[AT_ENTRIES]
+    by_number = program.shape[STRATEGY] != NEXT and sums.extremes.shape[1] == 0
     while last > first:
         count = min(last - first, CHUNK)
         last -= count
         if events[last + count - 1, MOMENT] < low:
             return
         chosen = all_hold(conditions, program.lists, asked, after, events, last, count, row)
+        if (
+            by_number
+            and events[last, MOMENT] >= low
+            and add_chosen(sums, NOW, entries + last, chosen, count)
+        ):
+            continue
         for event in range(count):
             entry = last + event
             if chosen[event] == 0 or events[entry, MOMENT] < low:

@@ -141,6 +141,38 @@ def add_rows(sums: Sums, at: int, others: int, chosen: Flags, count: int) -> boo
 
 
 @kernel
+def add_chosen(sums: Sums, at: int, others: int, chosen: Flags, count: int) -> bool:
+    """Add the chosen of sums side by side to one, all as doubles; return whether that is exact.
+
+    It is but for some of which powers differ by two and more: then nothing is added. Extremes are
+    left alone. chosen: [number] -> 1 where the sum `others + number` is to be added, or 0.
+    """
+    cells, powers = sums.cells, sums.powers
+    begin, end = np.uint64(others), np.uint64(others + count)
+    for field in range(np.uint64(cells.shape[1])):
+        least, most = powers[begin, field], powers[begin, field]
+        for other in range(begin, end):
+            least, most = min(least, powers[other, field]), max(most, powers[other, field])
+        if most - least > 1:
+            return False
+    for field in range(np.uint64(cells.shape[1])):
+        most = powers[begin, field]
+        for other in range(begin, end):
+            most = max(most, powers[other, field])
+        total, lesser = 0.0, 0.0
+        for other in range(begin, end):  # values are chosen without a branch
+            value = cells[other, field] if chosen[other - begin] != 0 else 0.0
+            is_most = powers[other, field] == most
+            total += value if is_most else 0.0
+            lesser += 0.0 if is_most else value
+        total, power = normalise(total + lesser * 2.0**-256, most)
+        cell, power = add(cells[at, field], powers[at, field], total, power)
+        cells[at, field] = cell
+        powers[at, field] = power
+    return True
+
+
+@kernel
 def plus(one: float, power: int, other: float, other_power: int) -> tuple[float, int]:
     """Return the sum of two normal numbers, normal."""
     return add(one, power, other, other_power)
