@@ -57,6 +57,21 @@ def test_a_function_that_raises_names_item_position_and_expression_and_keeps_the
     assert stream.push(1) == 17
 
 
+def test_an_attribute_that_an_item_lacks_is_told_with_the_nearest() -> None:
+    query = qre.iterate(qre.atom(op=lambda item: item.value), qre.sum())
+    has = r"no attribute 'value' \(it has: type, valu. Did you mean 'valu'\?\), at item 0"
+    for give in (query.start().push, lambda row: query.run([row])):
+        with pytest.raises(qre.OperationError, match=has):
+            give({"type": "M", "valu": 2})
+
+
+def test_a_stream_shows_its_query_and_its_value() -> None:
+    stream = qre.iterate(qre.atom(), qre.count()).start()
+    stream.push(3)
+    text = "<stream of <iterate(atom(any), 0, count): any*> at position 1, value 1>"
+    assert repr(stream) == text
+
+
 def test_items_before_one_that_fails_in_a_batch_have_been_taken() -> None:
     stream = inverse_of_last().start()
     with pytest.raises(qre.OperationError):
@@ -83,7 +98,7 @@ def test_a_function_that_raises_in_one_key_changes_no_key() -> None:
 
 def test_a_key_that_cannot_be_hashed_is_named_with_its_item() -> None:
     query = qre.map_collect(S, lambda item: item.k, qre.match(qre.seq((~S).star(), S)), S)
-    with pytest.raises(InputError, match=r"The key \['x'\] cannot be told from others.*at item 0"):
+    with pytest.raises(InputError, match=r"The key \['x'\] cannot be told from.*tuple, at item 0"):
         query.start().push({"type": "M", "k": ["x"]})
 
 

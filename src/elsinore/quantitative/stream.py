@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from elsinore.errors import InputError, StateError
+from elsinore.errors import InputError, StateError, did_you_mean
 from elsinore.quantitative.machine.keys import KeyThreads, Program
 from elsinore.quantitative.machine.program import Bits, ItemError, bits_of, compile_query
 from elsinore.quantitative.pipeline import stages_of
@@ -83,8 +83,17 @@ class OperationError(InputError):
     def show(self, item: Any) -> None:
         """Tell of the item as it is, where only some of its attributes were read."""
         (message,) = self.args
-        self.args = (message.replace(shown(self.item), shown(item)),)
+        before, after = (f"{_has(self.__cause__, each)}, at item" for each in (self.item, item))
+        self.args = (message.replace(before, after, 1).replace(shown(self.item), shown(item)),)
         self.item = item
+
+
+def _has(cause: BaseException | None, item: Any) -> str:
+    """Return what attributes an item has, where a function asked it for another one."""
+    names = getattr(item, "_fields", ())
+    if not (isinstance(cause, AttributeError) and names and hasattr(cause.obj, "_fields")):
+        return ""
+    return f" (it has: {', '.join(names)}.{did_you_mean(cause.name or '', names)})"
 
 
 @dataclass(slots=True)
@@ -138,11 +147,11 @@ class Machine:
     def _named(self, error: ItemError, item: Any, position: int) -> OperationError:
         cause = error.__cause__
         if isinstance(cause, InputError) or cause is None:
-            text, name = str(cause), "key"
+            text, name = str(cause).removesuffix("."), "key"
             where = described(self.query)
         else:
             where = self._label(cause)
-            text, name = f"{type(cause).__name__}: {cause}", where
+            text, name = f"{type(cause).__name__}: {cause}{_has(cause, item)}", where
         return OperationError(
             f"{where}: {text}, at item {position} (counted from 0): {shown(item)}. The stream is "
             "as it was before this item.",
@@ -172,7 +181,7 @@ class Stage:
     position: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Stream:
     """A query, or a pipeline of them, and the items it has taken so far.
 
@@ -205,6 +214,9 @@ class Stream:
             state, has, value = stage.machine.program.begin()
             stream.stages.append(Stage(stage.machine, state, value if has else UNDEFINED))
         return stream
+
+    def __repr__(self) -> str:
+        return f"<stream of {self.query!r} at position {self.position}, value {shown(self.value)}>"
 
     @property
     def value(self) -> Any:
