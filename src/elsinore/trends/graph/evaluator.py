@@ -16,14 +16,17 @@ from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
 from elsinore.trends.graph.evaluate import evaluate_masks, evaluate_runs
-from elsinore.trends.graph.layout import Program, Stream
+from elsinore.trends.graph.interpret import Conditions
+from elsinore.trends.graph.layout import CONTIGUOUS, STRATEGY, Program, Stream
 from elsinore.trends.graph.program import Programs, class_numbers
+from elsinore.trends.graph.steps import Compared, can_step, evaluate_steps, steps_of
 from elsinore.trends.graph.sums import Sums, empty_sums
 from elsinore.trends.graph.windows import Keys, Wanted, Windows, windows
 from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals, size_of
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 _SECONDS = 2e-5  # that a pair of events takes in plain Python, about
+_STEP = 4e-5  # and that an event takes where trends go on step by step
 
 
 class Index(Protocol):
@@ -108,10 +111,12 @@ class GraphEvaluator:
                 )
             if count and used is None:
                 asked = conditions(self._programs.conditions(together[0]), columns)
-                evaluate = evaluate_masks if template.ambiguous else evaluate_runs
-                seconds = _SECONDS * held.longest * float(np.sum(held.high - held.low))
-                graph = enter(evaluate, seconds, program, asked, stream, keys, held, totals)
-                used = graph + size_of(asked[2:])
+                used = _stepped(program, asked, stream, keys, held, totals)
+                if used is None:
+                    evaluate = evaluate_masks if template.ambiguous else evaluate_runs
+                    seconds = _SECONDS * held.longest * float(np.sum(held.high - held.low))
+                    used = enter(evaluate, seconds, program, asked, stream, keys, held, totals)
+                used += size_of(asked[2:])
             most = max(most, (used or 0) + size_of(held[:-1]))
             for query, (sums, ranks) in zip(together, chosen, strict=True):
                 mine = totals
@@ -123,6 +128,27 @@ class GraphEvaluator:
                 size += size_of((*mine, held.key))
         self.bytes_held = most + size
         return _joined([found[query] for query in sorted(found)])
+
+
+def _stepped(
+    program: Program,
+    asked: Conditions,
+    stream: Stream,
+    keys: Keys,
+    held: Windows,
+    totals: Sums,
+) -> int | None:
+    """Fill the totals step by step, where the strategy lets one; return the bytes that it took."""
+    if not can_step(program, asked):
+        return None
+    words, steps = steps_of(program, asked, int(held.longest))
+    compared = Compared(asked.compared, asked.numbers, asked.known)
+    contiguous = bool(program.shape[STRATEGY] == CONTIGUOUS)
+    seconds = _STEP * float(np.sum(held.high - held.low))
+    done = enter(
+        evaluate_steps, seconds, words, contiguous, compared, stream, keys, held, totals, steps
+    )
+    return size_of((*steps, words)) if done else None
 
 
 class _Totals(NamedTuple):

@@ -1,0 +1,146 @@
+"""NEXT and CONTIGUOUS step by step: against every trend built, and against the graph."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from elsinore.kernels import uncompiled
+from elsinore.language import parse_workload
+from elsinore.local import run
+from elsinore.model import Workload
+from elsinore.operators import plan
+from elsinore.runtime.options import RunOptions
+from elsinore.trends.graph import evaluator
+from oracles.reference import ReferenceEvent
+from support.trends import table_of
+from trends.hamlet.test_against_reference import long_stream, streams
+from trends.test_against_reference import check
+from trends.test_everything import assert_same_rows
+
+often = settings(
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "20")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+PATTERNS = (
+    "B+ b",
+    "SEQ(A a, B+ b)",
+    "SEQ(A a, B+ b, C c)",
+    "SEQ(A a+, B+ b, C c)",
+    "(SEQ(A a, B+ b))+",
+    "SEQ(A a?, B+ b, D d)",
+    "SEQ(A a, (B b OR C c)+)",
+)
+CONDITIONS = (
+    "",
+    "b[i].v >= b[i-1].v",
+    "b[i].w < b[i-1].v",
+    "b[i].v != b[i-1].v AND b[i].w >= b[i-1].w",
+    "b.v > 0",
+    "b.v > 0 AND b[i].v <= b[i-1].w AND [k]",
+)
+AGGREGATES = (
+    "COUNT(*)",
+    "COUNT(b)",
+    "SUM(b.v)",
+    "AVG(b.w)",
+    "MIN(b.v)",
+    "MAX(b.w)",
+    "VARIANCE(b.v)",
+)
+WINDOWS = ("", "", " WITHIN 4 seconds", " WITHIN 6 seconds SLIDE 2 seconds", " WITHIN 2 SLIDE 3")
+
+
+@st.composite
+def queries(draw: Any) -> Workload:
+    """Draw one or two queries that go step by step."""
+    texts = []
+    for number in range(draw(st.integers(1, 2))):
+        columns = draw(st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=3, unique=True))
+        where = draw(st.sampled_from(CONDITIONS))
+        texts.append(
+            f"QUERY q{number} RETURN {', '.join(columns)} PATTERN {draw(st.sampled_from(PATTERNS))}"
+            f"{' WHERE ' * bool(where)}{where}"
+            f" STRATEGY {draw(st.sampled_from(('SKIP TILL NEXT MATCH', 'CONTIGUOUS')))}"
+            f"{draw(st.sampled_from(WINDOWS))};"
+        )
+    return parse_workload("\n".join(texts))
+
+
+def never(*given: Any) -> bool:
+    """Stand for `can_step`: have all done by the graph."""
+    return False
+
+
+def refused(*given: Any) -> int:
+    """Stand for the graph where nothing may come to it."""
+    raise AssertionError("by the graph")
+
+
+@often
+@given(queries(), streams(), st.booleans())
+def test_trends_are_summed_up_as_if_each_were_built(
+    workload: Workload, events: list[ReferenceEvent], ordered: bool
+) -> None:
+    table = table_of(events).append_column("seq", pa.array(range(len(events)), pa.int64()))
+    options = RunOptions(order_by=("seq",)) if ordered else RunOptions()
+    results = run(plan(workload), table, options)
+    for query in workload:
+        check(query, events, results[query.name], exact=False, ordered=ordered)
+
+
+@often
+@given(queries(), st.integers(0, 2**32 - 1), st.integers(50, 300), st.sampled_from((1, 4, 12)))
+def test_long_streams_come_out_as_by_the_graph(
+    workload: Workload, seed: int, size: int, apart: int
+) -> None:
+    table = table_of(long_stream(seed, size, apart))
+    found = run(plan(workload), table, RunOptions())
+    tables = {query.name: found[query.name] for query in workload}
+    with mock.patch.object(evaluator, "can_step", never):
+        by_graph = run(plan(workload), table, RunOptions())
+        for query in workload:
+            assert_same_rows(tables[query.name], by_graph[query.name], {})
+
+
+@pytest.mark.parametrize("strategy", ["SKIP TILL NEXT MATCH", "CONTIGUOUS"])
+@pytest.mark.parametrize(
+    "where", ["", "WHERE b.v >= 0", "WHERE b[i].v >= b[i-1].v", "WHERE b[i].v = b[i-1].w"]
+)
+def test_the_frequent_queries_go_step_by_step(strategy: str, where: str) -> None:
+    text = f"QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B+ b, C c) {where} STRATEGY {strategy};"
+    events = [
+        ReferenceEvent(second * 1_000_000, name, {"v": second, "w": second + 1.0})
+        for second, name in enumerate("ABBC")
+    ]
+    with mock.patch.object(evaluator, "evaluate_runs", refused):
+        result = run(plan(parse_workload(text)), table_of(events), RunOptions())["q"]
+    assert result.column("count(*)").to_pylist() == [1]
+
+
+def test_numbers_too_large_for_doubles_are_left_to_the_graph() -> None:
+    moments = 1_100  # of two events each: each trend goes on in two ways
+    table = pa.table({"type": ["B"] * 2 * moments, "time": np.repeat(np.arange(moments), 2)})
+    text = "QUERY q RETURN LOG2(COUNT(*)) AS log PATTERN B+ b STRATEGY CONTIGUOUS;"
+    result = run(plan(parse_workload(text)), table, RunOptions())["q"]
+    # 2 + 4 + ... trends begin with the first moment, and so on
+    expected = math.log2(sum(2 ** (k + 1) * (moments - k) for k in range(moments)))
+    assert result.column("log").to_pylist() == [pytest.approx(expected)]
+
+
+def test_kernels_run_as_plain_python_too() -> None:
+    text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B+ b) STRATEGY SKIP TILL NEXT MATCH;"
+    events = [ReferenceEvent(n * 1_000_000, name, {}) for n, name in enumerate("ABBAB")]
+    plain = uncompiled(evaluator.evaluate_steps)
+    with mock.patch.object(evaluator, "evaluate_steps", plain):
+        result = run(plan(parse_workload(text)), table_of(events), RunOptions())["q"]
+    assert result.column("count(*)").to_pylist() == [4]
