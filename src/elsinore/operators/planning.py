@@ -105,7 +105,7 @@ def bind(workload: Workload, schema: Schema) -> None:
     fitting: set[Form] = set()  # whose queries fit: what is read has one name in all of a form
     for query in workload:
         if query.alike is None or query.alike.form not in fitting:
-            found = kind_in(module_for(query)).check(query, schema)
+            found = list(kind_in(module_for(query)).check(query, schema))
             errors += found
             if query.alike is not None and not found:
                 fitting.add(query.alike.form)

@@ -145,17 +145,25 @@ def _composes(
     resetting: Sequence[Sequence[Label]],
 ) -> bool:
     """Return whether what events of a label do to a node is told by their number and sums."""
-    taken = [(source, other) for source, other in entering[node] if other.meets(label)]
-    if any(other != label for _, other in taken):
-        return False
-    if any(other.meets(label) for target, other in leaving[node] if target not in twins):
-        return False
+    read = set()
+    for source, other in entering[node]:
+        if other.meets(label):
+            if other is not label and other != label:
+                return False
+            read.add(source)
+    read.discard(START)
+    for target, other in leaving[node]:
+        if target not in twins and other.meets(label):
+            return False
     if any(other.meets(label) for twin in twins for _, other in leaving[twin]):
         return False
-    read = {source for source, _ in taken} - {START}
-    if any(other.meets(label) for one in (*read, *twins) for other in resetting[one]):
-        return False
-    return not any(other.meets(label) for source in read - {node} for _, other in entering[source])
+    for one in (*read, *twins):
+        if any(other.meets(label) for other in resetting[one]):
+            return False
+    for source in read:
+        if source != node and any(other.meets(label) for _, other in entering[source]):
+            return False
+    return True
 
 
 def queries_through(merged: MergedTemplate) -> list[set[int]]:

@@ -266,7 +266,12 @@ class SharedGroups:
         group, cohort = self._cohort_of[node]
         label = self.groups[group].cohorts[cohort].label
         entering = self._updates.merged.nodes[node].edges
-        edges = [edge for edge in entering if self._updates.labels.of(edge) == label]
+        told = [self._updates.labels.of(edge) for edge in entering]
+        edges = [
+            edge
+            for edge, other in zip(entering, told, strict=True)
+            if other is label or other == label
+        ]
         return self._updates.update(node, edges)
 
     def _addends_of(self, held: Sequence[int]) -> list[int]:
