@@ -158,7 +158,7 @@ def test_explain_tells_what_a_sample_shared(
     assert told.splitlines() == [
         ", over the first 3 of 6 events",
         "  B+ of ab and cb",
-        "    50% of 2 bursts shared, with 25% of 8 events",
+        "    50% of 2 weighed bursts shared, with 25% of their 8 events",
         "    5 snapshots of graphlets, 6 of events",
         "",
         (

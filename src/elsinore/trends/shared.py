@@ -302,8 +302,8 @@ def _set_lines(found: SharedBursts) -> list[str]:
         return [*lines, "    no bursts"]
     share, weight = found.shared / found.bursts, found.shared_events / max(found.events, 1)
     lines.append(
-        f"    {share:.0%} of {count(found.bursts, 'burst', 'bursts')} shared, with {weight:.0%} of "
-        f"{count(found.events, 'event', 'events')}"
+        f"    {share:.0%} of {count(found.bursts, 'weighed burst')} shared, with {weight:.0%} of "
+        f"their {count(found.events, 'event')}"
     )
     lines.append(
         f"    {count(found.graphlet_snapshots, 'snapshot', 'snapshots')} of graphlets, "
