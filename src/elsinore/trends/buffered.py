@@ -61,7 +61,9 @@ class BufferedTrends:
         self._last = np.full(1, NEVER)  # [key] -> time of its last event
         self._done: dict[int, int] = {}  # key -> windows that end by then are given out
         self._current = (-1, -1)  # with `one_slot`: the key that goes on, and its group
-        self._totals: list[pa.Table] = []
+        self._totals: list[pa.Table] = []  # those that wait: one table, or none
+        schema = totals_fields(unit, exact=unit.exact)
+        self._nothing = pa.RecordBatch.from_pylist([], schema=schema)
         self._classes = np.zeros(0, dtype=np.int64)  # the classes that occurred, ascending
 
     @property
@@ -183,8 +185,8 @@ class BufferedTrends:
         if totals.num_rows:
             codes = pa.array(groups[totals.column("key").to_numpy()], pa.int32())
             place = totals.column_names.index("key")
-            self._totals.append(totals.set_column(place, "group", codes))
-            self._merged()
+            totals = totals.set_column(place, "group", codes)
+            self._totals = [merge(self.unit, pa.concat_tables([*self._totals, totals]))]
         self.statistics.sharing = self._evaluator.statistics
         keep = _of_rows(self._needed(ready), bounds) <= times
         keep &= _of_rows(ready != FOREVER, bounds)
@@ -252,21 +254,20 @@ class BufferedTrends:
 
     def _merged(self) -> pa.Table:
         """Return all totals that wait, one row for each (query, group, window)."""
-        if not self._totals:
-            return totals_fields(self.unit, exact=self.unit.exact).empty_table()
-        self._totals = [merge(self.unit, pa.concat_tables(self._totals))]
-        return self._totals[0]
+        return self._totals[0] if self._totals else pa.Table.from_batches([self._nothing])
 
     def _take(self, chosen: NDArray[np.bool_]) -> pa.RecordBatch:
         """Remove the chosen rows of the totals (none where it is empty) and return them."""
+        if not chosen.any():
+            return self._nothing
         totals = self._merged()
-        mask = chosen if len(chosen) else np.zeros(totals.num_rows, dtype=np.bool_)
-        given = totals.filter(pa.array(mask)).combine_chunks()
-        rest = totals.filter(pa.array(~mask))
-        self._totals = [rest] if rest.num_rows else []
+        given, self._totals = totals, []
+        if not chosen.all():
+            given = totals.filter(pa.array(chosen))
+            self._totals = [totals.filter(pa.array(~chosen))]
         self.statistics.totals += given.num_rows
-        batches = given.to_batches()
-        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=given.schema)
+        (batch,) = given.combine_chunks().to_batches()
+        return batch
 
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""
