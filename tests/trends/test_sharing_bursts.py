@@ -243,7 +243,7 @@ def test_long_bursts_are_shared_and_short_ones_are_not() -> None:
 
 def test_graphlets_merge_when_bursts_grow_and_split_when_they_shrink() -> None:
     text = "\n".join(
-        f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(A x, B+, C c) WITHIN {n + 2} minutes;"
+        f"QUERY q{n} RETURN SUM(b.v) PATTERN SEQ(A x, B b+, C c) WITHIN {n + 2} minutes;"
         for n in range(20)
     )
     phase = "ABC" * (2 * NAP)
@@ -253,6 +253,18 @@ def test_graphlets_merge_when_bursts_grow_and_split_when_they_shrink() -> None:
     assert counted.merges > 0
     assert counted.splits > 0
     assert_alike(found, run(unit, Sharing.NEVER)[0])
+
+
+def test_bursts_that_are_composed_for_few_queries_at_once_are_not_shared() -> None:
+    text = "\n".join(
+        f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(A x, B b+) WITHIN 100 seconds SLIDE 50 seconds;"
+        for n in range(20)
+    )
+    unit = given(text, ("A" + "B" * 30) * 40)
+    found, operator = run(unit, Sharing.DYNAMIC)
+    (counted,) = operator.statistics.sharing
+    assert counted.bursts > counted.shared_graphlets == 0
+    assert_alike(found, run(unit, Sharing.ALWAYS)[0])
 
 
 def test_predicates_cut_bursts_where_they_differ_and_only_there() -> None:

@@ -179,6 +179,7 @@ class Program:
             raise AssertionError("a class has other words than `moments` tells")
         if quick:
             self._join_family(type_name, at, steps)
+            costs = [round(self._sharing.cost.composed * cost) for cost in costs]
         self._words.append(len(ticks))
         for number, (group, place) in enumerate(zip(ticks, step_lists, strict=True)):
             of_group = (0, 0) if number == 0 else (costs[number], takers[number - 1])

@@ -14,6 +14,7 @@ class CoarseCost:
 
     step: float = 12.0  # an event acts on the lanes of one shape
     cell: float = 0.8
+    composed: float = 0.25  # of that, where single events in turn are one formula for each lane
     move: float = 12.0  # an event moves a clock
     move_addend: float = 4.0
     settle: float = 40.0  # a lane is brought up to date
