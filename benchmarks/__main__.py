@@ -22,6 +22,7 @@ from benchmarks import (
     spark,
     spark_memory,
     startup,
+    steps,
     threads,
     windows,
 )
@@ -33,6 +34,7 @@ BENCHMARKS = {
     "windows": windows,
     "slides": slides,
     "graph": graph,
+    "steps": steps,
     "regimes": regimes,
     "decisions": decisions,
     "memory": memory,
