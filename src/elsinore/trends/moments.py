@@ -23,7 +23,7 @@ from elsinore.kernels.slots import give_back
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.mixtures import end_mixture, note
 from elsinore.trends.core.numbers import LIMIT
-from elsinore.trends.core.plain import take_plain
+from elsinore.trends.core.plain import add_cells, is_great, take_plain
 from elsinore.trends.core.step import (
     FIRST,
     LANES,
@@ -34,6 +34,7 @@ from elsinore.trends.core.step import (
     SINGLE,
     act_once,
     act_plainly,
+    get_powers,
     repeat,
     step,
 )
@@ -56,10 +57,11 @@ from elsinore.trends.wide import wide_kernel
 # the list of all its steps, of whatever group; that list again where each can be repeated
 # on its own, and its moments may wait together, or else 0; its family, or 0; and where that takes
 # note of its events, if it is a single step on lanes that are their own predecessors, or else -1;
-# the list of all its steps where an event that is a moment of its own had better act when it comes
+# the list of all its steps where an event that is a moment of its own had better act when it comes;
+# the list of its cells where such an event had better take these (`core.plain`), or else 0
 NUMBER, ORDER, APART, SERIAL, READS, CHANGES, RESETS, BREAKS, RUNS, ALL_STEPS = range(10)
-QUICK, FAMILY, NOTED, BEHIND, DIRECT = range(10, 15)
-SECTIONS = 15
+QUICK, FAMILY, NOTED, BEHIND, DIRECT, CELLS = range(10, 16)
+SECTIONS = 16
 
 # a reset: its block, first cell, length, rows, distance between them, and likewise its extremes
 RESET_BLOCK, LATE, CELL, LONG, ROWS, STRIDE, OUTLIER, OUTLIER_ROWS, OUTLIER_STRIDE = range(9)
@@ -207,27 +209,41 @@ def wait(header: Any, ints: Ints, kind: int, slot: int) -> None:
 
 
 @wide_kernel(inline=True)
-def act_now(
-    header: Any, ints: Ints, doubles: Doubles, program: Ints, steps: int, slot: int
-) -> None:
+def act_now(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int) -> None:
     """Let the event that was brought last, a moment of its own, take the steps of its class.
 
     That is DIRECT, no moment waits in the slot, and no burst is looked at.
     """
+    steps, cells = program[kind + DIRECT], program[kind + CELLS]
     if header.group != 0:
         ints[header.asleep + slot] -= 1
     to, to_rank = header.waiting_addends + slot * header.addend, header.waiting_ranks
     to_rank += slot * header.rank
+    if cells != 0 and ints[header.big + slot] == 0 and not is_great(header, doubles, to):
+        if add_cells(header, doubles, program, cells, slot, to):
+            _get_all_powers(header, ints, doubles, program, steps, slot)
+        return
     at = steps + 1
     if program[steps] == 1 and program[at + SINGLE] != 0 and program[at + LANES] == 1:
-        cells = header.cells + slot * header.cell
-        cell = cells + program[at + FIRST]
-        mine, source = doubles[cell], doubles[cells + program[at + FIRST + ROW]]
+        base = header.cells + slot * header.cell
+        cell = base + program[at + FIRST]
+        mine, source = doubles[cell], doubles[base + program[at + FIRST + ROW]]
         total = mine + (float(program[at + LOOP]) * mine + source)
         if total < LIMIT and ints[header.big + slot] == 0:
             doubles[cell] = total
             return
     _take_steps(header, ints, doubles, program, steps, slot, 1.0, to, to_rank, TOGETHER)
+
+
+@wide_kernel
+def _get_all_powers(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, steps: int, slot: int
+) -> None:
+    """Bring all numbers that a list of steps has changed into their normal form."""
+    at = steps + 1
+    for _ in range(program[steps]):
+        get_powers(header, ints, doubles, program, at, slot)
+        at += program[at + LENGTH]
 
 
 @wide_kernel

@@ -36,6 +36,7 @@ from elsinore.trends.store import STATE, new_store
 
 PLAIN_SECONDS = 5e-4  # that an event takes in plain Python, and ...
 PLAIN_LANE = 1e-5  # ... for each cell of a key, at most
+READ = 2**17  # events whose addends are put side by side at once: they stay near the processor
 AHEAD = 2**14  # events looked at for classes that are not compiled yet
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 

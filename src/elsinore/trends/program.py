@@ -40,6 +40,7 @@ from elsinore.trends.windows import KINDS
 
 _HEAD = max(KINDS, GROUPS, BLOCKS) + 1
 NARROW = 16  # cells that an event changes no slower than it waits for the next of its class
+WIDE = 16  # lanes that are sooner changed row by row than cell by cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ class Program:
         self._step_of: dict[int, Step] = {}
         self._forms: dict[object, tuple[int, tuple[Row, ...], tuple[Row, ...]]] = {}
         self._families: dict[str, Family] = {}  # by the type of events
+        self._most_sums = max((len(one.linear) for one in updates.merged.nodes), default=1)
         self.classes = 0
         self._words[BLOCKS] = len(self._words)
         for block in layout.blocks:
@@ -168,7 +170,7 @@ class Program:
         )
         lists += [all_steps, all_steps if quick else 0, 0, *self._noted(steps if quick else ())]
         at_once = not (apart or resets) and not (quick and self._cells(steps) > NARROW)
-        lists.append(all_steps if at_once else 0)
+        lists += [all_steps if at_once else 0, self._cells_list(steps) if at_once else 0]
         takers = [
             self._add(self._sharing.takers_words(group, several))
             for group, several in zip(sections.ticks, sections.takers, strict=True)
@@ -359,6 +361,60 @@ class Program:
                 body += [extreme, cell, block, int(stride == 0)]
         head = [lanes, step.block, int(step.loop), len(step.sums), len(step.extremes)]
         return [2 + len(head) + len(body), *head, int(_is_single(step, lanes)), *body]
+
+    def _cells_list(self, steps: Sequence[Step]) -> int:
+        """Add the words of all cells that steps change, if `add_cells` does it well; return where.
+
+        A list is filled up to what an event could do to a node, so that it is as long as those of
+        other classes. Else that is 0: where no node has more than a number, or steps have many
+        lanes, extremes, or several predecessors.
+        """
+        if (
+            self._most_sums == 1
+            or any(step.extremes or self._lanes(step) >= WIDE for step in steps)
+            or any(len(row.blocks) > 1 for step in steps for row in step.sums)
+        ):
+            return 0
+        zero, first = self._layout.cells, steps[0].addresses[0]
+        cells = [cell for step in steps for cell in self._cells_of(step, zero)]
+        missing = max(self._most_sums - len(cells), 0)
+        cells += [(first, zero, zero, zero, zero, -1 - zero)] * missing
+        added = 0  # to so many of a longer list a single cell is added, before others change
+        while self._most_sums < len(cells) and added < len(cells):
+            _, own, _, _, _, times = cells[added]
+            if own != zero or times != -1 - zero:
+                break
+            added += 1
+        words = [word for to, _, of, *_ in cells[:added] for word in (to, of)]
+        words += [word for cell in cells[added:] for word in cell]
+        return self._add([added, len(cells) - added, *words])
+
+    def _cells_of(self, step: Step, zero: int) -> Iterable[tuple[int, ...]]:
+        """Return the words of each cell that a step changes, as `core.plain` reads them.
+
+        zero: a cell that is always 0.
+        """
+        strides = step.strides or (1,) * len(step.addresses)
+        for lane in range(self._lanes(step)):
+            told = (
+                cell + lane * (stride != 0)
+                for cell, stride in zip(step.addresses, strides, strict=True)
+            )
+            cells = [(next(told), next(told) if row.blocks else zero) for row in step.sums]
+            trends, before = cells[0]
+            own = trends if step.loop else zero
+            for row, (to, of) in zip(step.sums[1:], cells[1:], strict=True):
+                times = _addend(row.what)
+                if times < 0:
+                    times = -1 - (zero if times == NO_ADDEND else self._open_cell(step, lane))
+                yield to, to if step.loop else zero, of, own, before, times
+            yield trends, own, before, zero, zero, -1 - zero
+
+    def _open_cell(self, step: Step, lane: int) -> int:
+        """Return the cell that is 1 while the window of a step's lane is open."""
+        block = self._layout.blocks[step.block]
+        node = self._layout.block_of.index(step.block)
+        return self._layout.kinds[self._updates.kind_of[node]].open + lane % block.overlap
 
     def _lanes(self, step: Step) -> int:
         return step.count * self._layout.blocks[step.block].overlap

@@ -123,7 +123,7 @@ def run(headers: Any, ints: Ints, doubles: Doubles, program: Ints, events: Colum
             and not (following and program[kind + QUICK] != 0)
             and (header.group == 0 or ints[header.asleep + slot] > 1)
         ):
-            act_now(header, ints, doubles, program, program[kind + DIRECT], slot)
+            act_now(header, ints, doubles, program, kind, slot)
         else:
             wait(header, ints, kind, slot)
     header.begin = turn

@@ -29,6 +29,14 @@ from elsinore.trends.wide import wide_kernel
 
 GREAT = 2.0**256  # so great an addend, times a number below 2**512, is a double
 
+# a list of cells: how many there are to which a single cell is added, and how many others. Of each
+# of the former itself and the cell that is added. Of each other the words TO to TIMES: itself;
+# itself again if it is its own predecessor, and the cell that is added; likewise of its node's
+# number of trends; what these are multiplied with: an addend or, below 0, the cell -1 - word. A
+# cell that is always 0 stands for what is not there.
+TO, OWN, OF, TRENDS, BEFORE, TIMES = range(6)
+CELL_WORDS = 6
+
 
 @wide_kernel(inline=True)
 def take_plain(
@@ -61,6 +69,46 @@ def take_plain(
     if passed:
         get_powers(header, ints, doubles, program, at, slot)
     return True
+
+
+@wide_kernel(inline=True)
+def add_cells(
+    header: Any, doubles: Doubles, program: Ints, cells: int, slot: int, addends: int
+) -> bool:
+    """Let an event that is a moment of its own act on a list of cells, one after another.
+
+    A list says of each cell what steps say of rows, so that there is nothing to decide on the way:
+    an event of one class takes the same path as that of another. No number has a power, and no
+    addend is beyond GREAT. Returns whether some number has passed 2**512.
+    """
+    base, passed, at = header.cells + slot * header.cell, False, np.uint64(cells + 2)
+    for _ in range(program[np.uint64(cells)]):
+        to, of = np.uint64(base + program[at]), np.uint64(base + program[at + np.uint64(1)])
+        after = doubles[to] + doubles[of]
+        doubles[to] = after
+        passed |= not abs(after) < LIMIT
+        at += np.uint64(2)
+    for _ in range(program[np.uint64(cells + 1)]):
+        to, times = np.uint64(base + program[at]), program[at + np.uint64(TIMES)]
+        own, other = base + program[at + np.uint64(OWN)], base + program[at + np.uint64(OF)]
+        trends, before = program[at + np.uint64(TRENDS)], program[at + np.uint64(BEFORE)]
+        ended = doubles[np.uint64(base + trends)] + doubles[np.uint64(base + before)]
+        value = doubles[np.uint64(addends + times if times >= 0 else base - 1 - times)]
+        added = doubles[np.uint64(own)] + doubles[np.uint64(other)] + ended * value
+        after = doubles[to] + added
+        doubles[to] = after
+        passed |= not abs(after) < LIMIT
+        at += np.uint64(CELL_WORDS)
+    return passed
+
+
+@wide_kernel(inline=True)
+def is_great(header: Any, doubles: Doubles, addends: int) -> bool:
+    """Return whether some addend is beyond GREAT, or none that can be added up plainly."""
+    great = False
+    for place in range(addends, addends + header.addend):
+        great |= not abs(doubles[place]) <= GREAT
+    return great
 
 
 @wide_kernel(inline=True)

@@ -1,0 +1,81 @@
+"""Cells that an event changes one after another come to what rows of lanes come to."""
+
+from __future__ import annotations
+
+import itertools
+from unittest import mock
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elsinore.language import parse_workload
+from elsinore.local import run
+from elsinore.operators import plan
+from elsinore.runtime.options import RunOptions
+from elsinore.trends import program
+
+QUERY = """QUERY q{number} RETURN key, COUNT(*), COUNT(b), AVG(b.v), SUM(c.v)
+PATTERN SEQ({first} a, {many} b+, {last} c) GROUP BY key WITHIN {within} SLIDE {slide};"""
+VALUES = st.sampled_from([None, 0.0, 1.5, -3.0, 1e70, -1e70, 1e200, float("nan"), float("inf")])
+EVENTS = st.lists(
+    st.tuples(st.sampled_from("ABCD"), st.integers(0, 1), VALUES), min_size=1, max_size=25
+)
+
+
+def results(table: pa.Table, number: int, slide: int, wide: int) -> tuple[str, int]:
+    """Return the rows of so many queries in words, and how many lists of cells there were."""
+    patterns = itertools.islice(itertools.product("BACD", "ABCD", "CBAD"), 7, 7 + number)
+    queries = [
+        QUERY.format(number=n, first=a, many=b, last=c, within=20, slide=slide)
+        for n, (a, b, c) in enumerate(patterns)
+    ]
+    lists = 0
+    made = program.Program._cells_list
+
+    def counted(self: program.Program, steps: list[program.Step]) -> int:
+        nonlocal lists
+        found = made(self, steps)
+        lists += found > 0
+        return found
+
+    with (
+        mock.patch.object(program, "WIDE", wide),
+        mock.patch.object(program.Program, "_cells_list", counted),
+    ):
+        found = run(plan(parse_workload("\n".join(queries))), table, RunOptions(threads=1))
+    return str([found[f"q{n}"].to_pylist() for n in range(number)]), lists
+
+
+@settings(deadline=None, max_examples=25)
+@given(EVENTS, st.integers(1, 6), st.sampled_from([20, 7]))
+def test_cells_and_rows_give_the_same(
+    events: list[tuple[str, int, float | None]], number: int, slide: int
+) -> None:
+    types, keys, values = zip(*events, strict=True)
+    table = pa.table(
+        {
+            "time": range(len(events)),
+            "type": types,
+            "key": keys,
+            "v": pa.array(values, pa.float64()),
+        }
+    )
+    cells, _ = results(table, number, slide, program.WIDE)
+    rows, lists = results(table, number, slide, 0)
+    assert lists == 0
+    assert cells == rows
+
+
+@pytest.mark.parametrize("number", [1, 6])
+def test_cells_get_powers_where_numbers_grow_beyond_doubles(number: int) -> None:
+    types = ["A", "B", "C", "D", *["B", "C"] * 600, "A", "B", "C"]
+    times = range(len(types))
+    table = pa.table(
+        {"time": pa.array([t / 100 for t in times]), "type": types, "key": [0] * len(types),
+         "v": [float(t % 7) for t in times]}
+    )  # fmt: skip
+    cells, lists = results(table, number, 20, program.WIDE)
+    assert lists > 0
+    assert cells == results(table, number, 20, 0)[0]
