@@ -54,7 +54,7 @@ class GraphEvaluator:
 
     Each window is evaluated alone: without the index a trend with conditions between its events
     costs time quadratic in the window's events (one that is anchored, once more for each anchor),
-    one without linear.
+    one without linear. Under NEXT and CONTIGUOUS most go step by step (`graph.steps`).
     Numbers are computed with as doubles. Compared as they are, attributes are exact; but decimals,
     and integers without a sign, count as doubles where the other number is one.
     """
