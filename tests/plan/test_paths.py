@@ -70,6 +70,23 @@ CASES = [
     ("SEQ(A, B) STRATEGY SKIP TILL NEXT MATCH", Path.GRAPH, "looks at what is skipped"),
     ("SEQ(A, B) STRATEGY CONTIGUOUS", Path.GRAPH, "looks at what is skipped"),
     (
+        "SEQ(A, B+) WHERE B.v < 3 STRATEGY CONTIGUOUS",
+        Path.GRAPH,
+        "sums carried from event to event",
+    ),
+    (
+        "SEQ(A, B+) WHERE B[i].v != B[i-1].w STRATEGY SKIP TILL NEXT MATCH",
+        Path.GRAPH,
+        "sums carried from event to event",
+    ),
+    (
+        "SEQ(A, B+) WHERE B[i].v < 2 * B[i-1].v STRATEGY CONTIGUOUS",
+        Path.GRAPH,
+        "own graph of events",
+    ),
+    ("SEQ(A, NOT N, B+) STRATEGY CONTIGUOUS", Path.GRAPH, "own graph of events"),
+    ("SEQ(A, B+) WHERE A.v < B.v STRATEGY CONTIGUOUS", Path.GRAPH, "own graph of events"),
+    (
         "SEQ(A, B, C+, D+) WHERE A.v < C.v AND B.v < D.v AND B.v < C.v",
         Path.SETS,
         "anchored in several ways",

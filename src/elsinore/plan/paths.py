@@ -100,7 +100,29 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     way = "its own graph of events"
     if isinstance(indexed(guarded), Indexed):
         way = "an index over its own events"
+    elif goes_in_steps(guarded):
+        way = "sums carried from event to event"
     return Routed(Path.GRAPH, f"{way}: {guard}", guarded)
+
+
+def goes_in_steps(guarded: GuardedTemplate) -> bool:
+    """Return whether an event goes on with determined trends, found by comparing attributes alone.
+
+    They are then summed up as events come (`elsinore.trends.graph.steps`), without a graph.
+    """
+    plain = not (guarded.ambiguous or guarded.anchors or guarded.negatives or guarded.sides > 1)
+    return (
+        plain
+        and guarded.query.strategy is not Strategy.ANY
+        and all(map(_compares_attributes, guarded.conditions))
+    )
+
+
+def _compares_attributes(condition: Expression) -> bool:
+    match condition:
+        case Binary(operator, Attribute(variable=left), Attribute(variable=right)):
+            return operator.is_comparison and {left, right} == {PREVIOUS, CURRENT}
+    return False
 
 
 def _guards(query: Query) -> list[str]:

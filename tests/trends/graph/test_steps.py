@@ -18,6 +18,8 @@ from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.model import Workload
 from elsinore.operators import plan
+from elsinore.plan.guarded import guarded_template
+from elsinore.plan.paths import goes_in_steps
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.graph import evaluator
 from oracles.reference import ReferenceEvent
@@ -95,6 +97,7 @@ def test_trends_are_summed_up_as_if_each_were_built(
     options = RunOptions(order_by=("seq",)) if ordered else RunOptions()
     results = run(plan(workload), table, options)
     for query in workload:
+        assert goes_in_steps(guarded_template(query))  # as explain tells
         check(query, events, results[query.name], exact=False, ordered=ordered)
 
 
@@ -122,8 +125,10 @@ def test_the_frequent_queries_go_step_by_step(strategy: str, where: str) -> None
         ReferenceEvent(second * 1_000_000, name, {"v": second, "w": second + 1.0})
         for second, name in enumerate("ABBC")
     ]
+    workload = parse_workload(text)
     with mock.patch.object(evaluator, "evaluate_runs", refused):
-        result = run(plan(parse_workload(text)), table_of(events), RunOptions())["q"]
+        result = run(plan(workload), table_of(events), RunOptions())["q"]
+    assert goes_in_steps(guarded_template(workload.queries[0]))
     assert result.column("count(*)").to_pylist() == [1]
 
 
