@@ -140,8 +140,9 @@ def test_what_keeps_either_of_two_queries_on_a_graph_of_its_own_is_told() -> Non
         )
     )
     assert found.why == (
-        "each keeps its own graph of events, as CONTIGUOUS looks at what is skipped, and NOT is "
-        "about more than single events; their strategies differ"
+        "each keeps sums carried from event to event or its own graph of events, as CONTIGUOUS "
+        "looks at what is skipped, and NOT is about more than single events; their strategies "
+        "differ"
     )
 
 

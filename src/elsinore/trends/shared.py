@@ -54,7 +54,7 @@ class SharedSample:
 class SharedPattern:
     """Queries of a unit that share a Kleene sub-pattern: its bursts, where that pays.
 
-    Those whose pattern is one and `whole`, and that keep a graph of events, share that at any rate;
+    Those whose pattern is one and `whole`, and that keep single events, share that at any rate;
     those that differ in other states than the `merged` one (`elsinore.plan.merged`) share that.
     """
 
@@ -67,7 +67,7 @@ class SharedPattern:
     def how(self) -> str:
         """In what way they share."""
         if self.whole:
-            return "one graph of events"
+            return "worked on once for all of them"
         return "one state for all of them" if self.merged else "where it pays"
 
 

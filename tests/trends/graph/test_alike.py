@@ -92,7 +92,7 @@ def test_next_and_contiguous_trends_of_one_pattern_are_worked_on_once(strategy: 
     assert set(block.pairs()) == {("one", "three"), ("two", "three")}
     assert block.why.endswith("the events that they ask for differ")
     lines = "\n".join(sharing_text(units, None))
-    assert "SEQ(A a, B b+) of one and two, one graph of events" in lines
+    assert "SEQ(A a, B b+) of one and two, worked on once for all of them" in lines
 
 
 @pytest.mark.parametrize(
