@@ -43,7 +43,6 @@ from elsinore.trends.graph.layout import (
     MOVES,
     NO_GUARD,
     NOTHING,
-    ONE,
     REFUSED,
     SOURCE,
     STRATEGY,
@@ -52,7 +51,7 @@ from elsinore.trends.graph.layout import (
 )
 from elsinore.trends.graph.layout import END as END_GUARD
 from elsinore.trends.graph.layout import START as START_GUARD
-from elsinore.trends.graph.sums import Sums
+from elsinore.trends.graph.sums import Sums, addend, rank_of
 from elsinore.trends.graph.windows import Keys, Windows
 from elsinore.trends.keyed import Doubles, Flags, Ints
 
@@ -255,21 +254,13 @@ def _contribute(
     for _ in range(words[state + FIELDS]):
         field, what = words[at], words[at + 1]
         at += 2
-        value = 1.0
-        if what != ONE:
-            attribute = (what - 2) // 2
-            value = stream.values[attribute, row]
-            if stream.present[attribute, row] == 0 or np.isnan(value):
-                continue
-            if what % 2:
-                value = 1.0
-        cells[NOW, field] += cells[NOW, 0] * value
+        value = addend(stream, row, what)
+        if not np.isnan(value):
+            cells[NOW, field] += cells[NOW, 0] * value
     for _ in range(words[state + EXTREMES]):
         extreme, what = words[at], words[at + 1]
         at += 2
-        if stream.ordered[what // 2, row]:
-            rank = stream.orders[what // 2, row]
-            extremes[NOW, extreme] = min(extremes[NOW, extreme], ~rank if what % 2 else rank)
+        extremes[NOW, extreme] = min(extremes[NOW, extreme], rank_of(stream, row, what))
 
 
 @kernel(borrows=True)

@@ -75,6 +75,27 @@ class Fields(NamedTuple):
 
 
 @kernel(borrows=True)
+def addend(stream: Stream, row: int, what: int) -> float:
+    """Return what an event adds to a field of each trend that it joins, NaN where nothing."""
+    if what == ONE:
+        return 1.0
+    attribute = (what - 2) // 2
+    value = stream.values[attribute, row]
+    if stream.present[attribute, row] == 0 or np.isnan(value):
+        return np.nan
+    return 1.0 if what % 2 else value
+
+
+@kernel(borrows=True)
+def rank_of(stream: Stream, row: int, what: int) -> int:
+    """Return what an event is in an order, or in its reverse; FOREVER where it has no place."""
+    if not stream.ordered[what // 2, row]:
+        return FOREVER
+    rank = stream.orders[what // 2, row]
+    return ~rank if what % 2 else rank
+
+
+@kernel(borrows=True)
 def contribute(
     fields: Fields | Program, stream: Stream, state: int, row: int, sums: Sums, at: int
 ) -> None:
@@ -83,23 +104,17 @@ def contribute(
         what = fields.linear[state, f]
         if what == NOTHING:
             continue
-        value = 1.0
-        if what != ONE:
-            attribute = (what - 2) // 2
-            value = stream.values[attribute, row]
-            if stream.present[attribute, row] == 0 or np.isnan(value):
-                continue
-            if what % 2:
-                value = 1.0
+        value = addend(stream, row, what)
+        if np.isnan(value):
+            continue
         cell, power = scale(sums.cells[at, 0], sums.powers[at, 0], value)
         cell, power = plus(sums.cells[at, f], sums.powers[at, f], cell, power)
         sums.cells[at, f] = cell
         sums.powers[at, f] = power
     for x in range(sums.extremes.shape[1]):
         what = fields.extreme[state, x]
-        if what >= 0 and stream.ordered[what // 2, row]:
-            rank = stream.orders[what // 2, row]
-            sums.extremes[at, x] = min(sums.extremes[at, x], ~rank if what % 2 else rank)
+        if what >= 0:
+            sums.extremes[at, x] = min(sums.extremes[at, x], rank_of(stream, row, what))
 
 
 @kernel
