@@ -89,6 +89,14 @@ def test_the_text_of_a_single_query_is_in_the_singular() -> None:
     assert "partitioned by nothing" in text
 
 
+def test_long_lists_of_names_are_cut_short() -> None:
+    queries = (f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(X{n}, B+);" for n in range(1200))
+    text = explain_text(plan(parse_workload("\n".join(queries))))
+    assert "for 2,400 of the queries on their own" in text
+    assert "q18, q19 and 1,180 more." in text
+    assert max(map(len, text.splitlines())) < 300
+
+
 def test_the_json_is_the_same_facts_as_data(planned: Plan) -> None:
     told = json.loads(explain_json(planned))
     one, other = told["units"]

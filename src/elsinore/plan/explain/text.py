@@ -15,6 +15,8 @@ from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.words import count, listed
 
+MOST_NAMES = 20  # of queries or types that are told of at once
+
 
 def path_in_words(path: Path, why: str) -> str:
     """Return a query's way and the reason for it as one phrase.
@@ -53,7 +55,7 @@ def unit_lines(unit: dict[str, Any]) -> list[str]:
     if unit["path"] == Path.COARSE.value:
         lines.append(
             f"  Merged template: {count(unit['nodes'], 'state', 'states')} for "
-            f"{unit['states']} of the queries on their own; panes of {unit['pane']}."
+            f"{unit['states']:,} of the queries on their own; panes of {unit['pane']}."
         )
     else:
         states = count(unit["states"], "state", "states")
@@ -71,13 +73,13 @@ def unit_lines(unit: dict[str, Any]) -> list[str]:
         + (f": {spread}." if spread else ".")
     )
     lines += [
-        f"  {shared['type']}+ is in {listed(shared['queries'])}."
+        f"  {shared['type']}+ is in {listed(shared['queries'], MOST_NAMES)}."
         for shared in unit["shared_kleene"]
     ]
     lines.append(
         f"  {count(unit['classes'], 'class', 'classes')} of events, from "
         f"{count(unit['predicates'], 'local predicate', 'local predicates')} on "
-        f"{listed(unit['types']) if unit['types'] else 'the whole stream'}."
+        f"{listed(unit['types'], MOST_NAMES) if unit['types'] else 'the whole stream'}."
     )
     for query in unit["queries"]:
         lines += ["", f"  {query['name']}: {query['path']}"]
