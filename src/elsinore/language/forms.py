@@ -18,14 +18,14 @@ from elsinore.language.keywords import CLAUSES
 from elsinore.language.tokens import name_of
 
 
-class Form(NamedTuple):
+class TextForm(NamedTuple):
     """The form of a query: equal keys are one form; `names` are those it leaves open, in order."""
 
     key: Hashable
     names: tuple[str, ...]
 
 
-def form_of(tokens: Sequence[Token], types: tuple[str, ...]) -> Form:
+def form_of(tokens: Sequence[Token], types: tuple[str, ...]) -> TextForm:
     """Return the form of a query's tokens: names that stand in PATTERN alone count by their order.
 
     types: those of the tokens. All else counts as it is written: a name that another clause has too
@@ -48,7 +48,7 @@ def form_of(tokens: Sequence[Token], types: tuple[str, ...]) -> Form:
     for place in open_places:
         name = str(tokens[place])
         told.append(name if name in elsewhere else number.setdefault(name, len(number)))
-    return Form((types, others, tuple(told)), tuple(number))
+    return TextForm((types, others, tuple(told)), tuple(number))
 
 
 @lru_cache(MOST_FORMS)

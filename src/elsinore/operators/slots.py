@@ -172,22 +172,19 @@ def lend(
         if wanted < 0:
             slots[event] = -1
             continue
-        if wanted == before:
-            last[slot] = max(last[slot], times[event])
-            slots[event] = slot
-            continue
-        place = _home(wanted, size)
-        while table[place] != -1 and key[table[place]] != wanted:
-            place = (place + 1) & (size - 1)
-        if table[place] == -1:
-            if count[0] == 0:
-                return event
-            count[0] -= 1
-            lent = free[count[0]]
-            table[place] = lent
-            key[lent] = wanted
-            last[lent] = times[event]
-        before, slot = wanted, table[place]
+        if wanted != before:
+            place = _home(wanted, size)
+            while table[place] != -1 and key[table[place]] != wanted:
+                place = (place + 1) & (size - 1)
+            if table[place] == -1:
+                if count[0] == 0:
+                    return event
+                count[0] -= 1
+                lent = free[count[0]]
+                table[place] = lent
+                key[lent] = wanted
+                last[lent] = times[event]
+            before, slot = wanted, table[place]
         last[slot] = max(last[slot], times[event])
         slots[event] = slot
     return len(keys)
