@@ -25,8 +25,8 @@ from elsinore.operators import plan
 from elsinore.plan import Granularity, Plan, Sharing
 from elsinore.runtime.options import RunOptions
 
-RUNS, MOST_RUNS = 3, 12
-ENOUGH = 2.0  # seconds of one work's runs: more often than RUNS runs what takes less
+RUNS, MOST_RUNS = 3, 40
+ENOUGH = 1.5  # seconds of one work's runs: what takes less runs more often than RUNS
 FEW = 100_000  # events on which the default granularity is compared with `fine`
 HARM = 20  # where `always` takes so many times as long as `never`, it is not waited for
 COMMAND = "python -m benchmarks regimes"
@@ -177,7 +177,7 @@ def least_seconds(works: Mapping[str, Callable[[], object]]) -> dict[str, float]
     taken = {name: cpu_seconds(work) for name, work in works.items()}
     for turn in range(MOST_RUNS):
         for name, work in works.items():
-            if turn < RUNS or MOST_RUNS * taken[name] < ENOUGH:
+            if turn < RUNS or turn * taken[name] < ENOUGH:
                 taken[name] = min(taken[name], cpu_seconds(work))
     return taken
 
