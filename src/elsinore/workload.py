@@ -28,7 +28,7 @@ from elsinore.language.builder import QueryBuilder
 from elsinore.language.modules import Modules
 from elsinore.model import Attribute, PythonQuery, Query
 from elsinore.model import Workload as Queries
-from elsinore.model.clock import NANOSECONDS, Clock, clock_for, largest_time, set_to
+from elsinore.model.clock import NANOSECONDS, Clock, clock_for, largest_time, set_to, windows_set_to
 from elsinore.model.expression import Call, walk
 from elsinore.model.query import Form
 from elsinore.operators import bind, kind_for, plan
@@ -385,7 +385,7 @@ class Workload:
         unit = NANOSECONDS[options.time_unit] if numbers else None
         with self._pointing():
             clock = clock_for(self._queries, fine=fine, number=unit)
-            windows = [query.window for query in set_to(self._queries, clock)]
+            windows = windows_set_to(self._queries, clock).values()
         return replace(options, clock=clock, largest_time=largest_time(windows))
 
     def check(self, schema: Any) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from elsinore.datasets import flights, write_flights
 from elsinore.errors import InputError
-from elsinore.runtime import read_events
+from elsinore.runtime.files import read_events
 
 try:
     TABLE = flights()

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from elsinore.errors import InputError
-from elsinore.runtime import read_events
+from elsinore.runtime.files import read_events
 
 CSV = b"time,type,v\n1,A,0.5\n2,B,\n"
 JSON = b'{"time": 1, "type": "A", "v": 0.5}\n{"time": 2, "type": "B", "v": null}\n'

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from elsinore.errors import InputError
-from elsinore.runtime import as_table
+from elsinore.runtime.inputs import as_table
 
 TABLE = pa.table({"time": [1, 2], "type": ["A", "B"]})
 BATCH = TABLE.to_batches()[0]

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elsinore.errors import InputError, OutputError
-from elsinore.runtime import read_events, write_table
+from elsinore.runtime.files import read_events
+from elsinore.runtime.outputs import write_table
 
 MOMENT = dt.datetime(2024, 5, 1, 12, 0, 0, 250_000)
 BIG = decimal.Decimal(10**37 + 1)

@@ -2,7 +2,8 @@ import pyarrow as pa
 import pytest
 
 from elsinore.errors import InputError
-from elsinore.runtime import set_aside, to_microseconds, unusable_reasons
+from elsinore.runtime.rejects import set_aside, unusable_reasons
+from elsinore.runtime.times import to_microseconds
 
 
 def reasons_of(time, types=None):

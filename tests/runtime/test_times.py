@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elsinore.errors import InputError
-from elsinore.runtime import TimeKind, from_microseconds, to_microseconds
+from elsinore.runtime.times import TimeKind, from_microseconds, to_microseconds
 
 I64 = st.integers(-(2**63) + 1, 2**63 - 1)
 CENTURIES = st.integers(-2_000_000_000_000_000, 2_000_000_000_000_000)  # around 1907 to 2033

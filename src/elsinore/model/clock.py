@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from elsinore.errors import QueryError, QuerySemanticError, raise_errors
+from elsinore.errors import QuerySemanticError, raise_errors
 from elsinore.model.query import Query, Workload
 from elsinore.model.window import Window
 
@@ -40,41 +40,57 @@ class Clock:
 
 def clock_for(queries: Workload, *, fine: bool, number: int | None) -> Clock:
     """Return the clock that queries and input need; `fine`: the input has nanoseconds."""
-    windows = dict.fromkeys(query.window for query in queries if query.window is not None)
-    for window in windows:
+    for window in _windows(queries):
         fine = fine or any(
             length.denominator != 1 for length in _lengths(window, Clock(1, number or 10**9))
         )
     return Clock(1_000 if fine else 1, number)
 
 
-def set_to(queries: Workload, clock: Clock) -> Workload:
-    """Return the queries with all windows in the ticks of a clock.
+def windows_set_to(queries: Workload, clock: Clock) -> dict[Window, Window]:
+    """Return the windows of queries, each with what it is in the ticks of a clock.
 
     Raises the errors of all queries at once: QuerySemanticError for a bare number where times are
     no numbers, and for windows that 64 bits cannot tell.
     """
-    errors: list[QueryError] = []
-    found: list[Query] = []
-    known: dict[Window, Window] = {}
-    for query in queries:
-        window = query.window
-        if window is None:
-            found.append(query)
-            continue
+    found: dict[Window, Window] = {}
+    errors: dict[Window, QuerySemanticError] = {}
+    for window in _windows(queries):
         try:
-            if window not in known:
-                known[window] = _set_window(window, clock)
+            found[window] = _set_window(window, clock)
         except QuerySemanticError as error:
-            error.query = query.name
-            errors.append(error)
-            continue
-        if known[window] != window:
-            told = replace(known[window], span=window.span)
+            errors[window] = error
+    if errors:
+        raise_errors(
+            [
+                QuerySemanticError(
+                    errors[query.window].message, span=query.window.span, query=query.name
+                )
+                for query in queries
+                if query.window in errors
+            ]
+        )
+    return found
+
+
+def set_to(queries: Workload, clock: Clock) -> Workload:
+    """Return the queries with all windows in the ticks of a clock; raises as `windows_set_to`."""
+    ticks = windows_set_to(queries, clock)
+    if all(window == told for window, told in ticks.items()):
+        return queries
+    found: list[Query] = []
+    for query in queries:
+        if query.window is not None and ticks[query.window] != query.window:
+            told = replace(ticks[query.window], span=query.window.span)
             query = replace(query, window=told, is_valid=True, of_form=query.alike)  # noqa: PLW2901
         found.append(query)
-    raise_errors(errors)
     return replace(queries, queries=tuple(found))
+
+
+def _windows(queries: Workload) -> Iterable[Window]:
+    """Return the windows of queries, each once; those of many queries are often one object."""
+    apart = {id(query.window): query.window for query in queries}
+    return dict.fromkeys(window for window in apart.values() if window is not None)
 
 
 def largest_time(windows: Iterable[Window | None]) -> int:

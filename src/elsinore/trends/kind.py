@@ -41,11 +41,12 @@ class Trends(Kind):
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator: that of the unit's path."""
-        from elsinore.trends.graphlets import Recorder  # noqa: PLC0415 - Numba
         from elsinore.trends.operators import GivingOut, operator_of  # noqa: PLC0415 - Numba
 
         spec, recorder = spec_of(unit), None
         if options.record:
+            from elsinore.trends.graphlets import Recorder  # noqa: PLC0415 - for records alone
+
             recorder = Recorder(spec, ordered=options.ordered, sharing=options.sharing)
         inner = operator_of(
             spec,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from elsinore.errors import StateError
 from elsinore.operators.slots import NEVER, KeySlots
 from elsinore.plan import Path, Sharing, TrendUnit
-from elsinore.trends.buffered import BufferedTrends
 from elsinore.trends.columns import with_slots
-from elsinore.trends.exact import ExactTrends
-from elsinore.trends.graphlets.recording import Recorder
 from elsinore.trends.operator import TrendOperator
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics
+
+if TYPE_CHECKING:
+    from elsinore.trends.graphlets.recording import Recorder
 
 
 class TrendsOperator(Protocol):
@@ -196,10 +196,14 @@ def operator_of(
     kept.
     """
     if unit.path is not Path.COARSE:
+        from elsinore.trends.buffered import BufferedTrends  # noqa: PLC0415 - five engines
+
         return BufferedTrends(
             unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record
         )
     if unit.exact:
+        from elsinore.trends.exact import ExactTrends  # noqa: PLC0415 - seldom asked for
+
         return ExactTrends(unit, one_slot=one_slot, ordered=ordered)
     return TrendOperator(unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record)
 
@@ -210,8 +214,14 @@ def load_operator(unit: TrendUnit, blob: bytes) -> TrendsOperator:
     Raises StateError where the bytes are damaged or of another version or workload.
     """
     if unit.path is not Path.COARSE:
+        from elsinore.trends.buffered import BufferedTrends  # noqa: PLC0415 - five engines
+
         return BufferedTrends.load(unit, blob)
-    return (ExactTrends if unit.exact else TrendOperator).load(unit, blob)
+    if unit.exact:
+        from elsinore.trends.exact import ExactTrends  # noqa: PLC0415 - seldom asked for
+
+        return ExactTrends.load(unit, blob)
+    return TrendOperator.load(unit, blob)
 
 
 def bytes_per_key(unit: TrendUnit) -> int:
