@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Doubles = NDArray[np.float64]
 Flags = NDArray[np.uint8]
+_Kind = TypeVar("_Kind", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,8 @@ class KeyedEvents:
     orders: Ints  # [attribute of unit.ranked, row]
     ordered: Flags
     keys: Ints | None = None  # [key] its code, where records of bursts tell it
+    # the classes that may occur and [row] the place of each among them, where they are numbered
+    classes: tuple[list[int], Ints] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,14 @@ class WindowTotals:
     cells: Doubles  # [row, linear field] extended-range numbers
     powers: Codes
     extremes: Ints  # [row, extreme field]; FOREVER where there is none, inverted for MAX
+
+
+def as_entered(array: NDArray[_Kind]) -> NDArray[_Kind]:
+    """Return an array of the one form that kernels are compiled for: in C order, to be written."""
+    flags = array.flags
+    if flags.c_contiguous and flags.writeable:
+        return array
+    return np.require(array, requirements=["C", "W"])
 
 
 def size_of(*records: Iterable[NDArray[Any]]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum, auto
 
@@ -123,6 +123,16 @@ class ComparedColumns:
             unit=unit,
         )
 
+    def without_rows(self) -> ComparedColumns:
+        """Return columns of the same types that have no rows."""
+        return replace(
+            self,
+            compared=self.compared[: len(self.names), :0].copy(),
+            known=self.known[: len(self.names), :0].copy(),
+            numbers=self.numbers[:, :0].copy(),
+            plain={name: column[:0] for name, column in self.plain.items()},
+        )
+
     def rows(self, one: str, other: str) -> tuple[int, int]:
         """Return the rows of `compared` and `known` by which two attributes are compared.
 
@@ -146,6 +156,11 @@ class ComparedColumns:
         if first.is_number and second.is_number:
             return count + here, count + there
         return 2 * count, 2 * count
+
+    def need(self, row: int) -> None:
+        """Have a row that `rows` told of columns of the same types."""
+        if row >= len(self.compared) > 0:
+            self._put_in_common()
 
     def _put_in_common(self) -> None:
         """Add a row for each attribute, in an order that all numbers have in common, and a last."""

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elsinore.model.expression import (
     Attribute,
@@ -28,8 +27,8 @@ from elsinore.model.expression import (
 from elsinore.plan.between import PREVIOUS
 from elsinore.trends.graph import interpret as k
 from elsinore.trends.graph.columns import ComparedColumns, Order
+from elsinore.trends.keyed import as_entered
 
-_Kind = TypeVar("_Kind", bound=np.generic)
 _ALLOWED = {
     Operator.LT: k.LESS,
     Operator.LE: k.LESS | k.EQUAL,
@@ -68,19 +67,14 @@ def conditions(expressions: Sequence[Expression], columns: ComparedColumns) -> k
         forms=forms,
         program=np.array([one[:3] for one in every], dtype=np.int64).reshape(-1, 3),
         constants=np.array([one.constant for one in every], dtype=np.float64),
-        compared=_plain(columns.compared),  # all rows that the programs read are there by now
-        known=_plain(columns.known),
-        numbers=_plain(columns.numbers),
+        compared=as_entered(columns.compared),  # all rows that the programs read are there by now
+        known=as_entered(columns.known),
+        numbers=as_entered(columns.numbers),
         stack=np.zeros((depth, k.CHUNK)),
         codes=np.zeros((depth, k.CHUNK), dtype=np.int64),
         is_known=np.zeros((depth, k.CHUNK), dtype=np.uint8),
         chosen=np.zeros(k.CHUNK, dtype=np.uint8),
     )
-
-
-def _plain(array: NDArray[_Kind]) -> NDArray[_Kind]:
-    """Return an array of the one form that kernels are compiled for: in C order, to be written."""
-    return np.require(array, requirements=["C", "W"])
 
 
 def _form(program: Sequence[_Instruction]) -> tuple[int, int, int, int]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elsinore.kernels import enter
 from elsinore.model.window import Window
@@ -22,9 +21,8 @@ from elsinore.trends.graph.program import Programs, class_numbers
 from elsinore.trends.graph.steps import Compared, can_step, evaluate_steps, steps_of
 from elsinore.trends.graph.sums import Sums, empty_sums
 from elsinore.trends.graph.windows import Keys, Wanted, Windows, windows
-from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals, size_of
+from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals, as_entered, size_of
 
-_Kind = TypeVar("_Kind", bound=np.generic)
 _SECONDS = 2e-5  # that a pair of events takes in plain Python, about
 _STEP = 4e-5  # and that an event takes where trends go on step by step
 
@@ -80,19 +78,19 @@ class GraphEvaluator:
 
         `columns` are of the same events.
         """
-        codes, classes = class_numbers(events.codes)
+        codes, classes = events.classes or class_numbers(events.codes)
         stream = Stream(
             classes,
-            _plain(events.values),
-            _plain(events.present),
-            _plain(events.orders),
-            _plain(events.ordered),
+            as_entered(events.values),
+            as_entered(events.present),
+            as_entered(events.orders),
+            as_entered(events.ordered),
         )
         keys = Keys(
-            _plain(events.starts),
-            _plain(events.done),
-            _plain(events.until),
-            _plain(events.times),
+            as_entered(events.starts),
+            as_entered(events.done),
+            as_entered(events.until),
+            as_entered(events.times),
             self._by_time,
         )
         found: dict[int, _Totals] = {}
@@ -165,33 +163,48 @@ def _wanted(window: Window | None) -> Wanted:
     return Wanted(window.within, window.step, window.origin)
 
 
-def _plain(array: NDArray[_Kind]) -> NDArray[_Kind]:
-    """Return an array of the one form that kernels are compiled for: in C order, to be written."""
-    return np.require(array, requirements=["C", "W"])
-
-
 def _joined(found: Sequence[_Totals]) -> WindowTotals:
     """Put the totals of several queries together, each as wide as the widest."""
-    held = [np.flatnonzero(one.sums.cells[:, 0]) for one in found]
-    rows = [len(one) for one in held]
-    fields = max((one.sums.cells.shape[1] for one in found), default=1)
-    extremes = max((one.sums.extremes.shape[1] for one in found), default=0)
+    parts = [_with_trends(one) for one in found]
+    if len(parts) == 1:
+        (only,) = parts
+        query = np.zeros(len(only.key), dtype=np.int32)
+        return WindowTotals(
+            query=query,
+            key=only.key.astype(np.int32),
+            window=only.window,
+            cells=only.sums.cells,
+            powers=only.sums.powers,
+            extremes=only.sums.extremes,
+        )
+    rows = [len(part.key) for part in parts]
+    fields = max((part.sums.cells.shape[1] for part in parts), default=1)
+    extremes = max((part.sums.extremes.shape[1] for part in parts), default=0)
     cells = np.zeros((sum(rows), fields))
     powers = np.zeros((sum(rows), fields), dtype=np.int32)
     ranks = np.full((sum(rows), extremes), FOREVER, dtype=np.int64)
     first = 0
-    for one, chosen in zip(found, held, strict=True):
-        here = slice(first, first + len(chosen))
-        cells[here, : one.sums.cells.shape[1]] = one.sums.cells[chosen]
-        powers[here, : one.sums.powers.shape[1]] = one.sums.powers[chosen]
-        ranks[here, : one.sums.extremes.shape[1]] = one.sums.extremes[chosen]
-        first += len(chosen)
-    chosen_of = list(zip(found, held, strict=True))
+    for part, count in zip(parts, rows, strict=True):
+        here = slice(first, first + count)
+        cells[here, : part.sums.cells.shape[1]] = part.sums.cells
+        powers[here, : part.sums.powers.shape[1]] = part.sums.powers
+        ranks[here, : part.sums.extremes.shape[1]] = part.sums.extremes
+        first += count
     return WindowTotals(
-        query=np.repeat(np.arange(len(found), dtype=np.int32), rows),
-        key=np.concatenate([one.key[chosen] for one, chosen in chosen_of]).astype(np.int32),
-        window=np.concatenate([one.window[chosen] for one, chosen in chosen_of]),
+        query=np.repeat(np.arange(len(parts), dtype=np.int32), rows),
+        key=np.concatenate([part.key for part in parts]).astype(np.int32),
+        window=np.concatenate([part.window for part in parts]),
         cells=cells,
         powers=powers,
         extremes=ranks,
     )
+
+
+def _with_trends(totals: _Totals) -> _Totals:
+    """Return the totals of the windows that hold a trend."""
+    chosen = totals.sums.cells[:, 0] != 0.0
+    if chosen.all():
+        return totals
+    cells, powers, extremes = totals.sums
+    sums = Sums(cells[chosen], powers[chosen], extremes[chosen])
+    return _Totals(totals.key[chosen], totals.window[chosen], sums)

@@ -20,9 +20,10 @@ from elsinore.model.expression import (
 )
 from elsinore.plan.indexed import Cut
 from elsinore.trends.graph.columns import ComparedColumns
-from elsinore.trends.keyed import Doubles, Flags, Ints
+from elsinore.trends.keyed import Doubles, Flags, Ints, as_entered
 
 _SIGN, _MAGNITUDE = np.int64(63), np.int64(np.iinfo(np.int64).max)
+_NO_NUMBERS = np.zeros((0, 0))
 
 
 class Axes(NamedTuple):
@@ -40,47 +41,26 @@ class InfiniteError(Exception):
 
 @dataclass(slots=True)
 class Columns:
-    """Numbers the columns that cuts read, and makes them."""
+    """Numbers the columns that cuts read; they are made of whichever events there are.
+
+    `compared` is asked for the rows of attributes alone, which follow from their types.
+    """
 
     compared: ComparedColumns
-    _numbers: dict[object, int] = field(default_factory=dict)
-    _codes: list[Ints] = field(default_factory=list)
-    _values: list[Doubles] = field(default_factory=list)
-    _known: list[Flags] = field(default_factory=list)
-    _shifted: bool = False
+    _numbers: dict[int | Expression, int] = field(default_factory=dict)
+    _finite: set[int] = field(default_factory=set)  # columns that a shift is added to, and shifts
 
     def of_cut(self, cut: Cut) -> tuple[int, int, int]:
-        """Return the columns of a cut's previous and current event and of its shift, or -1.
-
-        Raises InfiniteError where a shift would be added to what is infinite, or be so.
-        """
+        """Return the columns of a cut's previous and current event and of its shift, or -1."""
         if cut.shift is not None:
-            self._shifted = True
-            columns = tuple(map(self._computed, (cut.previous, cut.current, cut.shift)))
-            for column in (columns[0], columns[2]):
-                if not np.isfinite(self._values[column][self._known[column] != 0]).all():
-                    raise InfiniteError
+            columns = tuple(map(self._number, (cut.previous, cut.current, cut.shift)))
+            self._finite |= {columns[0], columns[2]}
             return columns[0], columns[1], columns[2]
         match cut.previous, cut.current:
             case Attribute(_, str(before)), Attribute(_, str(after)):
                 rows = self.compared.rows(after, before)
-                return self._exact(rows[1]), self._exact(rows[0]), -1
-        return self._computed(cut.previous), self._computed(cut.current), -1
-
-    def axes(self, times: Ints) -> Axes:
-        """Return all columns asked for."""
-        times = np.require(times, requirements=["C", "W"])
-        if not self._shifted and list(self._numbers) == list(range(len(self.compared.compared))):
-            codes, known = self.compared.compared, self.compared.known
-            return Axes(codes, np.zeros((len(codes), 0)), known, times)
-        size = len(self._codes), len(times)
-        codes, known = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint8)
-        numbers = np.zeros(size if self._shifted else (size[0], 0))
-        for place in range(size[0]):
-            codes[place], known[place] = self._codes[place], self._known[place]
-            if self._shifted:
-                numbers[place] = self._values[place]
-        return Axes(codes, numbers, known, times)
+                return self._number(rows[1]), self._number(rows[0]), -1
+        return self._number(cut.previous), self._number(cut.current), -1
 
     def of_axis(self, axis: Expression, cuts: Sequence[Cut]) -> int:
         """Return the column by which earlier events are put in order: as exact as there is one."""
@@ -89,30 +69,38 @@ class Columns:
                 for cut in cuts:
                     if (cut.previous, cut.shift) == (axis, None) and _is_read(cut.current):
                         return self.of_cut(cut)[0]
-                return self._exact(self.compared.rows(name, name)[0])
-        return self._computed(axis)
+                return self._number(self.compared.rows(name, name)[0])
+        return self._number(axis)
 
-    def _exact(self, row: int) -> int:
-        if row not in self._numbers:
-            codes, known = self.compared.compared[row], self.compared.known[row]
-            self._put(row, codes, np.zeros(1), known)
-        return self._numbers[row]
+    def axes(self, compared: ComparedColumns, times: Ints) -> Axes:
+        """Return all columns asked for, of events whose attributes have the same types.
 
-    def _computed(self, expression: Expression) -> int:
-        if expression not in self._numbers:
+        Raises InfiniteError where a shift would be added to what is infinite, or be so.
+        """
+        compared.need(max((name for name in self._numbers if isinstance(name, int)), default=0))
+        codes, known = compared.compared, compared.known
+        if not self._finite and list(self._numbers) == list(range(len(codes))):
+            return Axes(as_entered(codes), _NO_NUMBERS, as_entered(known), as_entered(times))
+        size = len(self._numbers), len(times)
+        codes, known = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint8)
+        numbers = np.zeros(size) if self._finite else _NO_NUMBERS
+        for name, place in self._numbers.items():
+            if isinstance(name, int):
+                codes[place], known[place] = compared.compared[name], compared.known[name]
+                continue
             with np.errstate(all="ignore"):
-                values, known = computed(expression, self.compared)
-                values = np.where(known, values, 0.0) + 0.0  # -0 is 0
+                values, there = computed(name, compared)
+                values = np.where(there, values, 0.0) + 0.0  # -0 is 0
+            if place in self._finite and not np.isfinite(values[there]).all():
+                raise InfiniteError
             bits = values.view(np.int64)
-            codes = bits ^ ((bits >> _SIGN) & _MAGNITUDE)
-            self._put(expression, codes, values, known.astype(np.uint8))
-        return self._numbers[expression]
+            codes[place], known[place] = bits ^ ((bits >> _SIGN) & _MAGNITUDE), there
+            if self._finite:
+                numbers[place] = values
+        return Axes(codes, numbers, known, as_entered(times))
 
-    def _put(self, name: object, codes: Ints, values: Doubles, known: Flags) -> None:
-        self._numbers[name] = len(self._codes)
-        self._codes.append(codes)
-        self._values.append(values)
-        self._known.append(known)
+    def _number(self, name: int | Expression) -> int:
+        return self._numbers.setdefault(name, len(self._numbers))
 
 
 def _is_read(expression: Expression) -> bool:

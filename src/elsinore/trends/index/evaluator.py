@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,17 +11,19 @@ from elsinore.kernels import enter
 from elsinore.plan import Path, TrendUnit
 from elsinore.plan.guarded import GuardedTemplate, guarded_template
 from elsinore.plan.indexed import Indexed, indexed
-from elsinore.trends.graph.columns import ComparedColumns
+from elsinore.trends.graph.columns import ComparedColumns, Order
 from elsinore.trends.graph.layout import Program, Stream
 from elsinore.trends.graph.sums import Fields, Sums, empty_sums
 from elsinore.trends.graph.windows import Keys, Windows
 from elsinore.trends.index.axes import Columns, InfiniteError
 from elsinore.trends.index.windows import sum_windows
 from elsinore.trends.index.words import Rooms, index_words
-from elsinore.trends.keyed import size_of
+from elsinore.trends.keyed import Ints, size_of
 
 MOST_WINDOWS = 16  # open at once: each is worked on by itself
 _SECONDS = 1e-4  # that an event takes in plain Python, in each window
+_MOST_ROOM = 4  # times the rows that there are: an index with more room is made anew, ...
+_FEW = 2**12  # ... unless it is for so few
 
 
 def can_index(unit: TrendUnit) -> bool:
@@ -44,15 +46,39 @@ def as_guarded(unit: TrendUnit) -> TrendUnit:
     return replace(unit, path=Path.GRAPH, templates=(), guarded=guarded)
 
 
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """A query's words for events of some classes, and the room that they tell of."""
+
+    classes: list[int]
+    orders: list[Order]  # of the attributes that are compared
+    rooms: Rooms
+    columns: Columns
+    words: Ints
+    work: Ints
+    sums: Sums
+
+    def serves(self, classes: Sequence[int], orders: Sequence[Order], rooms: Rooms) -> bool:
+        """Return whether it serves for such events, and takes not much more room than need be."""
+        return (
+            (self.classes, self.orders) == (classes, orders)
+            and self.rooms.by_time == rooms.by_time
+            and self.rooms.moment >= rooms.moment
+            and rooms.rows <= self.rooms.rows <= max(_MOST_ROOM * rooms.rows, _FEW)
+        )
+
+
 class Indexes:
     """Adds up the trends of a unit's queries by indexes, where their guards are ranges.
 
-    `elsinore.plan.indexed` says which those are.
+    `elsinore.plan.indexed` says which those are. A query's index outlives the call: as long as
+    no other classes of events occur, what follows from the plan is not worked out again.
     """
 
     def __init__(self, unit: TrendUnit) -> None:
         self._unit = unit
         self._kept: dict[int, Indexed | None] = {}
+        self._last: dict[int, _Index] = {}
 
     def sum_up(
         self,
@@ -76,20 +102,17 @@ class Indexes:
             return None
         window = template.query.window
         overlap = 1 if window is None else window.overlap
-        compared = Columns(columns)
         rooms = Rooms(held.longest * min(overlap, 2), _longest_moment(keys), keys.by_time)
-        told = [self._unit.classes.decode(code) for code in classes]
+        orders = list(columns.orders.values())
+        index = self._last.get(query)
+        if index is None or not index.serves(classes, orders, rooms):
+            index = self._last[query] = self._made(query, kept, program, classes, columns, rooms)
         try:
-            words, sizes = index_words(
-                template, kept, told, compared, int(program.automata[-2]), rooms
-            )
+            axes = index.columns.axes(columns, keys.times)
         except InfiniteError:
             return None
-        axes = compared.axes(keys.times)
         fields = Fields(program.linear, program.extreme)
-        shape = fields.linear.shape[1], fields.extreme.shape[1]
-        sums = enter(empty_sums, 1e-4, sizes.rows, *shape)
-        work = np.zeros(sizes.arena, dtype=np.int64)
+        words, work, sums = index.words, index.work, index.sums
         seconds = _SECONDS * float(np.sum(held.high - held.low))
         enter(sum_windows, seconds, words, work, fields, stream, axes, held, sums, totals)
         return size_of(sums, (words, work), axes)
@@ -100,11 +123,40 @@ class Indexes:
             self._kept[query] = found if isinstance(found, Indexed) else None
         return self._kept[query]
 
+    def _made(
+        self,
+        query: int,
+        kept: Indexed,
+        program: Program,
+        classes: Sequence[int],
+        columns: ComparedColumns,
+        rooms: Rooms,
+    ) -> _Index:
+        """Return an index with some room to spare, if it is not the query's first."""
+        if query in self._last:
+            rooms = Rooms(rooms.rows + rooms.rows // 4, rooms.moment, rooms.by_time)
+        numbered = Columns(columns.without_rows())
+        decoded = [self._unit.classes.decode(code) for code in classes]
+        template, first = self._unit.guarded[query], int(program.automata[-2])
+        words, sizes = index_words(template, kept, decoded, numbered, first, rooms)
+        shape = program.linear.shape[1], program.extreme.shape[1]
+        return _Index(
+            classes=list(classes),
+            orders=list(columns.orders.values()),
+            rooms=rooms,
+            columns=numbered,
+            words=words,
+            work=np.zeros(sizes.arena, dtype=np.int64),
+            sums=enter(empty_sums, 1e-4, sizes.rows, *shape),
+        )
+
 
 def _longest_moment(keys: Keys) -> int:
     """Return the most events in a row that are of one time, all keys' one after another."""
     if not keys.by_time or len(keys.times) < 2:
         return 1
-    changes = np.flatnonzero(keys.times[1:] != keys.times[:-1])
-    bounds = np.concatenate(([-1], changes, [len(keys.times) - 1]))
+    differs = keys.times[1:] != keys.times[:-1]
+    if differs.all():
+        return 1
+    bounds = np.concatenate(([-1], np.flatnonzero(differs), [len(differs)]))
     return int(np.max(np.diff(bounds)))

@@ -80,8 +80,7 @@ def index_words(
 ) -> tuple[Ints, Sizes]:
     """Return the words of a template for events of some classes, and the room that it takes.
 
-    first_state: the number that its state 0 has among the program's. Raises InfiniteError as
-    `Columns.of_cut` does.
+    first_state: the number that its state 0 has among the program's.
     """
     return _Writer(template, kept, columns).written(classes, first_state, rooms)
 
