@@ -1,10 +1,12 @@
 """Kernels that only kernels call are parts of their callers, kept and loaded like all others."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numba import types
+from numba.core.errors import TypingError
 
 from elsinore.kernels import FOLDER_VARIABLE, cache, kernel
 from elsinore.kernels.cache import Shelf
@@ -61,6 +63,57 @@ def test_a_rare_kernel_is_called_and_not_copied_into_its_callers() -> None:
         whole(results, 4)  # type: ignore[arg-type]
     (code,) = whole.overloads.values()  # type: ignore[attr-defined]
     assert sum("4room" in each.name for each in code.library.get_defined_functions()) == 1
+
+
+def half_of(number: int) -> float:
+    half = number + 1
+    if half % 2:
+        half = number * 0.5  # type: ignore[assignment]
+    return half
+
+
+def counted(number: int) -> float:
+    total = 0
+    for each in range(number):
+        total += each * 0.5  # type: ignore[assignment]
+    return total
+
+
+def unsigned(number: int) -> float:
+    place = np.uint64(number)
+    if number > 3:
+        place = number  # type: ignore[assignment]
+    return place
+
+
+def in_tuple(number: int) -> float:
+    pair = number, 1
+    if number > 3:
+        pair = number * 0.5, 1  # type: ignore[assignment]
+    return pair[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [(half_of, "half"), (counted, "total"), (unsigned, "place"), (in_tuple, "pair")],
+)
+def test_a_name_for_a_float_here_and_an_integer_there_is_refused(
+    body: Callable[[int], float], name: str
+) -> None:
+    with pytest.raises(TypingError, match=f"The name '{name}' is for a .*float64.*, here, for a"):
+        kernel(linked=True)(body).compile((types.int64,))  # type: ignore[attr-defined]
+    assert kernel(body)(7) == body(7)  # elsewhere each is of a type of its own
+
+
+def test_names_that_stay_of_one_type_are_compiled() -> None:
+    def mean(number: int) -> float:
+        total, count = 0.0, 0
+        for each in range(number):
+            total += each
+            count += 1
+        return total / count
+
+    kernel(linked=True)(mean).compile((types.int64,))  # type: ignore[attr-defined]
 
 
 def test_quick_passes_give_what_all_passes_give() -> None:

@@ -23,7 +23,7 @@ from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTy
 from numba.core.untyped_passes import InlineClosureLikes
 
 from elsinore.kernels.content import RARE
-from elsinore.kernels.inference import RememberingInference
+from elsinore.kernels.inference import OneTypeInference, RememberingInference
 
 UNUSED = InlineClosureLikes, NopythonRewrites  # of functions in functions, and of whole arrays
 KIND = "linked"  # what is kept is the code that callers link
@@ -114,7 +114,7 @@ class LinkedLowering(NativeLowering):  # type: ignore[misc]
 
 
 QUICK = {NopythonTypeInference: RememberingInference}
-LINKED = QUICK | {NativeLowering: LinkedLowering}
+LINKED = {NopythonTypeInference: OneTypeInference, NativeLowering: LinkedLowering}
 
 
 def changed(passes: Any, instead: Mapping[type, type], dropped: Collection[type] = ()) -> Any:
