@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 import elsinore as el
 from elsinore.local import run, threads
 from elsinore.model import Workload
+from elsinore.operators import OperatorOptions, kind_for, plan
 from elsinore.runtime.options import RunOptions
 from oracles.reference import ReferenceEvent
 from support.trends import Feature, column_names, table_of, trend_cases
@@ -28,19 +30,25 @@ often = settings(
 
 
 @often
-@given(trend_cases(exact=None, features=tuple(Feature)), st.booleans())
-def test_one_thread_two_and_all_trends_built_give_the_same(
-    case: tuple[Workload, list[ReferenceEvent]], one_after_another: bool
+@given(
+    trend_cases(exact=None, features=tuple(Feature)),
+    st.booleans(),
+    st.integers(2, 3),
+    st.sampled_from((1, 2, 5, 1000)),
+)
+def test_one_thread_several_and_all_trends_built_give_the_same(
+    case: tuple[Workload, list[ReferenceEvent]], one_after_another: bool, number: int, cut: int
 ) -> None:
     workload, events = case
     ready = planned(workload)
     limit = 0 if one_after_another else 2**28
     with (
         mock.patch.object(threads, "WORTH", 1),  # else so few events go to one thread
+        mock.patch.object(threads, "ROUND", cut),  # events that a thread deals at once
         mock.patch("elsinore.local.driver.STATE_LIMIT", limit),
     ):
         one = run(ready, table_of(events), RunOptions(threads=1))
-        two = run(ready, table_of(events), RunOptions(threads=2))
+        two = run(ready, table_of(events), RunOptions(threads=number))
     for query in workload:
         assert_same_rows(one[query.name], two[query.name], column_names(query))
         check(query, events, two[query.name], exact=workload.exact)
@@ -67,7 +75,8 @@ def test_many_keys_and_queries_are_spread_and_give_the_same() -> None:
     """)
     one = workload.run(table, threads=1)
     for number in (2, 3):
-        several = workload.run(table, threads=number)
+        with mock.patch.object(threads, "ROUND", count // 16):  # memory serves several times
+            several = workload.run(table, threads=number)
         for name in one:
             assert several[name].num_rows == one[name].num_rows > 0
             for column in one[name].column_names:
@@ -77,14 +86,40 @@ def test_many_keys_and_queries_are_spread_and_give_the_same() -> None:
         assert events == [statistics.events for statistics in one.statistics]
 
 
+def test_the_first_error_of_a_thread_ends_all() -> None:
+    batch = pa.record_batch(
+        {
+            "key": pa.array([0, 1], pa.int32()),
+            "group": pa.array([0, 1], pa.int32()),
+            "time": [5, 5],
+            "class": [0, 0],
+        }
+    )
+    workload = el.Workload.parse("QUERY q RETURN COUNT(*) PATTERN A+ GROUP BY k;")
+    ready = plan(workload)
+    operator = partial(kind_for(ready.units[0]).operator, ready.units[0], OperatorOptions())
+
+    def batch_of_rows(begin: int, end: int) -> pa.RecordBatch:
+        if begin >= 6:
+            raise ValueError(f"rows from {begin} on cannot be read")
+        return batch
+
+    with (
+        mock.patch.object(threads, "ROUND", 2),
+        pytest.raises(ValueError, match="rows from 6 on cannot be read"),
+    ):
+        threads.run_in_threads(batch_of_rows, 12, operator, 2, keeps_all=False, keeps_batches=False)
+
+
 @often
 @given(
     st.lists(st.tuples(st.integers(-1, 9), st.integers(-1, 2)), max_size=12),
     st.integers(2, 5),
     st.booleans(),
+    st.integers(0, 3),
 )
 def test_each_row_is_dealt_to_the_thread_of_its_key(
-    rows: list[tuple[int, int]], number: int, keeps_all: bool
+    rows: list[tuple[int, int]], number: int, keeps_all: bool, longer: int
 ) -> None:
     keys, classes = np.array(rows, dtype=np.int64).reshape(-1, 2).T
     batch = pa.record_batch(
@@ -96,7 +131,7 @@ def test_each_row_is_dealt_to_the_thread_of_its_key(
             "sum:v": np.arange(len(rows)) / 2,
         }
     )
-    room = {name: np.empty(len(rows) + 1, kind) for name, kind in threads.ALWAYS.items()}
+    room = threads.new_room(len(rows) + longer)
     shares = threads.deal(batch, room, number, keeps_all=keeps_all)
     assert len(shares) == number
     for thread, share in enumerate(shares):

@@ -250,7 +250,12 @@ def _run_unit(
     if threads > 1:
         operators = partial(kind.operator, unit, asked)
         given_out, counted = run_in_threads(
-            batch_of_rows, rows, operators, threads, keeps_all=unit.keeps_all
+            batch_of_rows,
+            rows,
+            operators,
+            threads,
+            keeps_all=unit.keeps_all,
+            keeps_batches=kind.keeps_batches(unit),
         )
         return results(given_out), counted
     operator = kind.operator(unit, asked)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,13 @@ from numpy.typing import NDArray
 
 from elsinore.kernels import enter, kernel
 from elsinore.operators import Operator, OperatorStatistics
-from elsinore.runtime.ranges import by_ranges, ranges_of
+
+Room = dict[str, NDArray[Any]]
 
 # the columns that all batches have
-ALWAYS = {"key": np.int32, "group": np.int32, "time": np.int64, "class": np.int64}
+ALWAYS = ("key", "group", "time", "class")
+ROUND = 2**19  # events that a thread deals at once: its operators are called seldom
+ROOMS = 3  # one to deal to, one to work on, and one whose last batch an operator may look at again
 NOBODY = np.uint16(2**16 - 1)  # has rows of no interest
 WORTH = 2**17  # events of a thread below which starting another operator takes more than it gives
 
@@ -51,32 +55,49 @@ def run_in_threads(
     threads: int,
     *,
     keeps_all: bool,
+    keeps_batches: bool,
 ) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
     """Return what operators give out that run over all events, and their statistics.
 
     `batch_of_rows(begin, end)` makes the batch of some rows, in any thread. Operators held their
     memory at the same time, so it is added up. With `keeps_all` they are given events of no
-    interest too.
+    interest too; with `keeps_batches` they go on reading batches that they were given before.
+
+    Rows are taken in rounds: each thread makes the batch of a range and deals it, and once all have
+    done so, lets its operator take its share of each range. Where batches are not kept, the memory
+    of a round serves again, as having new memory costs about as much as dealing.
     """
-    ranges = ranges_of(rows, threads)
-    room = {name: np.empty(rows + len(ranges), dtype=kind) for name, kind in ALWAYS.items()}
-
-    def share_out(begin: int, end: int) -> list[pa.RecordBatch]:
-        before = ranges.index((begin, end))
-        mine = {name: column[begin + before : end + before + 1] for name, column in room.items()}
-        return deal(batch_of_rows(begin, end), mine, threads, keeps_all=keeps_all)
-
-    dealt = by_ranges(share_out, rows, threads)
+    count = threads * max(1, -(-rows // (threads * ROUND)))
+    ranges = [(rows * n // count, rows * (n + 1) // count) for n in range(count)]
+    longest = max(end - begin for begin, end in ranges)
+    nothing: list[pa.RecordBatch] = []
+    dealt = [[nothing] * threads for _ in range(ROOMS)]  # [room][who dealt][whose share]
+    all_dealt = Barrier(threads)
 
     def work(number: int) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
         operator, outputs = new_operator(), list[pa.RecordBatch]()
-        for shares in dealt:
-            outputs += operator.process(shares[number])
+        rooms = [new_room(longest) for _ in range(0 if keeps_batches else ROOMS)]
+        for turn, (begin, end) in enumerate(ranges[number::threads]):
+            room = new_room(longest) if keeps_batches else rooms[turn % ROOMS]
+            shares = dealt[turn % ROOMS]
+            shares[number] = deal(batch_of_rows(begin, end), room, threads, keeps_all=keeps_all)
+            all_dealt.wait()
+            for share in shares:
+                outputs += operator.process(share[number])
         outputs += operator.close()
         return outputs, operator.statistics
 
+    def work_or_stop(number: int) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
+        try:
+            return work(number)
+        except BaseException:
+            all_dealt.abort()
+            raise
+
     with ThreadPoolExecutor(threads, thread_name_prefix="elsinore") as pool:
-        done = list(pool.map(work, range(threads)))
+        running = [pool.submit(work_or_stop, number) for number in range(threads)]
+    raise_first(one.exception() for one in running)
+    done = [one.result() for one in running]
     together = done[0][1]
     for _, statistics in done[1:]:
         together = together.added(statistics)
@@ -84,15 +105,46 @@ def run_in_threads(
     return [output for outputs, _ in done for output in outputs], together
 
 
+def raise_first(errors: Iterable[BaseException | None]) -> None:
+    """Raise the first error there is, if any, but for those of threads that were told to stop.
+
+    >>> raise_first([None, BrokenBarrierError(), ValueError("no number")])
+    Traceback (most recent call last):
+        ...
+    ValueError: no number
+    """
+    for error in errors:
+        if error is not None and not isinstance(error, BrokenBarrierError):
+            raise error
+
+
+def new_room(rows: int) -> Room:
+    """Return where so many rows are dealt to: each column has a place more.
+
+    It is one piece of memory, which is had faster than several.
+
+    >>> {name: (column.dtype.name, len(column)) for name, column in new_room(2).items()}
+    {'time': ('int64', 3), 'class': ('int64', 3), 'key': ('int32', 3), 'group': ('int32', 3)}
+    """
+    wide = np.empty(3 * (rows + 1), dtype=np.int64)
+    narrow = wide[2 * (rows + 1) :].view(np.int32)
+    return {
+        "time": wide[: rows + 1],
+        "class": wide[rows + 1 : 2 * (rows + 1)],
+        "key": narrow[: rows + 1],
+        "group": narrow[rows + 1 :],
+    }
+
+
 def deal(
-    batch: pa.RecordBatch, room: Mapping[str, NDArray[Any]], threads: int, *, keeps_all: bool
+    batch: pa.RecordBatch, room: Room, threads: int, *, keeps_all: bool
 ) -> list[pa.RecordBatch]:
     """Return the rows of a batch by the remainders of their keys when divided by `threads`.
 
     The keys of a share, apart by `threads`, are numbered one after another. Rows that belong to no
     key, which have the key -1, keep it; they are in the first share. Without `keeps_all` rows of no
     interest, of a class below 0, are in none. `room` is where the columns that all batches have are
-    put, one place longer than the batch.
+    put, of `new_room` for as many rows or more.
     """
     rows = batch.num_rows
     given = [np.asarray(batch.column(name).to_numpy()) for name in ALWAYS]
@@ -103,9 +155,9 @@ def deal(
     enter(deal_rows, 2e-6 * rows, *arguments)
     begins = [0, *ends[:threads].tolist()]
     count = begins[-1]
-    columns = {name: pa.array(column[:count]) for name, column in room.items()}
+    columns = {name: pa.array(room[name][:count]) for name in ALWAYS}
     if len(places):
-        others = batch.drop_columns(list(ALWAYS)).take(pa.array(places[:count]))
+        others = batch.drop_columns([*ALWAYS]).take(pa.array(places[:count]))
         columns |= dict(zip(others.schema.names, others.columns, strict=True))
     together = pa.RecordBatch.from_pydict({name: columns[name] for name in batch.schema.names})
     return [together.slice(begin, end - begin) for begin, end in itertools.pairwise(begins)]

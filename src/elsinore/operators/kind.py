@@ -174,6 +174,10 @@ class Kind(Protocol):
         """Return whether keys of a unit may be spread over threads: its operators are kernels."""
         return False
 
+    def keeps_batches(self, unit: Unit) -> bool:
+        """Return whether an operator still reads a batch when it has taken the one after it."""
+        return True
+
     def rehearsal_events(self, unit: Unit) -> int:
         """Return how many events of a key make the kernels run that a unit needs.
 

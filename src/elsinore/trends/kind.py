@@ -129,6 +129,10 @@ class Trends(Kind):
         spec = spec_of(unit)
         return not spec.exact and spec.path is not Path.SETS
 
+    def keeps_batches(self, unit: Unit) -> bool:
+        """Return whether events are kept until windows close; else they act as they come."""
+        return spec_of(unit).path is not Path.COARSE
+
     def rehearsal_events(self, unit: Unit) -> int:
         """Return so many that numbers pass 2**384 where sums are kept: then they get exponents."""
         spec = spec_of(unit)
