@@ -44,7 +44,7 @@ class Edge:
 
     def takes(self, type_name: str, true: frozenset[Expression]) -> bool:
         """Return whether an event of this type and truth of predicates goes along."""
-        return self.type == type_name and self.needs <= true and not self.lacks & true
+        return self.type == type_name and self.needs <= true and self.lacks.isdisjoint(true)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +255,15 @@ def _edges(
 
 
 def _ancestors(edges: Sequence[tuple[Edge, ...]]) -> list[frozenset[int]]:
-    result = []
-    for node in range(len(edges)):
+    result: list[frozenset[int]] = []
+    for node, entering in enumerate(edges):
+        before = {edge.source for edge in entering} - {START, node}
+        if not before:
+            result.append(frozenset((node,)))
+            continue
+        if max(before) < node:  # as it mostly is: theirs are known
+            result.append(frozenset((node,)).union(*[result[source] for source in before]))
+            continue
         found = {node}
         pending = [node]
         while pending:

@@ -44,14 +44,24 @@ class Labels:
     def __init__(self, classes: Classes) -> None:
         self._digits = {one.type: tuple(map(_known, one.digits)) for one in classes.types}
         self._known: dict[tuple[str, frozenset[Expression], frozenset[Expression]], Label] = {}
+        self._plain = {one.type: Label(one.type, ()) for one in classes.types if not one.digits}
+        self._each: dict[Label, Label] = {}
 
     def of(self, edge: Edge | Reset) -> Label:
-        """Return the classes that an edge takes, or whose events empty a node."""
+        """Return the classes that an edge takes, or whose events empty a node.
+
+        Equal labels are one object.
+        """
+        plain = self._plain.get(edge.type)
+        if plain is not None:
+            return plain
         key = (edge.type, edge.needs, edge.lacks)
-        if key not in self._known:
-            parts = tuple(_part(digit, edge) for digit in self._digits[edge.type])
-            self._known[key] = Label(edge.type, parts)
-        return self._known[key]
+        known = self._known.get(key)
+        if known is None:
+            parts = tuple([_part(digit, edge) for digit in self._digits[edge.type]])
+            label = Label(edge.type, parts)
+            known = self._known[key] = self._each.setdefault(label, label)
+        return known
 
 
 @dataclass(frozen=True, slots=True)

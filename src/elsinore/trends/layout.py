@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from elsinore.model.expression import Expression
 from elsinore.plan.classes import comparison_with_number
-from elsinore.plan.merged import Edge
 from elsinore.plan.template import START
 from elsinore.trends.updates import Updates
 
@@ -71,7 +70,7 @@ class Layout:
             for (of, _), several in members.items():
                 if of != kind:
                     continue
-                several.sort(key=lambda node: ranks[node])
+                several.sort(key=ranks.__getitem__)
                 for index, node in enumerate(several):
                     self.block_of[node], self.index_of[node] = len(self.blocks), index
                 first = nodes[several[0]]
@@ -92,12 +91,12 @@ class Layout:
                 )
             )
         self.cells, self.extremes = cell, extreme
-        self._cells = [0] * len(nodes)  # of each node's first sum
-        self._extremes = [0] * len(nodes)
+        self.first_cells = [0] * len(nodes)  # of each node's first sum
+        self.first_extremes = [0] * len(nodes)
         for block in self.blocks:
             for index, node in enumerate(block.nodes):
-                self._cells[node] = block.cell + index * block.overlap
-                self._extremes[node] = block.extreme + index * block.overlap
+                self.first_cells[node] = block.cell + index * block.overlap
+                self.first_extremes[node] = block.extreme + index * block.overlap
         self._widths = [block.width for block in self.blocks]
 
     @property
@@ -107,13 +106,13 @@ class Layout:
 
     def cell_of(self, node: int, number: int) -> int:
         """Return the first cell of one of a node's sums."""
-        return self._cells[node] + number * self._widths[self.block_of[node]]
+        return self.first_cells[node] + number * self._widths[self.block_of[node]]
 
     def extreme_of(self, node: int, number: int | None) -> int:
         """Return the first entry of one of a node's extremes; -1 where it has none."""
         if number is None:
             return -1
-        return self._extremes[node] + number * self._widths[self.block_of[node]]
+        return self.first_extremes[node] + number * self._widths[self.block_of[node]]
 
 
 def _shapes(updates: Updates) -> list[int]:
@@ -124,58 +123,62 @@ def _shapes(updates: Updates) -> list[int]:
     """
     nodes = updates.merged.nodes
     found: dict[object, int] = {}
+    sources = [[edge.source for edge in node.edges] for node in nodes]
     colours = [
         found.setdefault(
             (
                 updates.kind_of[number],
-                len({edge.type for edge in node.edges if edge.source == number}),
+                number in several and len({e.type for e in node.edges if e.source == number}),
                 len(node.linear),
-                tuple(signature.kind for signature in node.extremes),
+                tuple([signature.kind for signature in node.extremes]) if node.extremes else (),
                 node.seed,
                 bool(node.resets),
             ),
             len(found),
         )
-        for number, node in enumerate(nodes)
+        for number, (node, several) in enumerate(zip(nodes, sources, strict=True))
     ]
     count = len(found)
-    sources = [[edge.source for edge in node.edges] for node in nodes]
     while True:
         refined: dict[object, int] = {}
+        coloured = [*colours, -1]  # the last is that of START
         colours = [
             refined.setdefault(
-                (
-                    colours[number],
-                    tuple(sorted([-1 if one == START else colours[one] for one in several])),
-                ),
+                (colour, coloured[several[0]])
+                if len(several) == 1
+                else (colour, *sorted([coloured[one] for one in several])),
                 len(refined),
             )
-            for number, several in enumerate(sources)
+            for colour, several in zip(colours, sources, strict=True)
         ]
         if len(refined) == count:
             return colours
         count = len(refined)
 
 
-def _lane_order(updates: Updates) -> list[tuple[object, ...]]:
+def _lane_order(updates: Updates) -> list[tuple[int, int]]:
     """Return by what nodes of one shape are ordered: so that events change runs of lanes.
 
     Queries are ordered by the constants of their thresholds, and then by their types from the last
     to the first; a node goes with the first query whose trends pass through it, so that nodes and
     their predecessors are in one order.
     """
-    nodes = updates.merged.nodes
-    passed = [_backward(updates, query) for query in range(len(updates.unit.templates))]
+    nodes, templates = updates.merged.nodes, updates.unit.templates
+    passed = [_backward(updates, query) for query in range(len(templates))]
+    types = [
+        (node.edges[0].type,)
+        if len(node.edges) == 1
+        else tuple(sorted({edge.type for edge in node.edges}))
+        for node in nodes
+    ]
     ranked = sorted(
-        range(len(updates.unit.templates)),
-        key=lambda query: (
-            *_thresholds(updates, query),
-            tuple(tuple(sorted({edge.type for edge in nodes[n].edges})) for n in passed[query]),
-            query,
-        ),
+        [
+            (_thresholds(updates, query), [types[node] for node in several], query)
+            for query, several in enumerate(passed)
+        ]
     )
     order: dict[int, int] = {}
-    for place, query in enumerate(ranked):
+    for place, (*_, query) in enumerate(ranked):
         for node in passed[query]:
             order.setdefault(node, place)
     return [(order.get(node, len(ranked)), node) for node in range(len(nodes))]
@@ -183,7 +186,7 @@ def _lane_order(updates: Updates) -> list[tuple[object, ...]]:
 
 def _backward(updates: Updates, query: int) -> list[int]:
     """Return the nodes that trends of a query pass through, those of their last events first."""
-    found = dict.fromkeys(node for node, _ in updates.merged.ends[query].linear[0])
+    found = dict.fromkeys([node for node, _ in updates.merged.ends[query].linear[0]])
     pending = list(found)
     for node in pending:
         for edge in updates.merged.nodes[node].edges:
@@ -213,8 +216,3 @@ def _thresholds(
             )
         ),
     )
-
-
-def loops(edges: tuple[Edge, ...], node: int) -> bool:
-    """Return whether a node is its own predecessor."""
-    return any(edge.source == node for edge in edges)

@@ -12,10 +12,12 @@ import threading
 from collections.abc import Iterable, Sequence
 
 from elsinore.model.collecting import without_collecting
+from elsinore.model.expression import Expression
 from elsinore.plan import Sharing, TrendUnit
+from elsinore.trends.class_words import rank_columns
 from elsinore.trends.core.arrays import Ints
 from elsinore.trends.layout import Layout
-from elsinore.trends.program import Program, rank_columns
+from elsinore.trends.program import Program
 from elsinore.trends.sharing.holders import SharedGroups
 from elsinore.trends.updates import Updates
 
@@ -62,18 +64,19 @@ class Prepared:
 
     def places(self, codes: Iterable[int]) -> list[int]:
         """Return where the program tells of classes, or OF_NO_INTEREST; new ones are added."""
+        wanted = list(codes)
         with _lock, without_collecting(self._many):
-            known = len(self._places)
-            found = [self._place(code) for code in codes]
-            if len(self._places) > known:
+            new = [code for code in dict.fromkeys(wanted) if code not in self._places]
+            if new:
+                told = self._program.add_classes(map(self._told, new))
+                self._places |= zip(new, told, strict=True)
                 self._program.freeze()
-        return found
+            return [self._places[code] for code in wanted]
 
-    def _place(self, code: int) -> int:
-        if code not in self._places:
-            classes = self._types[bisect.bisect_right(self._offsets, code) - 1]
-            self._places[code] = self._program.add_class(classes.type, classes.true(code))
-        return self._places[code]
+    def _told(self, code: int) -> tuple[str, frozenset[Expression]]:
+        """Return a class's type, and what is true of its events."""
+        classes = self._types[bisect.bisect_right(self._offsets, code) - 1]
+        return classes.type, classes.true(code)
 
 
 def prepared(unit: TrendUnit, sharing: Sharing, codes: Sequence[int] = ()) -> Prepared:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from elsinore.model.expression import Expression
 from elsinore.model.window import Window
@@ -18,34 +18,28 @@ from elsinore.trends.labels import Labels
 NOTHING, ONE, VALUE = 0, 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(NamedTuple):
     """What an update adds to one linear sum of its node: sums of predecessors and its own part."""
 
     sources: tuple[tuple[int, int], ...]  # (node, sum)
     contribution: int  # NOTHING, ONE, VALUE + 2a or VALUE + 2a + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Extreme:
+class Extreme(NamedTuple):
     """What an update compares one extreme of its node with."""
 
     sources: tuple[tuple[int, int | None], ...]  # (node, extreme); None: it has no value there
     attribute: int  # a code of `rank_codes`, or -1
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(NamedTuple):
     """What one class of events does to one node; `sums[0]` is the number of trends."""
 
     node: int
     start: bool
     sums: tuple[Sum, ...]
     extremes: tuple[Extreme, ...]
-    reads: frozenset[int] = field(init=False, compare=False)  # nodes
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reads", frozenset(source for source, _ in self.sums[0].sources))
+    reads: frozenset[int]  # nodes: those of `sums[0]`
 
 
 class Updates:
@@ -79,8 +73,11 @@ class Updates:
         """
         taken: dict[int, list[Edge]] = {}
         for node, edge in self._entering.get(type_name, ()):
-            if edge.takes(type_name, true):
-                taken.setdefault(node, []).append(edge)
+            if edge.needs <= true and edge.lacks.isdisjoint(true):
+                if node in taken:
+                    taken[node].append(edge)
+                else:
+                    taken[node] = [edge]
         found = [self.update(node, edges) for node, edges in taken.items()]
         if len(found) < 2:
             return found
@@ -94,9 +91,10 @@ class Updates:
     def update(self, node: int, edges: Sequence[Edge]) -> Update:
         """Return what an event does to a node that it enters by some edges, all of one type."""
         key = (node, *map(id, edges))  # edges are the template's own
-        if key not in self._told:
-            self._told[key] = self._update(node, edges)
-        return self._told[key]
+        known = self._told.get(key)
+        if known is None:
+            known = self._told[key] = self._update(node, edges)
+        return known
 
     def _update(self, node: int, edges: Sequence[Edge]) -> Update:
         merged = self.merged.nodes[node]
@@ -106,6 +104,7 @@ class Updates:
             len(sources) < len(edges),
             tuple([self._sum(node, s, sources, edges[0].type) for s in merged.linear]),
             tuple([self._extreme(node, s, sources, edges[0].type) for s in merged.extremes]),
+            frozenset(sources),
         )
 
     def _sum(

@@ -52,24 +52,26 @@ def groups_of(unit: TrendUnit, labels: Labels, lanes: Sequence[int]) -> list[Gro
     """
     nodes = unit.merged.nodes
     entering = [[(edge.source, labels.of(edge)) for edge in node.edges] for node in nodes]
-    resetting = [[labels.of(reset) for reset in node.resets] for node in nodes]
+    resetting = [
+        [labels.of(reset) for reset in node.resets] if node.resets else () for node in nodes
+    ]
     leaving: list[list[tuple[int, Label]]] = [[] for _ in nodes]
     for node, edges in enumerate(entering):
         for source, label in edges:
             if source not in {START, node}:
                 leaving[source].append((node, label))
     twins = _twins(nodes, entering)
-    found: dict[Label, list[int]] = {}
-    for node in range(len(nodes)):
-        told = [label for source, label in entering[node] if source == node]
+    found: dict[int, tuple[Label, list[int]]] = {}  # by the identity of the label
+    for node, ways in enumerate(entering):
+        told = [label for source, label in ways if source == node]
         for label in told:
             if told.count(label) == 1 and _composes(
                 node, label, twins.get(node, ()), entering, leaving, resetting
             ):
-                found.setdefault(label, []).append(node)
+                found.setdefault(id(label), (label, []))[1].append(node)
                 break
     cohorts: dict[str, list[Cohort]] = {}
-    for label, held in found.items():
+    for label, held in found.values():
         beside = tuple(twins.get(node, ()) for node in held)
         loop = next(e for e in nodes[held[0]].edges if (e.source, labels.of(e)) == (held[0], label))
         cohort = Cohort(label, loop, tuple(held), beside)
@@ -99,10 +101,19 @@ def _twins(
     nodes: Sequence[Node], entering: Sequence[Sequence[tuple[int, Label]]]
 ) -> dict[int, tuple[int, ...]]:
     """Return the twins of the nodes that have any."""
+    looping = {n for n, ways in enumerate(entering) if any(source == n for source, _ in ways)}
+    # a twin has its holder among its predecessors, as the holder itself has
+    after = {
+        number: [source for source, _ in ways if source != number and source in looping]
+        for number, ways in enumerate(entering)
+    }
+    candidates = {
+        node for number, several in after.items() if several for node in (number, *several)
+    }
     alike: dict[object, list[int]] = {}
-    for number, node in enumerate(nodes):
+    for number in sorted(candidates):
         entered = {(source, id(label)) for source, label in entering[number]}  # kept by `Labels`
-        alike.setdefault((frozenset(entered), len(node.edges)), []).append(number)
+        alike.setdefault((frozenset(entered), len(entering[number])), []).append(number)
     found: dict[int, tuple[int, ...]] = {}
     for together in alike.values():
         if len(together) > 1:
@@ -147,22 +158,25 @@ def _composes(
     """Return whether what events of a label do to a node is told by their number and sums."""
     read = set()
     for source, other in entering[node]:
-        if other.meets(label):
-            if other is not label and other != label:
-                return False
+        if other is label:
             read.add(source)
+        elif other.meets(label):
+            return False
     read.discard(START)
     for target, other in leaving[node]:
         if target not in twins and other.meets(label):
             return False
-    if any(other.meets(label) for twin in twins for _, other in leaving[twin]):
+    if twins and any(other.meets(label) for twin in twins for _, other in leaving[twin]):
         return False
     for one in (*read, *twins):
-        if any(other.meets(label) for other in resetting[one]):
-            return False
+        for other in resetting[one]:
+            if other.meets(label):
+                return False
     for source in read:
-        if source != node and any(other.meets(label) for _, other in entering[source]):
-            return False
+        if source != node:
+            for _, other in entering[source]:
+                if other.meets(label):
+                    return False
     return True
 
 

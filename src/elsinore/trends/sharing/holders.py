@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from elsinore.model.expression import Expression
 from elsinore.trends.core.step import EACH
@@ -18,8 +19,7 @@ from elsinore.trends.updates import NOTHING, ONE, VALUE, Extreme, Sum, Update, U
 MOST_PARTS = 8  # of a burst; where there were more, lanes one by one would be cheaper
 
 
-@dataclass(frozen=True, slots=True)
-class Sections:
+class Sections(NamedTuple):
     """What a class of events does, by sharing group.
 
     `parts[0]` are the updates of no group, `parts[1 + t]` those of group `ticks[t]`.
@@ -32,8 +32,7 @@ class Sections:
     breaks: tuple[int, ...]  # groups whose burst such an event ends
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(NamedTuple):
     """A node in a group, and what each of the group's events does to it and to its twins."""
 
     group: int
@@ -158,27 +157,35 @@ class SharedGroups:
         takers: dict[int, set[int]] = {}
         rest: list[Update] = []
         for update in updates:
-            group, cohort = self._cohort_of.get(update.node, (-1, -1))
-            if group >= 0 and self._takes(group, cohort, type_name, true):
+            place = self._cohort_of.get(update.node)
+            if place is not None and self._takes(*place, type_name, true):
+                group, cohort = place
                 ticking.setdefault(group, []).append(update)
                 takers.setdefault(group, set()).add(cohort)
             else:
                 rest.append(update)
-        touched: dict[int, set[int]] = {}
-        read = set().union(*[update.reads for update in updates])
+        read: Iterable[int] = updates[0].reads if len(updates) == 1 else ()
+        if len(updates) > 1:
+            read = set().union(*[update.reads for update in updates])
         changed = [*[update.node for update in updates], *resets]
         readers = [reader for node in changed for reader in self._readers.get(node, ())]
+        touched: dict[int, set[int]] = {}
         for node in (*read, *changed, *readers):
-            group, cohort = self._cohort_of.get(node, (-1, -1))
-            if group >= 0 and cohort not in takers.get(group, ()):
-                touched.setdefault(group, set()).add(self._holder_of[node])
-        heard = {g for node in changed for g in self._heard.get(node, ())}
+            place = self._cohort_of.get(node)
+            if place is not None and place[1] not in takers.get(place[0], ()):
+                touched.setdefault(place[0], set()).add(self._holder_of[node])
+        breaks = {
+            g
+            for node in changed
+            for g in self._heard.get(node, ())
+            if self.groups[g].type != type_name
+        }
         return Sections(
             parts=(tuple(rest), *map(tuple, ticking.values())),
             ticks=tuple(ticking),
             takers=tuple([tuple(sorted(takers[group])) for group in ticking]),
             settled=tuple([(group, tuple(sorted(held))) for group, held in touched.items()]),
-            breaks=tuple(sorted([g for g in heard if self.groups[g].type != type_name])),
+            breaks=tuple(sorted(breaks)),
         )
 
     def _takes(self, group: int, cohort: int, type_name: str, true: frozenset[Expression]) -> bool:
@@ -265,13 +272,8 @@ class SharedGroups:
         """Return what a cohort's events do to one of its nodes, or to a twin."""
         group, cohort = self._cohort_of[node]
         label = self.groups[group].cohorts[cohort].label
-        entering = self._updates.merged.nodes[node].edges
-        told = [self._updates.labels.of(edge) for edge in entering]
-        edges = [
-            edge
-            for edge, other in zip(entering, told, strict=True)
-            if other is label or other == label
-        ]
+        of = self._updates.labels.of
+        edges = [edge for edge in self._updates.merged.nodes[node].edges if of(edge) is label]
         return self._updates.update(node, edges)
 
     def _addends_of(self, held: Sequence[int]) -> list[int]:
