@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from elsinore.language.render import render
-from elsinore.plan.alike import alike, shape, why_apart
+from elsinore.plan.alike import shape
 from elsinore.plan.explain.text import path_in_words
+from elsinore.plan.joined import Joined, joined, why_not_joined
 from elsinore.plan.paths import Path
 from elsinore.plan.sharing import aggregated, loops, sharing_sets, why_not
 from elsinore.plan.template import Template
@@ -159,14 +160,29 @@ def _sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     if unit.path is Path.GRAPH:
         return [
             (render(unit.guarded[queries[0]].query.pattern), queries)
-            for queries in alike(unit.guarded)
-            if len(queries) > 1
+            for group in _groups(unit)
+            for queries, _ in group.common
+            if group.covers(queries)
         ]
     return []
 
 
+def _groups(unit: TrendUnit) -> Sequence[Joined]:
+    """Return which queries of the graph path are one automaton."""
+    if "joined" not in unit.kept:
+        unit.kept["joined"] = joined(unit.guarded)
+    return cast("Sequence[Joined]", unit.kept["joined"])
+
+
 def _merged(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the queries of which one state with a loop is one: sub-patterns and queries."""
+    """Return the queries that have some states in common: sub-patterns and queries."""
+    if unit.path is Path.GRAPH:
+        return [
+            (_pattern(group, states), queries)
+            for group in _groups(unit)
+            for queries, states in group.common
+            if not group.covers(queries)
+        ]
     if unit.path is not Path.COARSE:
         return []
     found: dict[tuple[str, tuple[int, ...]], None] = {}
@@ -175,6 +191,13 @@ def _merged(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
             if edge.source == number and len(queries) > 1:
                 found[f"{edge.type}+", tuple(sorted(queries))] = None
     return list(found)
+
+
+def _pattern(group: Joined, states: Sequence[int]) -> str:
+    """Return states of an automaton, in the order in which trends come to them, as a pattern."""
+    loops = {move.source for move in group.template.moves if move.source == move.target}
+    names = [f"{group.template.states[n].type}{'+' if n in loops else ''}" for n in states]
+    return names[0] if len(names) == 1 else f"SEQ({', '.join(names)})"
 
 
 def may_share(units: Units) -> bool:
@@ -257,7 +280,7 @@ def _why_not(one: Alike, other: Alike) -> str | None:
             return "each is worked out by itself in integers of any size"
         if unit.path is not Path.GRAPH:
             return f"{what}: {reason}"
-        differs = why_apart(unit.guarded[one.first], unit.guarded[other.first])
+        differs = why_not_joined(unit.guarded[one.first], unit.guarded[other.first])
         return f"each keeps {what}, as {reason}; {differs}"
     here, there = (loops(unit.templates[side.first]) for side in (one, other))
     common = sorted(here.keys() & there.keys())

@@ -17,6 +17,7 @@ from elsinore.model import pattern as pt
 from elsinore.operators import plan
 from elsinore.plan import Path, Sharing
 from elsinore.plan.alike import why_apart
+from elsinore.plan.joined import joined
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.graph.program import Programs
 from elsinore.trends.kind import spec_of, trend_units
@@ -84,7 +85,7 @@ def test_next_and_contiguous_trends_of_one_pattern_are_worked_on_once(strategy: 
     assert shared_patterns(units) == (SharedPattern("SEQ(A a, B b+)", ("one", "two"), whole=True),)
     assert not may_share(units)
     (unit,) = [unit for _, unit in units]
-    program, chosen = Programs(unit).program((0, 1), [0])
+    program, chosen = Programs(unit, joined(unit.guarded)).program(0, [0])
     (counted, _), (summed, _) = chosen
     assert counted == [0]
     assert summed == list(range(program.linear.shape[1]))  # what is one is not kept twice

@@ -10,7 +10,7 @@ import numpy as np
 from elsinore.kernels import enter
 from elsinore.model.window import Window
 from elsinore.plan import TrendUnit
-from elsinore.plan.alike import alike
+from elsinore.plan.joined import Joined, by_itself, joined
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
@@ -32,7 +32,7 @@ class Index(Protocol):
 
     def sum_up(
         self,
-        query: int,
+        group: Joined,
         program: Program,
         classes: Sequence[int],
         stream: Stream,
@@ -41,14 +41,17 @@ class Index(Protocol):
         held: Windows,
         totals: Sums,
     ) -> int | None:
-        """Fill a row of totals for each window, and return the bytes it took; None: it cannot."""
+        """Fill rows of totals for each window, one for each of the group's finals.
+
+        Returns the bytes that it took; None: it cannot, and has filled none.
+        """
 
 
 class GraphEvaluator:
     """Sums up the trends of a unit's guarded queries over whole windows.
 
     `by_time`: events of one time do not precede one another; else each is its own moment. `share`:
-    queries of one automaton are evaluated once (`elsinore.plan.alike`). `index`: asked first.
+    what queries have in common is evaluated once (`elsinore.plan.joined`). `index`: asked first.
 
     Each window is evaluated alone: without the index a trend with conditions between its events
     costs time quadratic in the window's events (one that is anchored, once more for each anchor),
@@ -68,9 +71,9 @@ class GraphEvaluator:
         self.unit = unit
         self._index = index
         self._by_time = by_time
-        self._programs = Programs(unit)
-        alone = [(query,) for query in range(len(unit.guarded))]
-        self._together = alike(unit.guarded) if share else alone
+        alone = [by_itself(query, template) for query, template in enumerate(unit.guarded)]
+        self._programs = Programs(unit, joined(unit.guarded) if share else alone)
+        self._joined = len(self._programs.groups)
         self.bytes_held = 0  # by all arrays of the last call, at most
 
     def evaluate(self, events: KeyedEvents, columns: ComparedColumns) -> WindowTotals:
@@ -95,20 +98,25 @@ class GraphEvaluator:
         )
         found: dict[int, _Totals] = {}
         most, size = 0, size_of(stream)
-        for together in self._together:
-            template = self.unit.guarded[together[0]]
-            program, chosen = self._programs.program(together, codes)
+        pending = list(range(self._joined))
+        for number in pending:  # it grows where a group cannot be run as one
+            group = self._programs.groups[number]
+            template = group.template
+            program, chosen = self._programs.program(number, codes)
             held = enter(windows, 1e-5 * len(keys.times), keys, _wanted(template.query.window))
-            count = len(held.key)
+            count, finals = len(held.key), max(group.finals) + 1
             linear, extremes = program.linear.shape[1], program.extreme.shape[1]
-            totals = enter(empty_sums, 1e-4, count, linear, extremes)
+            totals = enter(empty_sums, 1e-4, count * finals, linear, extremes)
             used = None
             if count and self._index is not None:
                 used = self._index.sum_up(
-                    together[0], program, codes, stream, columns, keys, held, totals
+                    group, program, codes, stream, columns, keys, held, totals
                 )
+            if count and used is None and finals > 1:
+                pending += self._programs.apart(number)
+                continue
             if count and used is None:
-                asked = conditions(self._programs.conditions(together[0]), columns)
+                asked = conditions(self._programs.conditions(number), columns)
                 used = _stepped(program, asked, stream, keys, held, totals)
                 if used is None:
                     evaluate = evaluate_masks if template.ambiguous else evaluate_runs
@@ -116,11 +124,15 @@ class GraphEvaluator:
                     used = enter(evaluate, seconds, program, asked, stream, keys, held, totals)
                 used += size_of(asked[2:])
             most = max(most, (used or 0) + size_of(held[:-1]))
-            for query, (sums, ranks) in zip(together, chosen, strict=True):
-                mine = totals
-                if len(together) > 1:
+            for query, (sums, ranks), final in zip(
+                group.queries, chosen, group.finals, strict=True
+            ):
+                mine, rows = totals, slice(final, None, finals)
+                if len(group.queries) > 1:
                     mine = Sums(
-                        totals.cells[:, sums], totals.powers[:, sums], totals.extremes[:, ranks]
+                        totals.cells[rows, sums],
+                        totals.powers[rows, sums],
+                        totals.extremes[rows, ranks],
                     )
                 found[query] = _Totals(held.key, held.window, mine)
                 size += size_of((*mine, held.key))

@@ -13,6 +13,7 @@ from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Field, FieldKind
 from elsinore.plan.guarded import GuardedTemplate, Move
 from elsinore.plan.guards import FREE, NO_WAY, Ways
+from elsinore.plan.joined import Joined, by_itself
 from elsinore.trends.graph import layout
 from elsinore.trends.graph.layout import POOL, REFUSED, SCAN, SLIDE, Program
 from elsinore.trends.keyed import FEW_CLASSES, Ints, occurring
@@ -34,74 +35,108 @@ class _Part:
     negatives: tuple[int, ...]
 
 
+# a program, and for each of its queries which of its sums and extremes are the query's own
 _Chosen = tuple[Program, list[tuple[list[int], list[int]]]]
 
 
 class Programs:
-    """The programs of a unit's queries, for whichever classes of events occur."""
+    """The programs of queries that are one automaton, for whichever classes of events occur."""
 
-    def __init__(self, unit: TrendUnit) -> None:
+    def __init__(self, unit: TrendUnit, groups: Sequence[Joined]) -> None:
         self.unit = unit
+        self.groups = list(groups)
+        self._apart: dict[int, list[int]] = {}
         self._fitting: dict[tuple[int, int], list[list[int]]] = {}
-        self._last: dict[int, tuple[list[int], _Chosen]] = {}  # by first query: classes, program
-        self._parts = [_parts(template) for template in unit.guarded]
+        self._last: dict[int, tuple[list[int], _Chosen]] = {}  # by group: classes, program
+        self._parts = [_parts(group.template) for group in groups]
 
-    def conditions(self, query: int) -> tuple[Expression, ...]:
-        """Return a query's conditions in the order in which its program numbers them."""
+    def conditions(self, group: int) -> tuple[Expression, ...]:
+        """Return a group's conditions in the order in which its program numbers them."""
         return tuple(
-            condition for part in self._parts[query] for condition in part.template.conditions
+            condition for part in self._parts[group] for condition in part.template.conditions
         )
 
-    def program(self, queries: Sequence[int], codes: Sequence[int]) -> _Chosen:
-        """Return the program of queries of one automaton for events of these classes, none below 0.
+    def program(self, group: int, codes: Sequence[int]) -> _Chosen:
+        """Return the program of a group for events of these classes, none below 0.
 
-        And for each query, which of the program's sums and extremes are its own. A query is always
-        in the company of the same ones; the last program of each is kept.
+        The last one of each is kept.
         """
-        if queries[0] in self._last and self._last[queries[0]][0] == list(codes):
-            return self._last[queries[0]][1]
-        found = self._made(queries, codes)
-        self._last[queries[0]] = list(codes), found
+        if group in self._last and self._last[group][0] == list(codes):
+            return self._last[group][1]
+        found = self._made(group, codes)
+        self._last[group] = list(codes), found
         return found
 
-    def _made(self, queries: Sequence[int], codes: Sequence[int]) -> _Chosen:
-        parts = self._parts[queries[0]]
-        program = _program(self.unit, parts, [self._fits(queries[0], code) for code in codes])
-        if len(queries) == 1:
+    def apart(self, group: int) -> list[int]:
+        """Return groups of their own for the queries of one."""
+        if group not in self._apart:
+            first = len(self.groups)
+            for query in self.groups[group].queries:
+                self.groups.append(by_itself(query, self.unit.guarded[query]))
+                self._parts.append(_parts(self.unit.guarded[query]))
+            self._apart[group] = list(range(first, len(self.groups)))
+        return self._apart[group]
+
+    def _made(self, group: int, codes: Sequence[int]) -> _Chosen:
+        parts, together = self._parts[group], self.groups[group]
+        program = _program(self.unit, parts, [self._fits(group, code) for code in codes])
+        if len(together.queries) == 1:
             return program, [([], [])]
         states = len(program.linear)
-        linear: dict[tuple[object, ...], int] = {}
-        extreme: dict[tuple[object, ...], int] = {}
+        linear, extreme = _Columns(states, layout.NOTHING), _Columns(states, -1)
         chosen = []
-        for query in queries:
-            own = self._parts[query][-1]
-            fields = own.template.aggregation
-            sums = _contributions(self.unit, own, states, fields.linear).T.tolist()
-            ranks = _extremes(self.unit, own, states, fields.extremes).T.tolist()
+        for query, places in zip(together.queries, together.places, strict=True):
+            own = self.unit.guarded[query]
+            numbers = [parts[-1].shift + place for place in places]
+            sums = _contributions(self.unit, own, own.aggregation.linear).tolist()
+            ranks = _extremes(self.unit, own, own.aggregation.extremes).tolist()
             chosen.append(
                 (
-                    [
-                        linear.setdefault((f == 0, *column), len(linear))
-                        for f, column in enumerate(sums)
-                    ],
-                    [extreme.setdefault(tuple(column), len(extreme)) for column in ranks],
+                    [linear.number(f == 0, numbers, column) for f, column in enumerate(sums)],
+                    [extreme.number(False, numbers, column) for column in ranks],
                 )
             )
-        wide = np.array([column[1:] for column in linear], dtype=np.int64).T
-        ranked = np.array(list(extreme), dtype=np.int64).reshape(len(extreme), states).T
-        return program._replace(
-            linear=np.ascontiguousarray(wide), extreme=np.ascontiguousarray(ranked)
-        ), chosen
+        program = program._replace(linear=linear.table(), extreme=extreme.table())
+        return program, chosen
 
-    def _fits(self, query: int, code: int) -> list[list[int]]:
+    def _fits(self, group: int, code: int) -> list[list[int]]:
         """Return for each automaton the states that an event of a class may take."""
-        if (query, code) not in self._fitting:
+        if (group, code) not in self._fitting:
             told = self.unit.classes.decode(code)
-            self._fitting[query, code] = [
+            self._fitting[group, code] = [
                 sorted(state + part.shift for state in part.template.fits(*told))
-                for part in self._parts[query]
+                for part in self._parts[group]
             ]
-        return self._fitting[query, code]
+        return self._fitting[group, code]
+
+
+class _Columns:
+    """Columns of what is added in each state: one for those that agree in the states they have.
+
+    What a state's sum is depends on the states before it alone, which queries that have it share.
+    """
+
+    def __init__(self, states: int, nothing: int) -> None:
+        self._states, self._nothing = states, nothing
+        self._known: list[tuple[bool, dict[int, int]]] = []
+
+    def number(self, counts: bool, states: Sequence[int], column: Sequence[int]) -> int:
+        """Return the number of a column; `counts`: whether it is the number of trends."""
+        told = dict(zip(states, column, strict=True))
+        for number, (also, known) in enumerate(self._known):
+            if also == counts and all(known.get(s, what) == what for s, what in told.items()):
+                known.update(told)
+                return number
+        self._known.append((counts, told))
+        return len(self._known) - 1
+
+    def table(self) -> Ints:
+        """Return all columns."""
+        found = np.full((self._states, len(self._known)), self._nothing, dtype=np.int64)
+        for number, (_, known) in enumerate(self._known):
+            for state, what in known.items():
+                found[state, number] = what
+        return found
 
 
 def _parts(template: GuardedTemplate) -> list[_Part]:
@@ -130,6 +165,7 @@ class _Guards:
 
 def _program(unit: TrendUnit, parts: Sequence[_Part], fits: Sequence[list[list[int]]]) -> Program:
     own = parts[-1]
+    fields = own.template.aggregation
     strategy = own.template.query.strategy
     states = own.shift + len(own.template.states)
     guards = _Guards()
@@ -187,8 +223,10 @@ def _program(unit: TrendUnit, parts: Sequence[_Part], fits: Sequence[list[list[i
         guards=lists.put(map(_coded, guards.numbers))[:-1].copy(),
         fits=lists.put(found for one in fits for found in one),
         lists=np.array(lists.numbers or [0], dtype=np.int64),
-        linear=_contributions(unit, own, states, own.template.aggregation.linear),
-        extreme=_extremes(unit, own, states, own.template.aggregation.extremes),
+        linear=_shifted(
+            _contributions(unit, own.template, fields.linear), own.shift, layout.NOTHING
+        ),
+        extreme=_shifted(_extremes(unit, own.template, fields.extremes), own.shift, -1),
         steps=steps,
         shape=np.array(
             [
@@ -284,27 +322,36 @@ def _bits(
     return steps, onward
 
 
-def _contributions(unit: TrendUnit, own: _Part, states: int, fields: Sequence[Field]) -> Ints:
+def _contributions(unit: TrendUnit, own: GuardedTemplate, fields: Sequence[Field]) -> Ints:
+    """Return what an event adds to fields [field, state]."""
     codes = addend_codes(unit)
-    found = np.full((states, len(fields)), layout.NOTHING, dtype=np.int64)
+    found = np.full((len(fields), len(own.states)), layout.NOTHING, dtype=np.int64)
     for f, entry in enumerate(fields):
-        for number, state in enumerate(own.template.states):
+        for number, state in enumerate(own.states):
             if state.variable not in entry.variables:
                 continue
             what = layout.ONE
             if entry.kind is not FieldKind.EVENTS:
                 what = codes[entry.kind, entry.attribute or ""]
-            found[own.shift + number, f] = what
+            found[f, number] = what
     return found
 
 
-def _extremes(unit: TrendUnit, own: _Part, states: int, fields: Sequence[Field]) -> Ints:
+def _extremes(unit: TrendUnit, own: GuardedTemplate, fields: Sequence[Field]) -> Ints:
+    """Return the ranks that fields are the least of [field, state]."""
     codes = rank_codes(unit)
-    found = np.full((states, len(fields)), -1, dtype=np.int64)
+    found = np.full((len(fields), len(own.states)), -1, dtype=np.int64)
     for x, entry in enumerate(fields):
-        for number, state in enumerate(own.template.states):
+        for number, state in enumerate(own.states):
             if state.variable in entry.variables:
-                found[own.shift + number, x] = codes[entry.kind, entry.attribute or ""]
+                found[x, number] = codes[entry.kind, entry.attribute or ""]
+    return found
+
+
+def _shifted(columns: Ints, shift: int, nothing: int) -> Ints:
+    """Return columns [field, state] by state, behind those of what stands under NOT."""
+    found = np.full((shift + columns.shape[1], len(columns)), nothing, dtype=np.int64)
+    found[shift:] = columns.T
     return found
 
 

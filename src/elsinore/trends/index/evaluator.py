@@ -9,8 +9,9 @@ import numpy as np
 
 from elsinore.kernels import enter
 from elsinore.plan import Path, TrendUnit
-from elsinore.plan.guarded import GuardedTemplate, guarded_template
+from elsinore.plan.guarded import guarded_template
 from elsinore.plan.indexed import Indexed, indexed
+from elsinore.plan.joined import Joined
 from elsinore.trends.graph.columns import ComparedColumns, Order
 from elsinore.trends.graph.layout import Program, Stream
 from elsinore.trends.graph.sums import Fields, Sums, empty_sums
@@ -48,7 +49,7 @@ def as_guarded(unit: TrendUnit) -> TrendUnit:
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """A query's words for events of some classes, and the room that they tell of."""
+    """A group's words for events of some classes, and the room that they tell of."""
 
     classes: list[int]
     orders: list[Order]  # of the attributes that are compared
@@ -71,18 +72,18 @@ class _Index:
 class Indexes:
     """Adds up the trends of a unit's queries by indexes, where their guards are ranges.
 
-    `elsinore.plan.indexed` says which those are. A query's index outlives the call: as long as
+    `elsinore.plan.indexed` says which those are. A group's index outlives the call: as long as
     no other classes of events occur, what follows from the plan is not worked out again.
     """
 
     def __init__(self, unit: TrendUnit) -> None:
         self._unit = unit
-        self._kept: dict[int, Indexed | None] = {}
-        self._last: dict[int, _Index] = {}
+        self._kept: dict[tuple[int, ...], Indexed | None] = {}
+        self._last: dict[tuple[int, ...], _Index] = {}
 
     def sum_up(
         self,
-        query: int,
+        group: Joined,
         program: Program,
         classes: Sequence[int],
         stream: Stream,
@@ -91,22 +92,23 @@ class Indexes:
         held: Windows,
         totals: Sums,
     ) -> int | None:
-        """Fill a row of totals for each window of a query; return the bytes that it took.
+        """Fill a row of totals for each window and each of a group's finals; return the bytes.
 
-        `program` is the query's, `classes` those that occur, in the order of the stream's numbers.
-        None where there is no index for the query, or none for such values.
+        `program` is the group's, `classes` those that occur, in the order of the stream's numbers.
+        None where there is no index for the group, or none for such values.
         """
-        template = self._unit.guarded[query]
-        kept = self._of(query, template)
+        template = group.template
+        kept = self._of(group)
         if kept is None:
             return None
         window = template.query.window
         overlap = 1 if window is None else window.overlap
         rooms = Rooms(held.longest * min(overlap, 2), _longest_moment(keys), keys.by_time)
         orders = list(columns.orders.values())
-        index = self._last.get(query)
+        index = self._last.get(group.queries)
         if index is None or not index.serves(classes, orders, rooms):
-            index = self._last[query] = self._made(query, kept, program, classes, columns, rooms)
+            index = self._made(group, kept, program, classes, columns, rooms)
+            self._last[group.queries] = index
         try:
             axes = index.columns.axes(columns, keys.times)
         except InfiniteError:
@@ -117,28 +119,28 @@ class Indexes:
         enter(sum_windows, seconds, words, work, fields, stream, axes, held, sums, totals)
         return size_of(sums, (words, work), axes)
 
-    def _of(self, query: int, template: GuardedTemplate) -> Indexed | None:
-        if query not in self._kept:
-            found = indexed(template)
-            self._kept[query] = found if isinstance(found, Indexed) else None
-        return self._kept[query]
+    def _of(self, group: Joined) -> Indexed | None:
+        if group.queries not in self._kept:
+            found = indexed(group.template)
+            self._kept[group.queries] = found if isinstance(found, Indexed) else None
+        return self._kept[group.queries]
 
     def _made(
         self,
-        query: int,
+        group: Joined,
         kept: Indexed,
         program: Program,
         classes: Sequence[int],
         columns: ComparedColumns,
         rooms: Rooms,
     ) -> _Index:
-        """Return an index with some room to spare, if it is not the query's first."""
-        if query in self._last:
+        """Return an index with some room to spare, if it is not the group's first."""
+        if group.queries in self._last:
             rooms = Rooms(rooms.rows + rooms.rows // 4, rooms.moment, rooms.by_time)
         numbered = Columns(columns.without_rows())
         decoded = [self._unit.classes.decode(code) for code in classes]
-        template, first = self._unit.guarded[query], int(program.automata[-2])
-        words, sizes = index_words(template, kept, decoded, numbered, first, rooms)
+        first = int(program.automata[-2])
+        words, sizes = index_words(group, kept, decoded, numbered, first, rooms)
         shape = program.linear.shape[1], program.extreme.shape[1]
         return _Index(
             classes=list(classes),

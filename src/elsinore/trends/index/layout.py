@@ -20,7 +20,7 @@ from __future__ import annotations
     NODES,
     TREES,
     RESETS,  # whether any event empties a node
-    ENDS,  # list of the nodes whose trends are complete
+    ENDS,  # list of lists of nodes: whose trends are complete for each of the finals
     NODES_AT,
     TREES_AT,
     CUT_READS_AT,

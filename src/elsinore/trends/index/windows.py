@@ -83,7 +83,7 @@ def sum_windows(
     sums: Sums,
     totals: Sums,
 ) -> None:
-    """Fill a row of totals for each window; `held` are those of a key one after another."""
+    """Fill rows of totals for each window; `held` are those of a key one after another."""
     numbers = sums.cells.reshape(-1)  # where there is but one field, they are its rows
     first, last = np.int64(0), np.int64(0)  # rows that are ranked
     for window in range(len(held.key)):
@@ -100,8 +100,7 @@ def sum_windows(
             rank_rows(words, work, stream.classes, axes, first, last)
         _begin(words, work, sums)
         _pass_rows(words, work, fields, stream, axes, sums, numbers, low, high, first)
-        _end(words, sums)
-        copy_total(totals, window, sums)
+        _end(words, sums, totals, window)
 
 
 @kernel(borrows=True)
@@ -117,10 +116,15 @@ def _begin(words: Ints, work: Ints, sums: Sums) -> None:
 
 
 @kernel(borrows=True)
-def _end(words: Ints, sums: Sums) -> None:
-    ends = words[ENDS]
-    for place in range(ends + 1, ends + 1 + words[ends]):
-        add_to(sums, TOTAL, FIRST_NODE + words[place])
+def _end(words: Ints, sums: Sums, totals: Sums, window: int) -> None:
+    """Fill a window's rows of totals, one after another for each of the finals."""
+    finals = words[ENDS]
+    for final in range(words[finals]):
+        ends = words[finals + 1 + final]
+        clear(sums, TOTAL)
+        for place in range(ends + 1, ends + 1 + words[ends]):
+            add_to(sums, TOTAL, FIRST_NODE + words[place])
+        copy_total(totals, window * words[finals] + final, sums)
 
 
 @kernel(borrows=True)
@@ -200,11 +204,11 @@ def _pass_plain(
     high: int,
     first: int,
 ) -> tuple[int, bool]:
-    """Let events act of which each is a moment of its own, empties nothing and takes one state.
+    """Let events act of which each is a moment of its own and empties nothing.
 
     All numbers are plain. Returns the first row that is not so, and whether numbers are still.
     """
-    by_time = words[BY_TIME] != 0
+    by_time, found = words[BY_TIME] != 0, words[FOUND]
     for row in range(low, high):
         if by_time and row + 1 < high and times[row] == times[row + 1]:
             return row, True
@@ -212,18 +216,21 @@ def _pass_plain(
         if kind < 0:
             continue
         emptied = words[words[CLASSES_AT] + kind]
-        states = words[emptied + 1]
-        if words[emptied] != 0 or states > 1:
+        if words[emptied] != 0:
             return row, True
-        if states == 0:
-            continue
-        value = _count(words, work, numbers, words[emptied + 2], row - first)
-        if value >= THRESHOLD:
-            return row, False
-        if value != 0.0:
-            state = words[emptied + 2]
-            if not _keep_plain(words, work, numbers, state, row - first, value):
-                return row + 1, False
+        first_state, last_state = emptied + 2, emptied + 2 + words[emptied + 1]
+        for place in range(first_state, last_state):
+            value = _count(words, work, numbers, words[place], row - first)
+            if value >= THRESHOLD:
+                return row, False
+            numbers[found + place - first_state] = value
+        plain = True
+        for place in range(first_state, last_state):
+            value = numbers[found + place - first_state]
+            if value != 0.0:
+                plain &= _keep_plain(words, work, numbers, words[place], row - first, value)
+        if not plain:
+            return row + 1, False
     return high, True
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.model.expression import Expression, Operator
-from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.indexed import Cut, Extension, Indexed, axis, slope
+from elsinore.plan.joined import Joined
 from elsinore.plan.template import START
 from elsinore.trends.index import layout as w
 from elsinore.trends.index.axes import Columns
@@ -71,23 +71,24 @@ class Rooms(NamedTuple):
 
 
 def index_words(
-    template: GuardedTemplate,
+    group: Joined,
     kept: Indexed,
     classes: Sequence[tuple[str, frozenset[Expression]]],
     columns: Columns,
     first_state: int,
     rooms: Rooms,
 ) -> tuple[Ints, Sizes]:
-    """Return the words of a template for events of some classes, and the room that it takes.
+    """Return the words of a group for events of some classes, and the room that it takes.
 
-    first_state: the number that its state 0 has among the program's.
+    first_state: the number that its template's state 0 has among the program's.
     """
-    return _Writer(template, kept, columns).written(classes, first_state, rooms)
+    return _Writer(group, kept, columns).written(classes, first_state, rooms)
 
 
 class _Writer:
-    def __init__(self, template: GuardedTemplate, kept: Indexed, columns: Columns) -> None:
-        self._template, self._kept, self._columns = template, kept, columns
+    def __init__(self, group: Joined, kept: Indexed, columns: Columns) -> None:
+        self._template, self._kept, self._columns = group.template, kept, columns
+        self._finals = max(group.finals) + 1
         self._trees: dict[tuple[object, ...], int] = {}
         self._of: list[_Tree] = []
         self._reads: list[tuple[Extension, int, _Ranges | None]] = []
@@ -173,7 +174,12 @@ class _Writer:
         head[w.NODES], head[w.TREES], head[w.RESETS] = len(kept.kept), len(self._of), len(resets)
         window = template.query.window
         head[w.OVERLAP] = int(window is not None and window.step < window.within)
-        head[w.ENDS] = lists.put(kept.ends)
+        sides = [end.side for end in template.ends]
+        finals = [
+            lists.put(n for n, side in zip(kept.ends, sides, strict=True) if side == final)
+            for final in range(self._finals)
+        ]
+        head[w.ENDS] = lists.put(finals)
         head[w.FOUND] = w.FIRST_NODE + len(kept.kept)
         first_row = head[w.FOUND] + max(map(len, taken), default=0) * rooms.moment
         arena = _Arena(len(self._of), self._used, rooms.rows, logged=bool(resets))

@@ -1,0 +1,261 @@
+"""Queries that keep single events, as one automaton: what they have in common is there once.
+
+Two states are equal where the same trends end in them: events of one type that satisfy the same
+predicates take them, trends begin in them alike, and they follow equal states on equal conditions.
+So `SEQ(A, B+)` and `SEQ(A, B+, C)` have A and B+ in common, and what an index keeps of these is
+kept once (merged templates: HAMLET, Section 3.1). What follows a state says nothing of it. Queries
+that no index runs are together where they are equal as a whole (`elsinore.plan.alike`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from elsinore.model.expression import Expression
+from elsinore.plan.alike import shape, why_apart
+from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
+from elsinore.plan.guards import Ways
+from elsinore.plan.indexed import Indexed, indexed
+
+_State = tuple[int, int]  # number of a query's template, state
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Queries by number, the automaton that they are one of, and where in it their states are.
+
+    `finals`: for each query, which `side` of the template's ends are its own.
+    """
+
+    queries: tuple[int, ...]
+    template: GuardedTemplate
+    places: tuple[tuple[int, ...], ...]  # [query][state]
+    finals: tuple[int, ...]
+
+    def covers(self, queries: Sequence[int]) -> bool:
+        """Return whether queries are equal as a whole, and not in some states only."""
+        chosen = [self.queries.index(query) for query in queries]
+        same = {(frozenset(self.places[place]), self.finals[place]) for place in chosen}
+        return len(same) == 1
+
+    @property
+    def common(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+        """The sets of at least two queries that have states in common, with all of these."""
+        if len(self.queries) > 1 and self.covers(self.queries):
+            return ((self.queries, tuple(range(len(self.template.states)))),)
+        having: dict[int, list[int]] = {}
+        for query, places in zip(self.queries, self.places, strict=True):
+            for state in places:
+                having.setdefault(state, []).append(query)
+        sets = dict.fromkeys(tuple(found) for found in having.values() if len(found) > 1)
+        return tuple(
+            (chosen, tuple(sorted(n for n, found in having.items() if {*chosen} <= {*found})))
+            for chosen in sets
+        )
+
+
+def joined(templates: Sequence[GuardedTemplate]) -> list[Joined]:
+    """Put queries together that are of one automaton, or have states in common, by first queries.
+
+    States are looked at where an index runs the queries, and those of one window.
+
+    >>> from elsinore.language import parse_workload
+    >>> from elsinore.plan.guarded import guarded_template
+    >>> found = joined([guarded_template(query) for query in parse_workload('''
+    ...     QUERY short RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b[i].v >= b[i-1].v;
+    ...     QUERY long RETURN COUNT(*) PATTERN SEQ(A, B b+, C) WHERE b[i].v >= b[i-1].v;
+    ...     QUERY other RETURN COUNT(*) PATTERN SEQ(D, B b+) WHERE b[i].v >= b[i-1].v;
+    ... ''').queries])
+    >>> [one.queries for one in found], len(found[0].template.states)
+    ([(0, 1), (2,)], 3)
+    """
+    windows: dict[object, list[int]] = {}
+    whole: dict[object, list[int]] = {}
+    for number, template in enumerate(templates):
+        if template.states and isinstance(indexed(template), Indexed):
+            windows.setdefault(template.query.window, []).append(number)
+        else:
+            whole.setdefault(shape(template), []).append(number)
+    found = [_of_shape(numbers, templates[numbers[0]]) for numbers in whole.values()]
+    for numbers in windows.values():
+        color = _colors([templates[number] for number in numbers])
+        for together in _connected([frozenset(states) for states in color]):
+            chosen = [numbers[place] for place in together]
+            found.append(_one(chosen, [templates[n] for n in chosen], [color[p] for p in together]))
+    return sorted(found, key=lambda one: one.queries)
+
+
+def by_itself(query: int, template: GuardedTemplate) -> Joined:
+    """Return a query that no other is joined to."""
+    return _of_shape((query,), template)
+
+
+def _of_shape(queries: Sequence[int], template: GuardedTemplate) -> Joined:
+    """Return queries whose automata do not differ."""
+    places = tuple(range(len(template.states)))
+    return Joined(tuple(queries), template, (places,) * len(queries), (0,) * len(queries))
+
+
+def _colors(templates: Sequence[GuardedTemplate]) -> list[list[int]]:
+    """Return a color for each state of each template: equal states have the same.
+
+    Colors are told apart by what leads to a state until that tells no more of them apart. States of
+    one template never have the same: each has its variable, whose events queries may ask about.
+    """
+    starts = [{one.target: _named(t, one.ways) for one in t.starts} for t in templates]
+    moves: list[dict[int, list[tuple[int, object, frozenset[Expression]]]]] = []
+    for template in templates:
+        into: dict[int, list[tuple[int, object, frozenset[Expression]]]] = {}
+        for move in template.moves:
+            asked = frozenset(template.conditions[n] for n in move.conditions)
+            into.setdefault(move.target, []).append(
+                (move.source, _named(template, move.ways), asked)
+            )
+        moves.append(into)
+    color: dict[_State, int] = {}
+    told: dict[object, int] = {}
+    for number, template in enumerate(templates):
+        for place, state in enumerate(template.states):
+            asked_of = state.type, state.needs, starts[number].get(place)
+            color[number, place] = told.setdefault(asked_of, len(told))
+    while True:
+        told = {}
+        finer: dict[_State, int] = {}
+        for number, template in enumerate(templates):
+            seen: dict[object, int] = {}
+            for place in range(len(template.states)):
+                name = (
+                    color[number, place],
+                    frozenset(
+                        (color[number, s], *rest) for s, *rest in moves[number].get(place, ())
+                    ),
+                )
+                twin = seen.setdefault(name, 0)
+                seen[name] += 1
+                finer[number, place] = told.setdefault((name, twin), len(told))
+        if len(told) == len(set(color.values())):
+            break
+        color = finer
+    return [
+        [finer[number, place] for place in range(len(template.states))]
+        for number, template in enumerate(templates)
+    ]
+
+
+def _named(template: GuardedTemplate, ways: Ways) -> object:
+    """Return ways with the shapes of negatives in place of their numbers."""
+    return frozenset(frozenset(shape(template.negatives[n]) for n in way) for way in ways)
+
+
+def _connected(sets: Sequence[frozenset[int]]) -> list[list[int]]:
+    """Return the places of sets that meet, directly or by way of others, together.
+
+    >>> _connected([frozenset({1}), frozenset({2}), frozenset({1, 3}), frozenset({3})])
+    [[0, 2, 3], [1]]
+    """
+    parent = list(range(len(sets)))
+
+    def root(place: int) -> int:
+        while parent[place] != place:
+            parent[place] = parent[parent[place]]
+            place = parent[place]
+        return place
+
+    first: dict[int, int] = {}
+    for place, items in enumerate(sets):
+        for item in items:
+            one, other = root(first.setdefault(item, place)), root(place)
+            parent[max(one, other)] = min(one, other)
+    found: dict[int, list[int]] = {}
+    for place in range(len(sets)):
+        found.setdefault(root(place), []).append(place)
+    return list(found.values())
+
+
+def _one(
+    queries: Sequence[int], templates: Sequence[GuardedTemplate], color: Sequence[Sequence[int]]
+) -> Joined:
+    """Return the automaton of templates, their states by color."""
+    number: dict[int, int] = {}
+    states: list[GuardedState] = []
+    conditions: dict[Expression, int] = {}
+    negatives: dict[object, int] = {}
+    forbidden: list[GuardedTemplate] = []
+    starts: dict[Start, None] = {}
+    moves: dict[Move, None] = {}
+    ends: dict[frozenset[End], int] = {}
+    places, finals = [], []
+    for template, colors in zip(templates, color, strict=True):
+        for state, of in zip(template.states, colors, strict=True):
+            if of not in number:
+                number[of] = len(number)
+                states.append(state)
+        mine = tuple(number[of] for of in colors)
+        renamed = []
+        for negative in template.negatives:
+            name = shape(negative)
+            if name not in negatives:
+                negatives[name] = len(negatives)
+                forbidden.append(negative)
+            renamed.append(negatives[name])
+
+        def told(ways: Ways, renamed: Sequence[int] = renamed) -> Ways:
+            return frozenset(frozenset(renamed[n] for n in way) for way in ways)
+
+        starts |= {Start(mine[one.target], told(one.ways)): None for one in template.starts}
+        for move in template.moves:
+            asked = frozenset(
+                conditions.setdefault(template.conditions[n], len(conditions))
+                for n in move.conditions
+            )
+            moves[Move(mine[move.source], mine[move.target], told(move.ways), asked)] = None
+        ending = frozenset(End(mine[one.source], told(one.ways)) for one in template.ends)
+        finals.append(ends.setdefault(ending, len(ends)))
+        places.append(mine)
+    whole = replace(
+        templates[0],
+        states=tuple(states),
+        starts=tuple(starts),
+        moves=tuple(moves),
+        ends=tuple(
+            replace(one, side=final)
+            for ending, final in ends.items()
+            for one in sorted(ending, key=lambda one: one.source)
+        ),
+        conditions=tuple(conditions),
+        negatives=tuple(forbidden),
+    )
+    return Joined(tuple(queries), whole, tuple(places), tuple(finals))
+
+
+def why_not_joined(one: GuardedTemplate, other: GuardedTemplate) -> str:
+    """Return why two queries, which differ, have no state in common."""
+    if not all(isinstance(indexed(template), Indexed) for template in (one, other)):
+        return why_apart(one, other) or "they are worked on by themselves"
+    if one.query.window != other.query.window:
+        return "their windows differ"
+    pairs = [
+        (here, there)
+        for here, state in enumerate(one.states)
+        for there, standing in enumerate(other.states)
+        if state.type == standing.type
+    ]
+    if not pairs:
+        return "they ask for no events of one type"
+    names = " and ".join(dict.fromkeys(one.states[here].type for here, _ in pairs))
+    alike = [pair for pair in pairs if one.states[pair[0]].needs == other.states[pair[1]].needs]
+    if not alike:
+        return f"they ask {names} events for different things"
+    if not any(_asked(one, here) == _asked(other, there) for here, there in alike):
+        return f"they compare {names} events with those before them in different ways"
+    return f"what comes before {names} in their trends differs"
+
+
+def _asked(template: GuardedTemplate, state: int) -> frozenset[frozenset[Expression]]:
+    """Return what is asked of an event and those that it may follow."""
+    return frozenset(
+        frozenset(template.conditions[n] for n in move.conditions)
+        for move in template.moves
+        if move.target == state
+    )
