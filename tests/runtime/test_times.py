@@ -1,6 +1,7 @@
 import datetime as dt
 import decimal
 import pickle
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elsinore.errors import InputError
-from elsinore.runtime.times import TimeKind, from_microseconds, to_microseconds
+from elsinore.runtime import times
+from elsinore.runtime.times import TimeKind, from_microseconds, to_microseconds, to_ticks
 
 I64 = st.integers(-(2**63) + 1, 2**63 - 1)
 CENTURIES = st.integers(-2_000_000_000_000_000, 2_000_000_000_000_000)  # around 1907 to 2033
@@ -163,6 +165,29 @@ def test_times_outside_64_bits_become_null_and_never_wrap():
     assert to_microseconds(seconds)[0].to_pylist() == [None]
     assert to_microseconds(pa.array([1e300, float("nan"), 2.0**63]))[0].null_count == 3
     assert to_microseconds(pa.array([2.0**63]), "us")[0].null_count == 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.none() | st.floats(width=32) | st.integers(-(10**6), 10**6), max_size=12),
+    st.sampled_from([pa.float64(), pa.int32(), pa.timestamp("s"), pa.date32()]),
+    st.integers(1, 3),
+    st.integers(1, 5),
+)
+def test_times_converted_slice_by_slice_are_those_converted_at_once(
+    values, data_type, threads, at_once
+):
+    if not pa.types.is_floating(data_type):
+        values = [None if v is None or not abs(v) < 10**6 else int(v) for v in values]
+    plain = pa.int64() if pa.types.is_timestamp(data_type) else pa.int32()
+    plain = data_type if pa.types.is_floating(data_type) else plain
+    column = pa.array(values, plain).cast(data_type)
+    for chunk in (column, column.dictionary_encode()):
+        whole, kind = to_ticks(chunk)
+        with mock.patch.object(times, "AT_ONCE", at_once):
+            by_slices, same_kind = to_ticks(chunk, threads=threads)
+        assert by_slices.equals(whole)
+        assert same_kind == kind
 
 
 def test_nanoseconds_are_cut_to_the_microsecond_before():

@@ -161,9 +161,8 @@ def prepare(
     """
     time = evaluate_sql(options.time, table, "time")
     types = types_of(table, options.type)
-    ticks, kind = to_ticks(
-        time, options.time_unit, options.clock.per_microsecond, options.largest_time
-    )
+    clock = options.clock.per_microsecond
+    ticks, kind = to_ticks(time, options.time_unit, clock, options.largest_time, threads)
     rejected: pa.Table | None = None
     added: dict[str, pa.Array] = {}
     odd: pa.Array | None = None  # why an event's possible times cannot be used

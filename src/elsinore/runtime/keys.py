@@ -17,6 +17,7 @@ from elsinore.runtime.rows import first_rows, look_up_pairs, mark_pairs, number_
 
 LARGEST = 2**63 - 1
 DENSE = 2**16  # a range of whole numbers up to so wide is its own numbering
+AHEAD = 2**16  # rows among which there is mostly one of each group
 TABLE = 2**22  # so many pairs of codes are numbered by a table of them, more by hashing
 
 Codes = NDArray[np.int32]
@@ -91,8 +92,16 @@ def _first_rows(codes: Codes, count: int, threads: int) -> NDArray[np.int64]:
         rows[rows >= 0] += begin
         return rows
 
-    first, *others = by_ranges(find, len(codes), threads if count <= DENSE else 1)
-    for rows in others:
+    ahead = min(AHEAD, len(codes))
+    first = find(0, ahead)
+    if ahead == len(codes) or not (first < 0).any():
+        return first
+    later = by_ranges(
+        lambda begin, end: find(ahead + begin, ahead + end),
+        len(codes) - ahead,
+        threads if count <= DENSE else 1,
+    )
+    for rows in later:
         np.copyto(first, rows, where=first < 0)
     return first
 

@@ -20,6 +20,7 @@ from elsinore.errors import InputError
 from elsinore.model.clock import LARGEST, NANOSECONDS
 from elsinore.model.window import Window
 from elsinore.runtime.iso8601 import has_nanoseconds, parse_iso8601
+from elsinore.runtime.ranges import by_ranges
 
 TimeForm = Literal["timestamp", "date", "integer", "float", "text"]
 TimeUnit = Literal["s", "ms", "us", "ns"]
@@ -28,6 +29,7 @@ MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 MICROSECONDS_PER_DAY = 86_400_000_000
 # Doubles at or beyond 2^63 do not fit in 64 bits; this is the first that does not.
 FIRST_FLOAT_TOO_LARGE = 2.0**63
+AT_ONCE = 2**15  # times that are converted at once: what is made on the way stays in the cache
 
 ACCEPTED = (
     "a timestamp, a date, an integer or a float (seconds, or the unit that --time-unit or "
@@ -126,10 +128,12 @@ def to_ticks(
     unit: TimeUnit = "s",
     per_microsecond: int = 1,
     largest: int = LARGEST,
+    threads: int = 1,
 ) -> tuple[pa.Int64Array, TimeKind]:
     """Return `column` as ticks since the epoch, and the kind it was.
 
-    `unit` is the unit of numbers and says nothing about other kinds. Floats are rounded to the
+    `unit` is the unit of numbers and says nothing about other kinds. So many `threads` convert
+    numbers, timestamps and dates, range by range. Floats are rounded to the
     nearest tick. A null in the result where `column` has a value marks an unusable one: text that
     is not ISO 8601, NaN, or a time further from the epoch than `largest` ticks. Text without a zone
     is a local time; in a column where some rows name a zone, the others are taken as UTC.
@@ -150,9 +154,13 @@ def to_ticks(
         kind = replace(kind, unit=fine, zone="UTC" if zoned else None)
         ticks = _concat([values for values, _ in parsed])
     else:
-        ticks = _concat([_chunk_to_ticks(chunk, kind) for chunk in chunks])
-    extremes = pc.min_max(ticks).as_py()
-    if extremes["max"] is not None and max(extremes["max"], -extremes["min"]) > largest:
+        ticks = _concat([_by_slices(chunk, kind, threads) for chunk in chunks])
+
+    def furthest(begin: int, end: int) -> int:
+        extremes = pc.min_max(ticks.slice(begin, end - begin)).as_py()
+        return 0 if extremes["max"] is None else max(extremes["max"], -extremes["min"])
+
+    if max(by_ranges(furthest, len(ticks), threads)) > largest:
         within = pc.and_(pc.less_equal(ticks, largest), pc.greater_equal(ticks, -largest))
         ticks = pc.if_else(within, ticks, pa.scalar(None, pa.int64()))
     return ticks, kind
@@ -241,6 +249,35 @@ def _plain_text(chunk: pa.Array) -> pa.Array:
     return chunk.cast(pa.string())
 
 
+def _by_slices(chunk: pa.Array, kind: TimeKind, threads: int) -> pa.Array:
+    """Return a chunk as ticks, put down slice by slice where they are not the chunk's own memory.
+
+    Each step of a conversion makes a new column, and making long ones takes most of its time.
+    """
+    own = pa.types.is_timestamp(chunk.type) or pa.types.is_int64(chunk.type)
+    if len(chunk) <= AT_ONCE or (own and kind.ticks == 1):
+        return _chunk_to_ticks(chunk, kind)
+    ticks = np.empty(len(chunk), dtype=np.int64)
+
+    def convert(begin: int, end: int) -> list[tuple[int, pa.Array]]:
+        with_nulls = []
+        for first in range(begin, end, AT_ONCE):
+            part = _chunk_to_ticks(chunk.slice(first, min(AT_ONCE, end - first)), kind)
+            if part.null_count:
+                with_nulls.append((first, part.is_null()))
+                part = part.fill_null(0)
+            ticks[first : first + len(part)] = part.to_numpy()
+        return with_nulls
+
+    with_nulls = [nulls for some in by_ranges(convert, len(chunk), threads) for nulls in some]
+    if not with_nulls:
+        return pa.array(ticks)
+    mask = np.zeros(len(chunk), dtype=np.bool_)
+    for first, nulls in with_nulls:
+        mask[first : first + len(nulls)] = nulls.to_numpy(zero_copy_only=False)
+    return pa.array(ticks, mask=mask)
+
+
 def _chunk_to_ticks(chunk: pa.Array, kind: TimeKind) -> pa.Array:
     if pa.types.is_dictionary(chunk.type):
         chunk = chunk.dictionary_decode()
@@ -267,6 +304,8 @@ def _scaled(chunk: pa.Array, factor: int) -> pa.Array:
         return chunk.cast(pa.int64())
     counts, nulls = _numpy(chunk.cast(pa.int64()))
     bound = LARGEST // factor
+    if not chunk.null_count and len(counts) and -bound <= counts.min() and counts.max() <= bound:
+        return pa.array(counts * factor)
     unusable = nulls | (counts > bound) | (counts < -bound)
     return pa.array(np.where(unusable, 0, counts) * factor, pa.int64(), mask=unusable)
 
@@ -278,16 +317,25 @@ def _floats_to_ticks(chunk: pa.Array, per_unit: int) -> pa.Array:
     those six decimals for as long as a double can tell them apart (until the year 2112 in seconds).
     """
     doubles = chunk.cast(pa.float64())
+    numbers = np.asarray(doubles.fill_null(0.0) if doubles.null_count else doubles)
+    if not doubles.null_count and len(numbers):
+        near = FIRST_FLOAT_TOO_LARGE / per_unit / 2
+        if -near < numbers.min() and numbers.max() < near:  # NaN is on no side
+            return pa.array(_rounded(numbers, per_unit))
     nulls = np.asarray(doubles.is_null())
-    numbers = np.asarray(doubles.fill_null(0.0))
     usable = ~nulls & np.isfinite(numbers) & (np.abs(numbers) < FIRST_FLOAT_TOO_LARGE / per_unit)
-    numbers = np.where(usable, numbers, 0.0)
+    ticks = _rounded(np.where(usable, numbers, 0.0), per_unit)
+    # Just below 2^63 the rounded fraction can carry over the edge.
+    usable &= (ticks >= 0) | (numbers < 0.0)
+    return pa.array(np.where(usable, ticks, 0), pa.int64(), mask=~usable)
+
+
+def _rounded(numbers: npt.NDArray[np.float64], per_unit: int) -> npt.NDArray[np.int64]:
+    """Return numbers times `per_unit`, rounded; what is too large comes out below 0."""
     whole = np.floor(numbers)
     part = np.rint((numbers - whole) * per_unit).astype(np.int64)
-    whole_ticks = whole.astype(np.int64) * per_unit
-    # Just below 2^63 the rounded fraction can carry over the edge.
-    usable &= whole_ticks <= LARGEST - part
-    return pa.array(np.where(usable, whole_ticks + part, 0), pa.int64(), mask=~usable)
+    ticks: npt.NDArray[np.int64] = whole.astype(np.int64) * per_unit + part
+    return ticks
 
 
 def _exact_unit(ticks: npt.NDArray[np.int64], unit: str, per_microsecond: int) -> str:
