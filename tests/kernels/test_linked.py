@@ -100,7 +100,7 @@ def in_tuple(number: int) -> float:
 def test_a_name_for_a_float_here_and_an_integer_there_is_refused(
     body: Callable[[int], float], name: str
 ) -> None:
-    with pytest.raises(TypingError, match=f"The name '{name}' is for a .*float64.*, here, for a"):
+    with pytest.raises(TypingError, match=f"The name '{name}' is for .*float64.*, here, for "):
         kernel(linked=True)(body).compile((types.int64,))  # type: ignore[attr-defined]
     assert kernel(body)(7) == body(7)  # elsewhere each is of a type of its own
 

@@ -93,7 +93,7 @@ def _check_type(state: Any, assignment: Any) -> None:
     kind, given = state.typemap[name], _assigned(state, assignment.value)
     if given is not None and _is_widened(kind, given):
         raise TypingError(
-            f"The name {name!r} is for a {types.unliteral(kind)} and, here, for a "
+            f"The name {name!r} is for {types.unliteral(kind)} and, here, for "
             f"{types.unliteral(given)}: {state.func_id.func_qualname} is compiled such that a name "
             "has one type. Use two names, or write a number as a float.",
             loc=assignment.loc,

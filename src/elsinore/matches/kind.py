@@ -105,8 +105,7 @@ class Matches(Kind):
             columns += [by_name[name].take(codes) for name in template.query.group_by]
         window = template.query.window
         if window is not None and is_windowed(template.query):
-            starts = window.origin + window.step * partials.column("window").to_numpy()
-            columns += [pa.array(starts), pa.array(starts + window.within)]
+            columns += map(pa.array, window.bounds(partials.column("window").to_numpy()))
         columns += [partials.column(f"c{n}") for n in range(len(template.columns))]
         typed = [
             column if column.type == f.type else column.cast(f.type)

@@ -5,8 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
 
 from elsinore.errors import QuerySemanticError, QuerySyntaxError, Span
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Numbers = TypeVar("Numbers", int, "NDArray[np.int64]")
 
 SECOND = 1_000_000
 LONGEST = 2**61  # ticks; sums of two of them fit into 64 bits
@@ -109,16 +116,16 @@ class Window:
         """The length of a pane: the greatest stretch that never crosses a window's edge."""
         return math.gcd(self.within, self.step)
 
-    def first(self, time: int) -> int:
-        """Return the index of the first window that holds `time` or begins after it."""
+    def first(self, time: Numbers) -> Numbers:
+        """Return the index of the first window that ends after `time`; of times, theirs."""
         return (time - self.origin - self.within) // self.step + 1
 
-    def last(self, time: int) -> int:
-        """Return the index of the last window that begins at or before `time`."""
+    def last(self, time: Numbers) -> Numbers:
+        """Return the index of the last window that begins at or before `time`; of times, theirs."""
         return (time - self.origin) // self.step
 
-    def bounds(self, index: int) -> tuple[int, int]:
-        """Return start and end (exclusive) of a window.
+    def bounds(self, index: Numbers) -> tuple[Numbers, Numbers]:
+        """Return start and end (exclusive) of a window; of windows, all of theirs.
 
         >>> Window(10, 5).bounds(1)
         (5, 15)

@@ -82,8 +82,7 @@ class KeySlots:
         for window in windows:
             if window is None:
                 return used[:0]
-            newest = (last - window.origin) // window.step
-            ends = np.maximum(ends, window.origin + newest * window.step + window.within)
+            ends = np.maximum(ends, window.bounds(window.last(last))[1])
         return used[ends <= until]
 
     def give_back(self, slots: NDArray[np.int64]) -> None:

@@ -124,9 +124,8 @@ class BufferedTrends:
             for window in {one.query.window for one in self.unit.members}:
                 if window is None:
                     continue
-                index = (after - window.origin - window.within) // window.step + 1
-                starts = window.origin + index * window.step
-                ends.append(starts[starts <= times] + window.within)
+                starts, over = window.bounds(window.first(after))
+                ends.append(over[starts <= times])
         first = min((int(some.min()) for some in ends if len(some)), default=int(FOREVER))
         return None if first == FOREVER else first
 
@@ -226,8 +225,7 @@ class BufferedTrends:
             if window is None:  # ready at the end of the stream
                 continue
             bound = np.where(ready == FOREVER, 0, ready)
-            index = (bound - window.origin - window.within) // window.step
-            last = np.maximum(last, window.origin + index * window.step + window.within)
+            last = np.maximum(last, window.bounds(window.first(bound) - 1)[1])
         return np.where(ready == FOREVER, FOREVER, last)
 
     def _needed(self, ready: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -237,8 +235,7 @@ class BufferedTrends:
             if window is None:
                 return np.full(len(ready), NEVER)
             bound = np.where(ready == FOREVER, 0, ready)
-            index = (bound - window.origin - window.within) // window.step + 1
-            needed = np.minimum(needed, window.origin + index * window.step)
+            needed = np.minimum(needed, window.bounds(window.first(bound))[0])
         return needed
 
     def _window_ends(self, totals: pa.Table) -> NDArray[np.int64]:
@@ -249,7 +246,7 @@ class BufferedTrends:
             window = one.query.window
             if window is not None:
                 mine = queries == number
-                ends[mine] = window.origin + window.step * indices[mine] + window.within
+                ends[mine] = window.bounds(indices[mine])[1]
         return ends
 
     def _merged(self) -> pa.Table:

@@ -241,8 +241,7 @@ class TrendOperator:
     def _last_windows(self, until: int) -> Ints:
         """Return the last window of each query that ends by a time."""
         last = [
-            BEFORE_ALL if one is None else (until - one.origin - one.within) // one.step
-            for one in self.unit.merged.windows
+            BEFORE_ALL if one is None else one.first(until) - 1 for one in self.unit.merged.windows
         ]
         of_queries: Ints = np.array(last, dtype=np.int64)[self._window_of]
         return of_queries

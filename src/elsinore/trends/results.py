@@ -118,5 +118,5 @@ def window_bounds(window: Window | None, indices: NDArray[np.int64]) -> tuple[pa
     if window is None:
         nothing = pa.nulls(len(indices), pa.int64())
         return nothing, nothing
-    starts = window.origin + window.step * indices
-    return pa.array(starts), pa.array(starts + window.within)
+    starts, ends = window.bounds(indices)
+    return pa.array(starts), pa.array(ends)

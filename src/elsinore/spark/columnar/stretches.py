@@ -50,7 +50,7 @@ class Stretches:
 
     def of_windows(self, window: Window, indices: Ints) -> Ints:
         """Return the stretch of each window, given by its index."""
-        return self.numbers(window.origin + window.step * indices)
+        return self.numbers(window.bounds(indices)[0])
 
     def parts(self, starts: Ints, times: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Return parts of keys' events: where they begin, how long they are, key, and stretch.

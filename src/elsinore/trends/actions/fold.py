@@ -98,8 +98,7 @@ class Fold:
                 key, last = self._after
                 goes_on = states.key == key
                 if window is not None:
-                    ends = window.origin + window.step * states.index + window.within
-                    goes_on &= ends > last
+                    goes_on &= window.bounds(states.index)[1] > last
             self._open[number] = states.chosen(goes_on)
             given += self._totals(window, states.chosen(~goes_on))
         return given
@@ -309,8 +308,6 @@ def _windows_of(window: Window | None, times: Ints) -> tuple[Ints, Ints]:
     places = np.arange(len(times))
     if window is None:
         return places, np.zeros(len(times), np.int64)
-    opened = (times - window.origin - window.within) // window.step + 1
-    newest = (times - window.origin) // window.step
-    indices = opened[:, None] + np.arange(window.overlap)
-    held = indices <= newest[:, None]
+    indices = window.first(times)[:, None] + np.arange(window.overlap)
+    held = indices <= window.last(times)[:, None]
     return np.broadcast_to(places[:, None], held.shape)[held], indices[held]
