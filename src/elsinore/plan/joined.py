@@ -4,20 +4,24 @@ Two states are equal where the same trends end in them: events of one type that 
 predicates take them, trends begin in them alike, and they follow equal states on equal conditions.
 So `SEQ(A, B+)` and `SEQ(A, B+, C)` have A and B+ in common, and what an index keeps of these is
 kept once (merged templates: HAMLET, Section 3.1). What follows a state says nothing of it. Queries
-that no index runs are together where they are equal as a whole (`elsinore.plan.alike`).
+that no index runs are together where they are equal as a whole (`elsinore.plan.alike`). Those that
+count trends and put events in one order are together too, so that these are sorted once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from elsinore.model.expression import Expression
 from elsinore.plan.alike import shape, why_apart
 from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
 from elsinore.plan.guards import Ways
-from elsinore.plan.indexed import Indexed, indexed
+from elsinore.plan.indexed import Indexed, axis, indexed
 
+MOST_TOGETHER = 16  # automata of which an index keeps the sums at once: more leave the cache
 _State = tuple[int, int]  # number of a query's template, state
 
 
@@ -58,7 +62,8 @@ class Joined:
 def joined(templates: Sequence[GuardedTemplate]) -> list[Joined]:
     """Put queries together that are of one automaton, or have states in common, by first queries.
 
-    States are looked at where an index runs the queries, and those of one window.
+    States are looked at where an index runs the queries, and those of one window; and so are orders
+    where all of them only count.
 
     >>> from elsinore.language import parse_workload
     >>> from elsinore.plan.guarded import guarded_template
@@ -68,22 +73,67 @@ def joined(templates: Sequence[GuardedTemplate]) -> list[Joined]:
     ...     QUERY other RETURN COUNT(*) PATTERN SEQ(D, B b+) WHERE b[i].v >= b[i-1].v;
     ... ''').queries])
     >>> [one.queries for one in found], len(found[0].template.states)
-    ([(0, 1), (2,)], 3)
+    ([(0, 1, 2)], 5)
     """
     windows: dict[object, list[int]] = {}
     whole: dict[object, list[int]] = {}
+    orders: dict[int, frozenset[object]] = {}  # of each query that an index runs
     for number, template in enumerate(templates):
-        if template.states and isinstance(indexed(template), Indexed):
+        found = indexed(template)
+        if template.states and isinstance(found, Indexed):
+            orders[number] = _orders(template, found) or frozenset({number})
             windows.setdefault(template.query.window, []).append(number)
         else:
             whole.setdefault(shape(template), []).append(number)
-    found = [_of_shape(numbers, templates[numbers[0]]) for numbers in whole.values()]
+    groups = [_of_shape(numbers, templates[numbers[0]]) for numbers in whole.values()]
     for numbers in windows.values():
-        color = _colors([templates[number] for number in numbers])
-        for together in _connected([frozenset(states) for states in color]):
-            chosen = [numbers[place] for place in together]
-            found.append(_one(chosen, [templates[n] for n in chosen], [color[p] for p in together]))
-    return sorted(found, key=lambda one: one.queries)
+        color = dict(zip(numbers, _colors([templates[n] for n in numbers]), strict=True))
+        with_states = [
+            [numbers[place] for place in together]
+            for together in _connected([frozenset(color[number]) for number in numbers])
+        ]
+        with_orders = [
+            frozenset[object]().union(*(orders[n] for n in together))
+            if all(_counts(templates[n]) for n in together)
+            else frozenset({together[0]})
+            for together in with_states
+        ]
+        for places in _connected(with_orders):
+            chosen = [number for place in places for number in with_states[place]]
+            groups += _batches(chosen, templates, color)
+    return sorted(groups, key=lambda one: one.queries)
+
+
+def _orders(template: GuardedTemplate, found: Indexed) -> frozenset[object]:
+    """Return by what events of which type are put in order for a query."""
+    return frozenset(
+        (template.states[found.kept[one.source][0]].type, axis(one.ranges[0]))
+        for one in found.extensions
+        if one.ranges
+    )
+
+
+def _counts(template: GuardedTemplate) -> bool:
+    """Return whether a query counts trends and adds up no more: it does so in plain numbers."""
+    return len(template.aggregation.linear) == 1 and not template.aggregation.extremes
+
+
+def _batches(
+    queries: Sequence[int], templates: Sequence[GuardedTemplate], color: Mapping[int, list[int]]
+) -> list[Joined]:
+    """Put queries that have states in common together, of `MOST_TOGETHER` automata at most.
+
+    Those that have the most in common stand beside one another in the order of their colors.
+    """
+    automata: dict[tuple[int, ...], list[int]] = {}
+    for query in queries:
+        automata.setdefault(tuple(sorted(color[query])), []).append(query)
+    rows = [automata[name] for name in sorted(automata)]
+    found = []
+    for first in range(0, len(rows), MOST_TOGETHER):
+        chosen = sorted(itertools.chain(*rows[first : first + MOST_TOGETHER]))
+        found.append(_one(chosen, [templates[n] for n in chosen], [color[n] for n in chosen]))
+    return found
 
 
 def by_itself(query: int, template: GuardedTemplate) -> Joined:
@@ -148,7 +198,7 @@ def _named(template: GuardedTemplate, ways: Ways) -> object:
     return frozenset(frozenset(shape(template.negatives[n]) for n in way) for way in ways)
 
 
-def _connected(sets: Sequence[frozenset[int]]) -> list[list[int]]:
+def _connected(sets: Sequence[frozenset[Any]]) -> list[list[int]]:
     """Return the places of sets that meet, directly or by way of others, together.
 
     >>> _connected([frozenset({1}), frozenset({2}), frozenset({1, 3}), frozenset({3})])
@@ -162,7 +212,7 @@ def _connected(sets: Sequence[frozenset[int]]) -> list[list[int]]:
             place = parent[place]
         return place
 
-    first: dict[int, int] = {}
+    first: dict[object, int] = {}
     for place, items in enumerate(sets):
         for item in items:
             one, other = root(first.setdefault(item, place)), root(place)
@@ -246,7 +296,7 @@ def why_not_joined(one: GuardedTemplate, other: GuardedTemplate) -> str:
     names = " and ".join(dict.fromkeys(one.states[here].type for here, _ in pairs))
     alike = [pair for pair in pairs if one.states[pair[0]].needs == other.states[pair[1]].needs]
     if not alike:
-        return f"they ask {names} events for different things"
+        return f"they ask {names} events for other things"
     if not any(_asked(one, here) == _asked(other, there) for here, there in alike):
         return f"they compare {names} events with those before them in different ways"
     return f"what comes before {names} in their trends differs"

@@ -281,6 +281,8 @@ def _why_not(one: Alike, other: Alike) -> str | None:
         if unit.path is not Path.GRAPH:
             return f"{what}: {reason}"
         differs = why_not_joined(unit.guarded[one.first], unit.guarded[other.first])
+        if any({one.first, other.first} <= {*group.queries} for group in _groups(unit)):
+            return f"each keeps sums of its own over one order of events for both; {differs}"
         return f"each keeps {what}, as {reason}; {differs}"
     here, there = (loops(unit.templates[side.first]) for side in (one, other))
     common = sorted(here.keys() & there.keys())

@@ -16,7 +16,7 @@ from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Path, Sharing
 from elsinore.plan.guarded import guarded_template
-from elsinore.plan.joined import Joined, joined
+from elsinore.plan.joined import MOST_TOGETHER, Joined, joined
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.kind import spec_of, trend_units
 from elsinore.trends.shared import apart, sharing_text
@@ -97,30 +97,46 @@ def test_states_of_one_query_are_never_one() -> None:
     assert len(found.places[0]) == len(found.template.states) == 5
 
 
+OWN = "each keeps an index over its own events, as a predicate between events is no comparison"
+SORTED = "each keeps sums of its own over one order of events for both"
+
+
 @pytest.mark.parametrize(
-    ("other", "why"),
+    ("other", "begins", "why"),
     [
-        (asked("q2", "SEQ(D d, B b+)", NEAR), "what comes before B in their trends differs"),
-        (asked("q2", "SEQ(A a, B b+)", NEAR, " WITHIN 9 seconds"), "their windows differ"),
+        (
+            asked("q2", "SEQ(D d, B b+)", NEAR),
+            SORTED,
+            "what comes before B in their trends differs",
+        ),
+        (asked("q2", "SEQ(A a, B b+)", NEAR, " WITHIN 9 seconds"), OWN, "their windows differ"),
         (
             asked("q2", "SEQ(D d, B b+)", "ABS(b[i].v - b[i-1].v) <= 3"),
+            SORTED,
             "they compare B events with those before them in different ways",
         ),
         (
-            asked("q2", "B b+", f"{NEAR} AND b.w > 1"),
-            "they ask B events for different things",
+            asked("q2", "SEQ(D d, B b+)", "ABS(b[i].w - b[i-1].w) <= 3"),
+            OWN,
+            "they compare B events with those before them in different ways",
         ),
-        (
-            asked("q2", "SEQ(D d, E b+)", NEAR),
-            "they ask for no events of one type",
-        ),
+        (asked("q2", "B b+", f"{NEAR} AND b.w > 1"), SORTED, "they ask B events for other things"),
+        (asked("q2", "SEQ(D d, E b+)", NEAR), OWN, "they ask for no events of one type"),
     ],
 )
-def test_queries_with_an_index_of_their_own_are_told_why(other: str, why: str) -> None:
+def test_queries_with_sums_of_their_own_are_told_why(other: str, begins: str, why: str) -> None:
     units = trend_units(plan(parse_workload(asked("q1", "SEQ(A a, B b+)", NEAR) + other)))
     (found,) = apart(units)
-    assert found.why.startswith("each keeps an index over its own events, as ")
+    assert found.why.startswith(begins)
     assert found.why.endswith(f"; {why}")
+
+
+def test_queries_that_put_events_in_one_order_go_over_them_together_up_to_some() -> None:
+    texts = [asked(f"q{n}", f"SEQ(A{n} a, B b+)", NEAR) for n in range(MOST_TOGETHER + 1)]
+    summing = texts[0].replace("q0", "sums").replace("COUNT(*)", "SUM(b.v)").replace("A0", "C")
+    found = put_together(*texts, summing)
+    assert [len(one.queries) for one in found] == [MOST_TOGETHER, 1, 1]
+    assert [one.queries for one in found[1:]] == [(MOST_TOGETHER,), (MOST_TOGETHER + 1,)]
 
 
 def test_explain_names_the_states_that_queries_have_in_common() -> None:

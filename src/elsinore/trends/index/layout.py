@@ -46,14 +46,15 @@ KEPT_TREE = 2
 OF_NODE, SEED, NODE = range(3)
 # a tree: how it sums, its first row of sums; where in the arena is how many ranks it has, how many
 # were entered since it was emptied, and which; the ranks of rows; the column that puts events in
-# order, whether it is turned round, columns that must be known, [class] flags of what is entered,
-# its reads by cuts
+# order (RANKED_BEFORE: it has the ranks of an earlier tree), whether it is turned round, columns
+# that must be known, [class] flags of what is ranked, the reads by cuts of all that have its ranks
 KIND, BASE, SIZE, ENTERED, LOG, RANKS, AXIS, TURNED, KNOWN, ENTERS, OF_TREE, TREE = range(12)
 # a read by cuts: where in the arena its ranges are put, its cuts, [class] flags of who reads
 LOW, HIGH, CUTS, READERS, CUT_READ = range(5)
 # a cut: its operator, whether it is the range's end, columns of previous and current event, shift
 OPERATOR, IS_HIGH, BEFORE, AFTER, SHIFT, CUT = range(6)
 
+RANKED_BEFORE = -1
 PREFIX, POINT, RANGE = range(3)  # kinds of trees: Fenwick's, single cells, sums of halves
 # ways to look up: all of a node; of the event's own rank those below, up to or at it; its range
 ALL, OWN_BELOW, OWN_UP_TO, OWN, CUT_OUT = range(5)

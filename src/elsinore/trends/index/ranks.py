@@ -29,6 +29,7 @@ from elsinore.trends.index.layout import (
     LOW,
     OF_TREE,
     OPERATOR,
+    RANKED_BEFORE,
     RANKS,
     READERS,
     ROOM,
@@ -55,6 +56,8 @@ def rank_rows(words: Ints, work: Ints, classes: Ints, axes: Axes, low: int, high
     """Rank rows `low` to `high` - 1 for each tree, and find the ranges that its reads ask for."""
     for number in range(words[TREES]):
         tree = words[TREES_AT] + number * TREE
+        if words[tree + AXIS] == RANKED_BEFORE:
+            continue
         ranks = words[tree + RANKS] - low
         count = _gathered(words, work, classes, axes, tree, ranks, low, high)
         keys, room = words[KEYS], words[ROOM]

@@ -36,6 +36,10 @@ class _Edge:
     is_high: bool
 
 
+_Parts = tuple[tuple[_Edge, ...], ...]
+_Class = tuple[str, frozenset[Expression]]  # its type, and the predicates that hold
+
+
 @dataclass(frozen=True, slots=True)
 class _Ranges:
     """What an extension reads: a tree, how, and where it is cut."""
@@ -44,7 +48,7 @@ class _Ranges:
     axis: int
     turned: bool
     how: int
-    parts: tuple[tuple[_Edge, ...], ...]  # all edges of some part must hold
+    parts: _Parts  # all edges of some part must hold
 
 
 @dataclass(slots=True)
@@ -52,7 +56,20 @@ class _Tree:
     node: int
     read: _Ranges  # the first that reads it
     known: frozenset[int]
-    reads: list[int] = field(default_factory=list)
+    reads: list[int] = field(default_factory=list)  # the cuts through its order
+
+    @property
+    def order(self) -> tuple[int, bool, frozenset[int]]:
+        """By what events are ranked for it, if these columns are known."""
+        return self.read.axis, self.read.turned, self.known
+
+
+@dataclass(slots=True)
+class _Cuts:
+    """Ranges that are looked for once for all that read them: their first place, and whose."""
+
+    slot: int
+    targets: list[int] = field(default_factory=list)
 
 
 class Sizes(NamedTuple):
@@ -73,7 +90,7 @@ class Rooms(NamedTuple):
 def index_words(
     group: Joined,
     kept: Indexed,
-    classes: Sequence[tuple[str, frozenset[Expression]]],
+    classes: Sequence[_Class],
     columns: Columns,
     first_state: int,
     rooms: Rooms,
@@ -82,19 +99,20 @@ def index_words(
 
     first_state: the number that its template's state 0 has among the program's.
     """
-    return _Writer(group, kept, columns).written(classes, first_state, rooms)
+    return _Writer(group, kept, columns, classes).written(first_state, rooms)
 
 
 class _Writer:
-    def __init__(self, group: Joined, kept: Indexed, columns: Columns) -> None:
+    def __init__(
+        self, group: Joined, kept: Indexed, columns: Columns, classes: Sequence[_Class]
+    ) -> None:
         self._template, self._kept, self._columns = group.template, kept, columns
         self._finals = max(group.finals) + 1
+        self._classes = classes
+        self._taken = [sorted(group.template.fits(*decoded)) for decoded in classes]
         self._trees: dict[tuple[object, ...], int] = {}
         self._of: list[_Tree] = []
         self._reads: list[tuple[Extension, int, _Ranges | None]] = []
-        self._cut: list[int] = []  # the reads whose ranges are looked for
-        self._slots: dict[int, int] = {}  # and of each the first of its ranges, among
-        self._used = 0
         for extension in kept.extensions:
             found = self._ranges(extension) if extension.ranges else None
             tree = -1
@@ -104,12 +122,43 @@ class _Writer:
                 tree = self._trees.setdefault(name, len(self._of))
                 if tree == len(self._of):
                     self._of.append(_Tree(extension.source, found, known))
-                if found.how == w.CUT_OUT:
-                    self._of[tree].reads.append(len(self._cut))
-                    self._slots[len(self._reads)] = self._used
-                    self._cut.append(len(self._reads))
-                    self._used += len(found.parts)
             self._reads.append((extension, tree, found))
+        self._orders = self._shared_orders()
+        self._cuts: dict[tuple[int, _Parts], _Cuts] = {}  # by the order that they cut, and where
+        used = 0
+        for extension, tree, found in self._reads:
+            if found is None or found.how != w.CUT_OUT:
+                continue
+            cut = self._orders[tree], found.parts
+            if cut not in self._cuts:
+                self._of[self._orders[tree]].reads.append(len(self._cuts))
+                self._cuts[cut] = _Cuts(used)
+                used += len(found.parts)
+            self._cuts[cut].targets.append(extension.target)
+        self._used = used
+
+    def _entered(self, tree: int) -> frozenset[int]:
+        """Return the classes of the events that are entered in a tree."""
+        state = self._kept.kept[self._of[tree].node][0]
+        return frozenset(number for number, taken in enumerate(self._taken) if state in taken)
+
+    def _shared_orders(self) -> list[int]:
+        """Return for each tree the first one whose ranks it has.
+
+        That is one in the same order, for some of the same events: they are sorted once.
+        """
+        found: list[int] = []
+        entered: dict[int, frozenset[int]] = {}
+        for number, tree in enumerate(self._of):
+            mine = self._entered(number)
+            order = number
+            for first, others in entered.items():
+                if self._of[first].order == tree.order and others & mine:
+                    order = first
+                    break
+            entered[order] = entered.get(order, frozenset()) | mine
+            found.append(order)
+        return found
 
     def _ranges(self, extension: Extension) -> _Ranges:
         """Return how the predecessors of an extension are looked up."""
@@ -149,21 +198,18 @@ class _Writer:
                 below = operator in {Operator.LT, Operator.LE}
                 yield _Edge(_OPERATORS[operator], before, after, shift, below == rises)
 
-    def written(
-        self, classes: Sequence[tuple[str, frozenset[Expression]]], first_state: int, rooms: Rooms
-    ) -> tuple[Ints, Sizes]:
+    def written(self, first_state: int, rooms: Rooms) -> tuple[Ints, Sizes]:
         """Return all words, tables first; what they say of classes is a flag for each, in lists."""
-        template, kept = self._template, self._kept
-        taken = [sorted(template.fits(*told)) for told in classes]
-        emptied = [self._emptied(*told) for told in classes]
+        template, kept, classes, taken = self._template, self._kept, self._classes, self._taken
+        emptied = [self._emptied(*decoded) for decoded in classes]
         resets = {node for nodes in emptied for node in nodes}
-        edges = [edge for read in self._cut for part in self._parts(read) for edge in part]
+        edges = [edge for _, parts in self._cuts for part in parts for edge in part]
         head = [0] * w.HEAD
         place = w.HEAD
         for table, length in (
             (w.NODES_AT, len(kept.kept) * w.NODE),
             (w.TREES_AT, len(self._of) * w.TREE),
-            (w.CUT_READS_AT, len(self._cut) * w.CUT_READ),
+            (w.CUT_READS_AT, len(self._cuts) * w.CUT_READ),
             (w.CUTS_AT, len(edges) * w.CUT),
             (w.CLASSES_AT, len(classes)),
         ):
@@ -184,8 +230,8 @@ class _Writer:
         first_row = head[w.FOUND] + max(map(len, taken), default=0) * rooms.moment
         arena = _Arena(len(self._of), self._used, rooms.rows, logged=bool(resets))
         head[w.KEYS] = arena.keys
-        trees, rows = self._tree_words(taken, lists, first_row, arena)
-        words = [*self._node_words(lists), *trees, *self._read_words(taken, lists, arena)]
+        trees, rows = self._tree_words(lists, first_row, arena)
+        words = [*self._node_words(lists), *trees, *self._read_words(lists, arena)]
         for edge in edges:
             words += [edge.operator, int(edge.is_high), edge.before, edge.after, edge.shift]
         places = [
@@ -197,11 +243,6 @@ class _Writer:
             lists.put(places[state] for state in states)
         return np.array([*head, *words, *lists.numbers], dtype=np.int64), Sizes(arena.size, rows)
 
-    def _parts(self, read: int) -> tuple[tuple[_Edge, ...], ...]:
-        found = self._reads[read][2]
-        assert found is not None
-        return found.parts
-
     def _state_words(
         self,
         state: int,
@@ -211,7 +252,7 @@ class _Writer:
         first_state: int,
     ) -> list[int]:
         reads: list[int] = []
-        for number, (read, tree, found) in enumerate(self._reads):
+        for read, tree, found in self._reads:
             if read.target != state:
                 continue
             if found is None:
@@ -219,10 +260,11 @@ class _Writer:
                 continue
             of = head[w.TREES_AT] + tree * w.TREE
             if found.how != w.CUT_OUT:
-                reads += [found.how, of, arena.ranks(tree), 0]
+                reads += [found.how, of, arena.ranks(self._orders[tree]), 0]
                 continue
+            slot = self._cuts[self._orders[tree], found.parts].slot
             for part in range(len(found.parts)):
-                reads += [w.CUT_OUT, of, *arena.bounds(self._slots[number] + part)]
+                reads += [w.CUT_OUT, of, *arena.bounds(slot + part)]
         words = [int(state in self._kept.starts), first_state + state, len(reads) // w.READ, *reads]
         nodes = [n for n, (of, _) in enumerate(self._kept.kept) if of == state]
         words.append(len(nodes))
@@ -230,7 +272,7 @@ class _Writer:
             trees = [n for n, tree in enumerate(self._of) if tree.node == node]
             words += [w.FIRST_NODE + node, int(node in resets), len(trees)]
             for tree in trees:
-                words += [head[w.TREES_AT] + tree * w.TREE, arena.ranks(tree)]
+                words += [head[w.TREES_AT] + tree * w.TREE, arena.ranks(self._orders[tree])]
         return words
 
     def _node_words(self, lists: _Lists) -> list[int]:
@@ -241,33 +283,32 @@ class _Writer:
             words += [lists.put(mine), int(state == START)]
         return words
 
-    def _tree_words(
-        self, taken: Sequence[Sequence[int]], lists: _Lists, first_row: int, arena: _Arena
-    ) -> tuple[list[int], int]:
+    def _tree_words(self, lists: _Lists, first_row: int, arena: _Arena) -> tuple[list[int], int]:
         """Return the words of trees, and how many rows of sums there are with theirs."""
         words: list[int] = []
-        for number, tree in enumerate(self._of):
+        for number, (tree, order) in enumerate(zip(self._of, self._orders, strict=True)):
             read = tree.read
-            words += [read.kind, first_row, number, len(self._of) + number, arena.log(number)]
-            words += [arena.ranks(number), read.axis, int(read.turned)]
-            words.append(lists.put(sorted(tree.known | {read.axis})))
-            words.append(_taking(lists, taken, self._kept.kept[tree.node][0]))
+            sharing = [n for n, first in enumerate(self._orders) if first == number]
+            entering = frozenset[int]().union(*map(self._entered, sharing))
+            words += [read.kind, first_row, order, len(self._of) + number, arena.log(number)]
+            words += [arena.ranks(order), read.axis if order == number else w.RANKED_BEFORE]
+            words += [int(read.turned), lists.put(sorted(tree.known | {read.axis}))]
+            words.append(lists.put(int(n in entering) for n in range(len(self._classes))) + 1)
             words.append(lists.put(tree.reads))
             first_row += arena.rows * (2 if read.kind == w.RANGE else 1)
         return words, first_row
 
-    def _read_words(
-        self, taken: Sequence[Sequence[int]], lists: _Lists, arena: _Arena
-    ) -> list[int]:
+    def _read_words(self, lists: _Lists, arena: _Arena) -> list[int]:
         words: list[int] = []
         first = 0
-        for read in self._cut:
+        for (_, cut_at), cuts in self._cuts.items():
             parts = []
-            for edges in self._parts(read):
+            for edges in cut_at:
                 parts.append(lists.put(range(first, first + len(edges))))
                 first += len(edges)
-            words += [*arena.bounds(self._slots[read]), lists.put(parts)]
-            words.append(_taking(lists, taken, self._reads[read][0].target))
+            words += [*arena.bounds(cuts.slot), lists.put(parts)]
+            reading = (int(not set(cuts.targets).isdisjoint(states)) for states in self._taken)
+            words.append(lists.put(reading) + 1)
         return words
 
     def _emptied(self, type_name: str, true: frozenset[Expression]) -> list[int]:
@@ -312,11 +353,6 @@ class _Arena:
     def size(self) -> int:
         """How long it is."""
         return self.keys + 4 * self.rows + w.DIGITS
-
-
-def _taking(lists: _Lists, taken: Sequence[Sequence[int]], state: int) -> int:
-    """Return where flags are of the classes that take a state."""
-    return lists.put(int(state in states) for states in taken) + 1
 
 
 class _Lists:
