@@ -140,10 +140,11 @@ def check_modes(
                 for name, expected in alone.items():
                     assert found[name].column_names == expected.column_names
                     for column in expected.column_names:
-                        _assert_close(found[name].column(column), expected.column(column), name)
+                        assert_close(found[name].column(column), expected.column(column), name)
 
 
-def _assert_close(found: pa.ChunkedArray, expected: pa.ChunkedArray, name: str) -> None:
+def assert_close(found: pa.ChunkedArray, expected: pa.ChunkedArray, name: str) -> None:
+    """Compare columns, of doubles up to their last digits."""
     if not pa.types.is_floating(expected.type):
         assert found == expected, name
         return

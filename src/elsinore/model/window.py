@@ -124,6 +124,14 @@ class Window:
         """Return the index of the last window that begins at or before `time`; of times, theirs."""
         return (time - self.origin) // self.step
 
+    def edge(self, time: int) -> int:
+        """Return the last edge of windows at or before `time`: one begins there, or ends.
+
+        >>> [Window(10, 7).edge(time) for time in (7, 9, 10, 13, 14)]
+        [7, 7, 10, 10, 14]
+        """
+        return max(self.bounds(self.last(time))[0], self.bounds(self.first(time) - 1)[1])
+
     def bounds(self, index: Numbers) -> tuple[Numbers, Numbers]:
         """Return start and end (exclusive) of a window; of windows, all of theirs.
 

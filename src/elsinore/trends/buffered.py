@@ -8,7 +8,7 @@ cutting batches elsewhere, or stopping in between, cannot change what it sees.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics, sets_to_text, take_up
 
 CHUNK = 2**16  # rows that are worth a call of the evaluator
+AGAIN = 256  # rows of a key that later windows hold too: from so many on its state is kept
+MOST_KEPT = 64  # keys whose state is kept
 
 
 class BufferedTrends:
@@ -53,13 +55,21 @@ class BufferedTrends:
         self._evaluator: Evaluator = evaluator_of(
             unit, by_time=not ordered, sharing=sharing, record=record
         )
+        windows = [one.query.window for one in unit.members]
+        self._windows = tuple({window for window in windows if window is not None})
+        self._is_windowed = np.array([window is not None for window in windows])
+        # [query] its first window's end, and from one of its windows to the next
+        self._first_end = np.array([w.bounds(0)[1] if w else FOREVER for w in windows])
+        self._step = np.array([w.step if w else 0 for w in windows], dtype=np.int64)
         # whether anything is final before the stream's end
-        self._ends_early = one_slot or any(one.query.window for one in unit.members)
+        self._ends_early = one_slot or bool(self._windows)
         self._rows: list[pa.Table] = []
         self._pending = 0  # rows that came since the evaluator was last called
         self._kept = 0  # rows that it left for open windows
         self._last = np.full(1, NEVER)  # [key] -> time of its last event
         self._done: dict[int, int] = {}  # key -> windows that end by then are given out
+        # key that the evaluator keeps -> its events before then have acted
+        self._acted: dict[int, int] = {}
         self._current = (-1, -1)  # with `one_slot`: the key that goes on, and its group
         self._totals: list[pa.Table] = []  # those that wait: one table, or none
         schema = totals_fields(unit, exact=unit.exact)
@@ -91,6 +101,7 @@ class BufferedTrends:
             batch = batch.filter(pa.array(wanted))
         if batch.num_rows:
             self._check_order(batch)
+            self._leave_late(batch)
             self._rows.append(pa.Table.from_batches([batch]))
             self._pending += batch.num_rows
             if self._one_slot:
@@ -121,9 +132,7 @@ class BufferedTrends:
             keys = rows.column("key").to_numpy().tolist()
             done = np.array([self._done.get(key, NEVER) for key in keys], dtype=np.int64)
             after = np.maximum(times, done)
-            for window in {one.query.window for one in self.unit.members}:
-                if window is None:
-                    continue
+            for window in self._windows:
                 starts, over = window.bounds(window.first(after))
                 ends.append(over[starts <= times])
         first = min((int(some.min()) for some in ends if len(some)), default=int(FOREVER))
@@ -134,6 +143,22 @@ class BufferedTrends:
         self._last[slots[slots < len(self._last)]] = NEVER
         for slot in slots.tolist():
             self._done.pop(slot, None)
+            self._leave(slot)
+
+    def _leave(self, key: int) -> None:
+        """Let the evaluator keep nothing of a key: its rows are here."""
+        if self._acted.pop(key, None) is not None:
+            self._evaluator.forget(key)
+
+    def _leave_late(self, batch: pa.RecordBatch) -> None:
+        """Leave the keys of which rows come that should have acted already."""
+        if not self._acted:
+            return
+        keys, times = batch.column("key").to_numpy(), batch.column("time").to_numpy()
+        if times.min() < max(self._acted.values()):
+            for key, acted in list(self._acted.items()):
+                if np.any(times[keys == key] < acted):
+                    self._leave(key)
 
     def _check_order(self, batch: pa.RecordBatch) -> None:
         keys = batch.column("key").to_numpy()
@@ -179,23 +204,31 @@ class BufferedTrends:
             ready[present != self._current[0]] = FOREVER
         done = np.array([self._done.get(key, NEVER) for key in present.tolist()], dtype=np.int64)
         groups = table.column("group").to_numpy()[starts if order is None else order[starts]]
-        part = self._part(table, order, times, bounds, done, ready, present)
+        keep = _of_rows(self._needed(ready), bounds) <= times
+        keep &= _of_rows(ready != FOREVER, bounds)
+        left = np.logical_or.reduceat(keep, starts)
+        last = self._last_end(ready)
+        again = np.add.reduceat(keep & (times < _of_rows(last, bounds)), starts, dtype=np.int64)
+        stays = self._staying(table.schema, present, ready, again)
+        part = self._part(table, order, times, bounds, (done, ready, last), present, stays)
         totals = self._evaluator.evaluate(part)
+        self._acted = stays
+        for key in present[~left].tolist() if stays else ():
+            self._leave(key)
         if totals.num_rows:
             codes = pa.array(groups[totals.column("key").to_numpy()], pa.int32())
             place = totals.column_names.index("key")
             totals = totals.set_column(place, "group", codes)
             self._totals = [merge(self.unit, pa.concat_tables([*self._totals, totals]))]
         self.statistics.sharing = self._evaluator.statistics
-        keep = _of_rows(self._needed(ready), bounds) <= times
-        keep &= _of_rows(ready != FOREVER, bounds)
         kept = _chosen(table, order, keep)
         size = table.nbytes + sum(part.nbytes for part in self._totals)
         size += self._last.nbytes + self._evaluator.bytes_held
         self.statistics.state_bytes = max(self.statistics.state_bytes, size)
+        if 2 * kept.num_rows < table.num_rows:  # leave the memory of the others
+            kept = kept.take(pa.array(np.arange(kept.num_rows)))
         self._rows = [kept] if kept.num_rows else []
         self._pending, self._kept = 0, kept.num_rows
-        left = np.logical_or.reduceat(keep, starts)
         self._done = dict(zip(present[left].tolist(), ready[left].tolist(), strict=True))
 
     def _part(
@@ -204,49 +237,74 @@ class BufferedTrends:
         order: NDArray[np.int64] | None,
         times: NDArray[np.int64],
         bounds: NDArray[np.int64],
-        done: NDArray[np.int64],
-        ready: NDArray[np.int64],
+        ends: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
         keys: NDArray[np.int64],
+        stays: Mapping[int, int],
     ) -> Part:
         """Return all keys, and of their rows those that a window may hold that is ready.
 
-        `times`, `bounds` and all that follows are in the order of keys.
+        Of a key that stays it is those that have not acted so far, up to where it `stays`. `times`,
+        `bounds` and all that follows are in the order of keys. ends: of windows that are done, of
+        those that are ready, and of the last one of these.
         """
-        wanted = times < _of_rows(self._last_end(ready), bounds)
+        done, ready, last = ends
+        wanted = times < _of_rows(last, bounds)
+        if stays or self._acted:
+            ready = ready.copy()
+        for key in stays.keys() | self._acted.keys():
+            place = int(np.argmax(keys == key))
+            rows = slice(bounds[place], bounds[place + 1])
+            ready[place] = stays.get(key, FOREVER)
+            wanted[rows] = times[rows] >= self._acted.get(key, NEVER)
+            wanted[rows] &= times[rows] < ready[place]
         counted = np.concatenate(([0], np.cumsum(wanted)))
         rows = _chosen(table.drop_columns(["key", "group", "time"]), order, wanted)
         rows = rows.append_column("time", pa.array(times if wanted.all() else times[wanted]))
-        return Part(rows, counted[bounds], done, ready, keys)
+        return Part(rows, counted[bounds], done, ready, keys, frozenset(stays))
+
+    def _staying(
+        self,
+        schema: pa.Schema,
+        keys: NDArray[np.int64],
+        ready: NDArray[np.int64],
+        again: NDArray[np.int64],
+    ) -> dict[int, int]:
+        """Return the keys that the evaluator is to keep, and up to where their events act now.
+
+        That is the last edge of windows. again: [key] rows that later windows are to hold too.
+        """
+        goes_on = ready != FOREVER
+        places = [place for key in self._acted for place in np.flatnonzero(keys == key).tolist()]
+        more = np.flatnonzero((again >= AGAIN) & goes_on)
+        if len(more) > len(places) and self._evaluator.may_keep(schema):
+            places += more[: max(MOST_KEPT - len(places), 0)].tolist()
+        return {
+            int(keys[place]): max(window.edge(int(ready[place])) for window in self._windows)
+            for place in places
+            if goes_on[place]
+        }
 
     def _last_end(self, ready: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for each key the end of its last window that is ready."""
         last = np.full(len(ready), NEVER)
-        for window in {one.query.window for one in self.unit.members}:
-            if window is None:  # ready at the end of the stream
-                continue
+        for window in self._windows:  # all others are ready at the end of the stream
             bound = np.where(ready == FOREVER, 0, ready)
             last = np.maximum(last, window.bounds(window.first(bound) - 1)[1])
         return np.where(ready == FOREVER, FOREVER, last)
 
     def _needed(self, ready: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for each key the start of its earliest open window."""
+        if not self._is_windowed.all():
+            return np.full(len(ready), NEVER)
         needed = np.full(len(ready), FOREVER)
-        for window in {one.query.window for one in self.unit.members}:
-            if window is None:
-                return np.full(len(ready), NEVER)
+        for window in self._windows:
             bound = np.where(ready == FOREVER, 0, ready)
             needed = np.minimum(needed, window.bounds(window.first(bound))[0])
         return needed
 
     def _window_ends(self, totals: pa.Table) -> NDArray[np.int64]:
-        queries = totals.column("query").to_numpy()
-        indices = totals.column("window").to_numpy()
-        ends = np.full(len(queries), FOREVER)
-        for number, one in enumerate(self.unit.members):
-            window = one.query.window
-            if window is not None:
-                mine = queries == number
-                ends[mine] = window.bounds(indices[mine])[1]
+        queries, indices = totals.column("query").to_numpy(), totals.column("window").to_numpy()
+        ends: NDArray[np.int64] = self._first_end[queries] + self._step[queries] * indices
         return ends
 
     def _merged(self) -> pa.Table:
@@ -342,11 +400,15 @@ def _of_rows(of_keys: NDArray[Any], bounds: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def _chosen(table: pa.Table, order: NDArray[np.int64] | None, mask: NDArray[np.bool_]) -> pa.Table:
-    """Return the rows that are wanted, in an order, which the mask is in."""
+    """Return the rows that are wanted, in an order, which the mask is in.
+
+    Where they stand together they are a slice, which keeps the memory of all rows alive.
+    """
     if order is not None:
         return table.take(pa.array(order if mask.all() else order[mask])).combine_chunks()
-    if mask.all():
-        return table
+    count, first = int(np.count_nonzero(mask)), int(np.argmax(mask)) if len(mask) else 0
+    if mask[first : first + count].all():
+        return table.slice(first, count)
     return table.filter(pa.array(mask)).combine_chunks()
 
 

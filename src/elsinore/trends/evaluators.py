@@ -15,6 +15,7 @@ from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.trends.columns import addend_columns, order_columns, shift_of
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
+from elsinore.trends.graph.columns import keeps_codes
 from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.index import Indexes, as_guarded, can_index
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
@@ -30,7 +31,8 @@ class Part:
     """Rows of an operator's batches, key after key, with what is done and what is to be done.
 
     `done`, `until`: [key] windows that end at or before them are given out already, or now; `keys`:
-    the operator's code of each.
+    the operator's code of each; `staying`: those of them that the evaluator is to keep, with their
+    open windows, until it is given what comes after `until`, an edge of windows.
     """
 
     table: pa.Table
@@ -38,6 +40,7 @@ class Part:
     done: NDArray[np.int64]
     until: NDArray[np.int64]
     keys: NDArray[np.int64]
+    staying: frozenset[int] = frozenset()
 
 
 class Evaluator(Protocol):
@@ -51,8 +54,23 @@ class Evaluator(Protocol):
     def bytes_held(self) -> int:
         """How much memory the last call took at most, beside the rows and the totals."""
 
+    def may_keep(self, schema: pa.Schema) -> bool:
+        """Return whether keys of such rows can stay; where none can, none is ever `staying`."""
+
+    def forget(self, key: int) -> None:
+        """Keep nothing of a key."""
+
     def evaluate(self, part: Part) -> pa.Table:
         """Return the totals of all windows that end after `done` and at or before `until`."""
+
+
+class _Whole:
+    """Evaluates whole windows and keeps nothing."""
+
+    def may_keep(self, schema: pa.Schema) -> bool:  # noqa: ARG002
+        return False
+
+    def forget(self, key: int) -> None: ...
 
 
 def evaluator_of(unit: TrendUnit, *, by_time: bool, sharing: Sharing, record: bool) -> Evaluator:
@@ -73,6 +91,7 @@ class _Shared:
     def __init__(self, unit: TrendUnit, by_time: bool, sharing: Sharing, record: bool) -> None:
         self.unit = unit
         self._inner = HamletEvaluator(unit, sharing=sharing, by_time=by_time, record=record)
+        self._shifts: dict[int, NDArray[np.float64]] = {}  # of the keys that stay
 
     @property
     def statistics(self) -> list[SharingStatistics]:
@@ -82,13 +101,27 @@ class _Shared:
     def bytes_held(self) -> int:
         return self._inner.bytes_held
 
+    def may_keep(self, schema: pa.Schema) -> bool:
+        return keeps_codes(schema.field(f"pair:{name}").type for name in self.unit.compared)
+
+    def forget(self, key: int) -> None:
+        self._inner.forget(key)
+        self._shifts.pop(key, None)
+
     def evaluate(self, part: Part) -> pa.Table:
         columns = ComparedColumns.of(_raw(self.unit, part.table))
-        events, shifts = _keyed(self.unit, part)
-        return _totals(self.unit, self._inner.evaluate(events, columns), shifts)
+        known = np.full((len(self.unit.squared), len(part.keys)), np.nan)
+        places = {key: place for place, key in enumerate(part.keys.tolist()) if key in self._shifts}
+        for key, place in places.items():
+            known[:, place] = self._shifts[key]
+        events, shifts = _keyed(self.unit, part, known)
+        if self.unit.squared:
+            places = {key: int(np.argmax(part.keys == key)) for key in part.staying}
+            self._shifts = {key: shifts[:, place] for key, place in places.items()}
+        return _totals(self.unit, self._inner.evaluate(events, columns, part.staying), shifts)
 
 
-class _Graph:
+class _Graph(_Whole):
     def __init__(self, unit: TrendUnit, by_time: bool, *, share: bool) -> None:
         self.unit = unit
         self.statistics: list[SharingStatistics] = []
@@ -105,7 +138,7 @@ class _Graph:
         return _totals(self.unit, self._inner.evaluate(events, columns), shifts)
 
 
-class _Sets:
+class _Sets(_Whole):
     def __init__(self, unit: TrendUnit, by_time: bool) -> None:
         self.unit = unit
         self.statistics: list[SharingStatistics] = []
@@ -168,11 +201,16 @@ def _key_of_rows(part: Part) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(part.starts) - 1), np.diff(part.starts))
 
 
-def _keyed(unit: TrendUnit, part: Part) -> tuple[KeyedEvents, NDArray[np.float64]]:
-    """Return a part's events, and the shifts of its keys [attribute of `unit.squared`, key]."""
-    none = np.empty((len(unit.squared), 0))
-    groups = _key_of_rows(part) if unit.squared else none
-    values, present, shifts = addend_columns(unit, part.table, groups, none)
+def _keyed(
+    unit: TrendUnit, part: Part, known: NDArray[np.float64] | None = None
+) -> tuple[KeyedEvents, NDArray[np.float64]]:
+    """Return a part's events, and the shifts of its keys [attribute of `unit.squared`, key].
+
+    known: those that are known already, NaN for others.
+    """
+    shifts = np.empty((len(unit.squared), 0)) if known is None else known
+    groups = _key_of_rows(part) if unit.squared else shifts
+    values, present, shifts = addend_columns(unit, part.table, groups, shifts)
     orders, ordered = order_columns(unit, part.table)
     events = KeyedEvents(
         starts=part.starts,

@@ -104,7 +104,8 @@ def merge(unit: TrendUnit, table: pa.Table) -> pa.Table:
         & (window[order][1:] == window[order][:-1])
     )
     if not same.any():
-        return table.take(pa.array(order))
+        in_order = bool(np.all(order[1:] > order[:-1]))
+        return table if in_order else table.take(pa.array(order))
     starts = np.concatenate(([0], np.flatnonzero(~same) + 1, [len(order)]))
     if "shift0" in table.column_names:
         table = with_one_shift(unit, table.take(pa.array(order)), starts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,13 @@ WINDOWS = (
 
 
 @st.composite
-def workloads(draw: Any) -> Workload:
+def workloads(draw: Any, among: Sequence[str] = WINDOWS) -> Workload:
     """Draw queries that share B+, with order predicates, local predicates and windows."""
     operators = st.sampled_from(("<", "<=", ">", ">=", "="))
     drawn = st.builds(str.format, st.sampled_from(ORDERS), operators)
     orders = draw(st.lists(drawn, min_size=1, max_size=draw(st.sampled_from((1, 3)))))
     locals_ = draw(st.lists(st.sampled_from(LOCALS), min_size=1, max_size=2))
-    windows = draw(st.lists(st.sampled_from(WINDOWS), min_size=1, max_size=2))
+    windows = draw(st.lists(st.sampled_from(among), min_size=1, max_size=2))
     kinds = draw(st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=3, unique=True))
     texts = []
     for number in range(draw(st.integers(1, 5))):

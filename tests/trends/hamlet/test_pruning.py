@@ -150,7 +150,7 @@ def decided(
     listed["entry"] = [int(actions.classes["enters"][number]) for number in classes]
     none, nothing = np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1), dtype=np.uint8)
     events = layout.Events(
-        none[0], none.astype(float), nothing, none, nothing, none, nothing, none[0], listed
+        none[0], none.astype(float), nothing, none, nothing, none, nothing, none[0], none[0], listed
     )
     mode = layout.Mode(layout.DYNAMIC, True, as_array(cost.coefficients), False)
     shared = np.zeros(1, dtype=np.uint64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum, auto
@@ -211,6 +211,18 @@ class ComparedColumns:
                 f"A predicate compares '{name}' with '{text}', which is no time: {error}"
             ) from error
         return int(_ticks(name, moment, self.unit)[0].as_py())
+
+
+def keeps_codes(types: Iterable[pa.DataType]) -> bool:
+    """Return whether attributes of these types are compared as the same numbers in every batch.
+
+    Texts, decimals and numbers of different kinds go by their ranks in a batch.
+
+    >>> keeps_codes([pa.float64(), pa.float32()]), keeps_codes([pa.float64(), pa.int64()])
+    (True, False)
+    """
+    orders = {_order(_plain(pa.array([], kind)).type) for kind in types}
+    return orders.isdisjoint({Order.WIDE, Order.TEXT}) and not orders >= {Order.WHOLE, Order.NUMBER}
 
 
 def _plain(column: pa.Array) -> pa.Array:

@@ -47,10 +47,10 @@ def alone(
     inputs, input_powers = work.cells[INPUT], work.powers[INPUT]
     i = low
     while i < high:
-        time = events.times[events.listed[i].row]
+        time = events.listed[i].time
         j = i + 1
         if mode.by_time:
-            while j < high and events.times[events.listed[j].row] == time:
+            while j < high and events.listed[j].time == time:
                 j += 1
         if (
             simple
@@ -164,8 +164,8 @@ def double(
     while i < high:
         j = i + 1
         if by_time:
-            time = events.times[events.listed[i].row]
-            while j < high and events.times[events.listed[j].row] == time:
+            time = events.listed[i].time
+            while j < high and events.listed[j].time == time:
                 j += 1
         x, x_power = plus(total, power, 1.0, 0)
         if j - i > 1:

@@ -18,13 +18,15 @@ from elsinore.trends.hamlet.forms import (
     clear_row,
     insert,
     sum_before,
+    sum_past,
 )
 from elsinore.trends.hamlet.layout import (
     BIG,
     COLUMNS,
+    END,
     FORMS,
-    OLD,
     PLAIN,
+    PRESENT,
     ROWS,
     SNAPSHOT,
     TOTAL,
@@ -115,12 +117,10 @@ def _add_up(
     if program.conditions[place].inverted != 0:
         value = ~value
     span = (graph.info[ROWS] - 1) // (graph.info[FORMS] - first_scratch(program, graph, number))
-    begin, middle = condition * span, condition * span + graph.info[OLD]
-    for index in range(2):
-        low, high = (begin, middle) if index == 0 else (middle, begin + span)
-        if low < high:
-            keys = graph.keys[low:high]
-            sum_before(graph.form, to, kind, value, keys, graph.rows, 1 + low, shape)
+    begin, end = condition * span, condition * span + graph.info[END]
+    middle, form, rows = begin + graph.info[PRESENT], graph.form, graph.rows
+    sum_past(form, to, kind, value, graph.keys[begin:middle], rows, 1 + begin, graph.info, shape)
+    sum_before(form, to, kind, value, graph.keys[middle:end], rows, 1 + middle, shape)
 
 
 @wide_kernel(linked=True)
@@ -201,7 +201,7 @@ def insert_everywhere(
 ) -> None:
     """Enter an event's form into the index of each condition."""
     conditions = program.sets[number + 1].conditions - program.sets[number].conditions
-    span, old = (graph.info[ROWS] - 1) // conditions, graph.info[OLD]
+    span = (graph.info[ROWS] - 1) // conditions
     shape = shape_of(program, graph, number)
     for condition in range(conditions):
         place = program.sets[number].conditions + condition
@@ -209,11 +209,11 @@ def insert_everywhere(
         if kind == PLAIN or events.known[previous, row] == 0:
             continue
         value = events.compared[previous, row]
-        low = condition * span + old
+        low = condition * span + graph.info[PRESENT]
         insert(
             kind,
             ~value if program.conditions[place].inverted != 0 else value,
-            graph.keys[low : (condition + 1) * span],
+            graph.keys[low : condition * span + graph.info[END]],
             graph.rows,
             1 + low,
             graph.form,

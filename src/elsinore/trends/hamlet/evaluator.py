@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.benefit import CalibratedCost, CostModel, as_array
+from elsinore.trends.hamlet.kept import KeptKey, of_keys, past_of, room_after, together
 from elsinore.trends.hamlet.layout import (
     COUNTS,
     DIGITS,
@@ -59,7 +61,8 @@ class HamletEvaluator:
     ) -> None:
         self._program = HamletProgram(unit, mixed=sharing is Sharing.ALWAYS)
         prices = (CalibratedCost() if cost is None else cost).coefficients
-        self.bytes_held = 0  # by all arrays of the last call, at most
+        self._most = 0  # bytes of all arrays of the last call
+        self._kept: dict[int, KeptKey] = {}
         self._mode = Mode(_MODES[sharing], by_time, as_array(prices), record)
         # of each set, by its windows so far: EXPECTED (not known) and REACHED
         self._learnt = np.tile([-1.0, 1.0], (len(self._program.sets), 1))
@@ -73,36 +76,83 @@ class HamletEvaluator:
         """What became of each set of several queries; a query on its own shares with nobody."""
         return [one for one in self._counted if len(one.queries) > 1]
 
-    def evaluate(self, events: KeyedEvents, columns: ComparedColumns) -> WindowTotals:
+    @property
+    def bytes_held(self) -> int:
+        """How much memory the last call took at most, and keys take that are kept."""
+        return self._most + sum(key.bytes_held for key in self._kept.values())
+
+    def evaluate(
+        self,
+        events: KeyedEvents,
+        columns: ComparedColumns,
+        staying: Collection[int] = frozenset(),
+    ) -> WindowTotals:
         """Return the sums of all windows that end after `done` and at or before `until`.
 
-        `columns` are of the same events.
+        `columns` are of the same events. `staying`: keys that are kept, by their codes, with all
+        windows that are open at `until`, an edge of windows. The next call is given what of them
+        comes after that, and nothing of what was before.
         """
+        codes = [] if events.keys is None else events.keys.tolist()
+        apart = {place for place, key in enumerate(codes) if key in staying or key in self._kept}
+        if not apart:
+            return self._evaluate(events, columns, slice(None), None, stays=False)
+        parts = []
+        others = [place for place in range(len(codes)) if place not in apart]
+        if others:
+            mine, rows = of_keys(events, others)
+            parts.append((others, self._evaluate(mine, columns, rows, None, stays=False)))
+        for place in sorted(apart):
+            kept, stays = self._kept.get(codes[place]), codes[place] in staying
+            if kept is None or not stays or kept.until != events.until[place]:
+                mine, rows = of_keys(events, [place])
+                found = self._evaluate(mine, columns, rows, kept, stays=stays)
+                parts.append(([place], found))
+        return together(parts) if parts else _totals(_out(self._program.unit, 1))
+
+    def forget(self, key: int) -> None:
+        """Keep nothing of a key."""
+        self._kept.pop(key, None)
+
+    def _evaluate(
+        self,
+        events: KeyedEvents,
+        columns: ComparedColumns,
+        rows: slice | NDArray[np.int64],
+        kept: KeptKey | None,
+        *,
+        stays: bool,
+    ) -> WindowTotals:
+        """Evaluate keys, or go on with one; `rows` are theirs in `columns`."""
         program = self._program.comparing(columns)
         classes = self._program.classes(events.codes)
-        actions = self._program.actions
-        lists = enter(count_entries, 1e-5 * len(classes), actions, classes, len(self._program.sets))
-        listed = np.empty(int(lists[-1]), dtype=layout.LISTED)
-        enter(list_entries, 1e-5 * len(classes), actions, classes, lists, listed)
-        work = new_work(program, len(self._program.states))
-        work.counts[:, layout.EXPECTED : layout.STANDING] = self._learnt
+        actions, sets = self._program.actions, len(self._program.sets)
+        entries = enter(count_entries, 1e-5 * len(classes), actions, classes, sets)
+        lists, begins, listed = room_after(kept, entries)
+        times = _plain(events.times)
+        enter(list_entries, 1e-5 * len(classes), actions, classes, times, begins, listed)
         unit = self._program.unit
-        linear = max(len(one.aggregation.linear) for one in unit.templates)
-        extremes = max(len(one.aggregation.extremes) for one in unit.templates)
+        if kept is None:
+            work = new_work(program, len(self._program.states))
+            work.counts[:, layout.EXPECTED : layout.STANDING] = self._learnt
+            graphs = enter(new_graphs, 1e-4 * sets, program)
+        else:
+            work, graphs = kept.work, kept.graphs
+        before = work.counts.copy()
         given = Events(
-            times=_plain(events.times),
+            times=times,
             values=_plain(events.values),
             present=_plain(events.present),
             orders=_plain(events.orders),
             ordered=_plain(events.ordered),
-            compared=_plain(columns.compared),
-            known=_plain(columns.known),
+            compared=_plain(columns.compared[:, rows]),
+            known=_plain(columns.known[:, rows]),
             lists=lists,
+            begins=begins,
             listed=listed,
         )
-        graphs = enter(new_graphs, 1e-4 * len(self._program.sets), program)
         began = time.perf_counter()
-        out = enter(
+        out, graphs = enter(
             run,
             (_SECONDS + _SECONDS_QUERY * len(unit.templates)) * len(classes),
             program,
@@ -110,27 +160,40 @@ class HamletEvaluator:
             work,
             graphs,
             given,
-            Keys(_plain(events.starts), _plain(events.done), _plain(events.until), classes),
+            Keys(
+                _plain(events.starts),
+                _plain(events.done),
+                _plain(events.until),
+                classes,
+                kept is not None,
+                stays,
+            ),
             self._mode,
-            _out(linear, extremes, _most_words(program)),
+            _out(unit, _most_words(program)),
         )
         took = time.perf_counter() - began
         self._learnt = work.counts[:, layout.EXPECTED : layout.STANDING].copy()
-        self._count(events, work, out, took / max(int(out.used[2]), 1))
-        self.bytes_held = size_of(given, work, out) + int(graphs.used[layout.PEAK])
-        rows = int(out.used[0])
-        return WindowTotals(
-            query=out.place[:rows, 0].astype(np.int32),
-            key=out.place[:rows, 1].astype(np.int32),
-            window=out.place[:rows, 2],
-            cells=out.cells[:rows],
-            powers=out.powers[:rows],
-            extremes=out.extremes[:rows],
-        )
+        self._count(events, work.counts, before, out, took / max(int(out.used[2]), 1))
+        self._most = size_of(given, work, out) + int(graphs.used[layout.PEAK])
+        if events.keys is not None and len(events.keys) == 1:
+            self._kept.pop(int(events.keys[0]), None)
+            if stays:
+                past, sizes = past_of(lists, work.bursts["oldest"], listed)
+                now = KeptKey(int(events.until[0]), work, graphs, past, sizes)
+                self._kept[int(events.keys[0])] = now
+        return _totals(out)
 
-    def _count(self, events: KeyedEvents, work: Work, out: Out, seconds_per_cycle: float) -> None:
+    def _count(
+        self,
+        events: KeyedEvents,
+        now: NDArray[np.float64],
+        before: NDArray[np.float64],
+        out: Out,
+        seconds_per_cycle: float,
+    ) -> None:
+        """Count what has happened between two states of `Work.counts`."""
         for number, found in enumerate(self._counted):
-            counts = work.counts[number]
+            counts = now[number] - before[number]
             found.bursts += int(counts[layout.BURSTS])
             found.graphlets += int(counts[layout.GRAPHLETS])
             found.shared_graphlets += int(counts[layout.SHARED_GRAPHLETS])
@@ -138,7 +201,7 @@ class HamletEvaluator:
             found.merges += int(counts[layout.MERGES])
             found.graphlet_snapshots += int(counts[layout.GRAPHLET_SNAPSHOTS])
             found.event_snapshots += int(counts[layout.EVENT_SNAPSHOTS])
-            found.most_propagated = max(found.most_propagated, int(counts[layout.MOST]))
+            found.most_propagated = max(found.most_propagated, int(now[number, layout.MOST]))
             found.decisions += int(counts[layout.DECISIONS])
             found.decision_seconds += float(counts[layout.CYCLES]) * seconds_per_cycle
         of = out.record[: int(out.used[1])]
@@ -156,6 +219,18 @@ class HamletEvaluator:
             self._counted[number].records.append(
                 BurstRecord(began, length, queries, shared, benefit, key, mask)
             )
+
+
+def _totals(out: Out) -> WindowTotals:
+    rows = int(out.used[0])
+    return WindowTotals(
+        query=out.place[:rows, 0].astype(np.int32),
+        key=out.place[:rows, 1].astype(np.int32),
+        window=out.place[:rows, 2],
+        cells=out.cells[:rows],
+        powers=out.powers[:rows],
+        extremes=out.extremes[:rows],
+    )
 
 
 def _plain(array: NDArray[Kind]) -> NDArray[Kind]:
@@ -193,7 +268,9 @@ def _most_words(program: Program) -> int:
     return int(np.max(np.diff(program.sets["words"]), initial=1))
 
 
-def _out(linear: int, extremes: int, words: int) -> Out:
+def _out(unit: TrendUnit, words: int) -> Out:
+    linear = max(len(one.aggregation.linear) for one in unit.templates)
+    extremes = max(len(one.aggregation.extremes) for one in unit.templates)
     return Out(
         used=np.zeros(3, dtype=np.int64),
         place=np.zeros((0, 3), dtype=np.int64),

@@ -10,12 +10,13 @@ from elsinore.trends.hamlet.layout import (
     BENEFIT,
     COLUMNS,
     EBBS,
+    END,
     EXPECTED,
+    FIRST,
     INPUT,
     PLAIN,
     REACHED,
     REGRET,
-    ROWS,
     SHARED,
     SNAPSHOT,
     STANDING,
@@ -86,12 +87,12 @@ def look_ahead(
     That is how often, before a window has passed, something comes into the set between its events.
     """
     low, expected = work.bursts[number].low, 1.0
-    start = events.times[events.listed[low].row]
+    start = events.listed[low].time
     for i in range(low + 1, events.lists[number + 1]):
         row, before = events.listed[i].row, events.listed[i - 1].row
         if row == before + 1:
             continue
-        time = events.times[row]
+        time = events.listed[i].time
         if time < start or earliest_start(program, number, time) > start:  # or of another key
             break
         fed = False
@@ -146,7 +147,9 @@ def keep_to_it(
     holders, standing = work.weight[program.sets[number].groups], 1
     for j in range(graph.info[COLUMNS]):
         standing += graph.holder[j] == SNAPSHOT
-    price = cost[EVALUATE] * np.float64(graph.info[ROWS]) * holders * standing
+    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
+    rows = np.float64(1 + conditions * (graph.info[END] - graph.info[FIRST]))
+    price = cost[EVALUATE] * rows * holders * standing
     counts[REGRET] = max(0.0, counts[REGRET] - benefit)
     if benefit <= 0.0 and counts[REGRET] <= price:
         shared[:] = ~np.uint64(0)

@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.numeric.extended import THRESHOLD, normalise
-from elsinore.trends.hamlet.layout import EQUAL, FOREVER, PREFIX, Ints, Rows, Shape
+from elsinore.trends.hamlet.layout import (
+    ENDS,
+    EPOCHS,
+    EQUAL,
+    FIRST,
+    FOREVER,
+    PREFIX,
+    STRICT,
+    Ints,
+    Rows,
+    Shape,
+)
 from elsinore.trends.wide import wide_kernel
 
 _DOWN = 2.0**-256
@@ -144,6 +155,33 @@ def sum_before(
     while at > 0:
         add_both(to, place, rows, base + at - 1, shape)
         at &= at - 1
+
+
+@wide_kernel(linked=True)
+def sum_past(
+    to: Rows,
+    place: int,
+    kind: int,
+    value: int,
+    keys: Ints,
+    rows: Rows,
+    base: int,
+    info: Ints,
+    shape: Shape,
+) -> None:
+    """Add up the rows of an event's predecessors in past epochs, which are tables of prefix sums.
+
+    keys: those of one index; base: its first row; info: where the epochs are.
+    """
+    begin = info[FIRST]
+    for epoch in range(info[EPOCHS]):
+        end = info[ENDS + epoch]
+        at = begin + below(keys[begin:end], value)
+        if kind != STRICT and at < end and keys[at] == value:
+            add_both(to, place, rows, base + at, shape)
+        elif kind != EQUAL and at > begin:
+            add_both(to, place, rows, base + at - 1, shape)
+        begin = end
 
 
 @wide_kernel(linked=True)

@@ -13,11 +13,13 @@ from elsinore.trends.hamlet.forms import (
     insert,
     is_reached,
     sum_before,
+    sum_past,
 )
 from elsinore.trends.hamlet.layout import (
     BIG,
     CHOSEN,
     COLUMNS,
+    END,
     EVENT_SNAPSHOTS,
     FOREVER,
     GRAPHLET_SNAPSHOTS,
@@ -26,8 +28,8 @@ from elsinore.trends.hamlet.layout import (
     MIXED,
     MOST,
     NOTHING,
-    OLD,
     PLAIN,
+    PRESENT,
     SNAPSHOT,
     TOTAL,
     WIDTH,
@@ -76,8 +78,8 @@ def graphlet(
     if snapshot_inputs(program, work, graph, number, shared, kind == PLAIN):
         counts[GRAPHLET_SNAPSHOTS] += 1
     own_columns = _come_in(program, work, graph, number)
-    form, rows, info, old = graph.form, graph.rows, graph.info, graph.info[OLD]
-    old_keys, new_keys = graph.keys[:old], graph.keys[old:]
+    form, rows, info, past = graph.form, graph.rows, graph.info, graph.info[PRESENT]
+    new_keys = graph.keys[past : info[END]]
     forms = values > 1 or program.sets[number].carried > 0
     i, last_entry, relation = np.int64(low), np.int64(-1), np.int64(0)
     while i < high:
@@ -102,9 +104,8 @@ def graphlet(
                 add_both(form, at, rows, TOTAL, shape)
             elif events.known[current, row] != 0:
                 value = events.compared[current, row] ^ flip
-                if old > 0:
-                    sum_before(form, at, kind, value, old_keys, rows, 1, shape)
-                sum_before(form, at, kind, value, new_keys, rows, 1 + old, shape)
+                sum_past(form, at, kind, value, graph.keys, rows, 1, info, shape)
+                sum_before(form, at, kind, value, new_keys, rows, 1 + past, shape)
             add_row(form, at, graph.unit, TOTAL, shape)
             if relation != 2 or actions.entries[entry].everyone == 0:
                 leave_out(actions, graph, entry, relation, at, shape)
@@ -125,7 +126,7 @@ def graphlet(
                 insert_everywhere(program, graph, events, number, row, at)
             elif kind != PLAIN and events.known[previous, row] != 0:
                 value = events.compared[previous, row] ^ flip
-                insert(kind, value, new_keys, rows, 1 + old, form, at, shape)
+                insert(kind, value, new_keys, rows, 1 + past, form, at, shape)
             note_size(info, rows, TOTAL, shape)
         i = j
     counts[MOST] = max(counts[MOST], np.float64(info[COLUMNS] - own_columns))
@@ -231,7 +232,7 @@ def _piece(
     actions: Actions, events: Events, by_time: bool, low: int, high: int, shared: Words
 ) -> tuple[int, int]:
     """Return where to cut a plain burst from `low` on, and the snapshots at events before that."""
-    end, within = np.int64(low), np.int64(0)
+    end, last, within = np.int64(low), high, np.int64(0)
     while end < high:
         taken = relation_of(actions, events.listed[end].entry, shared) == 1
         if taken and within == MOST_SNAPSHOTS:
@@ -240,10 +241,7 @@ def _piece(
                 break
             within -= 1  # a moment is not cut: `within` may be passed
             high = end + 1
-            while (
-                high < events.listed.shape[0]
-                and events.times[events.listed[high].row] == (events.times[row])
-            ):
+            while high < last and events.listed[high].time == events.times[row]:
                 high += 1
         within += taken
         end += 1

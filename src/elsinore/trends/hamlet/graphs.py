@@ -1,36 +1,28 @@
-"""The shared graph of one set: its values, splitting it, sweeping it, its epochs."""
+"""The shared graph of one set: its values, splitting it, sweeping it."""
 
 from __future__ import annotations
 
-import numpy as np
-
-from elsinore.kernels import kernel
 from elsinore.trends.hamlet.forms import plus, times
 from elsinore.trends.hamlet.layout import (
     BIG,
     COLUMNS,
     DEAD,
+    ENDS,
+    FIRST,
     FOREVER,
-    FORMS,
     LATEST,
-    MUST,
     NEVER,
-    OLD,
-    PLAIN,
     ROWS,
-    ROWS_GO,
     SHARED,
     SNAPSHOT,
     UNTIL,
     WIDTH,
-    Events,
     Graph,
     Graphs,
-    Ints,
     Program,
     Rows,
 )
-from elsinore.trends.hamlet.storage import clear, copy_row, graph_at, graph_of, with_block
+from elsinore.trends.hamlet.storage import clear, graph_of
 from elsinore.trends.wide import wide_kernel
 
 WIDE = 64  # columns that a graph without events keeps room for
@@ -240,7 +232,7 @@ def sweep(program: Program, graphs: Graphs, number: int, must: int) -> None:
     info[ROWS] = 1
     info[UNTIL] = 0
     info[BIG] = 0
-    info[OLD] = 0
+    info[FIRST:ENDS] = 0
     clear(graph_of(program, graphs, number))
 
 
@@ -255,99 +247,3 @@ def earliest_start(program: Program, number: int, time: int) -> int:
         first = (time - kind.origin - kind.within) // kind.step + 1
         earliest = min(earliest, kind.origin + first * kind.step)
     return earliest
-
-
-@wide_kernel(linked=True)
-def _keep_epoch(
-    program: Program, before: Graphs, info: Ints, graphs: Graphs, number: int, found: Ints
-) -> None:
-    """Let the present epoch of a graph that lay in `before` be the old one of the graph now.
-
-    found: the keys of the new epoch, those of each condition in turn.
-    """
-    old, new = graph_at(program, before, number, info), graph_of(program, graphs, number)
-    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
-    passed, span = info[OLD], (info[ROWS] - 1) // conditions
-    kept, different = span - passed, found.shape[0] // conditions
-    for condition in range(conditions):
-        of, to = condition * span + passed, condition * (kept + different)
-        for i in range(kept):
-            new.keys[to + i] = old.keys[of + i]
-            copy_row(program, number, old, 1 + of + i, new, 1 + to + i)
-        for i in range(different):
-            new.keys[to + kept + i] = found[condition * different + i]
-
-
-@kernel
-def _keys(program: Program, events: Events, number: int, begin: int, end: int) -> Ints:
-    """Return the keys of an epoch, ascending: the values that its events are compared by.
-
-    Those of each condition in turn, as many as of the one that has most; the rest is FOREVER.
-    """
-    first = program.sets[number].conditions
-    conditions = program.sets[number + 1].conditions - first
-    found = np.full((conditions, end - begin), FOREVER, dtype=np.int64)
-    most = 0
-    for condition in range(conditions):
-        if program.conditions[first + condition].compared == PLAIN:
-            continue
-        attribute = program.conditions[first + condition].previous
-        inverted = program.conditions[first + condition].inverted != 0
-        count = 0
-        for i in range(begin, end):
-            row = events.listed[i].row
-            if events.known[attribute, row] != 0:
-                value = events.compared[attribute, row]
-                found[condition, count] = ~value if inverted else value
-                count += 1
-        keys = np.sort(found[condition, :count])
-        found[condition] = FOREVER
-        different = 0
-        for i in range(count):
-            if i == 0 or keys[i] != keys[i - 1]:
-                found[condition, different] = keys[i]
-                different += 1
-        most = max(most, different)
-    return found[:, :most].copy().reshape(conditions * most)
-
-
-@kernel
-def next_epoch(
-    program: Program, graphs: Graphs, events: Events, number: int, begin: int, key_end: int
-) -> Graphs:
-    """Begin a new index: the present one becomes the old one, and the old one, all dead, goes.
-
-    An epoch lasts until no window is open that was so at its first event. So two of them hold all
-    events that matter, and the ranks of one are those of its own events' values. begin: where in
-    the set's list it begins; key_end: the row after the key's last.
-    """
-    low, high = begin, events.lists[number + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if events.listed[middle].row < key_end:
-            low = middle + 1
-        else:
-            high = middle
-    start = events.times[events.listed[begin].row]
-    low, high = begin + 1, low
-    while low < high:
-        middle = (low + high) >> 1
-        if earliest_start(program, number, events.times[events.listed[middle].row]) <= start:
-            low = middle + 1
-        else:
-            high = middle
-    info = graphs.info[number]
-    info[UNTIL] = low
-    found = _keys(program, events, number, begin, low)
-    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
-    sweep(program, graphs, number, MUST)
-    info[UNTIL] = low
-    old = (info[ROWS] - 1) // conditions - info[OLD]
-    before, left = graphs, info.copy()
-    rows = 1 + conditions * old + found.shape[0]
-    # columns that were needed once make rows long, and fewer of them fit the caches
-    width = min(info[WIDTH], max(WIDE, info[COLUMNS] + (info[COLUMNS] >> 1)))
-    graphs = with_block(program, graphs, number, width, rows, info[FORMS], ROWS_GO)
-    _keep_epoch(program, before, left, graphs, number, found)
-    info[OLD] = old
-    return graphs

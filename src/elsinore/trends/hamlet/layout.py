@@ -42,10 +42,15 @@ SHARED, EMPTY = -1, -2
 NOW, INPUT, ADDED, BEFORE = 0, 1, 2, 3
 
 # entries of Graph.info: columns in use and there; the latest snapshot that began a graphlet, or -1;
-# where in the set's list the epoch ends; whether a number has an exponent; ranks of the old index;
-# rows; forms there is room for; where its block begins, in Graphs.doubles and Graphs.ints
-COLUMNS, WIDTH, LATEST, UNTIL, BIG, OLD, ROWS, FORMS, AT, AT_INTS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-INFO = 10
+# where in the set's list the epoch ends; whether a number has an exponent; rows; forms there is
+# room for; where its block begins, in Graphs.doubles and Graphs.ints
+COLUMNS, WIDTH, LATEST, UNTIL, BIG, ROWS, FORMS, AT, AT_INTS = 0, 1, 2, 3, 4, 5, 6, 7, 8
+# of its index, by rank: where past epochs begin, where the present one does and where it ends; how
+# many past ones there are, where each of these ends and the time of its last event
+FIRST, PRESENT, END, EPOCHS, ENDS = 9, 10, 11, 12, 13
+MOST_EPOCHS = 32  # past ones; more are merged into one
+LASTS = ENDS + MOST_EPOCHS
+INFO = LASTS + MOST_EPOCHS
 # entries of Graphs.used: how much of `doubles` and `codes`, and of `ints`, is given away; the most
 # bytes that graphs took so far
 DOUBLES_USED, INTS_USED, PEAK = 0, 1, 2
@@ -155,7 +160,7 @@ ENTRY = _records(  # a class in a set
     ("entered", np.int64),  # the set
     ("everyone", np.int64),  # whether all members take it
 )
-LISTED = _records(("row", np.int64), ("entry", np.int64))
+LISTED = _records(("row", np.int64), ("entry", np.int64), ("time", np.int64))
 FLAGS = _records(
     ("is_touched", np.uint8),  # a coarse state that the present moment changes
     ("dirty", np.uint8),  # a fine node whose inputs have changed
@@ -205,6 +210,7 @@ class Events(NamedTuple):
     compared: Ints
     known: Flags
     lists: Ints  # [set + 1] -> listed
+    begins: Ints  # [set] -> the first of these rows; before it are events of calls before this one
     listed: Records
 
 
@@ -219,6 +225,8 @@ class Keys(NamedTuple):
     done: Ints
     until: Ints
     classes: Codes
+    resumed: bool  # whether the one key goes on from what is known of it
+    stays: bool  # whether windows that end later are opened all the same, and kept
 
 
 class Mode(NamedTuple):
@@ -285,8 +293,7 @@ class Graph(NamedTuple):
     """The shared graph of one set: the snapshot table and the rows of its events.
 
     A row has numbers of `width` columns each: numbers[(row * values + v) * width + column]. Rows:
-    the total, the index of the epoch before, that of the present epoch; of a MIXED set these two
-    for each condition.
+    the total, then those of the index by rank, of which a MIXED set has one for each condition.
     """
 
     info: Ints

@@ -42,7 +42,9 @@ def count_entries(actions: Actions, classes: Codes, sets: int) -> Ints:
 
 
 @kernel
-def list_entries(actions: Actions, classes: Codes, lists: Ints, listed: Records) -> None:
+def list_entries(
+    actions: Actions, classes: Codes, times: Ints, lists: Ints, listed: Records
+) -> None:
     """Write the rows that enter each set, in order, with their entries."""
     place = lists.copy()
     for row in range(classes.shape[0]):
@@ -52,6 +54,7 @@ def list_entries(actions: Actions, classes: Codes, lists: Ints, listed: Records)
                 at = place[actions.entries[e].entered]
                 listed[at].row = row
                 listed[at].entry = e
+                listed[at].time = times[row]
                 place[actions.entries[e].entered] += 1
 
 
@@ -68,11 +71,11 @@ def pass_moments(
 ) -> bool:
     """Pass a key's moments that complete no burst; return whether there is one that does.
 
-    At the key's end is one more, at FOREVER.
+    At the key's end is one more.
     """
     row, end, classes = at[ROW], keys.starts[at[KEY] + 1], keys.classes
     while row <= end:
-        time = events.times[row] if row < end else FOREVER
+        time = events.times[row] if row < end else last_time(keys, at[KEY])
         after = row + 1
         if mode.by_time and row < end:
             while after < end and events.times[after] == time:
@@ -85,11 +88,19 @@ def pass_moments(
         if breaks or time >= work.edge[0]:
             at[ROW], at[AFTER], at[BREAKS], at[PHASE] = row, after, breaks, EDGE
             return True
+        if row == end:
+            break
         enter_moment(program, actions, work, graphs, events, classes, row, after)
         if work.touched[-1] > 0:
             apply(program, work)
         row = after
     return False
+
+
+@wide_kernel(linked=True)
+def last_time(keys: Keys, key: int) -> int:
+    """Return when a key's last moment is: where it stays, at an edge of windows, else FOREVER."""
+    return keys.until[key] if keys.stays else FOREVER
 
 
 @wide_kernel(linked=True)

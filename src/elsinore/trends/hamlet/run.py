@@ -29,6 +29,7 @@ from elsinore.trends.hamlet.layout import (
     PLAIN,
     ROW,
     STEP,
+    UNTIL,
     Actions,
     Events,
     Graphs,
@@ -40,7 +41,7 @@ from elsinore.trends.hamlet.layout import (
     Work,
 )
 from elsinore.trends.hamlet.masks import any_of
-from elsinore.trends.hamlet.moments import completed, enter_moment, pass_moments
+from elsinore.trends.hamlet.moments import completed, enter_moment, last_time, pass_moments
 from elsinore.trends.hamlet.seats import has_seats, take_seats, with_seats, words_of
 from elsinore.trends.hamlet.states import apply
 from elsinore.trends.hamlet.windows import advance, has_room, with_room
@@ -60,7 +61,7 @@ def run(
     keys: Keys,
     mode: Mode,
     out: Out,
-) -> Out:
+) -> tuple[Out, Graphs]:
     """Process all keys, one after another (HAMLET, Algorithm 1, burst by burst).
 
     Of each moment, in this order: at a window's edge all bursts are processed, and windows closed
@@ -72,8 +73,9 @@ def run(
     """
     began = cycles()
     for number in range(program.sets.shape[0] - 1):
-        work.bursts[number].low = events.lists[number]
-        work.bursts[number].high = events.lists[number]
+        graphs.info[number, UNTIL] = 0
+        work.bursts[number].low = events.begins[number]
+        work.bursts[number].high = events.begins[number]
         work.bursts[number].oldest = events.lists[number]
     at = np.zeros(PLACES, dtype=np.int64)
     at[KEY] = -1
@@ -93,7 +95,7 @@ def run(
             else:
                 graphs = plain_graphlets(program, actions, work, graphs, events, mode, number)
     out.used[2] = cycles() - began
-    return out
+    return out, graphs
 
 
 @wide_kernel(linked=True)
@@ -130,7 +132,7 @@ def _go_on(
                 if not has_room(program, out):
                     return RESULTS
                 key, time = at[KEY], _time(events, keys, at)
-                done, until = keys.done[key], keys.until[key]
+                done, until = keys.done[key], FOREVER if keys.stays else keys.until[key]
                 advance(program, work, graphs, events, time, key, done, until, out)
             at[PHASE] += 1
             at[STEP] = PHASES
@@ -145,23 +147,26 @@ def _go_on(
 
 @wide_kernel(linked=True)
 def _begin_key(work: Work, keys: Keys, at: Ints) -> bool:
-    """Begin with the next key, none of whose windows is open; return whether there is one."""
+    """Begin with the next key; return whether there is one."""
     at[KEY] += 1
     if at[KEY] == keys.starts.shape[0] - 1:
         return False
     at[ROW] = keys.starts[at[KEY]]
-    for kind in range(work.open.shape[0]):
-        work.open[kind].first = 0
-        work.open[kind].last = BEFORE_ALL
-    work.edge[0] = NEVER
+    if not keys.resumed:
+        for kind in range(work.open.shape[0]):
+            work.open[kind].first = 0
+            work.open[kind].last = BEFORE_ALL
+        work.edge[0] = NEVER
     at[STEP] = MOMENTS
     return True
 
 
 @wide_kernel(linked=True)
 def _time(events: Events, keys: Keys, at: Ints) -> int:
-    """Return the time of the present moment, FOREVER at a key's end."""
-    return events.times[at[ROW]] if at[ROW] < keys.starts[at[KEY] + 1] else FOREVER
+    """Return the time of the present moment, at a key's end what `last_time` says."""
+    if at[ROW] < keys.starts[at[KEY] + 1]:
+        return events.times[at[ROW]]
+    return last_time(keys, at[KEY])
 
 
 @wide_kernel(linked=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.trends.hamlet.graphs import clear_holder, next_epoch, split, sweep
+from elsinore.trends.hamlet.epochs import next_epoch
+from elsinore.trends.hamlet.graphs import clear_holder, split, sweep
 from elsinore.trends.hamlet.layout import (
     CHOSEN,
     COLUMNS,
@@ -236,8 +237,8 @@ def end_of_moment(events: Events, by_time: bool, low: int, high: int) -> int:
     """Return where the moment of the event at `low` of the sets' lists ends, at most `high`."""
     end = low + 1
     if by_time:
-        time = events.times[events.listed[low].row]
-        while end < high and events.times[events.listed[end].row] == time:
+        time = events.listed[low].time
+        while end < high and events.listed[end].time == time:
             end += 1
     return end
 

@@ -217,6 +217,6 @@ def advance(
             earliest = earliest_start(program, number, time)
             while (
                 work.bursts[number].oldest < work.bursts[number].high
-                and events.times[events.listed[work.bursts[number].oldest].row] < earliest
+                and events.listed[work.bursts[number].oldest].time < earliest
             ):
                 work.bursts[number].oldest += 1

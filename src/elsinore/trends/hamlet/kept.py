@@ -1,0 +1,96 @@
+"""Keys whose open windows are kept from call to call: their events act when they come, and once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from elsinore.trends.hamlet.layout import LISTED, Graphs, Ints, Records, Work
+from elsinore.trends.keyed import KeyedEvents, WindowTotals, size_of
+
+
+@dataclass(frozen=True, slots=True)
+class KeptKey:
+    """What is known of a key whose events before `until`, an edge of windows, have acted."""
+
+    until: int
+    work: Work
+    graphs: Graphs
+    past: Records  # of each set in turn, its events that open windows hold
+    sizes: Ints  # [set] how many these are
+
+    @property
+    def bytes_held(self) -> int:
+        """How much memory it takes."""
+        return size_of(self.work, self.graphs, [self.past])
+
+
+def room_after(past: KeptKey | None, lists: Ints) -> tuple[Ints, Ints, Records]:
+    """Return where the lists of all sets begin, where what is new in them does, and the lists.
+
+    lists: [set + 1] how the new entries would lie. Those of the past are entered before them.
+
+    >>> room_after(None, np.array([0, 2, 3]))[:2]
+    (array([0, 2, 3]), array([0, 2]))
+    """
+    if past is None:
+        return lists, lists[:-1], np.empty(int(lists[-1]), dtype=LISTED)
+    before = np.concatenate(([0], np.cumsum(past.sizes)))
+    listed = np.empty(int(lists[-1] + before[-1]), dtype=LISTED)
+    both = lists + before
+    for place, begin, end in zip(both.tolist(), before.tolist(), before[1:].tolist(), strict=False):
+        listed[place : place + end - begin] = past.past[begin:end]
+    return both, both[:-1] + past.sizes, listed
+
+
+def past_of(lists: Ints, oldest: Ints, listed: Records) -> tuple[Records, Ints]:
+    """Return the entries of all lists from the oldest of each on, and how many each has."""
+    ends = lists[1:].tolist()
+    past = [listed[begin:end] for begin, end in zip(oldest.tolist(), ends, strict=True)]
+    return np.concatenate(past), lists[1:] - oldest
+
+
+def _places(begins: Ints, sizes: Ints) -> Ints:
+    """Return the places of stretches that begin so and are so long.
+
+    >>> _places(np.array([5, 9]), np.array([2, 1])).tolist()
+    [5, 6, 9]
+    """
+    return np.repeat(begins - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
+
+
+def of_keys(events: KeyedEvents, keys: Sequence[int]) -> tuple[KeyedEvents, slice | Ints]:
+    """Return the events of some keys, and their rows."""
+    starts, lengths = events.starts[:-1], np.diff(events.starts)
+    rows: slice | Ints = slice(int(starts[keys[0]]), int(events.starts[keys[-1] + 1]))
+    if len(keys) != keys[-1] + 1 - keys[0]:
+        rows = _places(starts[keys], lengths[keys])
+    return KeyedEvents(
+        starts=np.concatenate(([0], np.cumsum(lengths[keys]))),
+        done=events.done[keys],
+        until=events.until[keys],
+        times=events.times[rows],
+        codes=events.codes[rows],
+        values=events.values[:, rows],
+        present=events.present[:, rows],
+        orders=events.orders[:, rows],
+        ordered=events.ordered[:, rows],
+        keys=None if events.keys is None else events.keys[keys],
+    ), rows
+
+
+def together(parts: Sequence[tuple[Sequence[int], WindowTotals]]) -> WindowTotals:
+    """Return the totals of several calls as of one, each of which is told with its keys' places."""
+    told = [found for _, found in parts]
+
+    keys = [np.array(places, dtype=np.int32)[found.key] for places, found in parts]
+    return WindowTotals(
+        query=np.concatenate([found.query for found in told]),
+        key=np.concatenate(keys),
+        window=np.concatenate([found.window for found in told]),
+        cells=np.concatenate([found.cells for found in told]),
+        powers=np.concatenate([found.powers for found in told]),
+        extremes=np.concatenate([found.extremes for found in told]),
+    )

@@ -1,0 +1,142 @@
+"""Keys whose open windows are kept: each event acts once, whenever windows are closed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elsinore.language import parse_workload
+from elsinore.model import Workload
+from elsinore.operators import plan
+from elsinore.plan import Sharing
+from elsinore.trends import buffered, operator_of
+from elsinore.trends.statistics import SharingStatistics, TrendStatistics
+from support.hamlet import assert_close, shared_units
+from support.trends import table_of
+from support.units import SECOND, UnitInput, unit_inputs
+from trends.hamlet.test_against_reference import long_stream, often, workloads
+
+SLIDING = (
+    " GROUP BY g WITHIN 20 seconds SLIDE 4 seconds",
+    " GROUP BY g WITHIN 30 seconds SLIDE 1 second",
+    " GROUP BY g WITHIN 7 seconds SLIDE 3 seconds",
+    " GROUP BY g WITHIN 4 seconds SLIDE 9 seconds",
+    " GROUP BY g",
+)
+
+
+@settings(often, max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "6")))
+@given(workloads(SLIDING), st.integers(0, 2**32 - 1), st.integers(20, 200), st.data())
+def test_results_are_the_same_however_often_windows_are_closed(
+    workload: Workload, seed: int, size: int, data: st.DataObject
+) -> None:
+    groups = np.random.default_rng(seed).choice(["x", "x", "x", "y"], size).tolist()
+    events = [
+        replace(event, attributes=event.attributes | {"g": group})
+        for event, group in zip(long_stream(seed, size, 4), groups, strict=True)
+    ]
+    edges = [0, *sorted(data.draw(st.sets(st.integers(1, size - 1), max_size=20))), size]
+    again = data.draw(st.sampled_from((1, 4, 16)))  # rows of which a key is kept
+    for unit in shared_units(workload, table_of(events)):
+        for sharing in Sharing:
+            at_once = unit.operator(sharing=sharing)
+            expected = unit.results([at_once.process(unit.batch), at_once.close()])
+            operator, given_out = unit.operator(sharing=sharing), []
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(buffered, "AGAIN", again)
+                for begin, end in pairwise(edges):
+                    given_out.append(operator.process(unit.batch.slice(begin, end - begin)))
+                    last = events[end].time if end < size else events[-1].time
+                    match data.draw(st.sampled_from("cccps")):
+                        case "c":
+                            given_out.append(operator.close(last))
+                        case "s":
+                            operator = unit.stopped(operator)
+                given_out.append(operator.close())
+            found = unit.results(given_out)
+            for name, table in expected.items():
+                for column in table.column_names:
+                    assert_close(found[name].column(column), table.column(column), name)
+
+
+COMPARED = {
+    "whole numbers": ("b[i].v >= b[i-1].v", "COUNT(*), SUM(b.v), MAX(b.v)"),
+    "deviations": ("b[i].v >= b[i-1].v", "VARIANCE(b.v)"),
+    "texts, which go by rank": ("b[i].s >= b[i-1].s", "COUNT(*)"),
+    "equal values": ("b[i].v = b[i-1].v", "COUNT(*)"),
+}
+EVENTS, SLIDES = 600, 30
+
+
+def rising(compared: str) -> UnitInput:
+    """Return queries over a minute that slides by ten seconds, and an event each second."""
+    where, told = COMPARED[compared]
+    text = "".join(
+        f"QUERY q{n} RETURN {told} PATTERN SEQ(X{n} x, B b+) WHERE {where} "
+        "WITHIN 60 seconds SLIDE 10 seconds;"
+        for n in range(8)
+    )
+    random = np.random.default_rng(3)
+    names = [f"X{number // 20 % 8}" if number % 20 == 0 else "B" for number in range(EVENTS)]
+    values = random.integers(0, 50, EVENTS)
+    table = pa.table(
+        {"time": np.arange(EVENTS), "type": names, "v": values, "s": [f"{v:02}" for v in values]}
+    )
+    (unit,) = unit_inputs(plan(parse_workload(text)), table, exact=False)
+    return unit
+
+
+def closing(unit: UnitInput, every: int) -> tuple[dict[str, pa.Table], SharingStatistics]:
+    """Return the results where windows close after each `every` events, and what was shared."""
+    operator, given_out = operator_of(unit.unit, sharing=Sharing.ALWAYS), []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(buffered, "AGAIN", 16)
+        for begin in range(0, EVENTS, every):
+            given_out.append(operator.process(unit.batch.slice(begin, every)))
+            given_out.append(operator.close((begin + every) * SECOND))
+        given_out.append(operator.close())
+    assert isinstance(operator.statistics, TrendStatistics)
+    return unit.results(given_out), operator.statistics.sharing[0]
+
+
+@pytest.mark.parametrize("compared", COMPARED)
+def test_what_is_compared_is_compared_with_events_of_earlier_calls(compared: str) -> None:
+    unit = rising(compared)
+    expected, found = closing(unit, EVENTS)[0], closing(unit, EVENTS // SLIDES)[0]
+    for name, table in expected.items():
+        for column in table.column_names:
+            assert_close(found[name].column(column), table.column(column), name)
+
+
+def test_bursts_are_counted_once_however_often_windows_are_closed() -> None:
+    unit = rising("whole numbers")
+    at_once, often_closed = closing(unit, EVENTS)[1], closing(unit, EVENTS // SLIDES)[1]
+    assert often_closed.bursts == at_once.bursts == EVENTS // 10  # each is cut by an edge
+    assert often_closed.graphlet_snapshots == at_once.graphlet_snapshots
+
+
+def test_events_that_come_late_count_in_windows_that_are_open() -> None:
+    unit = rising("whole numbers")
+    rows = [*range(200), *range(210, 300)]
+    late = range(200, 210)
+    results = []
+    for again in (16, EVENTS):
+        operator = operator_of(unit.unit)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(buffered, "AGAIN", again)
+            given_out = [operator.process(unit.in_order(rows[:200]))]
+            given_out.append(operator.close(230 * SECOND))
+            given_out.append(operator.process(unit.in_order(late)))
+            given_out.append(operator.close(250 * SECOND))
+            given_out += [operator.process(unit.in_order(rows[200:])), operator.close()]
+        results.append(unit.results(given_out))
+    for name, table in results[0].items():
+        assert table == results[1][name]
+        assert table.num_rows > 1
