@@ -10,6 +10,7 @@ from benchmarks import (
     graph,
     in_process,
     keys,
+    many,
     match_memory,
     matches,
     matches_spark,
@@ -31,6 +32,7 @@ from benchmarks.results import RESULTS, section_of, with_rows, write, write_mach
 BENCHMARKS = {
     "in_process": in_process,
     "sharing": sharing,
+    "many": many,
     "windows": windows,
     "slides": slides,
     "graph": graph,

@@ -159,12 +159,13 @@ class Workload:
         if clock is None:
             clock = clock_for(self._queries, fine=False, number=NANOSECONDS["s"])
         whole = tuple(attributes) if self._lists_whole_events else ()
-        asked = (fineness, clock, whole, uncertain, search)
+        with self._pointing():
+            windows = windows_set_to(self._queries, clock)
+        asked = (fineness, tuple(windows.values()), whole, uncertain, search)
         if asked not in self._plans:
             with self._pointing():
-                queries = set_to(self._queries, clock)
                 self._plans[asked] = plan(
-                    queries,
+                    set_to(self._queries, clock),
                     granularity=fineness,
                     aggregates=self._aggregates,
                     attributes=whole,

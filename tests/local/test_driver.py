@@ -15,9 +15,11 @@ from elsinore.errors import InputError, InvalidWorkloadError, QuerySemanticError
 from elsinore.language import parse_workload
 from elsinore.local import driver, run
 from elsinore.model import Workload
+from elsinore.model.clock import NANOSECONDS, Clock
 from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.results import Results
+from elsinore.workload import Workload as Elsinore
 from support.trends import event_streams, table_of, trend_workloads
 
 PATTERN = "QUERY q RETURN COUNT(*) AS n PATTERN SEQ(A, B+)"
@@ -306,3 +308,13 @@ def test_results_are_a_mapping_that_names_its_queries() -> None:
     assert len(found.statistics) == 1
     with pytest.raises(KeyError, match="No query 'p'"):
         found["p"]
+
+
+def test_a_workload_is_planned_once_for_clocks_by_which_its_windows_are_the_same() -> None:
+    told = Elsinore.parse(f"{PATTERN} WITHIN 60 seconds;")
+    assert told.planned(clock=Clock(1, None)) is told.plan
+    assert told.planned(clock=Clock(1_000)) is not told.plan
+    bare = Elsinore.parse(f"{PATTERN} WITHIN 60;")
+    assert bare.planned(clock=Clock(1, NANOSECONDS["ms"])) is not bare.plan
+    with pytest.raises(QuerySemanticError, match="must say a unit"):
+        bare.planned(clock=Clock(1, None))
