@@ -41,6 +41,28 @@ def shape(template: GuardedTemplate) -> object:
     )
 
 
+def lane_shape(template: GuardedTemplate) -> object:
+    """Return what two queries agree in that differ at most in which events fit their states.
+
+    Under NEXT and CONTIGUOUS they are lanes of one sweep (`elsinore.trends.graph.steps`).
+
+    >>> from elsinore.language import parse_workload
+    >>> from elsinore.plan.guarded import guarded_template
+    >>> one, other = (guarded_template(query) for query in parse_workload('''
+    ...     QUERY one RETURN COUNT(*) PATTERN SEQ(A x, B y+) STRATEGY CONTIGUOUS;
+    ...     QUERY other RETURN COUNT(*) PATTERN SEQ(C c, D d+) WHERE d.v > 2 STRATEGY CONTIGUOUS;
+    ... ''').queries)
+    >>> lane_shape(one) == lane_shape(other), shape(one) == shape(other)
+    (True, False)
+    """
+    return (
+        template.query.strategy,
+        template.query.window,
+        len(template.states),
+        *(getattr(template, name) for name in _COMPARED),
+    )
+
+
 def _state(state: GuardedState) -> object:
     return state.type, state.needs, state.anchor
 

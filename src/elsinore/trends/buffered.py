@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +17,11 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError, StateError
 from elsinore.kernels import enter
 from elsinore.plan import Sharing, TrendUnit
+from elsinore.trends.arrangement import ArrivalOrder, KeyOrder
 from elsinore.trends.columns import with_slots
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
-from elsinore.trends.keyed import by_key, first_out_of_order, occurring
+from elsinore.trends.keyed import first_out_of_order, occurring
 from elsinore.trends.partials import merge, totals_fields
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics, sets_to_text, take_up
@@ -188,29 +188,39 @@ class BufferedTrends:
         if not self._rows:
             return
         table = pa.concat_tables(self._rows).combine_chunks()
-        keys, times = table.column("key").to_numpy(), table.column("time").to_numpy()
-        order = None  # where rows are not in the order of their keys
-        if not self._one_slot and np.any(keys[1:] < keys[:-1]):
-            order = by_key(keys)
-            times = times[order]
-        present, bounds = _runs(keys, in_order=order is None)
-        starts = bounds[:-1]
-        ready = times[bounds[1:] - 1].astype(np.int64)
+        keys = table.column("key").to_numpy()
+        rows: KeyOrder | ArrivalOrder
+        if self._evaluator.in_any_order and not self._one_slot:
+            rows = ArrivalOrder(keys)
+        else:
+            rows = KeyOrder(keys, together=self._one_slot)
+        present, times = rows.keys, rows.column(table.column("time").to_numpy())
+        if everything:
+            ready = np.full(len(present), FOREVER)
+        elif isinstance(rows, KeyOrder):
+            ready = times[rows.begins[1:] - 1].astype(np.int64)
+        else:
+            ready = self._last[present]
         if until is not None:
             ready = np.maximum(ready, until)
-        if everything:
-            ready[:] = FOREVER
-        elif self._one_slot:
+        if self._one_slot and not everything:
             ready[present != self._current[0]] = FOREVER
         done = np.array([self._done.get(key, NEVER) for key in present.tolist()], dtype=np.int64)
-        groups = table.column("group").to_numpy()[starts if order is None else order[starts]]
-        keep = _of_rows(self._needed(ready), bounds) <= times
-        keep &= _of_rows(ready != FOREVER, bounds)
-        left = np.logical_or.reduceat(keep, starts)
-        last = self._last_end(ready)
-        again = np.add.reduceat(keep & (times < _of_rows(last, bounds)), starts, dtype=np.int64)
-        stays = self._staying(table.schema, present, ready, again)
-        part = self._part(table, order, times, bounds, (done, ready, last), present, stays)
+        groups = rows.first(table.column("group").to_numpy())
+        keep = np.zeros(len(times), dtype=np.bool_)
+        if not everything:
+            keep = rows.of_rows(self._needed(ready)) <= times
+            keep &= rows.of_rows(ready != FOREVER)
+        left = rows.count(keep) > 0
+        stays: dict[int, int] = {}
+        if isinstance(rows, KeyOrder):
+            last = self._last_end(ready)
+            again = rows.count(keep & (times < rows.of_rows(last)))
+            stays = self._staying(table.schema, present, ready, again)
+            part = self._part(table, rows, times, (done, ready, last), stays)
+        else:
+            chosen = table.drop_columns(["key", "group"])
+            part = Part(chosen, _NOWHERE, done, ready, present, slots=rows.slots)
         totals = self._evaluator.evaluate(part)
         self._acted = stays
         for key in present[~left].tolist() if stays else ():
@@ -221,7 +231,7 @@ class BufferedTrends:
             totals = totals.set_column(place, "group", codes)
             self._totals = [merge(self.unit, pa.concat_tables([*self._totals, totals]))]
         self.statistics.sharing = self._evaluator.statistics
-        kept = _chosen(table, order, keep)
+        kept = rows.table(table, keep)
         size = table.nbytes + sum(part.nbytes for part in self._totals)
         size += self._last.nbytes + self._evaluator.bytes_held
         self.statistics.state_bytes = max(self.statistics.state_bytes, size)
@@ -234,33 +244,30 @@ class BufferedTrends:
     def _part(
         self,
         table: pa.Table,
-        order: NDArray[np.int64] | None,
+        rows: KeyOrder,
         times: NDArray[np.int64],
-        bounds: NDArray[np.int64],
         ends: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-        keys: NDArray[np.int64],
         stays: Mapping[int, int],
     ) -> Part:
         """Return all keys, and of their rows those that a window may hold that is ready.
 
-        Of a key that stays it is those that have not acted so far, up to where it `stays`. `times`,
-        `bounds` and all that follows are in the order of keys. ends: of windows that are done, of
-        those that are ready, and of the last one of these.
+        Of a key that stays it is those that have not acted so far, up to where it `stays`. ends:
+        of windows that are done, of those that are ready, and of the last one of these.
         """
         done, ready, last = ends
-        wanted = times < _of_rows(last, bounds)
+        wanted = times < rows.of_rows(last)
         if stays or self._acted:
             ready = ready.copy()
         for key in stays.keys() | self._acted.keys():
-            place = int(np.argmax(keys == key))
-            rows = slice(bounds[place], bounds[place + 1])
+            place = int(np.argmax(rows.keys == key))
+            mine = slice(rows.begins[place], rows.begins[place + 1])
             ready[place] = stays.get(key, FOREVER)
-            wanted[rows] = times[rows] >= self._acted.get(key, NEVER)
-            wanted[rows] &= times[rows] < ready[place]
+            wanted[mine] = times[mine] >= self._acted.get(key, NEVER)
+            wanted[mine] &= times[mine] < ready[place]
         counted = np.concatenate(([0], np.cumsum(wanted)))
-        rows = _chosen(table.drop_columns(["key", "group", "time"]), order, wanted)
-        rows = rows.append_column("time", pa.array(times if wanted.all() else times[wanted]))
-        return Part(rows, counted[bounds], done, ready, keys, frozenset(stays))
+        chosen = rows.table(table.drop_columns(["key", "group", "time"]), wanted)
+        chosen = chosen.append_column("time", pa.array(times if wanted.all() else times[wanted]))
+        return Part(chosen, counted[rows.begins], done, ready, rows.keys, frozenset(stays))
 
     def _staying(
         self,
@@ -372,46 +379,7 @@ class BufferedTrends:
         return operator
 
 
-def _runs(keys: NDArray[Any], *, in_order: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the keys in the order in which their rows are to be, and where each one's begin.
-
-    in_order: rows of a key stand together already; else keys are sorted. The last bound is the end.
-
-    >>> _runs(np.array([3, 3, 0]), in_order=True)
-    (array([3, 0]), array([0, 2, 3]))
-    >>> _runs(np.array([3, 0, 3]), in_order=False)
-    (array([0, 3]), array([0, 1, 3]))
-    """
-    if in_order:
-        starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-        return keys[starts].astype(np.int64), np.append(starts, len(keys))
-    if keys.max() > len(keys):
-        present, counts = np.unique(keys, return_counts=True)
-    else:
-        counts = np.bincount(keys)
-        present = np.flatnonzero(counts)
-        counts = counts[present]
-    return present.astype(np.int64), np.concatenate(([0], np.cumsum(counts)))
-
-
-def _of_rows(of_keys: NDArray[Any], bounds: NDArray[np.int64]) -> NDArray[Any]:
-    """Return for each row what is told of its key; of a single key it is told once."""
-    return of_keys if len(of_keys) == 1 else np.repeat(of_keys, np.diff(bounds))
-
-
-def _chosen(table: pa.Table, order: NDArray[np.int64] | None, mask: NDArray[np.bool_]) -> pa.Table:
-    """Return the rows that are wanted, in an order, which the mask is in.
-
-    Where they stand together they are a slice, which keeps the memory of all rows alive.
-    """
-    if order is not None:
-        return table.take(pa.array(order if mask.all() else order[mask])).combine_chunks()
-    count, first = int(np.count_nonzero(mask)), int(np.argmax(mask)) if len(mask) else 0
-    if mask[first : first + count].all():
-        return table.slice(first, count)
-    return table.filter(pa.array(mask)).combine_chunks()
-
-
+_NOWHERE = np.zeros(0, dtype=np.int64)
 _COUNTED = ("events", "matched", "classes", "totals", "state_bytes")
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from elsinore.numeric.exact import encode, extended
 from elsinore.plan import Path, Sharing, TrendUnit
+from elsinore.plan.paths import goes_in_steps
 from elsinore.trends.columns import addend_columns, order_columns, shift_of
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
@@ -32,7 +33,8 @@ class Part:
 
     `done`, `until`: [key] windows that end at or before them are given out already, or now; `keys`:
     the operator's code of each; `staying`: those of them that the evaluator is to keep, with their
-    open windows, until it is given what comes after `until`, an edge of windows.
+    open windows, until it is given what comes after `until`, an edge of windows. `slots`: [row] ->
+    key, where rows are as they came; then no rows are left out and `starts` says nothing.
     """
 
     table: pa.Table
@@ -41,10 +43,16 @@ class Part:
     until: NDArray[np.int64]
     keys: NDArray[np.int64]
     staying: frozenset[int] = frozenset()
+    slots: NDArray[np.int32] | None = None
 
 
 class Evaluator(Protocol):
-    """Sums up the trends of whole windows; totals have `key`, a place in `starts`, for `group`."""
+    """Sums up the trends of whole windows; totals have `key`, a place in `keys`, for `group`.
+
+    `in_any_order`: parts may have rows as they came; then no key is ever `staying`.
+    """
+
+    in_any_order: bool
 
     @property
     def statistics(self) -> list[SharingStatistics]:
@@ -67,6 +75,8 @@ class Evaluator(Protocol):
 class _Whole:
     """Evaluates whole windows and keeps nothing."""
 
+    in_any_order = False
+
     def may_keep(self, schema: pa.Schema) -> bool:  # noqa: ARG002
         return False
 
@@ -88,6 +98,8 @@ def evaluator_of(unit: TrendUnit, *, by_time: bool, sharing: Sharing, record: bo
 
 
 class _Shared:
+    in_any_order = False
+
     def __init__(self, unit: TrendUnit, by_time: bool, sharing: Sharing, record: bool) -> None:
         self.unit = unit
         self._inner = HamletEvaluator(unit, sharing=sharing, by_time=by_time, record=record)
@@ -127,6 +139,7 @@ class _Graph(_Whole):
         self.statistics: list[SharingStatistics] = []
         index = Indexes(unit)
         self._inner = GraphEvaluator(unit, by_time=by_time, share=share, index=index)
+        self.in_any_order = all(map(goes_in_steps, unit.guarded))
 
     @property
     def bytes_held(self) -> int:
@@ -197,7 +210,9 @@ def _raw(unit: TrendUnit, table: pa.Table) -> dict[str, pa.Array]:
     return {name: _whole(table.column(f"pair:{name}")) for name in unit.compared}
 
 
-def _key_of_rows(part: Part) -> NDArray[np.int64]:
+def _key_of_rows(part: Part) -> NDArray[Any]:
+    if part.slots is not None:
+        return part.slots
     return np.repeat(np.arange(len(part.starts) - 1), np.diff(part.starts))
 
 
@@ -217,14 +232,19 @@ def _keyed(
         done=part.done,
         until=part.until,
         times=_ints(part.table, "time"),
-        codes=_ints(part.table, "class"),
+        codes=_ints(part.table, "class") if part.slots is None else _codes(part.table),
         values=values,
         present=present,
         orders=orders,
         ordered=ordered,
         keys=part.keys,
+        slots=part.slots,
     )
     return events, shifts
+
+
+def _codes(table: pa.Table) -> NDArray[np.int32]:
+    return np.ascontiguousarray(table.column("class").to_numpy(), dtype=np.int32)
 
 
 def _totals(unit: TrendUnit, found: WindowTotals, shifts: NDArray[np.float64]) -> pa.Table:

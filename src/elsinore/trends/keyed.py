@@ -23,7 +23,7 @@ _Kind = TypeVar("_Kind", bound=np.generic)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedEvents:
-    """Events sorted by key, each key's by time.
+    """Events sorted by key, each key's by time; or, where there are `slots`, as they came.
 
     `values` and `present` are what SUM and AVG read, `orders` and `ordered` what MIN and MAX do.
     What predicates between two events read is in `ComparedColumns` of the same events.
@@ -33,7 +33,7 @@ class KeyedEvents:
     done: Ints  # [key] windows that end at or before it are given out already; NEVER: none
     until: Ints  # [key] windows that end at or before it are wanted now; FOREVER: all
     times: Ints  # [row] microseconds
-    codes: Ints  # [row] class; below 0: no state takes the event
+    codes: NDArray[Any]  # [row] class; below 0: no state takes it; int64, with `slots` int32
     values: Doubles  # [attribute of unit.summed, row]
     present: Flags
     orders: Ints  # [attribute of unit.ranked, row]
@@ -41,6 +41,24 @@ class KeyedEvents:
     keys: Ints | None = None  # [key] its code, where records of bursts tell it
     # the classes that may occur and [row] the place of each among them, where they are numbered
     classes: tuple[list[int], Ints] | None = None
+    slots: Codes | None = None  # [row] -> key, where rows are as they came; starts are not told
+
+    def by_key(self, order: Ints) -> KeyedEvents:
+        """Return events that are as they came in the order of their keys."""
+        assert self.slots is not None
+        counts = np.bincount(self.slots, minlength=len(self.done))
+        return KeyedEvents(
+            starts=np.concatenate(([0], np.cumsum(counts))),
+            done=self.done,
+            until=self.until,
+            times=self.times[order],
+            codes=self.codes[order],
+            values=self.values[:, order],
+            present=self.present[:, order],
+            orders=self.orders[:, order],
+            ordered=self.ordered[:, order],
+            keys=self.keys,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from elsinore.operators import plan
 from elsinore.plan.guarded import guarded_template
 from elsinore.plan.paths import goes_in_steps
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.graph import evaluator
+from elsinore.trends.graph import evaluator, stepped
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from trends.hamlet.test_against_reference import long_stream, streams
@@ -59,21 +59,28 @@ AGGREGATES = (
     "MAX(b.w)",
     "VARIANCE(b.v)",
 )
+TYPES = ("ABCD", "ABCD", "CBAD", "BACD", "DBCA")
 WINDOWS = ("", "", " WITHIN 4 seconds", " WITHIN 6 seconds SLIDE 2 seconds", " WITHIN 2 SLIDE 3")
 
 
 @st.composite
 def queries(draw: Any) -> Workload:
-    """Draw one or two queries that go step by step."""
-    texts = []
-    for number in range(draw(st.integers(1, 2))):
-        columns = draw(st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=3, unique=True))
-        where = draw(st.sampled_from(CONDITIONS))
+    """Draw queries that go step by step, some of one shape: these are lanes of one sweep."""
+    texts: list[str] = []
+    for number in range(draw(st.integers(1, 4))):
+        if number == 0 or draw(st.integers(0, 2)) == 0:
+            columns = draw(
+                st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=3, unique=True)
+            )
+            pattern = draw(st.sampled_from(PATTERNS))
+            where = draw(st.sampled_from(CONDITIONS))
+            strategy = draw(st.sampled_from(("SKIP TILL NEXT MATCH", "CONTIGUOUS")))
+            window = draw(st.sampled_from(WINDOWS))
+        types = str.maketrans("ABCD", draw(st.sampled_from(TYPES)))
+        asked = where.replace("> 0", f"> {draw(st.sampled_from((-2, 0, 1)))}")
         texts.append(
-            f"QUERY q{number} RETURN {', '.join(columns)} PATTERN {draw(st.sampled_from(PATTERNS))}"
-            f"{' WHERE ' * bool(where)}{where}"
-            f" STRATEGY {draw(st.sampled_from(('SKIP TILL NEXT MATCH', 'CONTIGUOUS')))}"
-            f"{draw(st.sampled_from(WINDOWS))};"
+            f"QUERY q{number} RETURN {', '.join(columns)} PATTERN {pattern.translate(types)}"
+            f"{' WHERE ' * bool(where)}{asked} STRATEGY {strategy}{window};"
         )
     return parse_workload("\n".join(texts))
 
@@ -109,7 +116,7 @@ def test_long_streams_come_out_as_by_the_graph(
     table = table_of(long_stream(seed, size, apart))
     found = run(plan(workload), table, RunOptions())
     tables = {query.name: found[query.name] for query in workload}
-    with mock.patch.object(evaluator, "can_step", never):
+    with mock.patch.object(stepped, "can_step", never):
         by_graph = run(plan(workload), table, RunOptions())
         for query in workload:
             assert_same_rows(tables[query.name], by_graph[query.name], {})
@@ -145,7 +152,7 @@ def test_numbers_too_large_for_doubles_are_left_to_the_graph() -> None:
 def test_kernels_run_as_plain_python_too() -> None:
     text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B+ b) STRATEGY SKIP TILL NEXT MATCH;"
     events = [ReferenceEvent(n * 1_000_000, name, {}) for n, name in enumerate("ABBAB")]
-    plain = uncompiled(evaluator.evaluate_steps)
-    with mock.patch.object(evaluator, "evaluate_steps", plain):
+    plain = uncompiled(stepped.sweep)
+    with mock.patch.object(stepped, "sweep", plain):
         result = run(plan(parse_workload(text)), table_of(events), RunOptions())["q"]
     assert result.column("count(*)").to_pylist() == [4]

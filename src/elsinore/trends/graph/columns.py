@@ -133,6 +133,23 @@ class ComparedColumns:
             plain={name: column[:0] for name, column in self.plain.items()},
         )
 
+    def take(self, rows: Ints) -> ComparedColumns:
+        """Return the columns of some rows, in order.
+
+        >>> columns = ComparedColumns.of({"v": pa.array([1, 2, 3])})
+        >>> columns.take(np.array([2, 0])).compared.tolist()
+        [[3, 1]]
+        """
+        if not self.names:
+            return self
+        return replace(
+            self,
+            compared=self.compared[:, rows],
+            known=self.known[:, rows],
+            numbers=self.numbers[:, rows],
+            plain={name: column.take(pa.array(rows)) for name, column in self.plain.items()},
+        )
+
     def rows(self, one: str, other: str) -> tuple[int, int]:
         """Return the rows of `compared` and `known` by which two attributes are compared.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -15,16 +15,14 @@ from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
 from elsinore.trends.graph.evaluate import evaluate_masks, evaluate_runs
-from elsinore.trends.graph.interpret import Conditions
-from elsinore.trends.graph.layout import CONTIGUOUS, STRATEGY, Program, Stream
+from elsinore.trends.graph.layout import Program, Stream
 from elsinore.trends.graph.program import Programs, class_numbers
-from elsinore.trends.graph.steps import Compared, can_step, evaluate_steps, steps_of
+from elsinore.trends.graph.stepped import Stepped, Totals
 from elsinore.trends.graph.sums import Sums, empty_sums
 from elsinore.trends.graph.windows import Keys, Wanted, Windows, windows
-from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals, as_entered, size_of
+from elsinore.trends.keyed import KeyedEvents, WindowTotals, as_entered, by_key, size_of
 
 _SECONDS = 2e-5  # that a pair of events takes in plain Python, about
-_STEP = 4e-5  # and that an event takes where trends go on step by step
 
 
 class Index(Protocol):
@@ -74,6 +72,7 @@ class GraphEvaluator:
         alone = [by_itself(query, template) for query, template in enumerate(unit.guarded)]
         self._programs = Programs(unit, joined(unit.guarded) if share else alone)
         self._joined = len(self._programs.groups)
+        self._stepped = Stepped(unit, self._programs, by_time=by_time, share=share)
         self.bytes_held = 0  # by all arrays of the last call, at most
 
     def evaluate(self, events: KeyedEvents, columns: ComparedColumns) -> WindowTotals:
@@ -81,6 +80,25 @@ class GraphEvaluator:
 
         `columns` are of the same events.
         """
+        found = self._stepped.evaluate(events, columns)
+        self.bytes_held = self._stepped.bytes_held
+        groups = self._programs.groups[: self._joined]
+        left = [number for number, group in enumerate(groups) if group.queries[0] not in found]
+        if left and events.slots is not None:
+            order = by_key(events.slots)
+            events, columns = events.by_key(order), columns.take(order)
+        if left:
+            self._evaluate(left, events, columns, found)
+        return _joined([found[query] for query in sorted(found)])
+
+    def _evaluate(
+        self,
+        pending: list[int],
+        events: KeyedEvents,
+        columns: ComparedColumns,
+        found: dict[int, Totals],
+    ) -> None:
+        """Put the totals of groups of queries into `found`; events are in the order of keys."""
         codes, classes = events.classes or class_numbers(events.codes)
         stream = Stream(
             classes,
@@ -96,9 +114,7 @@ class GraphEvaluator:
             as_entered(events.times),
             self._by_time,
         )
-        found: dict[int, _Totals] = {}
         most, size = 0, size_of(stream)
-        pending = list(range(self._joined))
         for number in pending:  # it grows where a group cannot be run as one
             group = self._programs.groups[number]
             template = group.template
@@ -117,11 +133,9 @@ class GraphEvaluator:
                 continue
             if count and used is None:
                 asked = conditions(self._programs.conditions(number), columns)
-                used = _stepped(program, asked, stream, keys, held, totals)
-                if used is None:
-                    evaluate = evaluate_masks if template.ambiguous else evaluate_runs
-                    seconds = _SECONDS * held.longest * float(np.sum(held.high - held.low))
-                    used = enter(evaluate, seconds, program, asked, stream, keys, held, totals)
+                evaluate = evaluate_masks if template.ambiguous else evaluate_runs
+                seconds = _SECONDS * held.longest * float(np.sum(held.high - held.low))
+                used = enter(evaluate, seconds, program, asked, stream, keys, held, totals)
                 used += size_of(asked[2:])
             most = max(most, (used or 0) + size_of(held[:-1]))
             for query, (sums, ranks), final in zip(
@@ -134,39 +148,9 @@ class GraphEvaluator:
                         totals.powers[rows, sums],
                         totals.extremes[rows, ranks],
                     )
-                found[query] = _Totals(held.key, held.window, mine)
+                found[query] = Totals(held.key, held.window, mine)
                 size += size_of((*mine, held.key))
-        self.bytes_held = most + size
-        return _joined([found[query] for query in sorted(found)])
-
-
-def _stepped(
-    program: Program,
-    asked: Conditions,
-    stream: Stream,
-    keys: Keys,
-    held: Windows,
-    totals: Sums,
-) -> int | None:
-    """Fill the totals step by step, where the strategy lets one; return the bytes that it took."""
-    if not can_step(program, asked):
-        return None
-    words, steps = steps_of(program, asked, int(held.longest))
-    compared = Compared(asked.compared, asked.numbers, asked.known)
-    contiguous = bool(program.shape[STRATEGY] == CONTIGUOUS)
-    seconds = _STEP * float(np.sum(held.high - held.low))
-    done = enter(
-        evaluate_steps, seconds, words, contiguous, compared, stream, keys, held, totals, steps
-    )
-    return size_of((*steps, words)) if done else None
-
-
-class _Totals(NamedTuple):
-    """A query's totals by key and window, those of windows without trends included."""
-
-    key: Ints
-    window: Ints
-    sums: Sums
+        self.bytes_held = max(self.bytes_held, most + size)
 
 
 def _wanted(window: Window | None) -> Wanted:
@@ -175,7 +159,7 @@ def _wanted(window: Window | None) -> Wanted:
     return Wanted(window.within, window.step, window.origin)
 
 
-def _joined(found: Sequence[_Totals]) -> WindowTotals:
+def _joined(found: Sequence[Totals]) -> WindowTotals:
     """Put the totals of several queries together, each as wide as the widest."""
     parts = [_with_trends(one) for one in found]
     if len(parts) == 1:
@@ -212,11 +196,11 @@ def _joined(found: Sequence[_Totals]) -> WindowTotals:
     )
 
 
-def _with_trends(totals: _Totals) -> _Totals:
+def _with_trends(totals: Totals) -> Totals:
     """Return the totals of the windows that hold a trend."""
     chosen = totals.sums.cells[:, 0] != 0.0
     if chosen.all():
         return totals
     cells, powers, extremes = totals.sums
     sums = Sums(cells[chosen], powers[chosen], extremes[chosen])
-    return _Totals(totals.key[chosen], totals.window[chosen], sums)
+    return Totals(totals.key[chosen], totals.window[chosen], sums)

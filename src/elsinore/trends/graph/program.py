@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
@@ -355,7 +357,7 @@ def _shifted(columns: Ints, shift: int, nothing: int) -> Ints:
     return found
 
 
-def class_numbers(codes: Ints) -> tuple[list[int], Ints]:
+def class_numbers(codes: NDArray[Any]) -> tuple[list[int], Ints]:
     """Return the classes that occur and each row's place among them, -1 for those below 0.
 
     >>> class_numbers(np.array([7, -1, 3, 7]))

@@ -1,90 +1,51 @@
-"""Trends under NEXT and CONTIGUOUS whose neighbours are compared by single attributes at most.
+"""Queries whose trends go on step by step, as words for a sweep: those of one shape are its lanes.
 
-Under these strategies an event goes on with determined trends: under CONTIGUOUS with those that end
-in the moment before, under NEXT with those that no event has gone on with yet. So each state keeps
-few sums: one where no move out of it asks for something, else one for each event that may still be
-followed. Numbers are plain doubles here; where they grow too large for that, the graph
-(`elsinore.trends.graph.runs`), which has numbers of any size, does the work again.
-
-A query is one array of words, as every array makes every call of a kernel longer: for each class a
-list of states, for each state what stands under `START` and so on, then its moves, each with its
-conditions, then what an event adds in it.
+A query is a list of words: for each class a list of states, for each state what stands under
+`START` and so on, then its moves, each with its conditions, then what an event adds in it
+(`elsinore.trends.graph.acts`). Queries whose automata differ only in which events fit their states
+are lanes: an event is taken to the states it fits, each with the lanes in which it does, and one
+word more says that these are ALL. So what differs is the lists of the classes alone.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from elsinore.kernels import kernel
-from elsinore.numeric.extended import normalise
-from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.graph.interpret import (
-    ALLOWED,
-    BEGINS,
-    BY_CODE,
-    EQUAL,
-    FORM,
-    GREATER,
-    LEFT,
-    LESS,
-    OTHERWISE,
-    RIGHT,
-    Conditions,
-)
+from elsinore.plan.alike import lane_shape
+from elsinore.plan.guarded import GuardedTemplate
+from elsinore.trends.core.arrays import FOREVER, NEVER
+from elsinore.trends.graph.acts import ALL, APART, ENTRY, HEADER, NONE, NOWHERE, TOGETHER
+from elsinore.trends.graph.interpret import BEGINS, FORM, OTHERWISE, Conditions
 from elsinore.trends.graph.layout import (
     AMBIGUOUS,
     ANCHORED,
     ANY,
     CHECKS,
     CONDITIONS,
+    END,
     GUARD,
     MOVES,
     NO_GUARD,
-    NOTHING,
     REFUSED,
     SOURCE,
+    START,
     STRATEGY,
     Program,
-    Stream,
 )
-from elsinore.trends.graph.layout import END as END_GUARD
-from elsinore.trends.graph.layout import START as START_GUARD
-from elsinore.trends.graph.sums import Sums, addend, rank_of
-from elsinore.trends.graph.windows import Keys, Windows
-from elsinore.trends.keyed import Doubles, Flags, Ints
+from elsinore.trends.graph.layout import CONTIGUOUS as CONTIGUOUS_STRATEGY
+from elsinore.trends.graph.layout import NOTHING as ADDS_NOTHING
+from elsinore.trends.graph.sweep import EDGE, FROM, HIGH, KEY, UP_TO
+from elsinore.trends.graph.windows import Wanted
+from elsinore.trends.keyed import Doubles, Ints
 
-# a state's words: whether trends start and end in it, how they are kept, how many moves lead into
-# it, and what an event adds: how many fields, how many extremes, and where they stand
-NUMBER, START, END, KEPT, FIELDS, EXTREMES, ADDED, INTO, STATE = range(9)
-# a move: the state before, how many conditions; a condition is a row of `Conditions.forms`
-BEFORE, ASKED, MOVE = range(3)
-NOWHERE, TOGETHER, APART = 0, 1, 2  # how the trends that end in a state are kept
-
-# columns of `Steps.lists`: the first entry, those of earlier moments, those of this one too,
-# whether one of them is dead, whether each event has one of its own
-BASE, SIZE, GROWN, LESSENED, APART_HERE = range(5)
-ROW, DEAD = 0, 1  # columns of `Steps.entries`: the event, whether another has gone on with it
-NOW, TOTAL, FIRST = 0, 1, 2  # rows of sums: of an event, of a window, of the first entry
-TOO_LARGE = 2.0**900  # no step of plain doubles leads from below this to infinity
-
-
-class Steps(NamedTuple):
-    """What a window's trends amount to by the state that they end in."""
-
-    lists: Ints  # [state, column]
-    entries: Ints  # [entry, column]
-    cells: Doubles  # [row of sums, linear field]
-    extremes: Ints  # [row of sums, extreme]
-
-
-class Compared(NamedTuple):
-    """The columns that conditions read; see `Conditions`."""
-
-    codes: Ints
-    numbers: Doubles
-    known: Flags
+MOST_BYTES = (
+    2**26
+)  # bytes that the windows of a sweep's keys may take: other keys have another sweep
+MOST_LANES = 128
 
 
 def can_step(program: Program, conditions: Conditions) -> bool:
@@ -98,251 +59,171 @@ def can_step(program: Program, conditions: Conditions) -> bool:
         or np.any(program.move[:-1, GUARD] != NO_GUARD)
         or program.move[0, CHECKS] != program.move[-1, CHECKS]
         or np.any(conditions.forms[asked, FORM] == OTHERWISE)
-        or np.any(program.state[:-1, [START_GUARD, END_GUARD]] > NO_GUARD)
+        or np.any(program.state[:-1, [START, END]] > NO_GUARD)
     )
 
 
-def steps_of(program: Program, conditions: Conditions, longest: int) -> tuple[Ints, Steps]:
-    """Return a query's words, and room for windows of at most so many events."""
+def lanes_of(
+    templates: Sequence[GuardedTemplate], programs: Sequence[Program]
+) -> list[tuple[int, ...]]:
+    """Put queries, by number, together that may be lanes of one sweep: of one shape and sums."""
+    shapes: dict[object, list[int]] = {}
+    for number, (template, program) in enumerate(zip(templates, programs, strict=True)):
+        sums = program.linear.shape, program.linear.tobytes(), program.extreme.tobytes()
+        shapes.setdefault((lane_shape(template), sums), []).append(number)
+    return [
+        tuple(several[first : first + MOST_LANES])
+        for several in shapes.values()
+        for first in range(0, len(several), MOST_LANES)
+    ]
+
+
+class Lanes(NamedTuple):
+    """Queries of one shape as a sweep reads them."""
+
+    words: Ints
+    classes: Ints  # [class] -> place of its states in the words, or -1
+    states: int
+    lanes: int
+    fields: int  # of each lane
+    extremes: int
+    contiguous: bool
+    apart: bool  # whether some state keeps entries
+
+
+def words_of(programs: Sequence[Program], conditions: Conditions) -> Lanes:
+    """Return the words of queries of one shape, whose programs are for the same classes."""
+    program = programs[0]
+    states, classes = int(program.automata[-1]), len(program.fits) - 1
     moves = program.move[:-1]
-    states = int(program.automata[-1])
-    asks = np.diff(program.move[:, CONDITIONS]) > 0
-    kept = np.zeros(states, dtype=np.int64)
+    kept = np.full(states, NOWHERE)
     kept[moves[:, SOURCE]] = TOGETHER
-    kept[moves[asks, SOURCE]] = APART
-    room = np.choose(kept, [0, 2, longest + 1])
-    lists = np.zeros((states, 5), dtype=np.int64)
-    lists[:, APART_HERE] = kept == APART
-    lists[1:, BASE] = np.cumsum(room)[:-1]
-    rows = FIRST + int(room.sum())
-    steps = Steps(
-        lists,
-        np.zeros((rows, 2), dtype=np.int64),
-        np.zeros((rows, program.linear.shape[1])),
-        np.full((rows, program.extreme.shape[1]), FOREVER, dtype=np.int64),
-    )
-    return _words(program, conditions, kept.tolist()), steps
-
-
-def _words(program: Program, conditions: Conditions, kept: list[int]) -> Ints:
-    """Return a query's words: [class] -> where the list of its states is, and all that follows."""
-    classes = len(program.fits) - 1
-    words = [0] * classes
+    kept[moves[np.diff(program.move[:, CONDITIONS]) > 0, SOURCE]] = APART
+    words = [ALL]  # no list of lanes is where ALL stands
     places = []
-    for state, how in enumerate(kept):
-        begin, end = program.state[state : state + 2, MOVES].tolist()
-        moves: list[int] = []
-        for move in range(begin, end):
-            first, last = program.move[move : move + 2, CONDITIONS].tolist()
-            asked = program.lists[first:last]
-            moves += [int(program.move[move, SOURCE]), len(asked)]
-            moves += conditions.forms[asked, :BEGINS].ravel().tolist()
-        linear = program.linear[state].tolist()
-        fields = [n for f in range(1, len(linear)) if linear[f] != NOTHING for n in (f, linear[f])]
-        extreme = program.extreme[state].tolist()
-        ranks = [n for x, what in enumerate(extreme) if what >= 0 for n in (x, what)]
+    for state in range(states):
         places.append(len(words))
-        starts, ends = (program.state[state, [START_GUARD, END_GUARD]] != REFUSED).tolist()
-        words += [state, int(starts), int(ends), how, len(fields) // 2, len(ranks) // 2]
-        words += [len(words) + 2 + len(moves), end - begin, *moves, *fields, *ranks]
+        words += _state_words(program, conditions, kept.tolist(), state, len(words))
+    lists: dict[tuple[int, ...], int] = {tuple(range(len(programs))): ALL}
+    entered = np.full(classes, -1, dtype=np.int64)
     for kind in range(classes):
-        taken = program.lists[program.fits[kind] : program.fits[kind + 1]].tolist()
-        words[kind] = len(words)
-        words += [len(taken), *(places[state] for state in taken)]
-    return np.array(words, dtype=np.int64)
+        taken: dict[int, list[int]] = {}
+        for lane, one in enumerate(programs):
+            for state in one.lists[one.fits[kind] : one.fits[kind + 1]].tolist():
+                taken.setdefault(state, []).append(lane)
+        entries = []
+        for state, lanes in taken.items():
+            if tuple(lanes) not in lists:
+                lists[tuple(lanes)] = len(words)
+                words += [len(lanes), *lanes]
+            entries += [places[state], lists[tuple(lanes)]]
+        if entries:
+            entered[kind] = len(words)
+            words += [len(taken), int(_at_once(program, list(taken))), *entries]
+    return Lanes(
+        np.array(words, dtype=np.int64),
+        entered,
+        states,
+        len(programs),
+        program.linear.shape[1],
+        program.extreme.shape[1],
+        bool(program.shape[STRATEGY] == CONTIGUOUS_STRATEGY),
+        bool(np.any(kept == APART)),
+    )
 
 
-@kernel(borrows=True)
-def evaluate_steps(
-    words: Ints,
-    contiguous: bool,
-    compared: Compared,
-    stream: Stream,
-    keys: Keys,
-    held: Windows,
-    totals: Sums,
-    steps: Steps,
-) -> bool:
-    """Fill a row of totals for each window; return whether no number became too large."""
-    classes, times, lists = stream.classes, keys.times, steps.lists
-    cells, extremes = steps.cells, steps.extremes
-    for number in range(len(held.key)):
-        high = held.high[number]
-        for state in range(len(lists)):
-            lists[state, SIZE] = 0
-            lists[state, GROWN] = 0
-        _clear(cells, extremes, TOTAL)
-        stop = held.low[number]
-        while stop < high:
-            row = stop
-            stop += 1
-            while stop < high and keys.by_time and times[stop] == times[row]:
-                stop += 1
-            came = contiguous
-            for event in range(row, stop):
-                kind = classes[event]
-                if kind < 0:
-                    continue
-                at = words[kind]
-                for place in range(at + 1, at + 1 + words[at]):
-                    state = words[place]
-                    if _found(words, state, compared, steps, event):
-                        came = True
-                        if words[state + FIELDS] + words[state + EXTREMES] > 0:
-                            _contribute(words, state, stream, cells, extremes, event)
-                        _keep(words, state, steps, event)
-            if came and not _commit(steps, contiguous):
-                return False
-        for f in range(totals.cells.shape[1]):
-            if not abs(cells[TOTAL, f]) < TOO_LARGE:
-                return False
-            cell, power = normalise(cells[TOTAL, f], 0)
-            totals.cells[number, f] = cell
-            totals.powers[number, f] = power
-        for x in range(totals.extremes.shape[1]):
-            totals.extremes[number, x] = extremes[TOTAL, x]
-    return True
+def _state_words(
+    program: Program, conditions: Conditions, kept: list[int], state: int, at: int
+) -> list[int]:
+    """Return the words of a state that stands at a place."""
+    begin, end = program.state[state : state + 2, MOVES].tolist()
+    moves: list[int] = []
+    for move in range(begin, end):
+        first, last = program.move[move : move + 2, CONDITIONS].tolist()
+        asked, source = program.lists[first:last], int(program.move[move, SOURCE])
+        moves += [source, kept[source], len(asked)]
+        moves += conditions.forms[asked, :BEGINS].ravel().tolist()
+    linear = program.linear[state].tolist()
+    fields = [n for f in range(1, len(linear)) if linear[f] != ADDS_NOTHING for n in (f, linear[f])]
+    extreme = program.extreme[state].tolist()
+    ranks = [n for x, what in enumerate(extreme) if what >= 0 for n in (x, what)]
+    starts, ends = (program.state[state, [START, END]] != REFUSED).tolist()
+    words = [state, int(starts), int(ends), kept[state], len(fields) // 2, len(ranks) // 2]
+    words += [at + len(words) + 2 + len(moves), end - begin, *moves, *fields, *ranks]
+    return words
 
 
-@kernel(borrows=True)
-def _found(words: Ints, state: int, compared: Compared, steps: Steps, row: int) -> bool:
-    """Sum up the trends that end with an event in a state; return whether there are any."""
-    lists, entries, cells, extremes = steps.lists, steps.entries, steps.cells, steps.extremes
-    _clear(cells, extremes, NOW)
-    if words[state + START]:
-        cells[NOW, 0] = 1.0
-    at = state + STATE
-    for _ in range(words[state + INTO]):
-        source, asked = words[at + BEFORE], words[at + ASKED]
-        at += MOVE
-        first = lists[source, BASE]
-        for entry in range(first, first + lists[source, SIZE]):
-            holds = True
-            for condition in range(at, at + asked * BEGINS, BEGINS):
-                if not _holds(words, condition, compared, entries[entry, ROW], row):
-                    holds = False
-                    break
-            if holds:
-                entries[entry, DEAD] = 1
-                lists[source, LESSENED] = 1
-                _add(cells, extremes, NOW, FIRST + entry)
-        at += asked * BEGINS
-    return bool(cells[NOW, 0] != 0.0)
+def _at_once(program: Program, taken: Sequence[int]) -> bool:
+    """Return whether no two of some states go on with the trends that end in a third one."""
+    sources = []
+    for state in taken:
+        begin, end = program.state[state : state + 2, MOVES].tolist()
+        sources += sorted(set(program.move[begin:end, SOURCE].tolist()))
+    return len(sources) == len(set(sources))
 
 
-@kernel(borrows=True)
-def _holds(words: Ints, condition: int, compared: Compared, earlier: int, row: int) -> bool:
-    """Return whether a comparison of two attributes holds between two events."""
-    left, right = words[condition + LEFT], words[condition + RIGHT]
-    if compared.known[left, earlier] == 0 or compared.known[right, row] == 0:
-        return False
-    if words[condition + FORM] == BY_CODE:
-        code, with_code = compared.codes[left, earlier], compared.codes[right, row]
-        outcome = LESS if code < with_code else EQUAL if code == with_code else GREATER
-    else:
-        number, other = compared.numbers[left, earlier], compared.numbers[right, row]
-        outcome = LESS if number < other else EQUAL if number == other else GREATER
-    return bool(words[condition + ALLOWED] & outcome != 0)
+class Memory(NamedTuple):
+    """A sweep's header, and arenas with its words and all sums."""
+
+    headers: NDArray[Any]  # one of them
+    ints: Ints
+    doubles: Doubles
 
 
-@kernel(borrows=True)
-def _contribute(
-    words: Ints, state: int, stream: Stream, cells: Doubles, extremes: Ints, row: int
-) -> None:
-    """Add what an event contributes in a state, once for each trend."""
-    at = words[state + ADDED]
-    for _ in range(words[state + FIELDS]):
-        field, what = words[at], words[at + 1]
-        at += 2
-        value = addend(stream, row, what)
-        if not np.isnan(value):
-            cells[NOW, field] += cells[NOW, 0] * value
-    for _ in range(words[state + EXTREMES]):
-        extreme, what = words[at], words[at + 1]
-        at += 2
-        extremes[NOW, extreme] = min(extremes[NOW, extreme], rank_of(stream, row, what))
+def header_of(lanes: Lanes, wanted: Wanted, keys: int) -> tuple[NDArray[Any], int]:
+    """Return the header of a sweep, and how many of so many keys it may be of."""
+    headers = np.zeros(1, dtype=HEADER)
+    header = headers[0]
+    width, ranks = lanes.lanes * lanes.fields, lanes.lanes * lanes.extremes
+    header["states"], header["lanes"] = lanes.states, lanes.lanes
+    header["width"], header["ranks"] = width, ranks
+    header["contiguous"] = lanes.contiguous
+    once = 1 if wanted.within == FOREVER else -(-wanted.within // wanted.step)
+    header["overlap"], header["within"] = once, wanted.within
+    header["every"], header["origin"] = wanted.step, wanted.origin
+    rows = 1 + 2 * lanes.states  # of sums: the total, what is kept and what waits in each state
+    header["int_slot"] = 1 + 4 * lanes.states + rows * ranks
+    header["double_slot"] = rows * width + lanes.states * lanes.lanes
+    size = 8 * int(header["int_slot"] + header["double_slot"]) * once
+    return headers, max(1, min(keys, MOST_BYTES // size))
 
 
-@kernel(borrows=True)
-def _keep(words: Ints, state: int, steps: Steps, row: int) -> None:
-    """Add an event's trends to those of the window, and let later moments find them."""
-    lists, cells, extremes = steps.lists, steps.cells, steps.extremes
-    if words[state + END]:
-        _add(cells, extremes, TOTAL, NOW)
-    kept, number = words[state + KEPT], words[state + NUMBER]
-    if kept == NOWHERE:
-        return
-    if kept == TOGETHER and lists[number, GROWN] > lists[number, SIZE]:
-        _add(cells, extremes, FIRST + lists[number, BASE] + lists[number, SIZE], NOW)
-        return
-    entry = lists[number, BASE] + lists[number, GROWN]
-    lists[number, GROWN] += 1
-    steps.entries[entry, ROW] = row
-    steps.entries[entry, DEAD] = 0
-    _put(cells, extremes, FIRST + entry, NOW)
+def memory_of(lanes: Lanes, headers: NDArray[Any], keys: range, first: Ints, last: Ints) -> Memory:
+    """Return the memory of a sweep over some keys, whose windows `first` to `last` are wanted.
 
-
-@kernel(borrows=True)
-def _commit(steps: Steps, contiguous: bool) -> bool:
-    """End a moment: its events become earlier ones; return whether all numbers are small enough.
-
-    Trends that are kept together have one entry, and one more for those of the moment.
+    In the arenas come words, scratch, keys, slots and entries, in this order.
     """
-    lists, entries, cells, extremes = steps.lists, steps.entries, steps.cells, steps.extremes
-    for state in range(len(lists)):
-        base, size, grown = lists[state, BASE], lists[state, SIZE], lists[state, GROWN]
-        if grown == size and (lists[state, LESSENED] == 0 if not contiguous else size == 0):
-            continue
-        left = base
-        if not contiguous and lists[state, LESSENED] == 0:
-            left = base + size
-        elif not contiguous:
-            for entry in range(base, base + size):
-                if entries[entry, DEAD] == 0:
-                    _move(steps, left, entry)
-                    left += 1
-        lists[state, LESSENED] = 0
-        for entry in range(base + size, base + grown):
-            for f in range(cells.shape[1]):
-                if not abs(cells[FIRST + entry, f]) < TOO_LARGE:
-                    return False
-            if left > base and lists[state, APART_HERE] == 0:
-                _add(cells, extremes, FIRST + base, FIRST + entry)
-            else:
-                _move(steps, left, entry)
-                left += 1
-        lists[state, SIZE] = left - base
-        lists[state, GROWN] = left - base
-    return True
+    headers = headers.copy()
+    header = headers[0]
+    slots = len(keys) * int(header["overlap"])
+    header["scratch"] = len(lanes.words)
+    header["at_keys"] = len(lanes.words) + lanes.states * int(header["ranks"])
+    header["first_key"], header["keys"] = keys.start, len(keys)
+    header["int_slots"] = int(header["at_keys"]) + len(keys) * KEY
+    header["double_slots"] = lanes.states * int(header["width"])
+    header["int_entries"] = int(header["int_slots"]) + slots * int(header["int_slot"])
+    header["double_entries"] = int(header["double_slots"]) + slots * int(header["double_slot"])
+    header["unused"] = NONE
+    ints = np.zeros(int(header["int_entries"]), dtype=np.int64)
+    ints[: len(lanes.words)] = lanes.words
+    of_keys = ints[int(header["at_keys"]) : int(header["int_slots"])].reshape(-1, KEY)
+    of_keys[:, EDGE] = NEVER
+    of_keys[:, HIGH] = -1
+    of_keys[:, FROM] = first[keys.start : keys.stop]
+    of_keys[:, UP_TO] = last[keys.start : keys.stop]
+    memory = Memory(headers, ints, np.zeros(int(header["double_entries"])))
+    return with_room(memory, slots if lanes.apart else 0)
 
 
-@kernel(borrows=True)
-def _move(steps: Steps, place: int, entry: int) -> None:
-    if place != entry:
-        steps.entries[place, ROW] = steps.entries[entry, ROW]
-        steps.entries[place, DEAD] = 0
-        _put(steps.cells, steps.extremes, FIRST + place, FIRST + entry)
-
-
-@kernel(borrows=True)
-def _clear(cells: Doubles, extremes: Ints, at: int) -> None:
-    for f in range(cells.shape[1]):
-        cells[at, f] = 0.0
-    for x in range(extremes.shape[1]):
-        extremes[at, x] = FOREVER
-
-
-@kernel(borrows=True)
-def _put(cells: Doubles, extremes: Ints, at: int, other: int) -> None:
-    for f in range(cells.shape[1]):
-        cells[at, f] = cells[other, f]
-    for x in range(extremes.shape[1]):
-        extremes[at, x] = extremes[other, x]
-
-
-@kernel(borrows=True)
-def _add(cells: Doubles, extremes: Ints, at: int, other: int) -> None:
-    for f in range(cells.shape[1]):
-        cells[at, f] += cells[other, f]
-    for x in range(extremes.shape[1]):
-        extremes[at, x] = min(extremes[at, x], extremes[other, x])
+def with_room(memory: Memory, more: int) -> Memory:
+    """Return the memory with room for so many more entries, and for those of one event."""
+    header = memory.headers[0]
+    more += int(header["states"] * header["overlap"])
+    header["room"] += more
+    ints = np.zeros(more * int(ENTRY + header["ranks"]), dtype=np.int64)
+    doubles = np.zeros(more * int(header["width"] + header["lanes"]))
+    return Memory(
+        memory.headers,
+        np.concatenate((memory.ints, ints)),
+        np.concatenate((memory.doubles, doubles)),
+    )

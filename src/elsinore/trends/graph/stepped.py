@@ -1,0 +1,279 @@
+"""NEXT and CONTIGUOUS trends of a unit's queries: sweeps over events as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.kernels import enter
+from elsinore.kernels.sorting import read_only
+from elsinore.model.window import Window
+from elsinore.numeric.extended import THRESHOLD
+from elsinore.plan import TrendUnit
+from elsinore.plan.paths import goes_in_steps
+from elsinore.trends.core.arrays import FOREVER, NEVER
+from elsinore.trends.graph.acts import Compared, Events
+from elsinore.trends.graph.columns import ComparedColumns
+from elsinore.trends.graph.conditions import conditions
+from elsinore.trends.graph.interpret import Conditions
+from elsinore.trends.graph.layout import Program, Stream
+from elsinore.trends.graph.program import Programs, class_numbers
+from elsinore.trends.graph.steps import (
+    Lanes,
+    Memory,
+    can_step,
+    header_of,
+    lanes_of,
+    memory_of,
+    with_room,
+    words_of,
+)
+from elsinore.trends.graph.sums import Sums
+from elsinore.trends.graph.sweep import DONE, LARGE_NUMBERS, Given, Rows, sweep, tie
+from elsinore.trends.graph.windows import Wanted
+from elsinore.trends.keyed import (
+    FEW_CLASSES,
+    Codes,
+    Ints,
+    KeyedEvents,
+    as_entered,
+    occurring,
+    size_of,
+)
+
+_STEP = 4e-5  # seconds that an event takes in plain Python, about
+_NO_WINDOW = int(FOREVER) // 2  # beyond all windows that hold an event
+
+
+class Totals(NamedTuple):
+    """A query's totals by key and window; some may be of windows without trends."""
+
+    key: Ints
+    window: Ints
+    sums: Sums
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """Queries of one automaton, with their program, and whose sums and extremes are whose."""
+
+    queries: tuple[int, ...]
+    program: Program
+    chosen: list[tuple[list[int], list[int]]]
+    asked: Conditions
+
+
+class Stepped:
+    """Sums up the trends of those queries of a unit that can go on step by step.
+
+    Queries of one automaton are a group of `programs`; groups of one shape are lanes of one sweep
+    if they `share`. `by_time`: events of one time do not precede one another.
+    """
+
+    def __init__(
+        self,
+        unit: TrendUnit,
+        programs: Programs,
+        *,
+        by_time: bool,
+        share: bool,
+    ) -> None:
+        self.unit = unit
+        self._programs = programs
+        self._groups = [
+            number for number, group in enumerate(programs.groups) if goes_in_steps(group.template)
+        ]
+        self._by_time = by_time
+        self._share = share
+        self._last: dict[tuple[int, ...], tuple[object, Lanes]] = {}  # by first queries
+        self.bytes_held = 0  # by the memory of the largest sweep of the last call
+
+    def evaluate(self, events: KeyedEvents, columns: ComparedColumns) -> dict[int, Totals]:
+        """Return the totals of the queries that can go step by step here, by number.
+
+        The others have a condition that cannot, or numbers too large for doubles.
+        """
+        self.bytes_held = 0
+        found: dict[int, Totals] = {}
+        if not self._groups:
+            return found
+        codes, occur, places = _classes(events.codes)
+        slots, times = _slots(events), read_only(events.times)
+        ties = np.zeros(1, dtype=np.uint8)
+        if self._by_time:
+            ties = enter(tie, 1e-6 * len(slots), slots, times, len(events.done))
+        stream = Stream(
+            np.zeros(0, dtype=np.int64),
+            as_entered(events.values),
+            as_entered(events.present),
+            as_entered(events.orders),
+            as_entered(events.ordered),
+        )
+        for several in self._ready(occur, columns):
+            asked = several[0].asked
+            lanes = self._words(several, occur)
+            read = Events(_flat(asked), stream)
+            table = np.full(int(places.max(initial=0)) + 1, -1, dtype=np.int64)
+            table[places] = lanes.classes
+            rows = Rows(slots, codes, times, ties, table)
+            window = self.unit.guarded[several[0].queries[0]].query.window
+            totals = self._sweep(lanes, read, rows, window, events)
+            if totals is None:
+                continue
+            for lane, ready in enumerate(several):
+                for query, chosen in zip(ready.queries, ready.chosen, strict=True):
+                    found[query] = _of_lane(totals, lanes, lane, *chosen)
+        return found
+
+    def _ready(self, occur: Sequence[int], columns: ComparedColumns) -> list[list[_Ready]]:
+        """Return the queries that can be done, those that are lanes of one sweep together."""
+        ready = []
+        for number in self._groups:
+            program, chosen = self._programs.program(number, occur)
+            asked = conditions(self._programs.conditions(number), columns)
+            if can_step(program, asked):
+                queries = self._programs.groups[number].queries
+                ready.append(_Ready(queries, program, chosen, asked))
+        if not self._share:
+            return [[one] for one in ready]
+        templates = [self.unit.guarded[one.queries[0]] for one in ready]
+        several = lanes_of(templates, [one.program for one in ready])
+        return [[ready[number] for number in numbers] for numbers in several]
+
+    def _words(self, several: Sequence[_Ready], occur: Sequence[int]) -> Lanes:
+        """Return the words of queries; they are kept for events of the same classes and columns."""
+        queries = tuple(one.queries[0] for one in several)
+        asked = several[0].asked
+        told = list(occur), asked.forms.tobytes()
+        if queries not in self._last or self._last[queries][0] != told:
+            self._last[queries] = told, words_of([one.program for one in several], asked)
+        return self._last[queries][1]
+
+    def _sweep(
+        self, lanes: Lanes, read: Events, rows: Rows, window: Window | None, events: KeyedEvents
+    ) -> Totals | None:
+        """Return the totals of all lanes side by side; None where a number became too large."""
+        wanted = Wanted(int(FOREVER), 1, 0)
+        if window is not None:
+            wanted = Wanted(window.within, window.step, window.origin)
+        first, last = _wanted(wanted, events.done, events.until)
+        headers, most = header_of(lanes, wanted, len(first))
+        headers["rows"] = len(rows.slots)
+        parts = []
+        for begin in range(0, len(first), most):
+            keys = range(begin, min(begin + most, len(first)))
+            memory = memory_of(lanes, headers, keys, first, last)
+            given = _given(memory, (len(keys) + 2) * int(memory.headers[0]["overlap"]))
+            while True:
+                seconds = _STEP * (len(rows.slots) - int(memory.headers[0]["at"]))
+                how = enter(sweep, seconds, *memory, rows, read, given)
+                if how == LARGE_NUMBERS:
+                    return None
+                if how == DONE:
+                    break
+                memory = with_room(memory, int(memory.headers[0]["room"]))
+                given = _longer(memory, given, len(given.places) // 2)
+            self.bytes_held = max(self.bytes_held, size_of(memory, given))
+            parts.append(_totals(memory, given))
+        places, cells, extremes = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        order = np.lexsort((places[:, 1], places[:, 0]))
+        sums = Sums(*_normal(cells[order]), extremes[order])
+        return Totals(places[order, 0], places[order, 1], sums)
+
+
+def _classes(codes: NDArray[Any]) -> tuple[Codes, list[int], Ints]:
+    """Return codes that are small numbers, the classes that occur, and the small number of each."""
+    occur = occurring(codes)
+    if len(occur) and occur[-1] >= FEW_CLASSES:
+        classes, numbers = class_numbers(codes)
+        return _codes(numbers), classes, np.arange(len(classes))
+    return _codes(codes), occur.tolist(), occur
+
+
+def _flat(asked: Conditions) -> Compared:
+    """Return the columns that conditions read, one after another."""
+    return Compared(asked.compared.reshape(-1), asked.numbers.reshape(-1), asked.known.reshape(-1))
+
+
+def _codes(numbers: NDArray[Any]) -> Codes:
+    return read_only(np.ascontiguousarray(numbers, dtype=np.int32))
+
+
+def _slots(events: KeyedEvents) -> Codes:
+    """Return the key of each row."""
+    if events.slots is not None:
+        return _codes(events.slots)
+    keys = np.arange(len(events.done), dtype=np.int32)
+    return read_only(np.repeat(keys, np.diff(events.starts)))
+
+
+def _wanted(wanted: Wanted, done: Ints, until: Ints) -> tuple[Ints, Ints]:
+    """Return the first and the last window that is wanted of each key, as `windows` tells them.
+
+    >>> done, until = np.array([NEVER, 20, FOREVER]), np.array([FOREVER, 40, FOREVER])
+    >>> first, last = _wanted(Wanted(10, 5, 0), done, until)
+    >>> first[1], last[1], first[0] < 0, last[0] > 10**18, first[2] > last[2] // 2
+    (np.int64(3), np.int64(6), np.True_, np.True_, np.True_)
+    """
+    if wanted.within == FOREVER:
+        return np.where((until == FOREVER) & (done != FOREVER), 0, 1), np.zeros_like(done)
+    plain = (done != NEVER) & (done != FOREVER)
+    first = (np.where(plain, done, 0) - wanted.origin - wanted.within) // wanted.step + 1
+    first = np.where(plain, first, np.where(done == NEVER, -_NO_WINDOW, _NO_WINDOW))
+    bound = np.where(until == FOREVER, 0, until)
+    last = (bound - wanted.origin - wanted.within) // wanted.step
+    return first, np.where(until == FOREVER, _NO_WINDOW, last)
+
+
+def _given(memory: Memory, count: int) -> Given:
+    """Return room for so many totals."""
+    header = memory.headers[0]
+    return Given(
+        np.zeros(2 * count, dtype=np.int64),
+        np.zeros(count * int(header["width"])),
+        np.zeros(count * int(header["ranks"]), dtype=np.int64),
+    )
+
+
+def _longer(memory: Memory, given: Given, more: int) -> Given:
+    """Return totals with room for so many more."""
+    added = _given(memory, more)
+    return Given(*(np.concatenate(arrays) for arrays in zip(given, added, strict=True)))
+
+
+def _totals(memory: Memory, given: Given) -> tuple[Ints, NDArray[np.float64], Ints]:
+    """Return the key and window, the sums and the extremes of each total."""
+    header, room = memory.headers[0], len(given.places) // 2
+    count = int(header["given"])
+    return (
+        given.places.reshape(room, 2)[:count],
+        given.cells.reshape(room, int(header["width"]))[:count],
+        given.extremes.reshape(room, int(header["ranks"]))[:count],
+    )
+
+
+def _normal(cells: NDArray[np.float64]) -> tuple[NDArray[np.float64], Codes]:
+    """Return finite doubles as extended-range numbers in their normal form."""
+    powers = np.zeros(cells.shape, dtype=np.int32)
+    while (large := np.abs(cells) >= THRESHOLD).any():
+        cells = np.where(large, cells * 2.0**-256, cells)
+        powers += large
+    return cells, powers
+
+
+def _of_lane(
+    totals: Totals, lanes: Lanes, lane: int, sums: Sequence[int], extremes: Sequence[int]
+) -> Totals:
+    """Return a query's totals: of its lane, those sums and extremes that are its own; none: all."""
+    cells = np.array(sums or range(lanes.fields)) * lanes.lanes + lane
+    ranks = np.array(extremes or range(0 if sums else lanes.extremes), dtype=np.int64)
+    mine = Sums(
+        totals.sums.cells[:, cells],
+        totals.sums.powers[:, cells],
+        totals.sums.extremes[:, ranks * lanes.lanes + lane],
+    )
+    return totals._replace(sums=mine)

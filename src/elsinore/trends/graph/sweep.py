@@ -1,0 +1,173 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""A sweep over the events of many keys, as they come, where trends go on step by step.
+
+Each key has a slot for each window that may be open at once; windows are opened and given out as
+events of the key pass their edges. Nothing is sorted, and each event is looked at once for all
+lanes. A sweep that needs more room ends, and goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from elsinore.kernels import kernel
+from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.graph.acts import (
+    ALIVE,
+    SERIAL,
+    Events,
+    act_alone,
+    act_together,
+    begin_window,
+    end_moment,
+    end_window,
+    go_to,
+)
+from elsinore.trends.keyed import Codes, Doubles, Flags, Ints
+
+# words of a key, at the place that the head tells: the time at which other windows are open, the
+# first and the last that is, and the first and the last that are wanted
+EDGE, LOW, HIGH, FROM, UP_TO, KEY = range(6)
+
+DONE, ROOM, LARGE_NUMBERS = 0, 1, 2  # how a sweep ends; with ROOM it wants more of it
+MORE_COME, SOME_CAME = 1, 2  # of an event: others of its moment come, came
+
+
+class Rows(NamedTuple):
+    """The events as they came; codes lead to the words of their class, -1 for those of none.
+
+    ties: MORE_COME and SOME_CAME of each event; of one where each is a moment of its own.
+    """
+
+    slots: Codes  # [row] -> key
+    codes: Codes
+    times: Ints
+    ties: Flags
+    classes: Ints  # [code] -> place in the words
+
+
+class Given(NamedTuple):
+    """Totals: the key and the window of each, sums and extremes of all lanes."""
+
+    places: Ints
+    cells: Doubles
+    extremes: Ints
+
+
+@kernel
+def tie(slots: Codes, times: Ints, keys: int) -> Flags:
+    """Return of each event whether others of its key and time come, or came."""
+    ties = np.zeros(len(slots), dtype=np.uint8)
+    last = np.full(keys, -1, dtype=np.int64)
+    for row in range(len(slots)):
+        before = last[slots[row]]
+        if before >= 0 and times[before] == times[row]:
+            ties[before] |= MORE_COME
+            ties[row] = SOME_CAME
+        last[slots[row]] = row
+    return ties
+
+
+@kernel(borrows=True)
+def sweep(
+    headers: Any, ints: Ints, doubles: Doubles, rows: Rows, events: Events, given: Given
+) -> int:
+    """Let the events from `header.at` on act on the windows of their keys; return how it ended.
+
+    At the end all windows that are open are given out.
+    The header is the only one of `headers`.
+    """
+    header = headers[0]
+    first, keys, overlap, at_keys = header.first_key, header.keys, header.overlap, header.at_keys
+    tied, contiguous = len(rows.ties) > 1, header.contiguous != 0
+    # an event makes as many entries as there are states, at most, and closes as many windows
+    entries = header.room - header.states * overlap
+    places = len(given.places) - 2 * overlap
+    for row in range(header.at, len(rows.slots)):
+        key = rows.slots[row] - first
+        if key < 0 or key >= keys:
+            continue
+        code = rows.codes[row]
+        kind = rows.classes[code] if code >= 0 else np.int64(-1)
+        ties = rows.ties[row] if tied else np.uint8(0)
+        if kind < 0 and not contiguous and ties == 0:
+            continue
+        if header.entries > entries or 2 * header.given > places:
+            header.at = row
+            return ROOM
+        at = at_keys + key * KEY
+        if rows.times[row] >= ints[at + EDGE]:
+            _pass_edge(header, ints, doubles, given, key, rows.times[row])
+        header.row = row
+        for window in range(ints[at + LOW], ints[at + HIGH] + 1):
+            go_to(header, key if overlap == 1 else key * overlap + window % overlap)
+            if not _act(header, ints, doubles, events, kind, ties):
+                return LARGE_NUMBERS
+    header.at = len(rows.slots)
+    if 2 * (header.given + keys * overlap) > len(given.places):
+        return ROOM
+    for key in range(keys):
+        at = at_keys + key * KEY
+        for window in range(ints[at + LOW], ints[at + HIGH] + 1):
+            _give(header, ints, doubles, given, key, window)
+    return DONE
+
+
+@kernel(borrows=True, inline=True)
+def _act(header: Any, ints: Ints, doubles: Doubles, events: Events, kind: int, ties: int) -> bool:
+    """Let an event act on a window; return whether its numbers are small enough."""
+    if ties == 0 and kind < 0:
+        ints[header.slot_ints + SERIAL] += header.contiguous
+        return True
+    if ties == 0 and ints[kind + 1] != 0:
+        return act_alone(header, ints, doubles, events, kind)
+    if kind >= 0 and not act_together(header, ints, doubles, events, kind):
+        return False
+    if ties & MORE_COME == 0:
+        end_moment(header, ints, doubles)
+    return True
+
+
+@kernel(borrows=True, linked=True)
+def _pass_edge(
+    header: Any, ints: Ints, doubles: Doubles, given: Given, key: int, time: int
+) -> None:
+    """Give out those of a key's windows that end at or before a time; open those that hold it."""
+    at, overlap = header.at_keys + key * KEY, header.overlap
+    low, high = np.int64(0), np.int64(0)
+    edge = FOREVER
+    if header.within != FOREVER:
+        since = time - header.origin
+        low, high = (since - header.within) // header.every + 1, since // header.every
+        edge = header.origin + (high + 1) * header.every
+        if low <= high:
+            edge = min(edge, header.origin + low * header.every + header.within)
+    low, high = max(low, ints[at + FROM]), min(high, ints[at + UP_TO])
+    first, last = ints[at + LOW], ints[at + HIGH]
+    for window in range(first, min(last + 1, low)):
+        _give(header, ints, doubles, given, key, window)
+    for window in range(low if last < first else max(last + 1, low), high + 1):
+        go_to(header, key if overlap == 1 else key * overlap + window % overlap)
+        begin_window(header, ints, doubles)
+    ints[at + EDGE] = edge
+    ints[at + LOW] = low
+    ints[at + HIGH] = max(high, low - 1)
+
+
+@kernel(borrows=True, linked=True)
+def _give(header: Any, ints: Ints, doubles: Doubles, given: Given, key: int, window: int) -> None:
+    """Give out a window's totals, where it has trends."""
+    go_to(header, key * header.overlap + window % header.overlap)
+    if not end_window(header, ints, doubles):
+        return
+    row, width, ranks = header.given, header.width, header.ranks
+    header.given += 1
+    given.places[2 * row] = header.first_key + key
+    given.places[2 * row + 1] = window
+    for cell in range(width):
+        given.cells[row * width + cell] = doubles[header.slot_doubles + cell]
+    total = header.slot_ints + ALIVE + 4 * header.states
+    for rank in range(ranks):
+        given.extremes[row * ranks + rank] = ints[total + rank]
