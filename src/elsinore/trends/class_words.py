@@ -165,6 +165,8 @@ class ClassWords:
         )
         at_once = not (apart or resets) and not (quick and self._cells(steps) > NARROW)
         cells = self._write_cells(written, steps) if at_once else 0
+        gains = self._layout.gains and not resets
+        more = cells or self._write_gains(written, steps) if gains else 0
         takers = [
             written.add(self._sharing.takers_words(group, several))
             for group, several in zip(sections.ticks, sections.takers, strict=True)
@@ -175,6 +177,7 @@ class ClassWords:
             *(all_steps, all_steps if quick else 0, 0),
             *self._noted(steps if quick else ()),
             *(all_steps if at_once else 0, cells),
+            *(all_steps if gains else 0, more, 0),
         ]
         if len(head) != SECTIONS:
             raise AssertionError("a class has other words than `moments` tells")
@@ -307,6 +310,40 @@ class ClassWords:
                 alone = not (loop or is_added)
                 yield alone, (to, to if loop else zero, of, own, before, times)
             yield not loop, (trends, own, before, zero, zero, -1 - zero)
+
+    def _write_gains(self, written: _Writer, steps: Sequence[Step]) -> Here | int:
+        """Write all that steps add to cells, each term on its own; return where.
+
+        Else that is 0: where steps have many lanes.
+        """
+        if sum(map(self._lanes, steps)) > WIDE:
+            return 0
+        zero = self._layout.cells
+        pairs: list[tuple[Address, Address]] = []
+        others: list[tuple[Address, ...]] = []
+        for step in steps:
+            strides = step.strides or (1,) * len(step.columns)
+            for lane in range(self._lanes(step)):
+                cells = zip(step.columns, strides, strict=True)
+                told = iter([cell + lane * (stride != 0) for cell, stride in cells])
+                trends: list[Address] = []
+                for number, row in enumerate(step.form.sums):
+                    to, times = next(told), _addend(row.what)
+                    terms = [*[to] * step.form.loop, *(next(told) for _ in row.blocks)]
+                    trends = trends or terms
+                    if number == 0 or times == NO_ADDEND:
+                        pairs += [(to, of) for of in terms]
+                        continue
+                    if times == EACH:
+                        times = -1 - self._open_cell(step, lane)
+                    of, ended = iter(terms), iter(trends)
+                    for _ in range((max(len(terms), len(trends)) + 1) // 2):
+                        two = [next(one, zero) for one in (of, of, ended, ended)]
+                        others.append((to, *two, times))
+        if not others:  # of one length, where it can be: there is nothing to decide on the way
+            pairs += [(steps[0].columns[0], zero)] * (2 - len(pairs))
+        words = [word for several in (pairs, others) for one in several for word in one]
+        return written.add([len(pairs), len(others), *words])
 
     def _open_cell(self, step: Step, lane: int) -> int:
         """Return the cell that is 1 while the window of a step's lane is open."""

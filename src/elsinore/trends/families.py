@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from elsinore.trends.core.mixtures import SPAN_WORDS
+from elsinore.trends.core.mixtures import RUN_WORDS, SPAN_WORDS
+
+FEW_LANES = 16  # of a family, that are brought up to date for an event without all others
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,52 @@ class Family:
         if len(words) != 1 + SPAN_WORDS * len(spans):
             raise AssertionError("a span has other words than `mixtures` tells")
         return list(map(int, words))
+
+
+class Touched:
+    """Which lanes of families events touch that change and read some cells beside them."""
+
+    def __init__(self, families: Sequence[tuple[int, Family]]) -> None:
+        self._families = families  # each with where its words are
+        self._lanes: dict[int, list[tuple[int, int]]] = {}  # cell -> family, itself its lane
+        self._readers: dict[int, list[tuple[int, int]]] = {}  # cell -> family, lane it is added to
+        self._begins: list[dict[int, int]] = []  # lane -> the first of those side by side
+        for number, (_, family) in enumerate(families):
+            begins: dict[int, int] = {}
+            for cell in sorted(family.sources):
+                beside = cell - 1 in begins and family.blocks[cell - 1] == family.blocks[cell]
+                begins[cell] = begins[cell - 1] if beside else cell
+                self._lanes.setdefault(cell, []).append((number, cell))
+                self._readers.setdefault(family.sources[cell][0], []).append((number, cell))
+            self._begins.append(begins)
+
+    def words(self, steps: Iterable[Run]) -> list[int]:
+        """Return what events touch that take such steps, as `core.mixtures` reads it."""
+        cells, reads = set[int](), set[int]()
+        for step in steps:
+            cells.update(range(step.cell, step.cell + step.lanes))
+            reads.update(range(step.source, step.source + (1 if step.one else step.lanes)))
+        touched: dict[int, set[int]] = {}
+        for found in (
+            *(self._lanes.get(cell, ()) for cell in cells.union(reads)),
+            *(self._readers.get(cell, ()) for cell in cells),
+        ):
+            for number, lane in found:
+                touched.setdefault(number, set()).add(lane)
+        runs: list[tuple[int, ...]] = []
+        for number, lanes in touched.items():
+            at, family = self._families[number]
+            if len(lanes) > FEW_LANES:
+                runs.append((at, *[0] * (RUN_WORDS - 1)))
+                continue
+            for cell, length in _spans(sorted(lanes), family.sources, family.blocks):
+                block, (source, one) = family.blocks[cell], family.sources[cell]
+                loop, begin = family.loops[block], self._begins[number][cell]
+                runs.append((at, block, cell, source, one, length, loop, begin))
+        words = [len(runs), *(int(word) for run in runs for word in run)]
+        if len(words) != 1 + RUN_WORDS * len(runs):
+            raise AssertionError("a run has other words than `mixtures` tells")
+        return words
 
 
 def _spans(

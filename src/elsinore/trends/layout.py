@@ -15,6 +15,8 @@ from elsinore.plan.classes import comparison_with_number
 from elsinore.plan.template import START
 from elsinore.trends.updates import Updates
 
+MOST_GAINS = 512  # cells of a key to which gains are added sooner than events wait for one another
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
@@ -103,6 +105,11 @@ class Layout:
     def lanes(self) -> int:
         """The lanes of the widest block."""
         return max((block.width for block in self.blocks), default=0)
+
+    @property
+    def gains(self) -> bool:
+        """Whether what the events of a moment add is added up apart (`core.gains`)."""
+        return self.cells <= MOST_GAINS and self.extremes == 0
 
     def cell_of(self, node: int, number: int) -> int:
         """Return the first cell of one of a node's sums."""

@@ -21,7 +21,8 @@ import numpy as np
 from elsinore.kernels import take
 from elsinore.kernels.slots import give_back
 from elsinore.trends.core.arrays import Doubles, Ints
-from elsinore.trends.core.mixtures import end_mixture, note
+from elsinore.trends.core.gains import add_gains
+from elsinore.trends.core.mixtures import compose_touched, end_mixture, note
 from elsinore.trends.core.numbers import LIMIT
 from elsinore.trends.core.plain import add_cells, is_great, take_plain
 from elsinore.trends.core.step import (
@@ -29,6 +30,7 @@ from elsinore.trends.core.step import (
     LANES,
     LENGTH,
     LOOP,
+    MOST_MOMENTS,
     NO_VALUE,
     ROW,
     SINGLE,
@@ -58,10 +60,16 @@ from elsinore.trends.wide import wide_kernel
 # on its own, and its moments may wait together, or else 0; its family, or 0; and where that takes
 # note of its events, if it is a single step on lanes that are their own predecessors, or else -1;
 # the list of all its steps where an event that is a moment of its own had better act when it comes;
-# the list of its cells where such an event had better take these (`core.plain`), or else 0
+# the list of its cells where such an event had better take these (`core.plain`), or else 0;
+# the list of all its steps where what an event adds can be told at once, though others of its time
+# may follow (`core.gains`), or else 0, and that of cells where it had better take these, or else 0;
+# and the list of lanes of families that it touches (`core.mixtures`), where such an event can act
+# beside a mixture, or else 0
 NUMBER, ORDER, APART, SERIAL, READS, CHANGES, RESETS, BREAKS, RUNS, ALL_STEPS = range(10)
-QUICK, FAMILY, NOTED, BEHIND, DIRECT, CELLS = range(10, 16)
-SECTIONS = 16
+QUICK, FAMILY, NOTED, BEHIND, DIRECT, CELLS, GAINS, GAIN_CELLS, TOUCHES = range(10, 19)
+SECTIONS = 19
+
+GAINING = np.int64(-1)  # in place of how many events wait: what those so far add is known
 
 # a reset: its block, first cell, length, rows, distance between them, and likewise its extremes
 RESET_BLOCK, LATE, CELL, LONG, ROWS, STRIDE, OUTLIER, OUTLIER_ROWS, OUTLIER_STRIDE = range(9)
@@ -220,7 +228,8 @@ def act_now(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int,
     to, to_rank = header.waiting_addends + slot * header.addend, header.waiting_ranks
     to_rank += slot * header.rank
     if cells != 0 and ints[header.big + slot] == 0 and not is_great(header, doubles, to):
-        if add_cells(header, doubles, program, cells, slot, to):
+        base = header.cells + slot * header.cell
+        if add_cells(doubles, program, cells, base, base, to):
             _get_all_powers(header, ints, doubles, program, steps, slot)
         return
     at = steps + 1
@@ -233,6 +242,72 @@ def act_now(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int,
             doubles[cell] = total
             return
     _take_steps(header, ints, doubles, program, steps, slot, 1.0, to, to_rank, TOGETHER)
+
+
+@wide_kernel(inline=True)
+def gain(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int) -> bool:
+    """Add to a slot's gains what the event that was brought last adds; return whether it can be.
+
+    Others of its time may have come and may follow; no burst is looked at.
+    """
+    steps, cells = program[kind + GAINS], program[kind + GAIN_CELLS]
+    to = header.waiting_addends + slot * header.addend
+    if steps == 0 or ints[header.big + slot] != 0 or is_great(header, doubles, to):
+        return False
+    if header.group != 0:
+        if ints[header.asleep + slot] <= 1:
+            return False
+        ints[header.asleep + slot] -= 1
+    into = header.gains + slot * header.gain
+    if cells != 0:
+        add_cells(doubles, program, cells, header.cells + slot * header.cell, into, to)
+    else:
+        _gain_steps(header, ints, doubles, program, steps, slot, to, into)
+    return True
+
+
+@wide_kernel
+def _gain_steps(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    steps: int,
+    slot: int,
+    addends: int,
+    into: int,
+) -> None:
+    """Add to gains what an event adds by a list of steps."""
+    at = steps + 1
+    for _ in range(program[steps]):
+        take_plain(header, ints, doubles, program, at, slot, 1.0, addends, into)
+        at += program[at + LENGTH]
+
+
+@wide_kernel
+def act_beside(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int
+) -> bool:
+    """Let an event that is a moment of its own act where a mixture waits, which goes on after it.
+
+    Only the lanes that both touch are brought up to date. Returns False, and does nothing, where
+    the mixture has to end.
+    """
+    first, moments = ints[header.waiting_class + slot], ints[header.series + slot] + 1
+    mixed = ints[header.mixed + slot] + moments
+    family, touches = program[first + FAMILY], program[kind + TOUCHES]
+    if mixed > MOST_MOMENTS or (header.group != 0 and ints[header.asleep + slot] <= mixed + 1):
+        return False
+    if moments != 0:
+        note(header, ints, program, program[first + QUICK], slot, moments)
+        ints[header.mixed + slot] = mixed
+        ints[header.series + slot] = -1  # the latest is not to be noted again
+    if not compose_touched(header, ints, doubles, program, touches, family, slot):
+        return False
+    if header.group != 0:
+        ints[header.asleep + slot] -= 1
+    act_in_turn(header, ints, doubles, program, program[kind + QUICK], slot, ONCE)
+    return True
 
 
 @wide_kernel
@@ -259,8 +334,8 @@ def join(
     first_rank: int,
 ) -> bool:
     """Let an event join the moment of its slot; return False where there is no room for it yet."""
-    last = ints[header.chain + slot]
-    if last < 0 and ints[header.waiting_class + slot] == kind:
+    last, first = ints[header.chain + slot], ints[header.waiting + slot] != GAINING
+    if first and last < 0 and ints[header.waiting_class + slot] == kind:
         ints[header.waiting + slot] += 1
         to = header.waiting_addends + slot * header.addend
         to_rank = header.waiting_ranks + slot * header.rank
@@ -293,7 +368,10 @@ def join(
 @wide_kernel(inline=True)
 def end_waiting(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
     """Let what waits in a slot act: as a series or a mixture where no burst is looked at."""
-    if (
+    if ints[header.waiting + slot] == GAINING and ints[header.chain + slot] < 0:
+        add_gains(header, ints, doubles, slot)
+        ints[header.waiting + slot] = 0
+    elif (
         program[ints[header.waiting_class + slot] + QUICK] != 0
         and ints[header.waiting + slot] == 1
         and ints[header.chain + slot] < 0
@@ -315,6 +393,7 @@ def end_moment(
     """Let the events that wait in a slot act, class by class where that is the same."""
     time = ints[header.time + slot]
     kind = ints[header.waiting_class + slot]
+    gaining = ints[header.waiting + slot] == GAINING
     entries, apart = 1, program[kind + APART]
     ints[header.entry_class] = kind
     ints[header.entry_events] = ints[header.waiting + slot]
@@ -335,9 +414,9 @@ def end_moment(
     ints[header.waiting + slot] = 0
     ints[header.series + slot] = 0
     if ints[header.chain + slot] >= 0:
-        entries = _gather_classes(header, ints, doubles, program, slot)
+        entries = _gather_classes(header, ints, doubles, program, slot, 0 if gaining else 1)
         _put_in_order(header, ints, program, entries)
-        apart = _reads_what_changed(header, ints, program, entries)
+        apart = 1 if gaining else _reads_what_changed(header, ints, program, entries)
     for place in range(-1 if series != 0 else 0, entries):
         together, events, moments, entry = 0, 1.0, series, 0
         began = ints[header.since + slot]
@@ -356,6 +435,8 @@ def end_moment(
         _act(header, ints, doubles, program, kind, slot, entry, events, moments, together)
         if together == 0 and program[program[kind + RESETS]] != 0:
             _empty(header, ints, doubles, program, kind, slot, LATE_ONES)
+    if gaining:
+        add_gains(header, ints, doubles, slot)
 
 
 @wide_kernel(inline=True)
@@ -471,25 +552,27 @@ def _take_steps(
     apart: int,
 ) -> None:
     """Let simultaneous events take a list of steps."""
-    at = steps + 1
+    at, cells = steps + 1, header.cells + slot * header.cell
     for _ in range(program[steps]):
         if apart != 0 or ints[header.big + slot] != 0:
             step(header, ints, doubles, program, at, slot, events, addends, ranks, apart)
         elif program[at + SINGLE] != 0:
             act_plainly(header, ints, doubles, program, at, slot, events)
-        elif not take_plain(header, ints, doubles, program, at, slot, events, addends):
+        elif not take_plain(header, ints, doubles, program, at, slot, events, addends, cells):
             step(header, ints, doubles, program, at, slot, events, addends, ranks, apart)
         at += program[at + LENGTH]
 
 
 @wide_kernel
-def _gather_classes(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> int:
-    """Make one entry of all runs of a class, the first of which is there; return how many.
+def _gather_classes(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, entries: int
+) -> int:
+    """Make one entry of all runs of a class; `entries` are there already; return how many.
 
     An entry is a class, its number of events, and where its addends and ranks are.
     """
-    ints[header.entry_of + program[ints[header.entry_class] + NUMBER]] = 0
-    entries = 1
+    if entries != 0:
+        ints[header.entry_of + program[ints[header.entry_class] + NUMBER]] = 0
     run = ints[header.chain + slot]
     while run >= 0:
         kind = ints[header.run_class + run]

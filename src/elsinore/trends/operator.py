@@ -143,7 +143,7 @@ class TrendOperator:
         entries = 16
         for number, node in enumerate(unit.merged.nodes):
             overlap = 1 if node.window is None else node.window.overlap
-            entries += overlap * (2 * len(node.linear) + len(node.extremes))
+            entries += overlap * (3 * len(node.linear) + len(node.extremes))
             entries += 0 if unit.summed else overlap  # what moments that wait will do
             if any(edge.source == number for edge in node.edges):
                 entries += overlap * (1 + 2 * len(node.linear))  # its marks
@@ -259,7 +259,7 @@ class TrendOperator:
         """Return the end of the first window of which there is something to give out."""
         store, ends = self._store, []
         count = store["totals"]
-        queries, waiting = store["total_query"][:count], store["time"][store["waiting"] > 0]
+        queries, waiting = store["total_query"][:count], store["time"][store["waiting"] != 0]
         for kind, window in enumerate(self.unit.merged.windows):
             if window is None:
                 continue

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from elsinore.model.expression import Expression
 from elsinore.trends.class_words import ClassWords, Deed, rank_columns
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.families import Family, Run
+from elsinore.trends.families import FEW_LANES, Family, Run, Touched
 from elsinore.trends.layout import Layout
-from elsinore.trends.moments import BLOCKS, FAMILY
+from elsinore.trends.moments import BLOCKS, FAMILY, TOUCHES
 from elsinore.trends.run import OF_NO_INTEREST
 from elsinore.trends.sharing.bursts import GROUPS
 from elsinore.trends.sharing.holders import SharedGroups
@@ -36,6 +36,7 @@ class Program:
         self._layout = layout
         self._sharing = sharing
         self._families: dict[str, Family] = {}  # by the type of events
+        self._beside: dict[int, list[Run]] = {}  # of classes of few lanes, that may touch families
         self._various = {one.type for one in updates.unit.classes.types if one.digits}
         self.classes = 0
         words = [0] * _HEAD
@@ -61,17 +62,25 @@ class Program:
     def freeze(self) -> None:
         """Bring `words` up to date with the classes that were added.
 
-        Families come behind all classes: these stay where they are, whenever they are added.
+        Families, and what is touched of them, come behind all classes: these stay where they are,
+        whenever they are added.
         """
         known = self.words[: self._frozen]
         at = self._frozen = self._length
         families = [one for one in self._families.values() if len(one.places) > 1]
         more = [np.array(family.words(), dtype=np.int64) for family in families]
+        begins = [at, *(at + np.cumsum([len(words) for words in more])).tolist()]
+        if families:
+            touched = Touched(list(zip(begins, families, strict=False)))
+            touches = [np.array(touched.words(runs)) for runs in self._beside.values()]
+            behind = begins[-1] + np.cumsum([0, *(len(words) for words in touches)])
+            more += touches
         self.words = np.concatenate([known, *self._added, *more])
         self._added = []
-        for family, words in zip(families, more, strict=True):
-            self.words[np.array(family.places) + FAMILY] = at
-            at += len(words)
+        for family, begin in zip(families, begins, strict=False):
+            self.words[np.array(family.places) + FAMILY] = begin
+        if families and self._beside:
+            self.words[np.array(list(self._beside)) + TOUCHES] = behind[:-1]
 
     def add_classes(self, classes: Iterable[tuple[str, frozenset[Expression]]]) -> list[int]:
         """Add what classes of events do, told by types and what is true of their events.
@@ -109,10 +118,13 @@ class Program:
             heads = self._length + begins[several] + words.head
             for n, (number, at) in enumerate(zip(several.tolist(), heads.tolist(), strict=True)):
                 found[places[number]] = at
-                if words.steps is not None and deeds[number].type in self._various:
+                if words.steps is not None and self._various:
                     runs[number] = at, words.runs(n)
         for number, (at, several_runs) in sorted(runs.items()):
-            self._families.setdefault(deeds[number].type, Family()).join(at, several_runs)
+            if deeds[number].type in self._various:
+                self._families.setdefault(deeds[number].type, Family()).join(at, several_runs)
+            if sum(run.lanes for run in several_runs) <= FEW_LANES:
+                self._beside[at] = several_runs
         self._added.append(added)
         self._length += len(added)
         self.classes += len(deeds)

@@ -14,14 +14,18 @@ from elsinore.trends.moments import (
     BEHIND,
     DIRECT,
     FAMILY,
+    GAINING,
     NOTED,
     ONCE,
     QUICK,
     SERIAL,
+    TOUCHES,
+    act_beside,
     act_in_turn,
     act_now,
     bring,
     end_waiting,
+    gain,
     join,
     wait,
 )
@@ -117,13 +121,16 @@ def run(headers: Any, ints: Ints, doubles: Doubles, program: Ints, events: Colum
         addend, rank = turn * header.addend, turn * header.rank
         bring(header, ints, doubles, slot, events.addends, addend, events.ranks, rank)
         turn += 1
+        at_once = not (following and program[kind + QUICK] != 0)
         if (
             ordered
+            and at_once
             and program[kind + DIRECT] != 0
-            and not (following and program[kind + QUICK] != 0)
             and (header.group == 0 or ints[header.asleep + slot] > 1)
         ):
             act_now(header, ints, doubles, program, kind, slot)
+        elif not ordered and at_once and gain(header, ints, doubles, program, kind, slot):
+            ints[header.waiting + slot] = GAINING
         else:
             wait(header, ints, kind, slot)
     header.begin = turn
@@ -148,9 +155,14 @@ def _go_on(
     time, after = events.times[turn], turn
     if header.ordered == 0 and time == ints[header.time + slot]:
         addend, rank = turn * header.addend, turn * header.rank
+        after = turn + 1
+        if ints[header.waiting + slot] == GAINING:
+            bring(header, ints, doubles, slot, events.addends, addend, events.ranks, rank)
+            if gain(header, ints, doubles, program, kind, slot):
+                header.matched += 1
+                return after
         if not join(header, ints, doubles, kind, slot, events.addends, addend, events.ranks, rank):
             return -1
-        after = turn + 1
         if program[kind + SERIAL] != 0:
             after = _join_alike(header, ints, events, slot, turn)
         header.matched += after - turn
@@ -165,7 +177,29 @@ def _go_on(
                 after = _repeat_class(header, ints, events, slot, turn)
         elif program[kind + FAMILY] != 0 and program[kind + FAMILY] == program[first + FAMILY]:
             after = _mix(header, ints, program, events, slot, turn)
+        elif (
+            program[kind + TOUCHES] != 0
+            and program[first + FAMILY] != 0
+            and _is_moment(header, events, turn)
+            and act_beside(header, ints, doubles, program, kind, slot)
+        ):
+            after = turn + 1
+            header.matched += 1
+            ints[header.time + slot] = time
     return after
+
+
+@wide_kernel(inline=True)
+def _is_moment(header: Any, events: Columns, turn: int) -> bool:
+    """Return whether no event of the key of event `turn` can follow at its time."""
+    if header.ordered != 0:
+        return True
+    after = turn + 1
+    return (
+        after < header.end
+        and events.keys[after] == events.keys[turn]
+        and events.times[after] > events.times[turn]
+    )
 
 
 @wide_kernel

@@ -15,7 +15,7 @@ from elsinore.trends.sharing.clock import DEPTH
 from elsinore.trends.sharing.holders import GroupCost, SharedGroups
 from elsinore.trends.updates import Updates
 
-VERSION = 11
+VERSION = 12
 FIRST_ROWS = 64  # rows of totals to begin with; a power of two
 FIRST_RUNS = 16  # runs of simultaneous events to begin with
 RECORDS = 2**16  # bursts recorded at most
@@ -66,7 +66,7 @@ FIELDS = (
     Field("first", np.int64, ("slot", "kind")),  # its open windows
     Field("last", np.int64, ("slot", "kind"), int(BEFORE_ALL)),
     # of a key, its present moment: the first run, and the latest of the others
-    Field("waiting", np.int64, _SLOT),
+    Field("waiting", np.int64, _SLOT),  # events of the first run; GAINING: `gains` have them
     Field("waiting_class", np.int64, _SLOT),
     Field("since", np.int64, _SLOT),  # the time of the first of them
     Field("series", np.int64, _SLOT),  # moments of one event of that class before it
@@ -75,6 +75,7 @@ FIELDS = (
     Field("waiting_addends", np.float64, ("slot", "addend")),
     Field("waiting_ranks", np.int64, ("slot", "rank")),
     Field("chain", np.int64, _SLOT, -1),
+    Field("gains", np.float64, ("slot", "gain")),  # see `core.gains`
     Field("run_next", np.int64, ("run",)),
     Field("run_class", np.int64, ("run",)),
     Field("run_events", np.int64, ("run",)),
@@ -171,6 +172,7 @@ def new_store(
     sizes: dict[str, int] = dict(
         slot=1,
         cell=layout.cells + 1,  # the last one is 0
+        gain=layout.cells + 1 if layout.gains else 0,
         extreme=layout.extremes,
         block=len(layout.blocks) + 1,
         lane=layout.lanes,

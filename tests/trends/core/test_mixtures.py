@@ -81,12 +81,14 @@ def counted(events: Sequence[tuple[str, int, str]], together: int) -> dict[tuple
     st.sampled_from((1, 1, 1, 3)),
     st.sampled_from(list(Sharing)),
     st.sampled_from((1, 3)),
+    st.booleans(),
 )
 def test_events_of_several_classes_give_what_they_give_one_by_one(
     drawn: list[tuple[str, tuple[int, ...], int, str]],
     together: int,
     sharing: Sharing,
     pieces: int,
+    ordered: bool,
 ) -> None:
     events = [
         (kind, values[turn % len(values)], groups[turn % len(groups)])
@@ -100,7 +102,7 @@ def test_events_of_several_classes_give_what_they_give_one_by_one(
         ]
     )
     (unit,) = unit_inputs(PLAN, table, exact=False)
-    operator = TrendOperator(unit.unit, sharing=sharing)
+    operator = TrendOperator(unit.unit, sharing=sharing, ordered=ordered and together == 1)
     edges = [round(piece * len(table) / pieces) for piece in range(pieces + 1)]
     for begin, end in itertools.pairwise(edges):
         operator.process(unit.batch.slice(begin, end - begin))

@@ -11,6 +11,12 @@ something else needs the lanes, the sum of what is before a lane is how many eve
 A family is the number of its spans, and of each its block, first cell, source's cell, whether that
 is one for all lanes, lanes, whether they are their own predecessors, and whether the next span
 begins right behind it. Steps lie within spans.
+
+What else comes meanwhile may touch few of those lanes: change their source, say. Only these are
+composed then, and the mixture goes on. What a class touches is the number of its runs of lanes, and
+of each the family, its block, first cell, source's cell, whether that is one for all lanes, lanes
+(0: too many, and the mixture ends), whether they are their own predecessors, and the first cell of
+the spans that lie beside one another up to there.
 """
 
 from __future__ import annotations
@@ -26,12 +32,17 @@ from elsinore.trends.core.step import (
     LANES,
     LENGTH,
     compose,
+    compose_lane,
 )
 from elsinore.trends.wide import wide_kernel
 
 # the words of a span
 SPAN_BLOCK, SPAN_CELL, SPAN_SOURCE, SPAN_ONE, SPAN_LANES, SPAN_LOOP, SPAN_GOES_ON = range(7)
 SPAN_WORDS = 7
+
+# the words of a run of lanes that a class touches
+RUN_FAMILY, RUN_BLOCK, RUN_CELL, RUN_SOURCE, RUN_ONE, RUN_LANES, RUN_LOOP, RUN_BEGIN = range(8)
+RUN_WORDS = 8
 
 
 @wide_kernel
@@ -74,3 +85,43 @@ def end_mixture(
             ints[first + lanes] = 0
             count = 0
         at += SPAN_WORDS
+
+
+@wide_kernel
+def compose_touched(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, touches: int, family: int, slot: int
+) -> bool:
+    """Let the moments that were noted act on the lanes of a family that a class touches.
+
+    Returns False, and does nothing, where these are too many.
+    """
+    at = touches + 1
+    for _ in range(program[touches]):
+        if program[at + RUN_FAMILY] == family:
+            if program[at + RUN_LANES] == 0:
+                return False
+            _compose_run(header, ints, doubles, program, at, slot)
+        at += RUN_WORDS
+    return True
+
+
+@wide_kernel
+def _compose_run(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, at: int, slot: int
+) -> None:
+    """Let the moments that were noted act on a run of lanes, which none of them takes after it."""
+    begin = header.counts + slot * header.noted + program[at + RUN_BLOCK]
+    first, lanes = begin + program[at + RUN_CELL], program[at + RUN_LANES]
+    before = 0
+    for place in range(np.uint64(begin + program[at + RUN_BEGIN]), np.uint64(first)):
+        before += ints[place]
+    count = before
+    for lane in range(lanes):
+        count += ints[first + lane]
+        ints[first + lane] = 0
+        if count != 0:
+            cell, source = program[at + RUN_CELL] + lane, program[at + RUN_SOURCE]
+            source += 0 if program[at + RUN_ONE] != 0 else lane
+            compose_lane(header, ints, doubles, slot, cell, source, program[at + RUN_LOOP], count)
+    ints[first] = -before
+    ints[first + lanes] += count

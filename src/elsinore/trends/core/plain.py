@@ -48,11 +48,13 @@ def take_plain(
     slot: int,
     events: float,
     addends: int,
+    into: int,
 ) -> bool:
     """Let simultaneous events of one class act on the lanes of a step, as `step` does.
 
-    Nothing that it reads has been changed in the present moment, and no number has a power. Returns
-    False, and does nothing, where an addend is too great, or there are extremes.
+    What they add goes into cells `into`, those of the slot where they act at once. Nothing that is
+    read has been changed in the present moment, and no number has a power. Returns False, and does
+    nothing, where an addend is too great, or there are extremes.
     """
     if program[at + EXTREMES] != 0:
         return False
@@ -63,33 +65,35 @@ def take_plain(
             return False
         place += ROW + TERM * program[place + 2]
     if program[at + LANES] == 1:
-        passed = _on_lane(header, doubles, program, at, slot, events, addends)
+        passed = _on_lane(header, doubles, program, at, slot, events, addends, into)
     else:
-        passed = _on_lanes(header, doubles, program, at, slot, events, addends)
-    if passed:
+        passed = _on_lanes(header, doubles, program, at, slot, events, addends, into)
+    if passed and into == header.cells + slot * header.cell:
         get_powers(header, ints, doubles, program, at, slot)
     return True
 
 
 @wide_kernel(inline=True)
 def add_cells(
-    header: Any, doubles: Doubles, program: Ints, cells: int, slot: int, addends: int
+    doubles: Doubles, program: Ints, cells: int, base: int, into: int, addends: int
 ) -> bool:
-    """Let an event that is a moment of its own act on a list of cells, one after another.
+    """Let an event act on a list of cells, one after another; what it adds goes into cells `into`.
+
+    base: the slot's cells, which an event that is a moment of its own changes at once.
 
     A list says of each cell what steps say of rows, so that there is nothing to decide on the way:
     an event of one class takes the same path as that of another. No number has a power, and no
     addend is beyond GREAT. Returns whether some number has passed 2**512.
     """
-    base, passed, at = header.cells + slot * header.cell, False, np.uint64(cells + 2)
+    passed, at = False, np.uint64(cells + 2)
     for _ in range(program[np.uint64(cells)]):
-        to, of = np.uint64(base + program[at]), np.uint64(base + program[at + np.uint64(1)])
+        to, of = np.uint64(into + program[at]), np.uint64(base + program[at + np.uint64(1)])
         after = doubles[to] + doubles[of]
         doubles[to] = after
         passed |= not abs(after) < LIMIT
         at += np.uint64(2)
     for _ in range(program[np.uint64(cells + 1)]):
-        to, times = np.uint64(base + program[at]), program[at + np.uint64(TIMES)]
+        to, times = np.uint64(into + program[at]), program[at + np.uint64(TIMES)]
         own, other = base + program[at + np.uint64(OWN)], base + program[at + np.uint64(OF)]
         trends, before = program[at + np.uint64(TRENDS)], program[at + np.uint64(BEFORE)]
         ended = doubles[np.uint64(base + trends)] + doubles[np.uint64(base + before)]
@@ -121,18 +125,24 @@ def _value(doubles: Doubles, addend: int, events: float, addends: int) -> float:
 
 @wide_kernel(inline=True)
 def _on_lane(
-    header: Any, doubles: Doubles, program: Ints, at: int, slot: int, events: float, addends: int
+    header: Any,
+    doubles: Doubles,
+    program: Ints,
+    at: int,
+    slot: int,
+    events: float,
+    addends: int,
+    into: int,
 ) -> bool:
     """Let events act on a single lane; return whether some number has passed 2**512."""
     cells = header.cells + slot * header.cell
     loop = float(program[at + LOOP])
     place = at + FIRST
-    target = cells + program[place]
-    mine, trends, passed = doubles[target], 0.0, False
+    target = into + program[place]
+    trends, passed = 0.0, False
     for number in range(program[at + SUMS]):
-        to = cells + program[place]
-        before = doubles[to]
-        total = loop * before
+        to = into + program[place]
+        total = loop * doubles[cells + program[place]]
         begin = place + ROW
         end = begin + TERM * program[place + 2]
         for term in range(begin, end, TERM):
@@ -141,41 +151,48 @@ def _on_lane(
             trends = total
         else:
             value = _value(doubles, program[place + 1], events, addends)
-            after = before + (total * events + trends * value)
+            after = doubles[to] + (total * events + trends * value)
             doubles[to] = after
             passed |= not abs(after) < LIMIT
         place = end
-    after = mine + trends * events
+    after = doubles[target] + trends * events
     doubles[target] = after
     return passed | (not abs(after) < LIMIT)
 
 
 @wide_kernel(inline=True)
 def _on_lanes(
-    header: Any, doubles: Doubles, program: Ints, at: int, slot: int, events: float, addends: int
+    header: Any,
+    doubles: Doubles,
+    program: Ints,
+    at: int,
+    slot: int,
+    events: float,
+    addends: int,
+    into: int,
 ) -> bool:
     """Let events act on a run of lanes; return whether some number has passed 2**512."""
     cells, lanes = header.cells + slot * header.cell, np.uint64(program[at + LANES])
     loop = float(program[at + LOOP])
     place = at + FIRST
-    target, trends = np.uint64(cells + program[place]), np.uint64(header.trends)
+    target, trends = np.uint64(into + program[place]), np.uint64(header.trends)
     row, passed = trends, False
     for number in range(program[at + SUMS]):
-        to, terms = np.uint64(cells + program[place]), program[place + 2]
+        to, terms = np.uint64(into + program[place]), program[place + 2]
+        own = np.uint64(cells + program[place])
         value = _value(doubles, program[place + 1], events, addends)
         place += ROW
         if number > 0 and terms == 1 and program[place + 2] == 0:
             of = np.uint64(cells + program[place])
             for lane in range(lanes):
-                before = doubles[to + lane]
-                total = (loop * before + doubles[of + lane]) * events
-                after = before + (total + doubles[trends + lane] * value)
+                total = (loop * doubles[own + lane] + doubles[of + lane]) * events
+                after = doubles[to + lane] + (total + doubles[trends + lane] * value)
                 doubles[to + lane] = after
                 passed |= not abs(after) < LIMIT
             place += TERM
             continue
         for lane in range(lanes):
-            doubles[row + lane] = loop * doubles[to + lane]
+            doubles[row + lane] = loop * doubles[own + lane]
         for _ in range(terms):
             of = np.uint64(cells + program[place])
             if program[place + 2] != 0:

@@ -1,0 +1,49 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""Gains: what the events of a key's present moment add to its cells, until the moment is over.
+
+Simultaneous events read what was before them. What each adds is a sum of products of that and of
+what it brings, so it is known when the event comes, whatever others of its time follow; but it must
+not be read by these. So it is added to the gains of the key's cells, and these to the cells when
+the moment is over: a moment of several events costs little more than as many of one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from elsinore.trends.core.arrays import Doubles, Ints
+from elsinore.trends.core.numbers import LIMIT, plus
+from elsinore.trends.wide import wide_kernel
+
+
+@wide_kernel(inline=True)
+def add_gains(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
+    """Add a slot's gains to its cells; there are none after it."""
+    if ints[header.big + slot] != 0:
+        _add_with_powers(header, ints, doubles, slot)
+        return
+    cells, gains = np.uint64(header.cells + slot * header.cell), header.gains + slot * header.gain
+    passed = False
+    for cell in range(np.uint64(header.gain)):
+        after = doubles[cells + cell] + doubles[np.uint64(gains) + cell]
+        doubles[cells + cell] = after
+        doubles[np.uint64(gains) + cell] = 0.0
+        passed |= not abs(after) < LIMIT
+    if passed:
+        _add_with_powers(header, ints, doubles, slot)
+
+
+@wide_kernel
+def _add_with_powers(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
+    """Do so where numbers have powers, or get them."""
+    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
+    gains = header.gains + slot * header.gain
+    for cell in range(header.gain):
+        number, power = plus(
+            doubles[cells + cell], doubles[powers + cell], doubles[gains + cell], 0.0
+        )
+        doubles[cells + cell], doubles[powers + cell] = number, power
+        doubles[gains + cell] = 0.0
+    ints[header.big + slot] = 1

@@ -1,0 +1,76 @@
+"""Keys in turn, many events of each at one time: they give what exact numbers give."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from elsinore.language import parse_workload
+from elsinore.local import run
+from elsinore.operators import plan
+from elsinore.runtime.options import RunOptions
+
+KEYS = 3
+PATTERNS = {
+    "sums": ("LOG2(COUNT(*)) AS trends, AVG(b.v) AS mean", "SEQ(A, B b+, C)", ""),
+    "counts": ("LOG2(COUNT(*)) AS trends", "SEQ(A, B b+, C)", ""),
+    "sliding": ("LOG2(COUNT(*)) AS trends, SUM(b.v) AS mean", "SEQ(A, B b+)", " SLIDE 500 seconds"),
+    "several_before": (
+        "LOG2(COUNT(*)) AS trends, AVG(b.v) AS mean",
+        "SEQ(A OR C x, (B b OR C y)+)",
+        "",
+    ),
+    "emptied": ("LOG2(COUNT(*)) AS trends, AVG(b.v) AS mean", "SEQ(A, NOT D, B b+, C)", ""),
+}
+
+
+MANY = "\n".join(
+    f"QUERY q{place} RETURN k, LOG2(COUNT(*)) AS trends, AVG(b.v) AS mean "
+    f"PATTERN SEQ({first} a, {many} b+, {last} c) GROUP BY k WITHIN 1000 seconds;"
+    for place, (first, many, last) in enumerate(itertools.product("ABC", repeat=3))
+)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("great", [4.0, 1e300])  # 1e300 times a number may be beyond a double
+def test_moments_of_several_events_give_what_exact_numbers_give(pattern: str, great: float) -> None:
+    returns, body, slide = PATTERNS[pattern]
+    text = f"QUERY q RETURN k, {returns} PATTERN {body} GROUP BY k WITHIN 1000 seconds{slide};"
+    compare_with_exact(text, stream("AABBBCC" + "D" * (pattern == "emptied"), great))
+
+
+@pytest.mark.parametrize("great", [4.0, 1e300])
+def test_moments_of_many_queries_give_what_exact_numbers_give(great: float) -> None:
+    compare_with_exact(MANY, stream("ABC", great, 1_200))
+
+
+def stream(types: str, great: float, events: int = 6_000) -> pa.Table:
+    """Return events of keys in turn, two or three of each at one time, three with a great value."""
+    random = np.random.default_rng(7)
+    values = random.choice([0.5, 2.0, 3.25], events)
+    values[events // 2 : events // 2 + 3] = great
+    return pa.table(
+        {
+            "time": np.arange(events) // 7,
+            "type": random.choice(list(types), events),
+            "k": np.arange(events) % KEYS,
+            "v": values,
+        }
+    )
+
+
+def compare_with_exact(text: str, table: pa.Table) -> None:
+    """Compare results of sums with those of whole numbers."""
+    found, exact = (
+        run(plan(parse_workload(before + text)), table, RunOptions(threads=1))
+        for before in ("", "EXACT;\n")
+    )
+    for name in found:
+        one, other = found[name].frame, exact[name].frame
+        assert one.num_rows == other.num_rows > 0
+        for column in set(one.column_names) - {"window_start", "window_end"}:
+            expected = other.column(column).to_numpy()
+            np.testing.assert_allclose(one.column(column).to_numpy(), expected, rtol=1e-9)
