@@ -14,7 +14,7 @@ from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
-from elsinore.trends import program
+from elsinore.trends import class_words
 
 QUERY = """QUERY q{number} RETURN key, COUNT(*), COUNT(b), AVG(b.v), SUM(c.v)
 PATTERN SEQ({first} a, {many} b+, {last} c) GROUP BY key WITHIN {within} SLIDE {slide};"""
@@ -32,17 +32,19 @@ def results(table: pa.Table, number: int, slide: int, wide: int) -> tuple[str, i
         for n, (a, b, c) in enumerate(patterns)
     ]
     lists = 0
-    made = program.Program._cells_list
+    made = class_words.ClassWords._write_cells
 
-    def counted(self: program.Program, steps: list[program.Step]) -> int:
+    def counted(
+        self: class_words.ClassWords, written: class_words._Writer, steps: list[class_words.Step]
+    ) -> class_words.Here | int:
         nonlocal lists
-        found = made(self, steps)
-        lists += found > 0
+        found = made(self, written, steps)
+        lists += found != 0
         return found
 
     with (
-        mock.patch.object(program, "WIDE", wide),
-        mock.patch.object(program.Program, "_cells_list", counted),
+        mock.patch.object(class_words, "WIDE", wide),
+        mock.patch.object(class_words.ClassWords, "_write_cells", counted),
     ):
         found = run(plan(parse_workload("\n".join(queries))), table, RunOptions(threads=1))
     return str([found[f"q{n}"].to_pylist() for n in range(number)]), lists
@@ -62,7 +64,7 @@ def test_cells_and_rows_give_the_same(
             "v": pa.array(values, pa.float64()),
         }
     )
-    cells, _ = results(table, number, slide, program.WIDE)
+    cells, _ = results(table, number, slide, class_words.WIDE)
     rows, lists = results(table, number, slide, 0)
     assert lists == 0
     assert cells == rows
@@ -76,6 +78,6 @@ def test_cells_get_powers_where_numbers_grow_beyond_doubles(number: int) -> None
         {"time": pa.array([t / 100 for t in times]), "type": types, "key": [0] * len(types),
          "v": [float(t % 7) for t in times]}
     )  # fmt: skip
-    cells, lists = results(table, number, 20, program.WIDE)
+    cells, lists = results(table, number, 20, class_words.WIDE)
     assert lists > 0
     assert cells == results(table, number, 20, 0)[0]
