@@ -111,7 +111,7 @@ def main(quick: bool) -> list[Row]:
             by_hand = keyed_loop(table, told, STEP, average=average)
             found = run(ready, table, options)
             for query in range(number):
-                _check(found[f"q{query}"], by_hand[:, :, query], average=average)
+                check_cells(found[f"q{query}"], by_hand[:, :, query], average=average)
             if number == 1:
                 single = by_hand
             runs[f"{what} {number}"] = partial(run, ready, table, options)
@@ -155,7 +155,7 @@ def main(quick: bool) -> list[Row]:
     return rows
 
 
-def _check(result: pa.Table, by_hand: Doubles, *, average: bool) -> None:
+def check_cells(result: pa.Table, by_hand: Doubles, *, average: bool) -> None:
     """Refuse to report the speed of a wrong answer; by_hand: [window, key] -> cells."""
     windows, keys = np.nonzero(by_hand[:, :, ENDED])
     starts = result.column("window_start").cast(pa.int64()).to_numpy() // STEP
