@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.operators import ResultForm
+from elsinore.operators.order import in_order
 from elsinore.runtime.alike import distinct
 from elsinore.runtime.chunks import whole
 from elsinore.runtime.units import plain
@@ -25,4 +26,6 @@ def arranged(table: pa.Table, form: ResultForm, *, ordered: bool = True) -> pa.T
     if not ordered or not form.order or table.num_rows < 2:
         return table
     keys = pa.table({name: plain(whole(table.column(name))) for name in form.order})
+    if in_order([whole(column) for column in keys.columns]):
+        return table
     return table.take(pc.sort_indices(keys, [(name, "ascending") for name in form.order]))

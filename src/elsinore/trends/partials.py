@@ -32,6 +32,8 @@ from elsinore.trends.spread import exact_spread, spread, with_one_shift
 DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
 
 
+WHOLE_BITS = 63  # of a number that is not below 0
+_PLACE = ("query", "group", "window")  # rows that have the same are added up
 _KINDS = [pa.int64(), pa.float64(), pa.int32()]  # of the values in `new_rooms`
 
 
@@ -96,22 +98,17 @@ def merge(unit: TrendUnit, table: pa.Table) -> pa.Table:
     table = table.combine_chunks()
     if table.num_rows < 2:
         return table
-    query, group, window = (table.column(name).to_numpy() for name in ("query", "group", "window"))
-    order = np.lexsort((window, group, query))
-    same = (
-        (query[order][1:] == query[order][:-1])
-        & (group[order][1:] == group[order][:-1])
-        & (window[order][1:] == window[order][:-1])
-    )
+    order, same = _in_order([table.column(name).to_numpy() for name in _PLACE])
     if not same.any():
-        in_order = bool(np.all(order[1:] > order[:-1]))
-        return table if in_order else table.take(pa.array(order))
+        return table if order is None else table.take(pa.array(order))
+    if order is None:
+        order = np.arange(table.num_rows)
     starts = np.concatenate(([0], np.flatnonzero(~same) + 1, [len(order)]))
     if "shift0" in table.column_names:
         table = with_one_shift(unit, table.take(pa.array(order)), starts)
         order = np.arange(len(order))
     firsts = order[starts[:-1]]
-    columns = {name: table.column(name).to_numpy()[firsts] for name in ("query", "group", "window")}
+    columns = {name: table.column(name).to_numpy()[firsts] for name in _PLACE}
     for name in table.column_names:
         if name.startswith("cell"):
             power = name.replace("cell", "power")
@@ -134,6 +131,42 @@ def merge(unit: TrendUnit, table: pa.Table) -> pa.Table:
         elif name.startswith("shift"):
             columns[name] = table.column(name).to_numpy()[firsts]
     return pa.table([pa.array(columns[name]) for name in table.column_names], schema=table.schema)
+
+
+def _in_order(columns: Sequence[Ints | Codes]) -> tuple[Ints | None, NDArray[np.bool_]]:
+    """Return rows in the order of whole numbers, and which of them have those of the row before.
+
+    None: rows are in order already. Equal rows keep their order. Numbers and row are sorted as one
+    number where that has no more than 63 bits: much faster than by columns, and rows need not be
+    looked up then.
+
+    >>> order, same = _in_order([np.array([7, 5, 7]), np.array([1, 2, 1])])
+    >>> order.tolist(), same.tolist()
+    ([1, 0, 2], [False, True])
+    """
+    rows = len(columns[0])
+    bits = (rows - 1).bit_length()
+    lasts = [(int(column.min()), int(column.max())) for column in columns]
+    widths = [(last - first).bit_length() for first, last in lasts]
+    if sum(widths) + bits > WHOLE_BITS:
+        order = np.lexsort(columns[::-1])
+        same = np.ones(rows - 1, dtype=np.bool_)
+        for column in columns:
+            ordered = column[order]
+            same &= ordered[1:] == ordered[:-1]
+        return order, same
+    packed = np.zeros(rows, dtype=np.int64)
+    for column, (first, _), width in zip(columns, lasts, widths, strict=True):
+        packed <<= width
+        packed |= column.astype(np.int64) - first
+    order = None
+    if np.any(packed[1:] < packed[:-1]):
+        packed <<= bits
+        packed |= np.arange(rows)
+        packed.sort()
+        order = packed & ((1 << bits) - 1)
+        packed >>= bits
+    return order, packed[1:] == packed[:-1]
 
 
 @kernel

@@ -14,6 +14,7 @@ from elsinore.model.query import Query
 from elsinore.model.window import Window
 from elsinore.operators import ResultForm
 from elsinore.operators.kind import QUERY
+from elsinore.operators.order import in_order, ranks
 from elsinore.plan import TrendUnit, Unit
 from elsinore.plan.aggregates import Outcome
 from elsinore.trends.partials import merge, result_columns, totals_fields
@@ -65,6 +66,7 @@ def family_table(
     types: Mapping[str, pa.DataType],
 ) -> pa.Table:
     """Return the results of queries of one family, as `result_table` does, in order of queries."""
+    groups, totals = _ranked(groups, totals)
     totals = merge(spec, totals).combine_chunks()
     template = spec.members[family[0]]
     query = template.query
@@ -76,6 +78,26 @@ def family_table(
     columns |= {"window_start": start, "window_end": end}
     columns |= result_columns(template.aggregation, totals, types)
     return pa.table(columns)
+
+
+def _ranked(groups: Sequence[pa.Array], totals: pa.Table) -> tuple[Sequence[pa.Array], pa.Table]:
+    """Number groups in the order of their values, where that is less than sorting a result's rows.
+
+    Rows that are merged in the order of group codes are then in that of the result.
+    """
+    if not groups or totals.num_rows < len(groups[0]):
+        return groups, totals
+    values = [
+        column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        for column in groups
+    ]
+    if in_order(values):
+        return groups, totals
+    order, places = ranks(values)
+    codes = pa.array(places[totals.column("group").to_numpy()])
+    place = totals.column_names.index("group")
+    ranked = totals.set_column(place, totals.schema.field("group"), codes)
+    return [column.take(order) for column in groups], ranked
 
 
 def result_form(
