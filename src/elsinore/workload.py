@@ -33,6 +33,7 @@ from elsinore.model.expression import Call, walk
 from elsinore.model.query import Form
 from elsinore.operators import bind, kind_for, plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
+from elsinore.operators.planning import attributes_read
 from elsinore.plan import Granularity, Plan
 from elsinore.plan.modes import (
     CombineName,
@@ -46,6 +47,8 @@ from elsinore.plan.modes import (
 )
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from elsinore.runtime.asked import Asked
     from elsinore.runtime.options import RunOptions
     from elsinore.runtime.results import Results
@@ -333,7 +336,7 @@ class Workload:
         if options.uncertain is None:
             self._refuse_uncertain()
         # what cannot run is refused before anything is looked at
-        self.planned(asked.granularity, evaluation=asked.evaluation)
+        first = self.planned(asked.granularity, evaluation=asked.evaluation)
         if is_spark_frame(data):
             from elsinore.spark import driver as spark_driver  # noqa: PLC0415 - an extra
 
@@ -343,10 +346,28 @@ class Workload:
             ready = self.planned(asked.granularity, options.clock, columns, known, asked.evaluation)
             with self._pointing():
                 return spark_driver.run(ready, data, options)
-        from elsinore.local import look_at_time, pieces, run  # noqa: PLC0415 - loads Numba
-        from elsinore.runtime.inputs import as_table  # noqa: PLC0415
+        from elsinore.runtime.inputs import as_table, columns_to_convert  # noqa: PLC0415
 
-        table = as_table(data)
+        few = None
+        if not in_pieces and not self._lists_whole_events:
+            few = columns_to_convert(data, attributes_read(first), options)
+        if few is None:
+            return self._run_here(as_table(data), options, asked, in_pieces=in_pieces)
+        try:
+            return self._run_here(as_table(data, few), options, asked, in_pieces=False)
+        except ElsinoreError as error:  # what is wrong is told of all columns ...
+            try:
+                table = as_table(data)
+            except InputError:
+                raise error from None  # ... unless there are some that nobody reads
+        return self._run_here(table, options, asked, in_pieces=False)
+
+    def _run_here(
+        self, table: pa.Table, options: RunOptions, asked: Asked, *, in_pieces: bool
+    ) -> Any:
+        """Run in this process."""
+        from elsinore.local import look_at_time, pieces, run  # noqa: PLC0415 - loads Numba
+
         options = self.timed(options, *look_at_time(table, options))
         known = options.uncertainty
         columns = table.column_names

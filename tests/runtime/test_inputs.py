@@ -5,6 +5,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import elsinore as el
 from elsinore.errors import InputError
 from elsinore.runtime.inputs import as_table
 
@@ -48,6 +49,36 @@ def test_a_pandas_index_with_a_name_is_an_attribute():
     assert as_table(frame).to_pylist() == [{"time": 7, "type": "A", "g": "x"}]
     deeper = frame.reset_index().set_index(["g", "time"])
     assert as_table(deeper).to_pylist() == [{"g": "x", "time": 7, "type": "A"}]
+
+
+def test_of_a_pandas_frame_the_columns_that_a_run_reads_are_converted():
+    rows = 6
+    frame = pd.DataFrame(
+        {
+            "at": range(rows),
+            "kind": list("ABABBB"),
+            "g": [1, 1, 2, 2, 1, 2],
+            "v": [0.5, 1.5, 2.5, 3.5, 4.5, 5.5],
+            "other": [object()] * rows,  # no table can hold it
+            7: range(rows),
+        }
+    )
+    query = "QUERY q RETURN g, COUNT(*), SUM(b.v) PATTERN SEQ(A, B b+) GROUP BY g;"
+    plain = frame.drop(columns=["other", 7])
+    workload = el.Workload.parse(query)
+    found = workload.run(frame, time="at * 2", type="kind")["q"]
+    expected = workload.run(plain.to_dict("list"), time="at * 2", type="kind")["q"]
+    assert found.to_pylist() == expected.to_pylist()
+    assert workload.run(frame.set_index("g"), time="at", type="kind")["q"].num_rows == 2
+    with pytest.raises(InputError, match="Column 'other', row 1"):  # those are shown whole
+        workload.run(frame, time="at", type="kind", rejects=True)
+    late = plain.assign(kind=["A", None] * 3)
+    with pytest.raises(InputError, match=r"at=1, kind=null, g=1, v=1\.5, far=0"):
+        workload.run(late.assign(far=0), time="at", type="kind")
+    with pytest.raises(el.ElsinoreError, match=r"no attribute 'g'.* Attributes: at, kind, v"):
+        workload.run(plain.drop(columns=["g"]), time="at", type="kind")
+    with pytest.raises(InputError, match="1 event of 6 cannot be used"):
+        workload.run(frame.assign(kind=["A", None] + ["B"] * 4), time="at", type="kind")
 
 
 def test_a_pandas_index_without_a_name_stays_away():

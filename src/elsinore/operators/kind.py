@@ -81,6 +81,10 @@ class Kind(Protocol):
         Raises the errors of all of them at once.
         """
 
+    def tells_attributes(self, unit: Unit) -> bool:
+        """Return whether a unit tells what attributes it reads before it is `fitted`."""
+        return True
+
     def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
         """Return a unit as it is run over events with attributes of these types.
 

@@ -84,6 +84,13 @@ def fitted(plan: Plan, types: Mapping[str, pa.DataType], *, declared: bool) -> P
     return replace(plan, units=tuple(units))
 
 
+def attributes_read(plan: Plan) -> frozenset[str] | None:
+    """Return the attributes that a plan's units read; None where that is not known yet."""
+    if not all(kind_in(unit.kind).tells_attributes(unit) for unit in plan.units):
+        return None
+    return frozenset(name for unit in plan.units for name in unit.attributes)
+
+
 def _must_be_certain(query: Query) -> QueryError:
     return QuerySemanticError(
         "This query is for events with exact times, and those of these events are uncertain. Ask "

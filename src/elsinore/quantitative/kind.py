@@ -56,6 +56,11 @@ class Quantitative(Kind):
         found, by, after = resolved(query)
         return unit_of(found, by, name=query.name, number=number, after=after)
 
+    def tells_attributes(self, unit: Unit) -> bool:
+        """Return False: what functions read may be known only by the attributes there are."""
+        del unit
+        return False
+
     def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
         """Return the unit with the columns that the query's functions read."""
         from elsinore.quantitative.operator import ITEM, PART, SHOWN  # noqa: PLC0415 - the engine

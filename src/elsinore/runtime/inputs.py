@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from elsinore.errors import InputError, kind_of_value
+from elsinore.runtime.options import RunOptions
 from elsinore.runtime.reasons import reason
 from elsinore.runtime.tables import check_names, plain_views
 
@@ -19,7 +20,7 @@ ACCEPTED = (
 )
 
 
-def as_table(data: Any) -> pa.Table:
+def as_table(data: Any, few: Collection[str] | None = None) -> pa.Table:
     """Return `data` as a table; read an iterator of batches to its end, collect a LazyFrame.
 
     Accepted are a pyarrow Table, RecordBatch or RecordBatchReader, an iterable of RecordBatches, a
@@ -28,6 +29,8 @@ def as_table(data: Any) -> pa.Table:
     DataFrame is an attribute of the events if it has a name. The place of files (a path, a folder,
     a pattern) is read as `read_events` does.
 
+    `few`: of a pandas DataFrame, whose columns take long to convert, no others are wanted.
+
     Raise InputError for anything else, and where columns are of unequal length, of mixed types or
     of the same name.
 
@@ -35,14 +38,14 @@ def as_table(data: Any) -> pa.Table:
     {'time': [1, 2], 'type': ['A', 'B'], 'v': [None, 0.5]}
     """
     try:
-        table = _convert(data)
+        table = _convert(data, few)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise InputError(f"The events cannot be made a table: {reason(error)}.") from error
     check_names(table.column_names, "the events")
     return plain_views(table)
 
 
-def _convert(data: Any) -> pa.Table:
+def _convert(data: Any, few: Collection[str] | None) -> pa.Table:
     if isinstance(data, pa.Table):
         return data
     if isinstance(data, str | Path):
@@ -54,14 +57,15 @@ def _convert(data: Any) -> pa.Table:
     if isinstance(data, pa.RecordBatchReader):
         return data.read_all()
     library, name = type(data).__module__.partition(".")[0], type(data).__name__
-    if library == "pandas" and name == "DataFrame":
+    if is_pandas_frame(data):
         check_names([str(column) for column in data.columns], "the events")
         named = [name for name in data.index.names if name not in {None, *data.columns}]
         data = data.reset_index(level=named) if named else data
+        wanted = [name for name in data.columns if few is None or str(name) in few]
         try:
-            table = pa.Table.from_pandas(data, preserve_index=False)
+            table = pa.Table.from_pandas(data, columns=wanted, preserve_index=False)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            return pa.table({str(n): _column(str(n), data[n].tolist()) for n in data.columns})
+            return pa.table({str(n): _column(str(n), data[n].tolist()) for n in wanted})
         return table.replace_schema_metadata(None)
     if library == "polars" and name == "LazyFrame":
         data = data.collect()
@@ -74,6 +78,37 @@ def _convert(data: Any) -> pa.Table:
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
         return _from_items(list(data))
     raise _refusal(data)
+
+
+def is_pandas_frame(data: object) -> bool:
+    """Return whether `data` is a DataFrame of pandas, without importing pandas."""
+    kind = type(data)
+    return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame"
+
+
+def columns_to_convert(
+    data: Any, attributes: Collection[str] | None, options: RunOptions
+) -> frozenset[str] | None:
+    """Return the columns of a pandas DataFrame that a run reads; None: all, or no such frame.
+
+    `attributes` are those that queries read, None where that is not known. Events set aside are
+    handed out whole; an SQL expression may read any column whose name is in it.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"t": [1.5], "kind": ["A"], "v": [2], "w": [3]})
+    >>> options = RunOptions(time="t + 1", type="kind")
+    >>> sorted(columns_to_convert(frame, ["v"], options))
+    ['kind', 't', 'v']
+    """
+    if attributes is None or not is_pandas_frame(data):
+        return None
+    if options.allow_rejects or options.uncertain is not None:
+        return None
+    texts = [text.lower() for text in (options.time, options.type, *options.order_by)]
+    names = [str(name) for name in (*data.columns, *data.index.names)]
+    return frozenset(
+        name for name in names if name in attributes or any(name.lower() in text for text in texts)
+    )
 
 
 def _from_columns(columns: Mapping[str, Any]) -> pa.Table:
