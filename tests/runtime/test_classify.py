@@ -101,3 +101,14 @@ def test_type_numbers_are_places_in_the_list_of_names(kind: pa.DataType, encoded
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
 def test_types_of_nothing_but_nulls_have_no_number(kind: pa.DataType) -> None:
     assert type_numbers(pa.nulls(3, kind), ["A"]).tolist() == [-1, -1, -1]
+
+
+def test_types_of_many_events_are_looked_up_as_those_of_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    classes = classes_of([("A", ()), ("C", ())])
+    numbers = np.array([2, -1, 0, 1, 2, 0], dtype=np.int32)
+    few = classify(classes, numbers, ["A", "B", "C"], {})
+    assert few.tolist() == [1, -1, 0, -1, 1, 0]
+    monkeypatch.setattr("elsinore.runtime.classify.MANY", 0)
+    assert classify(classes, numbers, ["A", "B", "C"], {}).tolist() == few.tolist()

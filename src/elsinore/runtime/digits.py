@@ -15,6 +15,13 @@ COMPARED = 4  # points of a piece that are compared one by one; among more there
 
 
 @kernel
+def look_up(table: NDArray[np.int64], places: NDArray[np.int32], out: NDArray[np.int64]) -> None:
+    """Put table[places[row]] into out[row]; places may be -1, the table's last."""
+    for row in range(len(places)):
+        out[row] = table[places[row]]
+
+
+@kernel
 def add_regions(
     codes: NDArray[np.int64],
     numbers: NDArray[np.int32],
