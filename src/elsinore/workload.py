@@ -29,6 +29,7 @@ from elsinore.language.modules import Modules
 from elsinore.model import Attribute, PythonQuery, Query
 from elsinore.model import Workload as Queries
 from elsinore.model.clock import NANOSECONDS, Clock, clock_for, largest_time, set_to, windows_set_to
+from elsinore.model.collecting import without_collecting
 from elsinore.model.expression import Call, walk
 from elsinore.model.query import Form
 from elsinore.operators import bind, kind_for, plan
@@ -424,7 +425,8 @@ class Workload:
                 f"Unknown format {format!r}. Formats: {', '.join(EXPLAINERS)}."
                 f"{did_you_mean(str(format), EXPLAINERS)}"
             )
-        return Explained(EXPLAINERS[format](self.plan))
+        with without_collecting():
+            return Explained(EXPLAINERS[format](self.plan))
 
     @contextmanager
     def _pointing(self) -> Iterator[None]:

@@ -151,6 +151,13 @@ def shared_patterns(units: Units) -> tuple[SharedPattern, ...]:
 
 def _sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     """Return the sharing sets of a unit: sub-patterns and queries."""
+    if "sharing sets" not in unit.kept:
+        unit.kept["sharing sets"] = _sharing_sets(unit)
+    return cast("list[tuple[str, tuple[int, ...]]]", unit.kept["sharing sets"])
+
+
+def _sharing_sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
+    """Work out the sharing sets of a unit."""
     if unit.path is Path.COARSE and not unit.exact:
         lanes = [1 if node.window is None else node.window.overlap for node in unit.merged.nodes]
         groups = groups_of(unit, Labels(unit.classes), lanes)
@@ -240,9 +247,12 @@ def _alike(unit: TrendUnit) -> list[Alike]:
     """Return the queries of a unit, those of which the same is to be told together."""
     sets = [*_sets(unit), *_merged(unit)]
     places: dict[object, list[int]] = {}
-    within: list[frozenset[int]] = []
+    of_sets: list[list[int]] = [[] for _ in unit.members]
+    for number, (_, queries) in enumerate(sets):
+        for query in queries:
+            of_sets[query].append(number)
+    within = list(map(frozenset, of_sets))
     for query, template in enumerate(unit.members):
-        within.append(frozenset(n for n, (_, queries) in enumerate(sets) if query in queries))
         told: object = unit.why[query]
         if isinstance(template, Template):
             compared = frozenset((name, frozenset(how)) for name, how in loops(template).items())
