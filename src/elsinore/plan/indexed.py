@@ -9,6 +9,7 @@ looked up among n events in O(log n).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elsinore.model import expression as ex
@@ -157,6 +158,20 @@ def axis(cuts: list[Cut] | tuple[Cut, ...]) -> Expression | None:
     if found[0] is None or any(one is None or one[0] != found[0][0] for one in found):
         return None
     return found[0][0]
+
+
+def rises(cut: Cut, by: Expression) -> bool:
+    """Return whether what a cut bounds grows with what events are put in order by."""
+    return cut.previous == by or (slope(cut.previous) or (by, 1))[1] > 0
+
+
+def goes_down(cuts: Sequence[Cut], by: Expression) -> bool:
+    """Return whether cuts bound a range from below alone: it is the first of the reverse order."""
+    below = (Operator.LT, Operator.LE)
+    return all(
+        cut.operator is not Operator.EQ and (cut.operator in below) != rises(cut, by)
+        for cut in cuts
+    )
 
 
 def slope(expression: Expression) -> tuple[Attribute, int] | None:

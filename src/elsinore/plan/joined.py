@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from elsinore.model.expression import Expression
+from elsinore.model.expression import Attribute, Expression
 from elsinore.plan.alike import shape, why_apart
 from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
 from elsinore.plan.guards import Ways
-from elsinore.plan.indexed import Indexed, axis, indexed
+from elsinore.plan.indexed import Indexed, axis, goes_down, indexed
 
 MOST_TOGETHER = 16  # automata of which an index keeps the sums at once: more leave the cache
 _State = tuple[int, int]  # number of a query's template, state
@@ -42,6 +42,10 @@ class Joined:
         chosen = [self.queries.index(query) for query in queries]
         same = {(frozenset(self.places[place]), self.finals[place]) for place in chosen}
         return len(same) == 1
+
+    def keeps(self, states: Sequence[int]) -> bool:
+        """Return whether some of the states are repeated, or follow others on conditions."""
+        return any(_compares(self.template, state) for state in states)
 
     @property
     def common(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
@@ -105,12 +109,22 @@ def joined(templates: Sequence[GuardedTemplate]) -> list[Joined]:
 
 
 def _orders(template: GuardedTemplate, found: Indexed) -> frozenset[object]:
-    """Return by what events of which type are put in order for a query."""
-    return frozenset(
-        (template.states[found.kept[one.source][0]].type, axis(one.ranges[0]))
-        for one in found.extensions
-        if one.ranges
-    )
+    """Return how events of which type are put in order for a query: by what, and which way."""
+    orders = set()
+    for one in found.extensions:
+        cuts = [cut for part in one.ranges for cut in part]
+        by = axis(cuts) if cuts else None
+        if by is not None:
+            # whether columns are compared as they are, or as doubles
+            columns = {(cut.previous, _is_read(cut.current) and cut.shift is None) for cut in cuts}
+            down = len(one.ranges) == 1 and goes_down(cuts, by)
+            kept = template.states[found.kept[one.source][0]].type
+            orders.add((kept, by, down, frozenset(columns)))
+    return frozenset(orders)
+
+
+def _is_read(expression: Expression) -> bool:
+    return isinstance(expression, Attribute)
 
 
 def _counts(template: GuardedTemplate) -> bool:
@@ -279,8 +293,16 @@ def _one(
     return Joined(tuple(queries), whole, tuple(places), tuple(finals))
 
 
+def have_one_order(one: GuardedTemplate, other: GuardedTemplate) -> bool:
+    """Return whether an index puts some events in one order for both of two queries."""
+    here, there = indexed(one), indexed(other)
+    if not (isinstance(here, Indexed) and isinstance(there, Indexed)):
+        return False
+    return not _orders(one, here).isdisjoint(_orders(other, there))
+
+
 def why_not_joined(one: GuardedTemplate, other: GuardedTemplate) -> str:
-    """Return why two queries, which differ, have no state in common."""
+    """Return why two queries have no state in common that is compared or repeated."""
     if not all(isinstance(indexed(template), Indexed) for template in (one, other)):
         return why_apart(one, other) or "they are worked on by themselves"
     if one.query.window != other.query.window:
@@ -289,10 +311,10 @@ def why_not_joined(one: GuardedTemplate, other: GuardedTemplate) -> str:
         (here, there)
         for here, state in enumerate(one.states)
         for there, standing in enumerate(other.states)
-        if state.type == standing.type
+        if state.type == standing.type and _compares(one, here) and _compares(other, there)
     ]
     if not pairs:
-        return "they ask for no events of one type"
+        return "they compare or repeat no events of one type"
     names = " and ".join(dict.fromkeys(one.states[here].type for here, _ in pairs))
     alike = [pair for pair in pairs if one.states[pair[0]].needs == other.states[pair[1]].needs]
     if not alike:
@@ -300,6 +322,14 @@ def why_not_joined(one: GuardedTemplate, other: GuardedTemplate) -> str:
     if not any(_asked(one, here) == _asked(other, there) for here, there in alike):
         return f"they compare {names} events with those before them in different ways"
     return f"what comes before {names} in their trends differs"
+
+
+def _compares(template: GuardedTemplate, state: int) -> bool:
+    """Return whether events in a state are repeated, or follow others on conditions."""
+    return any(
+        move.target == state and (move.conditions or move.source == state)
+        for move in template.moves
+    )
 
 
 def _asked(template: GuardedTemplate, state: int) -> frozenset[frozenset[Expression]]:

@@ -15,10 +15,11 @@ from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.plan.paths import goes_in_steps
 from elsinore.trends.columns import addend_columns, order_columns, shift_of
 from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.counted import as_guarded, is_counted
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.graph.columns import keeps_codes
 from elsinore.trends.hamlet import HamletEvaluator
-from elsinore.trends.index import Indexes, as_guarded, can_index
+from elsinore.trends.index import Indexes
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
 from elsinore.trends.partials import totals_fields
 from elsinore.trends.sets import SetEvents, SetsEvaluator
@@ -92,8 +93,8 @@ def evaluator_of(unit: TrendUnit, *, by_time: bool, sharing: Sharing, record: bo
         return _Sets(unit, by_time)
     if unit.path is Path.GRAPH:
         return _Graph(unit, by_time, share=sharing is not Sharing.NEVER)
-    if can_index(unit):  # a query on its own shares with nobody
-        return _Graph(as_guarded(unit), by_time, share=False)
+    if is_counted(unit, sharing, record=record):
+        return _Graph(as_guarded(unit), by_time, share=True)
     return _Shared(unit, by_time, sharing, record)
 
 

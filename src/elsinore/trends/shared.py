@@ -10,12 +10,13 @@ from typing import Any, cast
 from elsinore.language.render import render
 from elsinore.plan.alike import shape
 from elsinore.plan.explain.text import path_in_words
-from elsinore.plan.joined import Joined, joined, why_not_joined
+from elsinore.plan.joined import Joined, have_one_order, joined, why_not_joined
 from elsinore.plan.paths import Path
 from elsinore.plan.sharing import aggregated, loops, sharing_sets, why_not
 from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
+from elsinore.trends.counted import as_run, is_counted
 from elsinore.trends.labels import Labels
 from elsinore.trends.sharing.groups import groups_of, queries_through
 from elsinore.words import count, listed
@@ -133,10 +134,11 @@ class Alike:
 Units = Sequence[tuple[Partition, TrendUnit]]  # all of a workload's
 
 
-def shared_patterns(units: Units) -> tuple[SharedPattern, ...]:
-    """Return which queries may share which Kleene sub-patterns."""
+def shared_patterns(units: Units, *, record: bool = False) -> tuple[SharedPattern, ...]:
+    """Return which queries may share which Kleene sub-patterns; `record`: in a run that records."""
     found = []
-    for _, unit in units:
+    for _, planned in units:
+        unit = planned if record else as_run(planned)
         names = [template.query.name for template in unit.members]
         for pattern, queries in _sets(unit):
             if len(queries) > 1:
@@ -188,7 +190,7 @@ def _merged(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
             (_pattern(group, states), queries)
             for group in _groups(unit)
             for queries, states in group.common
-            if not group.covers(queries)
+            if not group.covers(queries) and group.keeps(states)
         ]
     if unit.path is not Path.COARSE:
         return []
@@ -207,9 +209,18 @@ def _pattern(group: Joined, states: Sequence[int]) -> str:
     return names[0] if len(names) == 1 else f"SEQ({', '.join(names)})"
 
 
+def counted(units: Units) -> list[tuple[str, ...]]:
+    """Return the queries of units of several that go by an index where a run lets them."""
+    return [
+        tuple(template.query.name for template in unit.templates)
+        for _, unit in units
+        if len(unit.templates) > 1 and is_counted(unit)
+    ]
+
+
 def may_share(units: Units) -> bool:
-    """Return whether some queries may share bursts."""
-    return any(not (one.whole or one.merged) for one in shared_patterns(units))
+    """Return whether some queries may share bursts in a run that records them."""
+    return any(not (one.whole or one.merged) for one in shared_patterns(units, record=True))
 
 
 def apart(units: Units) -> tuple[Apart, ...]:
@@ -218,8 +229,8 @@ def apart(units: Units) -> tuple[Apart, ...]:
     Queries of which the same is to be told go together, so that a thousand take no million pairs.
     """
     found: dict[str, list[Block]] = {}
-    alike = [(key, _alike(unit)) for key, unit in units]
-    for _, several in alike:
+    alike = [(key, unit, _alike(as_run(unit))) for key, unit in units]
+    for _, _, several in alike:
         for one in several:
             if len(one.names) > 1:
                 why = _why_not(one, one)
@@ -229,14 +240,14 @@ def apart(units: Units) -> tuple[Apart, ...]:
             why = _why_not(one, other)
             if why is not None:
                 found.setdefault(why, []).append(Block(one.names, other.names))
-    for (key, here), (other_key, there) in itertools.combinations(alike, 2):
+    for (key, unit, here), (other_key, other_unit, there) in itertools.combinations(alike, 2):
         for one, other in itertools.product(here, there):
             why = f"their events are partitioned by {_partition(key)}, {_partition(other_key)}"
             if key == other_key:
                 why = " and ".join(
                     f"{listed(side.names, MOST_QUERIES)} on the "
-                    f"{path_in_words(side.unit.path, side.why)}"
-                    for side in (one, other)
+                    f"{path_in_words(planned.path, planned.why[side.first])}"
+                    for side, planned in ((one, unit), (other, other_unit))
                 )
                 why = f"they go different ways, {why}"
             found.setdefault(why, []).append(Block(one.names, other.names))
@@ -290,8 +301,10 @@ def _why_not(one: Alike, other: Alike) -> str | None:
             return "each is worked out by itself in integers of any size"
         if unit.path is not Path.GRAPH:
             return f"{what}: {reason}"
-        differs = why_not_joined(unit.guarded[one.first], unit.guarded[other.first])
-        if any({one.first, other.first} <= {*group.queries} for group in _groups(unit)):
+        two = unit.guarded[one.first], unit.guarded[other.first]
+        differs = why_not_joined(*two)
+        together = any({one.first, other.first} <= {*group.queries} for group in _groups(unit))
+        if together and have_one_order(*two):
             return f"each keeps sums of its own over one order of events for both; {differs}"
         return f"each keeps {what}, as {reason}; {differs}"
     here, there = (loops(unit.templates[side.first]) for side in (one, other))
@@ -323,8 +336,13 @@ def sharing_text(units: Units, sample: SharedSample | None) -> list[str]:
         lines += _set_lines(found)
     known = {found.queries for found in sampled}
     for one in told:
-        if one.queries not in known:
+        if one.queries not in known or one.merged:
             lines.append(f"  {one.pattern} of {listed(one.queries, MOST_QUERIES)}, {one.how}")
+    lines += [
+        f"  {listed(names, MOST_QUERIES)} count by an index over their events; where a run "
+        "records, or is to share always or never, by the shared graph."
+        for names in counted(units)
+    ]
     for several in pairs:
         blocks = listed([block.words() for block in several.blocks], MOST_BLOCKS)
         lines.append(f"  Not {blocks}: {several.why}.")
@@ -363,6 +381,8 @@ def sharing_facts(units: Units, sample: SharedSample | None) -> dict[str, Any]:
             for one in apart(units)
         ],
     }
+    if counted(units):
+        told["counted"] = [list(names) for names in counted(units)]
     if sample is not None:
         told["sampled"] = {
             "events": sample.events,

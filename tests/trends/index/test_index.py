@@ -21,9 +21,10 @@ from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.plan.indexed import indexed
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.core.arrays import FOREVER, NEVER
+from elsinore.trends.counted import as_guarded, is_counted
 from elsinore.trends.graph import GraphEvaluator
 from elsinore.trends.hamlet import HamletEvaluator
-from elsinore.trends.index import Indexes, as_guarded, can_index
+from elsinore.trends.index import Indexes
 from elsinore.trends.keyed import WindowTotals
 from oracles.reference import ReferenceEvent, reference
 from support.hamlet import compared_columns, keyed_events, shared_units
@@ -91,7 +92,7 @@ def test_trends_are_counted_as_if_each_were_built(
 ) -> None:
     table = table_of(events)
     for unit in shared_units(workload, table):
-        assert can_index(unit.unit)
+        assert is_counted(unit.unit)
         evaluator = by_index(unit.unit, by_time)
         found = counted(evaluator.evaluate(keyed_events(unit), compared_columns(unit, table)))
         (template,) = unit.unit.templates

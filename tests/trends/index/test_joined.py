@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -18,8 +20,9 @@ from elsinore.plan import Path, Sharing
 from elsinore.plan.guarded import guarded_template
 from elsinore.plan.joined import MOST_TOGETHER, Joined, joined
 from elsinore.runtime.options import RunOptions
+from elsinore.trends.counted import MOST_LANES, is_counted
 from elsinore.trends.kind import spec_of, trend_units
-from elsinore.trends.shared import apart, sharing_text
+from elsinore.trends.shared import apart, sharing_facts, sharing_text
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from trends.index.test_index import RANGES, SECOND, WINDOWS, few_events, often
@@ -37,19 +40,22 @@ PATTERNS = (
     "SEQ(A a, B b+, NOT C c)",
     "(SEQ(A a, B b+) OR SEQ(A x, B b+, D d))",
 )
+RISING = ("b[i].v >= b[i-1].v", "b[i].v < b[i-1].v", "b[i].w = b[i-1].v", "b[i].w <= b[i-1].w")
 FIELDS = ("", "", ", SUM(b.v), AVG(b.w)", ", MIN(b.v), COUNT(b)")
 
 
 @st.composite
 def several(draw: Any) -> Workload:
     """Draw queries that differ in what comes before or after their neighbours, or between them."""
-    conditions = draw(st.lists(st.sampled_from(RANGES), min_size=1, max_size=2))
+    some = draw(st.sampled_from((RANGES, RISING)))
+    conditions = draw(st.lists(st.sampled_from(some), min_size=1, max_size=2))
+    fields = draw(st.sampled_from((FIELDS, FIELDS[:1])))
     windows = draw(st.lists(st.sampled_from(WINDOWS), min_size=1, max_size=2))
     texts = []
     for number in range(draw(st.integers(2, 4))):
         local = draw(st.sampled_from(("", "", " AND b.v > 0", " AND b.w < 1")))
         texts.append(
-            f"QUERY q{number} RETURN COUNT(*){draw(st.sampled_from(FIELDS))} "
+            f"QUERY q{number} RETURN COUNT(*){draw(st.sampled_from(fields))} "
             f"PATTERN {draw(st.sampled_from(PATTERNS))} "
             f"WHERE {draw(st.sampled_from(conditions))}{local}"
             f"{draw(st.sampled_from(windows))};"
@@ -116,12 +122,17 @@ SORTED = "each keeps sums of its own over one order of events for both"
             "they compare B events with those before them in different ways",
         ),
         (
+            asked("q2", "SEQ(A a, B b+)", "ABS(b[i].v - b[i-1].v) <= 3"),
+            SORTED,
+            "they compare B events with those before them in different ways",
+        ),
+        (
             asked("q2", "SEQ(D d, B b+)", "ABS(b[i].w - b[i-1].w) <= 3"),
             OWN,
             "they compare B events with those before them in different ways",
         ),
         (asked("q2", "B b+", f"{NEAR} AND b.w > 1"), SORTED, "they ask B events for other things"),
-        (asked("q2", "SEQ(D d, E b+)", NEAR), OWN, "they ask for no events of one type"),
+        (asked("q2", "SEQ(D d, E b+)", NEAR), OWN, "they compare or repeat no events of one type"),
     ],
 )
 def test_queries_with_sums_of_their_own_are_told_why(other: str, begins: str, why: str) -> None:
@@ -159,3 +170,67 @@ def test_what_no_index_takes_for_its_values_is_worked_on_query_by_query() -> Non
     found = run(ready, table_of(rows), RunOptions())
     for query in workload.queries:
         check(query, rows, found[query.name], exact=False)
+
+
+COUNTING = """
+    QUERY short RETURN COUNT(*) PATTERN SEQ(A a, B b+) WHERE b[i].v >= b[i-1].v;
+    QUERY long RETURN COUNT(*) PATTERN SEQ(A a, B b+, C c) WHERE b[i].v >= b[i-1].v;
+    QUERY some RETURN COUNT(*) PATTERN SEQ(A a, B b+) WHERE b[i].v >= b[i-1].v AND b.w < 2;
+    QUERY falling RETURN COUNT(*) PATTERN SEQ(A a, B b+) WHERE b[i].v <= b[i-1].v;
+"""
+
+
+def test_few_queries_that_count_go_by_an_index_unless_a_run_records_or_is_told_how_to_share() -> (
+    None
+):
+    units = trend_units(plan(parse_workload(COUNTING)))
+    ((_, unit),) = units
+    assert unit.path is Path.SHARED
+    assert is_counted(unit)
+    assert not is_counted(unit, record=True)
+    assert not any(is_counted(unit, sharing) for sharing in (Sharing.ALWAYS, Sharing.NEVER))
+    lines = sharing_text(units, None)
+    assert "  SEQ(A, B+) of short and long, one state for all of them" in lines
+    assert any(
+        line.startswith("  short, long, some and falling count by an index") for line in lines
+    )
+    why: dict[str, set[tuple[str, str]]] = {}
+    for block in apart(units):
+        why.setdefault(block.why.partition("; ")[0], set()).update(block.pairs())
+    assert why == {
+        SORTED: {("short", "some"), ("long", "some")},
+        "each keeps an index over its own events, as events are compared with their predecessors "
+        "in a loop": {("short", "falling"), ("long", "falling"), ("some", "falling")},
+    }
+    assert sharing_facts(units, None)["counted"] == [["short", "long", "some", "falling"]]
+    with_sums = COUNTING.replace(
+        "COUNT(*) PATTERN SEQ(A a, B b+, C", "SUM(b.v) PATTERN SEQ(A a, B b+, C"
+    )
+    many = "".join(
+        f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(A{n}, B b+) WHERE b[i].v > b[i-1].v;"
+        for n in range(MOST_LANES + 1)
+    )
+    for text in (with_sums, many):
+        ((_, unit),) = trend_units(plan(parse_workload(text)))
+        assert not is_counted(unit)
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_an_index_for_several_counts_as_the_shared_graph_does(record: bool) -> None:
+    random = np.random.default_rng(5)
+    rows = [
+        ReferenceEvent(
+            second * SECOND,
+            str(random.choice(list("ABBBBBC"))),
+            {"v": int(random.integers(9)), "w": float(random.integers(4))},
+        )
+        for second in range(300)
+    ]
+    ready = plan(parse_workload(COUNTING))
+    found, *modes = (
+        run(ready, table_of(rows), RunOptions(sharing=sharing, record=record))
+        for sharing in (Sharing.DYNAMIC, Sharing.ALWAYS, Sharing.NEVER)
+    )
+    for query, mode in itertools.product(("short", "long", "some", "falling"), modes):
+        (expected,), (count,) = (one[query]["count(*)"].to_pylist() for one in (mode, found))
+        assert math.isclose(expected, count, rel_tol=1e-9)

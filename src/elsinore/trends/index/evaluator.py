@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from elsinore.kernels import enter
-from elsinore.plan import Path, TrendUnit
-from elsinore.plan.guarded import guarded_template
+from elsinore.plan import TrendUnit
 from elsinore.plan.indexed import Indexed, indexed
 from elsinore.plan.joined import Joined
 from elsinore.trends.graph.columns import ComparedColumns, Order
@@ -21,30 +20,9 @@ from elsinore.trends.index.windows import sum_windows
 from elsinore.trends.index.words import Rooms, index_words
 from elsinore.trends.keyed import Ints, size_of
 
-MOST_WINDOWS = 16  # open at once: each is worked on by itself
 _SECONDS = 1e-4  # that an event takes in plain Python, in each window
 _MOST_ROOM = 4  # times the rows that there are: an index with more room is made anew, ...
 _FEW = 2**12  # ... unless it is for so few
-
-
-def can_index(unit: TrendUnit) -> bool:
-    """Return whether a unit of the shared path is of one query that counts trends.
-
-    It must not have many windows open at once.
-    """
-    if len(unit.templates) != 1:
-        return False
-    (template,) = unit.templates
-    window, wanted = template.query.window, template.aggregation
-    if window is not None and window.overlap > MOST_WINDOWS:
-        return False
-    return len(wanted.linear) == 1 and not wanted.extremes
-
-
-def as_guarded(unit: TrendUnit) -> TrendUnit:
-    """Return a unit of the shared path with guarded templates for its queries."""
-    guarded = tuple(guarded_template(one.query) for one in unit.templates)
-    return replace(unit, path=Path.GRAPH, templates=(), guarded=guarded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.model.expression import Expression, Operator
-from elsinore.plan.indexed import Cut, Extension, Indexed, axis, slope
+from elsinore.plan.indexed import Cut, Extension, Indexed, axis, rises
 from elsinore.plan.joined import Joined
 from elsinore.plan.template import START
 from elsinore.trends.index import layout as w
@@ -191,12 +191,11 @@ class _Writer:
     def _edges(self, cuts: Sequence[Cut], by: Expression) -> Iterator[_Edge]:
         for cut in cuts:
             before, after, shift = self._columns.of_cut(cut)
-            rises = cut.previous == by or (slope(cut.previous) or (by, 1))[1] > 0
             for operator in (
                 (Operator.GE, Operator.LE) if cut.operator is Operator.EQ else (cut.operator,)
             ):
                 below = operator in {Operator.LT, Operator.LE}
-                yield _Edge(_OPERATORS[operator], before, after, shift, below == rises)
+                yield _Edge(_OPERATORS[operator], before, after, shift, below == rises(cut, by))
 
     def written(self, first_state: int, rooms: Rooms) -> tuple[Ints, Sizes]:
         """Return all words, tables first; what they say of classes is a flag for each, in lists."""
