@@ -27,7 +27,7 @@ from elsinore.operators.partials import results_of
 from elsinore.plan import Plan, Unit
 from elsinore.plan.modes import HIGH, LAW
 from elsinore.runtime.arranged import arranged
-from elsinore.runtime.chunks import whole
+from elsinore.runtime.chunks import in_one_piece, whole
 from elsinore.runtime.classify import type_places
 from elsinore.runtime.distributions import distributions
 from elsinore.runtime.inputs import as_table
@@ -109,7 +109,9 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
         plan, dict(zip(table.schema.names, table.schema.types, strict=True)), declared=False
     )
     threads = threads_for(table.num_rows, table.num_rows, options.threads)
-    stream, rejected = prepare(table, options, threads)
+    carried = (name for unit in plan.units for name in unit.attributes)
+    read = itertools.chain((options.time, options.type), carried)
+    stream, rejected = prepare(in_one_piece(table, read, threads), options, threads)
     tables: dict[int, pa.Table] = {}
     statistics: dict[int, OperatorStatistics] = {}
     types = type_places(stream.types, plan.types, threads)

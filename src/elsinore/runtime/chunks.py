@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
 import pyarrow as pa
 
 
@@ -10,3 +13,24 @@ def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if isinstance(column, pa.ChunkedArray):
         return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return column
+
+
+def in_one_piece(table: pa.Table, names: Iterable[str], threads: int) -> pa.Table:
+    """Return a table whose columns of some names are in one piece each, put together in threads.
+
+    Names that it does not have are passed over. With one thread nothing is done ahead.
+
+    >>> pieces = pa.table({"n": pa.chunked_array([[1], [2]]), "m": pa.chunked_array([[3], [4]])})
+    >>> [column.num_chunks for column in in_one_piece(pieces, ["n", "other"], 2).columns]
+    [1, 2]
+    """
+    if threads == 1 or all(column.num_chunks < 2 for column in table.columns):
+        return table
+    there = [name for name in dict.fromkeys(names) if name in table.column_names]
+    split = [name for name in there if table.column(name).num_chunks > 1]
+    with ThreadPoolExecutor(threads, thread_name_prefix="elsinore") as pool:
+        joined = list(pool.map(whole, [table.column(name) for name in split]))
+    for name, column in zip(split, joined, strict=True):
+        place = table.column_names.index(name)
+        table = table.set_column(place, table.schema.field(name), column)
+    return table
