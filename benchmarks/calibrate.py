@@ -2,7 +2,7 @@
 
 Streams of bursts are run with everything shared and with nothing shared, over a grid of burst
 lengths, numbers of queries, snapshots at events, and events in a window. The prices that fit the
-times per burst best, none of them negative, go to `elsinore/trends/hamlet/coefficients.json`; what
+times per burst best, none of them negative, go to `elsinore/trends/prices.json`; what
 they predict beside what was measured to `benchmarks/figures/cost_model.csv` and `.png`.
 """
 
@@ -32,7 +32,7 @@ from elsinore.trends.keyed import KeyedEvents
 from elsinore.trends.kind import spec_of
 
 FIGURES = Path(__file__).parent / "figures"
-COEFFICIENTS = Path(__file__).parents[1] / "src/elsinore/trends/hamlet/coefficients.json"
+PRICES = Path(__file__).parents[1] / "src/elsinore/trends/prices.json"
 SHARED_PRICES = ("fixed", "event", "form", "propagate", "evaluate", "collapse")
 ALONE_PRICES = ("alone_propagate", "alone_query")
 
@@ -126,7 +126,7 @@ def nonnegative(features: NDArray[np.float64], times: NDArray[np.float64]) -> ND
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=60_000)
-    parser.add_argument("--dry", action="store_true", help="leave coefficients.json as it is")
+    parser.add_argument("--dry", action="store_true", help="leave prices.json as it is")
     asked = parser.parse_args()
     points = [
         Point(b, k, created, window)
@@ -166,7 +166,8 @@ def main() -> None:
     rounded = {name: round(float(price), 3) for name, price in prices.items()}
     print(json.dumps(rounded, indent=2))
     if not asked.dry:
-        COEFFICIENTS.write_text(json.dumps(rounded, indent=2) + "\n", "utf-8")
+        table = json.loads(PRICES.read_text("utf-8")) | {"graph": rounded}
+        PRICES.write_text(json.dumps(table, indent=2) + "\n", "utf-8")
     report(kept, predicted, (shared_times, alone_times))
 
 

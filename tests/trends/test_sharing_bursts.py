@@ -16,9 +16,10 @@ from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
 from elsinore.trends import TrendOperator
-from elsinore.trends.sharing.bursts import NAP, benefit
+from elsinore.trends.benefit import benefit
+from elsinore.trends.prices import measured
+from elsinore.trends.sharing.bursts import NAP
 from elsinore.trends.sharing.clock import DEPTH
-from elsinore.trends.sharing.cost import CoarseCost
 from support.trends import SCHEMA
 from support.units import UnitInput, unit_inputs
 
@@ -344,7 +345,7 @@ def test_nothing_is_shared_where_it_is_not_wanted() -> None:
 
 
 def test_the_benefit_grows_with_bursts_and_queries_and_falls_with_holders_read() -> None:
-    cost = CoarseCost()
+    cost = measured().sums
 
     def saved(length: float, queries: int, touched: float) -> float:
         eager, moving = length * cost.eager(1, queries), length * cost.lazy(0)

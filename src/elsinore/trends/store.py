@@ -32,7 +32,7 @@ DECIDED = (
     "decisions",
 )
 
-COSTS = ("boundary", "cut", "turn")  # of `CoarseCost`, whatever the group
+COSTS = ("boundary", "cut", "turn")  # of `SumPrices`, whatever the group
 
 FIELDS = (
     # of a run: what it takes, as `trends.run` tells

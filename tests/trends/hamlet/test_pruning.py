@@ -18,15 +18,15 @@ from numba import njit
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Granularity
-from elsinore.trends.graph import ComparedColumns
-from elsinore.trends.hamlet import layout
-from elsinore.trends.hamlet.benefit import (
+from elsinore.trends.benefit import (
     BurstStatistics,
     CalibratedCost,
     CostModel,
     PaperCost,
     as_array,
 )
+from elsinore.trends.graph import ComparedColumns
+from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.evaluator import new_work
 from elsinore.trends.hamlet.layout import COLUMNS, SNAPSHOT
 from elsinore.trends.hamlet.optimizer import SAMPLE, decide
@@ -152,7 +152,7 @@ def decided(
     events = layout.Events(
         none[0], none.astype(float), nothing, none, nothing, none, nothing, none[0], none[0], listed
     )
-    mode = layout.Mode(layout.DYNAMIC, True, as_array(cost.coefficients), False)
+    mode = layout.Mode(layout.DYNAMIC, True, as_array(cost.prices), False)
     shared = np.zeros(1, dtype=np.uint64)
     benefit = decide(arrays, actions, work, graphs, events, mode, 0, 0, len(taken), shared)
     return {group for group in range(GROUPS) if int(shared[0]) >> group & 1}, benefit

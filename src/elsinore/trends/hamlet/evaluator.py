@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from elsinore.kernels import enter
 from elsinore.plan import Sharing, TrendUnit
+from elsinore.trends.benefit import CalibratedCost, CostModel, as_array
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.hamlet import layout
-from elsinore.trends.hamlet.benefit import CalibratedCost, CostModel, as_array
 from elsinore.trends.hamlet.kept import KeptKey, of_keys, past_of, room_after, together
 from elsinore.trends.hamlet.layout import (
     COUNTS,
@@ -60,7 +60,7 @@ class HamletEvaluator:
         record: bool = False,
     ) -> None:
         self._program = HamletProgram(unit, mixed=sharing is Sharing.ALWAYS)
-        prices = (CalibratedCost() if cost is None else cost).coefficients
+        prices = (CalibratedCost() if cost is None else cost).prices
         self._most = 0  # bytes of all arrays of the last call
         self._kept: dict[int, KeptKey] = {}
         self._mode = Mode(_MODES[sharing], by_time, as_array(prices), record)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from elsinore.trends.hamlet.benefit import EVALUATE
+from elsinore.trends.benefit import EVALUATE, changes
 from elsinore.trends.hamlet.graphs import earliest_start
 from elsinore.trends.hamlet.layout import (
     BENEFIT,
@@ -150,9 +150,7 @@ def keep_to_it(
     conditions = program.sets[number + 1].conditions - program.sets[number].conditions
     rows = np.float64(1 + conditions * (graph.info[END] - graph.info[FIRST]))
     price = cost[EVALUATE] * rows * holders * standing
-    counts[REGRET] = max(0.0, counts[REGRET] - benefit)
-    if benefit <= 0.0 and counts[REGRET] <= price:
+    change, counts[REGRET] = changes(counts[REGRET], benefit, True, price)
+    if benefit <= 0.0 and not change:
         shared[:] = ~np.uint64(0)
         counts[EBBS] = 1.0
-    elif benefit <= 0.0:
-        counts[REGRET] = 0.0

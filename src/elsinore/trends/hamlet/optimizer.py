@@ -7,7 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elsinore.trends.hamlet.benefit import ALONE_INSERT, INSERT, separate_cost, shared_cost
+from elsinore.trends.benefit import (
+    ALONE_INSERT,
+    FIXED,
+    INSERT,
+    benefit,
+    propagation_cost,
+    separate_cost,
+    snapshot_cost,
+)
 from elsinore.trends.hamlet.expected import is_shared
 from elsinore.trends.hamlet.layout import (
     COLUMNS,
@@ -36,7 +44,7 @@ _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class _Burst(NamedTuple):
-    """What the cost of a burst depends on, beside who shares it; see `benefit.BurstStatistics`."""
+    """What the cost of a burst depends on, beside who shares it; see `BurstStatistics`."""
 
     b: float
     read: float  # g * p
@@ -94,10 +102,10 @@ def decide(
             _count_differences(actions, work, events, low, high, stride, like, shared)
             created += _join(work, mode.cost, burst, weight, stride, shared)
             k = _weight(weight, shared)
-    benefit = _separate(mode.cost, burst, k) - _shared(mode.cost, burst, k, created)
-    if benefit <= 0.0:
+    saved = _benefit(mode.cost, burst, k, created)
+    if saved <= 0.0:
         shared[:] = np.uint64(0)
-    return benefit
+    return saved
 
 
 @wide_kernel(linked=True)
@@ -131,26 +139,15 @@ def _burst(
 
 
 @wide_kernel(linked=True)
-def _shared(cost: Doubles, burst: _Burst, k: float, created: float) -> float:
-    """Return what it costs to share a burst among k holders, with so many new snapshots."""
-    return shared_cost(
-        cost,
-        burst.b,
-        burst.read,
-        burst.inserting,
-        burst.n,
-        k,
-        created,
-        burst.standing + created,
-        burst.depth,
-        burst.forms,
+def _benefit(cost: Doubles, burst: _Burst, k: float, created: float) -> float:
+    """Return what sharing a burst among k holders saves, with so many new snapshots."""
+    b, n, propagated = burst.b, burst.n, burst.standing + created
+    return benefit(
+        separate_cost(cost, b, burst.inserting, n, k, burst.depth),
+        propagation_cost(cost, b, burst.inserting, n, propagated, burst.depth, burst.forms),
+        snapshot_cost(cost, burst.read, k, created, propagated),
+        cost[FIXED],
     )
-
-
-@wide_kernel(linked=True)
-def _separate(cost: Doubles, burst: _Burst, k: float) -> float:
-    """Return what it costs to process a burst for k holders one by one."""
-    return separate_cost(cost, burst.b, burst.inserting, burst.n, k, burst.depth)
 
 
 @wide_kernel(linked=True)
@@ -232,13 +229,10 @@ def _join(
         if asked & known == 0:
             asked |= known
             # what it saves to share a group that differs so often is linear in its holders
-            before = _shared(cost, burst, k, 1.0)
-            nobody = before - _shared(cost, burst, k, 1.0 + differs)
-            alone = _separate(cost, burst, 1.0) - _separate(cost, burst, 0.0)
-            worth[digits, 0] = nobody
-            worth[digits, 1] = (
-                before + alone - _shared(cost, burst, k + 1.0, 1.0 + differs) - nobody
-            )
+            without = _benefit(cost, burst, k, 1.0)
+            worth[digits, 0] = _benefit(cost, burst, k, 1.0 + differs) - without
+            worth[digits, 1] = _benefit(cost, burst, k + 1.0, 1.0 + differs) - without
+            worth[digits, 1] -= worth[digits, 0]
         if worth[digits, 0] + worth[digits, 1] * weight[g] > 0.0:
             shared[w] |= np.uint64(1) << bit
             most = max(most, differs)

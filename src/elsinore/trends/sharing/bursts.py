@@ -1,16 +1,15 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
 """Bursts: when they begin and end, and whether to share them (HAMLET, Section 4).
 
-Sharing a group and not sharing it are two states, with a price for going from one to the other.
-What a burst would have cost in the other state is known when it has ended; where these regrets add
-up to more than the price, the state changes. So `dynamic` loses little to either static mode,
-whatever the stream.
+What sharing a burst saves, or would have saved, is known when it has ended: its steps are counted.
+`elsinore.trends.benefit` has the formula and the rule by which the state changes.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from elsinore.trends.benefit import benefit, changes
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.sharing.clock import (
     COHORTS,
@@ -29,6 +28,7 @@ from elsinore.trends.wide import wide_kernel
 OF_GROUP, STEPS, COSTS, TAKERS, SECTION_WORDS = range(5)
 
 GROUPS = 1  # the program's word that tells where the list of groups is: their number, then they
+EASIER = 0.5  # of the price of going back to single events is that of beginning to share
 MEMORY = 16.0  # bursts that an average looks back on
 DULL = 3  # after so many bursts not worth sharing nothing is looked at
 STILL_DULL = 2  # after so many of those where that was so before; of the first nothing is known
@@ -37,23 +37,6 @@ LONGEST = 7  # doublings of that, at most
 LONG = 5_000.0  # nanoseconds of a burst, lane by lane, after which it is decided again, ...
 TURNS = 100  # ... and so many changes of class in it
 MOST_JOINS = 2  # of a burst's parts; where there would be more, lanes one by one are cheaper
-
-
-@wide_kernel
-def benefit(eager: float, moving: float, snapshots: float, boundary: float) -> float:
-    """Return what sharing a burst saves, in nanoseconds; positive means share.
-
-    Shared     = moving + snapshots + boundary
-    Non-shared = eager
-
-    (HAMLET, Definition 12, where sums take the place of single events: `eager` is what k updates
-    cost for each event; `moving` what the clocks of the parts do; and `snapshots` what it costs to
-    make those at events, and to look up the values of those at the graphlet's end.)
-
-    >>> benefit(200.0, 20.0, 5.0, 10.0)
-    165.0
-    """
-    return eager - moving - snapshots - boundary
 
 
 @wide_kernel
@@ -69,16 +52,13 @@ def decide(header: Any, ints: Ints, doubles: Doubles, group: int, saved: float) 
     )
     ints[header.decisions + group] += 1
     price = doubles[header.price + group]
-    if ints[header.wanted + group] == 0:
-        regret = max(0.0, doubles[header.regret + group] + saved)
-        change = regret > 0.5 * price
-    else:
-        regret = max(0.0, doubles[header.regret + group] - saved)
-        change = regret > price
-    if change:
-        ints[header.wanted + group] = 1 - ints[header.wanted + group]
-        regret = 0.0
-    doubles[header.regret + group] = regret
+    shares = ints[header.wanted + group] != 0
+    if not shares:
+        price *= EASIER
+    change, doubles[header.regret + group] = changes(
+        doubles[header.regret + group], saved, shares, price
+    )
+    ints[header.wanted + group] = int(shares != change)
 
 
 @wide_kernel
@@ -288,7 +268,11 @@ def _judge(
 def _saved(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int
 ) -> float:
-    """Return what sharing a burst has saved, or would have."""
+    """Return what sharing a burst has saved, or would have.
+
+    Separate are the updates of all lanes by each event, propagation are the moves of the parts'
+    clocks, and snapshots are made at events and looked up where a graphlet ends.
+    """
     number = program[group + NUMBER]
     place = slot * header.group + number
     if ints[header.acts + place] == 0:

@@ -11,8 +11,8 @@ from elsinore.model.expression import Expression
 from elsinore.trends.core.step import EACH
 from elsinore.trends.core.step import NOTHING as NO_ADDEND
 from elsinore.trends.layout import Layout
+from elsinore.trends.prices import SumPrices, measured
 from elsinore.trends.sharing.clock import GROUP_WORDS
-from elsinore.trends.sharing.cost import CoarseCost
 from elsinore.trends.sharing.groups import Group, groups_of
 from elsinore.trends.updates import NOTHING, ONE, VALUE, Extreme, Sum, Update, Updates
 
@@ -75,12 +75,12 @@ class SharedGroups:
         *,
         share: bool,
         all_of_them: bool = True,
-        cost: CoarseCost | None = None,
+        cost: SumPrices | None = None,
     ) -> None:
         """Find the groups; without `all_of_them` not those of one query that can never pay."""
         self._updates = updates
         self._layout = layout
-        cost = cost or CoarseCost()
+        cost = cost or measured().sums
         self.cost = cost
         lanes = [layout.blocks[block].overlap for block in layout.block_of]
         self.groups: list[Group] = groups_of(updates.unit, updates.labels, lanes) if share else []
@@ -284,7 +284,7 @@ class SharedGroups:
         wanted = {one.attribute for h in held for one in self._holders[h].update.extremes}
         return sorted(wanted - {-1})
 
-    def _may_pay(self, cost: CoarseCost, group: Group, lanes: Sequence[int]) -> bool:
+    def _may_pay(self, cost: SumPrices, group: Group, lanes: Sequence[int]) -> bool:
         """Return whether a group can pay: what the windows of one query share is told to nobody.
 
         Where other nodes lie beside its own, one step works on all of them.
@@ -303,7 +303,7 @@ class SharedGroups:
         )
         return cost.eager(0, cells) > cost.lazy(0)
 
-    def _cost(self, cost: CoarseCost, group: int) -> GroupCost:
+    def _cost(self, cost: SumPrices, group: int) -> GroupCost:
         """Return what a group's steps cost."""
         held = self._members[group]
         cells = [

@@ -1,26 +1,26 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
-"""What sharing a burst costs and saves (HAMLET, Section 4.1).
+"""What sharing a burst saves, and when that is reason to change (HAMLET, Section 4.1).
 
-The formula stands here once: the optimizer asks its kernels, and whoever has statistics of a burst
-`shared`, `separate` and `benefit`, which ask them too.
+The formula and the rule stand here once, for sums (`elsinore.trends.sharing`) and for the shared
+graph of events (`elsinore.trends.hamlet`): these count what a burst does, `elsinore.trends.prices`
+says what each of that costs, `benefit` puts it together, and `changes` decides.
+Whoever has statistics of a burst asks `shared`, `separate` and `expected_benefit`.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import astuple, dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.trends.core.arrays import Doubles
+from elsinore.trends.prices import GraphPrices, measured
 from elsinore.trends.wide import wide_kernel
 
-# prices as the kernels read them: the fields of `Coefficients`, in turn
+# prices as the kernels read them: the fields of `GraphPrices`, in turn
 FIXED, EVENT, FORM, INSERT, SCAN, PROPAGATE, SNAPSHOT, EVALUATE, COLLAPSE = range(9)
 ALONE_INSERT, ALONE_SCAN, ALONE_PROPAGATE, ALONE_QUERY, ALONE_EVENT = range(9, 14)
 
@@ -43,31 +43,11 @@ class BurstStatistics:
     forms: bool = False  # whether events need forms that they would not need alone
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coefficients:
-    """Prices of what a burst asks for: sharing it, and processing it for each query alone."""
-
-    fixed: float = 0.0  # each shared burst
-    event: float = 0.0  # b
-    form: float = 0.0  # b, where events need forms only to be shared
-    insert: float = 0.0  # b * log2(g)
-    scan: float = 0.0  # b * n * s_p
-    propagate: float = 0.0  # b * depth * s_p
-    snapshot: float = 0.0  # s_c * k * g * p
-    evaluate: float = 0.0  # s_c * k * s_p
-    collapse: float = 0.0  # k
-    alone_insert: float = 0.0  # k * b * log2(g)
-    alone_scan: float = 0.0  # k * b * n
-    alone_propagate: float = 0.0  # k * b * depth
-    alone_query: float = 0.0  # k
-    alone_event: float = 0.0  # b
-
-
 class CostModel(Protocol):
     """Prices of shared and separate processing; `shared` and `separate` say what for."""
 
     @property
-    def coefficients(self) -> Coefficients:
+    def prices(self) -> GraphPrices:
         """The prices, in any one unit."""
 
 
@@ -83,10 +63,10 @@ class PaperCost:
     logarithm: bool = True
 
     @property
-    def coefficients(self) -> Coefficients:
+    def prices(self) -> GraphPrices:
         """The prices: 1 for each operation that the paper counts."""
         insert = 1.0 if self.logarithm else 0.0
-        return Coefficients(
+        return GraphPrices(
             insert=insert, scan=1.0, snapshot=1.0, alone_insert=insert, alone_scan=1.0
         )
 
@@ -100,15 +80,9 @@ class CalibratedCost:
     """
 
     @property
-    def coefficients(self) -> Coefficients:
+    def prices(self) -> GraphPrices:
         """The prices, in nanoseconds."""
-        return _measured()
-
-
-@cache
-def _measured() -> Coefficients:
-    text = files("elsinore.trends.hamlet").joinpath("coefficients.json").read_text("utf-8")
-    return Coefficients(**json.loads(text))
+        return measured().graph
 
 
 def shared(cost: CostModel, burst: BurstStatistics, k: float) -> float:
@@ -118,18 +92,7 @@ def shared(cost: CostModel, burst: BurstStatistics, k: float) -> float:
     ...     b=4, g=4, n=7, p=2, created=1, propagated=1), 2)
     44.0
     """
-    return shared_cost(
-        as_array(cost.coefficients),
-        float(burst.b),
-        float(burst.g * burst.p),
-        _inserting(burst),
-        float(burst.n),
-        float(k),
-        float(burst.created),
-        float(burst.propagated),
-        float(burst.depth),
-        burst.forms,
-    )
+    return -benefit(0.0, *_sharing(cost, burst, k))
 
 
 def separate(cost: CostModel, burst: BurstStatistics, k: float) -> float:
@@ -139,17 +102,29 @@ def separate(cost: CostModel, burst: BurstStatistics, k: float) -> float:
     ...     b=4, g=4, n=7, p=2, created=1, propagated=1), 2)
     56.0
     """
-    prices = as_array(cost.coefficients)
+    prices = as_array(cost.prices)
     events = float(burst.b), _inserting(burst), float(burst.n)
     return separate_cost(prices, *events, float(k), float(burst.depth))
 
 
-def benefit(cost: CostModel, burst: BurstStatistics, k: float) -> float:
+def benefit_of(cost: CostModel, burst: BurstStatistics, k: float) -> float:
     """Return what sharing a burst among k queries saves; positive means share (Definition 12)."""
-    return separate(cost, burst, k) - shared(cost, burst, k)
+    return benefit(separate(cost, burst, k), *_sharing(cost, burst, k))
 
 
-def as_array(prices: Coefficients) -> NDArray[np.float64]:
+def _sharing(cost: CostModel, burst: BurstStatistics, k: float) -> tuple[float, float, float]:
+    """Return the parts of what it costs to share a burst, as `benefit` takes them."""
+    prices, propagated = as_array(cost.prices), float(burst.propagated)
+    events = float(burst.b), _inserting(burst), float(burst.n)
+    read, created = float(burst.g * burst.p), float(burst.created)
+    return (
+        propagation_cost(prices, *events, propagated, float(burst.depth), burst.forms),
+        snapshot_cost(prices, read, float(k), created, propagated),
+        float(prices[FIXED]),
+    )
+
+
+def as_array(prices: GraphPrices) -> NDArray[np.float64]:
     """Return prices as the kernels read them."""
     return np.array(astuple(prices))
 
@@ -159,29 +134,71 @@ def _inserting(burst: BurstStatistics) -> float:
 
 
 @wide_kernel
-def shared_cost(
+def benefit(separate: float, propagation: float, snapshots: float, fixed: float) -> float:
+    """Return what sharing a burst saves; positive means share (HAMLET, Definition 12).
+
+    Shared     = snapshots + propagation + fixed
+    Non-shared = separate
+
+    separate: what it costs to process the burst for each query, or lane of sums, alone;
+    propagation: what its events cost once for all, as forms over snapshots or as moves of clocks;
+    snapshots: what it costs to make those, at events and at a graphlet's ends, and to look up their
+    values; fixed: what each shared burst costs, whatever it is like.
+
+    >>> benefit(200.0, 20.0, 5.0, 10.0)
+    165.0
+    """
+    return separate - propagation - snapshots - fixed
+
+
+@wide_kernel
+def changes(regret: float, saved: float, shares: bool, price: float) -> tuple[bool, float]:
+    """Return whether to change from sharing to not sharing, or back, and the regret from now on.
+
+    Both are states with a price for going from one to the other. saved: the benefit of sharing the
+    last burst, shared or not. What the present state has lost against the other one since the last
+    change is its regret; where that is more than the price, the state changes. So `dynamic` loses
+    little to either static mode, whatever the stream.
+
+    >>> changes(5.0, 7.0, False, 10.0), changes(5.0, 7.0, True, 10.0)
+    ((True, 0.0), (False, 0.0))
+    """
+    regret = max(0.0, regret - saved if shares else regret + saved)
+    if regret > price:
+        return True, 0.0
+    return False, regret
+
+
+@wide_kernel
+def propagation_cost(
     cost: Doubles,
     b: float,
-    read: float,
     inserting: float,
     n: float,
-    k: float,
-    created: float,
     propagated: float,
     depth: float,
     forms: bool,
 ) -> float:
-    """Return what it costs to share a burst of b events among k queries.
+    """Return what b events cost as forms over snapshots.
 
-    read: g * p, what a snapshot is made of; inserting: b * log2(g); cost: the prices.
+    inserting: b * log2(g); cost: the prices.
     """
     return (
-        cost[FIXED]
-        + (cost[EVENT] + cost[FORM] * forms) * b
+        (cost[EVENT] + cost[FORM] * forms) * b
         + cost[INSERT] * inserting
         + cost[SCAN] * b * n * propagated
         + cost[PROPAGATE] * b * depth * propagated
-        + cost[SNAPSHOT] * created * k * read
+    )
+
+
+@wide_kernel
+def snapshot_cost(cost: Doubles, read: float, k: float, created: float, propagated: float) -> float:
+    """Return what the snapshots that a burst creates cost for k queries.
+
+    read: g * p, what a snapshot is made of.
+    """
+    return (
+        cost[SNAPSHOT] * created * k * read
         + cost[EVALUATE] * created * k * propagated
         + cost[COLLAPSE] * k
     )

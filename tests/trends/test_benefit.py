@@ -6,19 +6,20 @@ from dataclasses import dataclass, fields, replace
 
 import pytest
 
-from elsinore.trends.hamlet import benefit as prices
-from elsinore.trends.hamlet.benefit import (
+from elsinore.trends import benefit as places
+from elsinore.trends.benefit import (
     BurstStatistics,
     CalibratedCost,
-    Coefficients,
     PaperCost,
     as_array,
-    benefit,
+    benefit_of,
+    changes,
     separate,
     shared,
 )
+from elsinore.trends.prices import GraphPrices
 
-NAMES = [field.name for field in fields(Coefficients)]
+NAMES = [field.name for field in fields(GraphPrices)]
 DEFINITION_11 = PaperCost(logarithm=False)
 
 
@@ -36,7 +37,7 @@ def test_the_worked_equations(
     g, n, created, propagated = burst
     told = BurstStatistics(b=4, g=g, n=n, p=2, created=created, propagated=propagated)
     found = shared(DEFINITION_11, told, 2), separate(DEFINITION_11, told, 2)
-    assert (*found, benefit(DEFINITION_11, told, 2)) == expected
+    assert (*found, benefit_of(DEFINITION_11, told, 2)) == expected
 
 
 def test_definition_12_adds_the_search_of_a_graphlet_to_both_sides() -> None:
@@ -47,7 +48,7 @@ def test_definition_12_adds_the_search_of_a_graphlet_to_both_sides() -> None:
 
 def test_more_queries_never_make_sharing_a_uniform_burst_worse() -> None:
     told = BurstStatistics(b=50, g=50, n=1000, p=2, created=1, propagated=1)
-    gains = [benefit(CalibratedCost(), told, k) for k in (2, 10, 50, 250)]
+    gains = [benefit_of(CalibratedCost(), told, k) for k in (2, 10, 50, 250)]
     assert gains == sorted(gains)
     assert gains[-1] > 0
 
@@ -59,8 +60,8 @@ class OnePrice:
     name: str
 
     @property
-    def coefficients(self) -> Coefficients:
-        return replace(Coefficients(), **{self.name: 1.0})
+    def prices(self) -> GraphPrices:
+        return replace(GraphPrices(), **{self.name: 1.0})
 
 
 @pytest.mark.parametrize(
@@ -91,5 +92,30 @@ def test_a_price_is_paid_as_often_as_its_field_says(name: str, times: int) -> No
 
 
 def test_kernels_read_prices_in_the_order_of_their_fields() -> None:
-    told = as_array(Coefficients(**{name: n for n, name in enumerate(NAMES)}))
-    assert told.tolist() == [getattr(prices, name.upper()) for name in NAMES]
+    told = as_array(GraphPrices(**{name: n for n, name in enumerate(NAMES)}))
+    assert told.tolist() == [getattr(places, name.upper()) for name in NAMES]
+
+
+@pytest.mark.parametrize("saved", [[3.0], [-1.0, 4.0], [3.0, -2.0], [-0.5, 0.75, -1.0]])
+@pytest.mark.parametrize("begins", [True, False])
+def test_whatever_comes_little_is_lost_to_the_better_state(
+    saved: list[float], begins: bool
+) -> None:
+    price, bursts = 10.0, 1000
+    shares, regret, gained, turns = begins, 0.0, 0.0, 0
+    for burst in range(bursts):
+        benefit = saved[burst % len(saved)]
+        gained += benefit * shares
+        turn, regret = changes(regret, benefit, shares, price)
+        assert 0.0 <= regret <= price
+        shares, turns = shares != turn, turns + turn
+    always = sum(saved[burst % len(saved)] for burst in range(bursts))
+    assert turns <= 1
+    assert gained - price * turns >= max(always, 0.0) - (2 * price + max(map(abs, saved)))
+
+
+def test_what_is_won_in_between_lessens_the_regret() -> None:
+    assert changes(5.0, 2.0, False, 10.0) == (False, 7.0)
+    assert changes(5.0, 2.0, True, 10.0) == (False, 3.0)
+    assert changes(5.0, 6.0, True, 10.0) == (False, 0.0)
+    assert changes(5.0, -6.0, True, 10.0) == (True, 0.0)
