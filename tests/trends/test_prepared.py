@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import os
 import pickle
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from elsinore.kernels.needed import canonical
 from elsinore.language import parse_workload
+from elsinore.model import Workload
 from elsinore.operators import plan
-from elsinore.plan import Sharing
+from elsinore.plan import Path, Sharing
 from elsinore.trends import TrendOperator
-from elsinore.trends.prepared import prepared
+from elsinore.trends.kind import trend_units
+from elsinore.trends.prepared import Prepared, prepared
+from support.trends import trend_workloads
 from support.units import UnitInput, unit_inputs
 
 TEXT = "\n".join(
@@ -87,3 +93,35 @@ def test_what_is_worked_out_of_a_unit_does_not_travel() -> None:
     copy = pickle.loads(pickle.dumps(given.unit))
     assert copy == given.unit
     assert not copy.kept
+
+
+MANY = "\n".join(
+    f"QUERY q{n} RETURN COUNT(*), SUM(x.v), MAX(b.v) PATTERN SEQ(X{n} x, B b+{', C c' * (n % 2)}) "
+    f"{'WHERE x.v < 3 AND b.v > 1' if n % 3 else ''} WITHIN 9 seconds SLIDE 3 seconds;"
+    for n in range(12)
+)
+
+
+def whole(text: str | Workload, sharing: Sharing, *, at_once: bool) -> list[tuple[object, ...]]:
+    """Return the words of a workload's units, and the places of all classes in them."""
+    made: list[tuple[object, ...]] = []
+    for _, unit in trend_units(plan(parse_workload(text) if isinstance(text, str) else text)):
+        if unit.path is Path.COARSE:
+            ready, codes = Prepared(unit, sharing), range(min(unit.classes.size, 200))
+            steps = [codes] if at_once else [[code] for code in codes]
+            places = [place for several in steps for place in ready.places(several)]
+            made.append((places, ready.words.tolist()))
+    return made
+
+
+@pytest.mark.parametrize("sharing", Sharing)
+def test_classes_have_the_words_together_that_each_has_by_itself(sharing: Sharing) -> None:
+    together = whole(MANY, sharing, at_once=True)
+    assert together
+    assert together == whole(MANY, sharing, at_once=False)
+
+
+@settings(deadline=None, max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "20")))
+@given(trend_workloads(), st.sampled_from(Sharing))
+def test_classes_of_any_workload_have_them_too(workload: Workload, sharing: Sharing) -> None:
+    assert whole(workload, sharing, at_once=True) == whole(workload, sharing, at_once=False)
