@@ -2,25 +2,33 @@
 
 `SEQ(A, B+, C)` by key, with and without `b[i].v >= b[i-1].v`: one query, warm, in process, on one
 core, from an Arrow table, encoding included. The rival is `baselines/step_loops.py`; all results
-are compared.
+are compared. Then 50 queries of one shape, `SEQ(X_i, B+)`, which are lanes of one sweep: beside one
+of them, and beside all worked on one by one.
 """
 
 from __future__ import annotations
 
 import statistics
 
+import numpy as np
 import pyarrow as pa
 
 from benchmarks.baselines.step_loops import stepped
 from benchmarks.graph import KEYS, ON_ONE, RUNS, keyed_events
-from benchmarks.measure import Row, in_turn, ratio
+from benchmarks.measure import Row, assert_same, in_turn, ratio
 from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.operators import plan
+from elsinore.plan import Sharing
+from elsinore.runtime.options import RunOptions
 
 COMMAND = "python -m benchmarks steps"
 EVENTS = 10_000_000
 LIKELY = (0.15, 0.6, 0.15, 0.1)  # A, B, C, D
+STRATEGIES = ("SKIP TILL NEXT MATCH", "CONTIGUOUS")
+QUERIES = 50
+ONE_OF_MANY = """QUERY q{number} RETURN key, COUNT(*) AS trends PATTERN SEQ(X{number} x, B b+)
+STRATEGY {strategy} GROUP BY key;"""
 QUERY = """QUERY q RETURN key, COUNT(*) AS trends PATTERN SEQ(A a, B b+, C c) {where}
 STRATEGY {strategy} GROUP BY key;"""
 
@@ -31,7 +39,7 @@ def main(quick: bool) -> list[Row]:
     count = EVENTS // 10 if quick else EVENTS
     table = keyed_events(count, LIKELY)
     rows = []
-    for strategy in ("SKIP TILL NEXT MATCH", "CONTIGUOUS"):
+    for strategy in STRATEGIES:
         for where in ("", "WHERE b[i].v >= b[i-1].v"):
             ready = plan(parse_workload(QUERY.format(where=where, strategy=strategy)))
             found = run(ready, table, ON_ONE)["q"]
@@ -57,4 +65,38 @@ def main(quick: bool) -> list[Row]:
                     speed >= 5,
                 )
             )
-    return rows
+    return [*rows, *(_lanes(strategy, count // 10) for strategy in STRATEGIES)]
+
+
+def _lanes(strategy: str, count: int) -> Row:
+    """Measure queries of one shape together, one of them, and all one by one."""
+    random = np.random.default_rng(3)
+    names = pa.array(["B", *(f"X{number}" for number in range(QUERIES))])
+    kinds = np.where(random.random(count) < 0.5, 0, random.integers(1, QUERIES + 1, count))
+    table = pa.table(
+        {
+            "time": pa.array(np.arange(count) * 1_000).cast(pa.timestamp("us")),
+            "type": pa.DictionaryArray.from_arrays(pa.array(kinds.astype(np.int32)), names),
+            "key": random.integers(0, KEYS, count),
+        }
+    )
+    texts = [ONE_OF_MANY.format(number=n, strategy=strategy) for n in range(QUERIES)]
+    one, many = plan(parse_workload(texts[0])), plan(parse_workload("\n".join(texts)))
+    alone = RunOptions(threads=1, sharing=Sharing.NEVER)
+    assert_same(run(many, table, ON_ONE), run(many, table, alone))
+    taken = in_turn(
+        {
+            "one": lambda: run(one, table, ON_ONE),
+            "many": lambda: run(many, table, ON_ONE),
+            "alone": lambda: run(many, table, alone),
+        },
+        RUNS,
+    )
+    times = ratio(taken["many"], taken["one"])
+    return Row(
+        f"`{strategy}`, {QUERIES} queries of one shape, {count:,} events, {KEYS:,} keys",
+        f"{times:.1f} times one query; {ratio(taken['alone'], taken['many']):.1f} times as long "
+        "one by one",
+        f"at most {QUERIES // 5} times one",
+        times <= QUERIES // 5,
+    )

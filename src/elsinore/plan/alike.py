@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
-from elsinore.plan.guarded import GuardedState, GuardedTemplate
+from elsinore.plan.guarded import GuardedState, GuardedTemplate, Move
 
 _OF_THE_QUERY = {"query", "aggregation", "warnings", "anchors", "states", "negatives"}
 _COMPARED = tuple(
@@ -41,26 +41,50 @@ def shape(template: GuardedTemplate) -> object:
     )
 
 
-def lane_shape(template: GuardedTemplate) -> object:
-    """Return what two queries agree in that differ at most in which events fit their states.
+def begins_with(longer: GuardedTemplate, template: GuardedTemplate) -> bool:
+    """Return whether an automaton is the beginning of another, but for which events fit states.
 
-    Under NEXT and CONTIGUOUS they are lanes of one sweep (`elsinore.trends.graph.steps`).
+    Under NEXT and CONTIGUOUS two such queries are lanes of one sweep over the events, also where
+    both have all states (`elsinore.trends.graph.steps`). Where trends end may differ.
 
     >>> from elsinore.language import parse_workload
     >>> from elsinore.plan.guarded import guarded_template
-    >>> one, other = (guarded_template(query) for query in parse_workload('''
+    >>> one, other, third = (guarded_template(query) for query in parse_workload('''
     ...     QUERY one RETURN COUNT(*) PATTERN SEQ(A x, B y+) STRATEGY CONTIGUOUS;
     ...     QUERY other RETURN COUNT(*) PATTERN SEQ(C c, D d+) WHERE d.v > 2 STRATEGY CONTIGUOUS;
+    ...     QUERY third RETURN COUNT(*) PATTERN SEQ(A a, B b+, C c) STRATEGY CONTIGUOUS;
     ... ''').queries)
-    >>> lane_shape(one) == lane_shape(other), shape(one) == shape(other)
-    (True, False)
+    >>> begins_with(one, other), begins_with(third, one), begins_with(one, third)
+    (True, True, False)
     """
-    return (
-        template.query.strategy,
-        template.query.window,
-        len(template.states),
-        *(getattr(template, name) for name in _COMPARED),
-    )
+    return why_no_lanes(longer, template) is None
+
+
+def why_no_lanes(longer: GuardedTemplate, template: GuardedTemplate) -> str | None:
+    """Return why `begins_with` is false; None where it is not."""
+    if longer.query.strategy is not template.query.strategy:
+        return "their strategies differ"
+    if longer.query.window != template.query.window:
+        return "their windows differ"
+    states = len(template.states)
+    first = [move for move in longer.moves if move.source < states and move.target < states]
+    ways = {(move.source, move.target) for move in first}
+    if (
+        len(longer.states) < states
+        or set(longer.starts) != set(template.starts)
+        or ways != {(move.source, move.target) for move in template.moves}
+    ):
+        return "what may follow what, or begin a trend, differs"
+    if _asked(longer, first) != _asked(template, template.moves):
+        return "their conditions between events differ"
+    return None
+
+
+def _asked(template: GuardedTemplate, moves: Sequence[Move]) -> object:
+    return {
+        (move.source, move.target, frozenset(template.conditions[n] for n in move.conditions))
+        for move in moves
+    }
 
 
 def _state(state: GuardedState) -> object:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from elsinore.trends.keyed import Codes, Ints, by_key
 
+_STRETCH = 2**16  # rows after which it is seen whether all keys have come
+
 
 class KeyOrder:
     """Rows in the order of their keys, rows of one key as they came.
@@ -63,7 +65,10 @@ class ArrivalOrder:
 
     def __init__(self, keys: Codes) -> None:
         occurs = np.zeros(int(keys.max()) + 1, dtype=np.bool_)
-        occurs[keys] = True
+        for first in range(0, len(keys), _STRETCH):
+            occurs[keys[first : first + _STRETCH]] = True
+            if occurs.all():
+                break
         self.keys = np.flatnonzero(occurs)
         self.slots = keys
         if len(self.keys) < len(occurs):
@@ -79,8 +84,13 @@ class ArrivalOrder:
 
     def first(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return a value of each key, of a column that has one for all its rows."""
-        found = np.empty(len(self.keys), dtype=values.dtype)
-        found[self.slots] = values
+        found, known = np.empty(len(self.keys), dtype=values.dtype), np.zeros(len(self.keys), bool)
+        for first in range(0, len(values), _STRETCH):
+            rows = slice(first, first + _STRETCH)
+            found[self.slots[rows]] = values[rows]
+            known[self.slots[rows]] = True
+            if known.all():
+                break
         return found
 
     def count(self, rows: NDArray[np.bool_]) -> Ints:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from elsinore.errors import InputError, StateError
 from elsinore.kernels import enter
+from elsinore.kernels.sorting import read_only
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.arrangement import ArrivalOrder, KeyOrder
 from elsinore.trends.columns import with_slots
@@ -173,8 +174,8 @@ class BufferedTrends:
             grown = np.full(max(most + 1, 2 * len(self._last)), NEVER)
             grown[: len(self._last)] = self._last
             self._last = grown
-        keys = np.require(keys, np.int64, ["C"])
-        wrong = enter(first_out_of_order, 1e-6 * len(keys), keys, times, self._last)
+        keys = read_only(np.require(keys, np.int32, ["C"]))
+        wrong = enter(first_out_of_order, 1e-6 * len(keys), keys, read_only(times), self._last)
         if wrong >= 0:
             raise InputError(
                 f"Events of a key are out of time order: time {times[wrong]} came after a "

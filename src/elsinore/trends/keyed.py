@@ -13,6 +13,7 @@ from elsinore.kernels import enter, kernel
 from elsinore.kernels.sorting import read_only, rows_by_type
 
 FEW_CLASSES = 2**12  # classes that are told by a table: sorting takes much longer
+MANY_EVENTS = 2**18  # above which a compiled pass is worth loading
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -91,7 +92,7 @@ def size_of(*records: Iterable[NDArray[Any]]) -> int:
 
 
 @kernel
-def first_out_of_order(keys: Ints, times: Ints, last: Ints) -> int:
+def first_out_of_order(keys: Codes, times: Ints, last: Ints) -> int:
     """Return the first row that is before an earlier one of its key, -1 where there is none.
 
     last: [key] -> the time of its last event so far; it is kept up to date.
@@ -103,13 +104,30 @@ def first_out_of_order(keys: Ints, times: Ints, last: Ints) -> int:
     return -1
 
 
+@kernel
+def mark_few(codes: Ints | Codes, occurs: Flags) -> bool:
+    """Mark the classes that occur, until there is one beyond those that can be; False where so."""
+    few = len(occurs)
+    for row in range(len(codes)):
+        code = codes[row]
+        if code >= few:
+            return False
+        if code >= 0:
+            occurs[code] = 1
+    return True
+
+
 def occurring(codes: NDArray[Any]) -> Ints:
     """Return the classes that some events are of, ascending, without those below 0.
 
     >>> occurring(np.array([7, -1, 3, 7])).tolist()
     [3, 7]
     """
-    if len(codes) and codes.max() < FEW_CLASSES and codes.min() >= -1:
+    if len(codes) > MANY_EVENTS:
+        marks = np.zeros(FEW_CLASSES, dtype=np.uint8)
+        if enter(mark_few, 2e-7 * len(codes), read_only(codes), marks):
+            return np.flatnonzero(marks)
+    elif len(codes) and codes.max() < FEW_CLASSES and codes.min() >= -1:
         occurs = np.zeros(FEW_CLASSES + 1, dtype=np.bool_)
         occurs[codes] = True  # the last place is for -1
         return np.flatnonzero(occurs[:-1])

@@ -8,15 +8,19 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from elsinore.language.render import render
-from elsinore.plan.alike import shape
+from elsinore.plan.alike import shape, why_no_lanes
 from elsinore.plan.explain.text import path_in_words
+from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.joined import Joined, have_one_order, joined, why_not_joined
-from elsinore.plan.paths import Path
+from elsinore.plan.paths import Path, goes_in_steps
 from elsinore.plan.sharing import aggregated, loops, sharing_sets, why_not
 from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
 from elsinore.trends.counted import as_run, is_counted
+from elsinore.trends.graph.program import Programs
+from elsinore.trends.graph.stepped import stepping, sweeps
+from elsinore.trends.graph.steps import MOST_LANES
 from elsinore.trends.labels import Labels
 from elsinore.trends.sharing.groups import groups_of, queries_through
 from elsinore.words import count, listed
@@ -58,16 +62,20 @@ class SharedPattern:
 
     Those whose pattern is one and `whole`, and that keep single events, share that at any rate;
     those that differ in other states than the `merged` one (`elsinore.plan.merged`) share that.
+    Those that are `lanes` have patterns of one shape, the first one's (`elsinore.trends.graph`).
     """
 
     pattern: str
     queries: tuple[str, ...]
     whole: bool = False
     merged: bool = False
+    lanes: bool = False
 
     @property
     def how(self) -> str:
         """In what way they share."""
+        if self.lanes:
+            return "of one shape and so lanes of one pass over the events"
         if self.whole:
             return "worked on once for all of them"
         return "one state for all of them" if self.merged else "where it pays"
@@ -148,6 +156,9 @@ def shared_patterns(units: Units, *, record: bool = False) -> tuple[SharedPatter
             told = tuple(names[query] for query in queries)
             if not any(one.pattern == pattern and {*told} <= {*one.queries} for one in found):
                 found.append(SharedPattern(pattern, told, merged=True))
+        for pattern, queries in _lanes(unit):
+            told = tuple(names[query] for query in queries)
+            found.append(SharedPattern(pattern, told, lanes=True))
     return tuple(found)
 
 
@@ -202,6 +213,24 @@ def _merged(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     return list(found)
 
 
+def _lanes(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the queries that are lanes of one sweep, with the pattern that has all states."""
+    if unit.path is not Path.GRAPH:
+        return []
+    if "lanes" not in unit.kept:
+        programs = Programs(unit, _groups(unit))
+        told = {number: programs.program(number, ())[0] for number in stepping(programs)}
+        unit.kept["lanes"] = [
+            [query for number in numbers for query in programs.groups[number].queries]
+            for numbers in sweeps(programs, told)
+            if len(numbers) > 1
+        ]
+    return [
+        (render(unit.guarded[queries[0]].query.pattern), tuple(sorted(queries)))
+        for queries in cast("list[list[int]]", unit.kept["lanes"])
+    ]
+
+
 def _pattern(group: Joined, states: Sequence[int]) -> str:
     """Return states of an automaton, in the order in which trends come to them, as a pattern."""
     loops = {move.source for move in group.template.moves if move.source == move.target}
@@ -220,7 +249,8 @@ def counted(units: Units) -> list[tuple[str, ...]]:
 
 def may_share(units: Units) -> bool:
     """Return whether some queries may share bursts in a run that records them."""
-    return any(not (one.whole or one.merged) for one in shared_patterns(units, record=True))
+    told = shared_patterns(units, record=True)
+    return any(not (one.whole or one.merged or one.lanes) for one in told)
 
 
 def apart(units: Units) -> tuple[Apart, ...]:
@@ -256,7 +286,8 @@ def apart(units: Units) -> tuple[Apart, ...]:
 
 def _alike(unit: TrendUnit) -> list[Alike]:
     """Return the queries of a unit, those of which the same is to be told together."""
-    sets = [*_sets(unit), *_merged(unit)]
+    lanes = _lanes(unit)
+    sets = [*lanes, *_sets(unit), *_merged(unit)]
     places: dict[object, list[int]] = {}
     of_sets: list[list[int]] = [[] for _ in unit.members]
     for number, (_, queries) in enumerate(sets):
@@ -271,7 +302,8 @@ def _alike(unit: TrendUnit) -> list[Alike]:
             if unit.path is Path.SHARED:
                 told = (told, aggregated(template.aggregation))
         elif unit.path is Path.GRAPH:
-            told = (told, shape(template))
+            own = tuple(number for number in range(len(lanes)) if number in within[query])
+            told = (told, own or shape(template), goes_in_steps(template))
         places.setdefault((within[query], told), []).append(query)
     names = [template.query.name for template in unit.members]
     return [
@@ -302,7 +334,7 @@ def _why_not(one: Alike, other: Alike) -> str | None:
         if unit.path is not Path.GRAPH:
             return f"{what}: {reason}"
         two = unit.guarded[one.first], unit.guarded[other.first]
-        differs = why_not_joined(*two)
+        differs = _differ(*two)
         together = any({one.first, other.first} <= {*group.queries} for group in _groups(unit))
         if together and have_one_order(*two):
             return f"each keeps sums of its own over one order of events for both; {differs}"
@@ -314,6 +346,22 @@ def _why_not(one: Alike, other: Alike) -> str | None:
     return (
         f"what a burst of {' or '.join(common)} does in one of them is not told by how many events "
         "it has: some of them lead to, or come from, other states at the same time"
+    )
+
+
+def _differ(one: GuardedTemplate, other: GuardedTemplate) -> str:
+    """Return why two queries of the graph path have nothing in common."""
+    steps = goes_in_steps(one) + goes_in_steps(other)
+    if steps == 0:
+        return why_not_joined(one, other)
+    if steps == 1:
+        same = one.query.strategy is other.query.strategy
+        return (
+            "only one of them is carried from event to event" if same else "their strategies differ"
+        )
+    first, second = sorted((one, other), key=lambda template: -len(template.states))
+    return why_no_lanes(first, second) or (
+        f"they add up different things, or with others would be more than {MOST_LANES} in one pass"
     )
 
 

@@ -91,9 +91,31 @@ def test_next_and_contiguous_trends_of_one_pattern_are_worked_on_once(strategy: 
     assert summed == list(range(program.linear.shape[1]))  # what is one is not kept twice
     (block,) = apart(units)
     assert set(block.pairs()) == {("one", "three"), ("two", "three")}
-    assert block.why.endswith("the events that they ask for differ")
+    assert "they add up different things" in block.why
     lines = "\n".join(sharing_text(units, None))
     assert "SEQ(A a, B b+) of one and two, worked on once for all of them" in lines
+
+
+@pytest.mark.parametrize("strategy", ["SKIP TILL NEXT MATCH", "CONTIGUOUS"])
+def test_queries_of_one_shape_and_their_beginnings_are_lanes_of_one_pass(strategy: str) -> None:
+    text = """
+        QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+, C) STRATEGY {0};
+        QUERY two RETURN COUNT(*) PATTERN SEQ(C c, D d+, A a) WHERE d.v > 2 STRATEGY {0};
+        QUERY three RETURN COUNT(*) PATTERN SEQ(X, B+) STRATEGY {0};
+        QUERY four RETURN COUNT(*) PATTERN SEQ(A a, B b+) WHERE b[i].v > b[i-1].v STRATEGY {0};
+        QUERY five RETURN COUNT(*) PATTERN SEQ(A, B*, C) STRATEGY {0};
+        QUERY six RETURN COUNT(*) PATTERN SEQ(A, B+, C) STRATEGY {0} WITHIN 5 seconds;
+    """
+    units = trend_units(plan(parse_workload(text.format(strategy))))
+    (lanes,) = shared_patterns(units)
+    assert (lanes.pattern, lanes.queries) == ("SEQ(A, B+, C)", ("one", "two", "three"))
+    assert lanes.how == "of one shape and so lanes of one pass over the events"
+    assert not may_share(units)
+    reasons = {pair: block.why.split("; ")[-1] for block in apart(units) for pair in block.pairs()}
+    assert len(reasons) == 12
+    assert reasons["one", "four"] == "their conditions between events differ"
+    assert reasons["two", "five"] == "what may follow what, or begin a trend, differs"
+    assert reasons["three", "six"] == "their windows differ"
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,8 @@ from elsinore.trends.keyed import Doubles, Flags, Ints
 
 _SIZES = "states lanes width ranks"  # width: sums of all lanes; ranks: their extremes
 _WINDOWS = "contiguous overlap within every origin"  # overlap: open at once; the rest as `Wanted`
-_PLACES = "scratch int_slots double_slots int_slot double_slot"  # of extremes; of slots; their size
+# of scratch for extremes; of slots, what one takes, and whether with room for what waits
+_PLACES = "scratch int_slots double_slots int_slot double_slot tail"
 _ENTRIES = "int_entries double_entries room entries unused"  # of which `entries` were begun
 _NOW = "slot_ints slot_doubles row rows waits"  # the slot acted on; the event, and if it waits
 _SWEEP = "at_keys first_key keys at given"  # which keys; the next event, the totals given out
@@ -48,8 +49,9 @@ HEADER = np.dtype(
     ]
 )
 
-# a state's words: whether trends start and end in it, how they are kept, how many moves lead into
-# it, and what an event adds: how many fields, how many extremes, and where they stand
+# a state's words: whether trends start in it, the lanes whose trends end in it or NONE, how they
+# are kept, how many moves lead into it, and what an event adds: how many fields, how many extremes,
+# and where they stand
 NUMBER, START, END, KEPT, FIELDS, EXTREMES, ADDED, INTO, STATE = range(9)
 # a move: the state before, how its trends are kept, how many conditions, each a row of forms
 BEFORE, HOW, ASKED, MOVE = range(4)
@@ -138,7 +140,7 @@ def _count(header: Any, ints: Ints, doubles: Doubles, compared: Compared, place:
     ints[base + SERIAL] = serial + contiguous
     if number == 0.0:
         return True
-    if ints[place + END]:
+    if ints[place + END] == ALL:
         doubles[sums] += number
     if ints[place + KEPT] == TOGETHER:
         if ints[base + ALIVE + state] == serial + contiguous:
@@ -212,9 +214,8 @@ def _extend_all(header: Any, ints: Ints, doubles: Doubles, events: Events, place
     for cell in range(width):
         if not abs(doubles[scratch + cell]) < LARGE:
             return TOO_LARGE
-    if ints[place + END]:
-        for cell in range(width):
-            doubles[sums + cell] += doubles[scratch + cell]
+    if ints[place + END] != NONE:
+        _end(header, ints, doubles, place)
     return SOME
 
 
@@ -258,14 +259,29 @@ def _extend(
     for cell in range(scratch, scratch + width):
         if not abs(doubles[cell]) < LARGE:
             return TOO_LARGE
-    if ints[place + END]:
-        total = header.slot_doubles
-        for cell in range(width):
-            doubles[total + cell] += doubles[scratch + cell]
-        total = base + ALIVE + 4 * header.states
-        for rank in range(ranks):
-            ints[total + rank] = min(ints[total + rank], ints[rank_scratch + rank])
+    if ints[place + END] != NONE:
+        _end(header, ints, doubles, place)
     return SOME
+
+
+@kernel(borrows=True, linked=True)
+def _end(header: Any, ints: Ints, doubles: Doubles, place: int) -> None:
+    """Add what scratch has of a state to the totals of the lanes whose trends end in it."""
+    width, ranks, several = header.width, header.ranks, header.lanes
+    scratch, lanes = ints[place + NUMBER] * width, ints[place + END]
+    rank_scratch = header.scratch + ints[place + NUMBER] * ranks
+    extremes = header.slot_ints + ALIVE + 4 * header.states
+    if lanes == ALL:
+        for cell in range(width):
+            doubles[header.slot_doubles + cell] += doubles[scratch + cell]
+        for rank in range(ranks):
+            ints[extremes + rank] = min(ints[extremes + rank], ints[rank_scratch + rank])
+        return
+    for at in range(lanes + 1, lanes + 1 + ints[lanes]):
+        for cell in range(ints[at], width, several):
+            doubles[header.slot_doubles + cell] += doubles[scratch + cell]
+        for rank in range(ints[at], ranks, several):
+            ints[extremes + rank] = min(ints[extremes + rank], ints[rank_scratch + rank])
 
 
 @kernel(borrows=True, linked=True)
@@ -626,13 +642,14 @@ def begin_window(header: Any, ints: Ints, doubles: Doubles) -> None:
     for state in range(states):
         ints[base + ALIVE + state] = 0
         ints[base + ALIVE + states + state] = NONE
-        ints[base + ALIVE + 2 * states + state] = 0
-        ints[base + ALIVE + 3 * states + state] = NONE
+        if header.tail != 0:
+            ints[base + ALIVE + 2 * states + state] = 0
+            ints[base + ALIVE + 3 * states + state] = NONE
     total = header.slot_doubles
     for cell in range(total, total + header.width):
         doubles[cell] = 0.0
     marks = total + (1 + 2 * states) * header.width
-    for mark in range(marks, marks + states * header.lanes):
+    for mark in range(marks, marks + header.tail * states * header.lanes):
         doubles[mark] = 0.0
     total = base + ALIVE + 4 * states
     for rank in range(total, total + header.ranks):
@@ -646,7 +663,8 @@ def end_window(header: Any, ints: Ints, doubles: Doubles) -> bool:
     base = header.slot_ints
     for state in range(states):
         _free_all(header, ints, base + ALIVE + states + state)
-        _free_all(header, ints, base + ALIVE + 3 * states + state)
+        if header.tail != 0:
+            _free_all(header, ints, base + ALIVE + 3 * states + state)
     total = header.slot_doubles
     for cell in range(total, total + header.lanes):  # noqa: SIM110  (compiled as it stands)
         if doubles[cell] != 0.0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -84,9 +84,8 @@ class Stepped:
     ) -> None:
         self.unit = unit
         self._programs = programs
-        self._groups = [
-            number for number, group in enumerate(programs.groups) if goes_in_steps(group.template)
-        ]
+        self._groups = stepping(programs)
+        self._sweeps: dict[tuple[int, ...], list[tuple[int, ...]]] = {}  # of the last call
         self._by_time = by_time
         self._share = share
         self._last: dict[tuple[int, ...], tuple[object, Lanes]] = {}  # by first queries
@@ -131,18 +130,20 @@ class Stepped:
 
     def _ready(self, occur: Sequence[int], columns: ComparedColumns) -> list[list[_Ready]]:
         """Return the queries that can be done, those that are lanes of one sweep together."""
-        ready = []
+        ready = {}
         for number in self._groups:
             program, chosen = self._programs.program(number, occur)
             asked = conditions(self._programs.conditions(number), columns)
             if can_step(program, asked):
                 queries = self._programs.groups[number].queries
-                ready.append(_Ready(queries, program, chosen, asked))
-        if not self._share:
-            return [[one] for one in ready]
-        templates = [self.unit.guarded[one.queries[0]] for one in ready]
-        several = lanes_of(templates, [one.program for one in ready])
-        return [[ready[number] for number in numbers] for numbers in several]
+                ready[number] = _Ready(queries, program, chosen, asked)
+        numbers = tuple(ready)
+        if numbers not in self._sweeps:
+            told: list[tuple[int, ...]] = [(number,) for number in numbers]
+            if self._share:
+                told = sweeps(self._programs, {n: one.program for n, one in ready.items()})
+            self._sweeps = {numbers: told}
+        return [[ready[number] for number in several] for several in self._sweeps[numbers]]
 
     def _words(self, several: Sequence[_Ready], occur: Sequence[int]) -> Lanes:
         """Return the words of queries; they are kept for events of the same classes and columns."""
@@ -161,7 +162,7 @@ class Stepped:
         if window is not None:
             wanted = Wanted(window.within, window.step, window.origin)
         first, last = _wanted(wanted, events.done, events.until)
-        headers, most = header_of(lanes, wanted, len(first))
+        headers, most = header_of(lanes, wanted, len(first), by_time=self._by_time)
         headers["rows"] = len(rows.slots)
         parts = []
         for begin in range(0, len(first), most):
@@ -183,6 +184,20 @@ class Stepped:
         order = np.lexsort((places[:, 1], places[:, 0]))
         sums = Sums(*_normal(cells[order]), extremes[order])
         return Totals(places[order, 0], places[order, 1], sums)
+
+
+def stepping(programs: Programs) -> list[int]:
+    """Return the groups of queries that may go step by step."""
+    groups = enumerate(programs.groups)
+    return [number for number, group in groups if goes_in_steps(group.template)]
+
+
+def sweeps(programs: Programs, groups: Mapping[int, Program]) -> list[tuple[int, ...]]:
+    """Put groups together as lanes of sweeps; their programs are for whatever classes."""
+    numbers = list(groups)
+    templates = [programs.groups[number].template for number in numbers]
+    told = lanes_of(templates, list(groups.values()))
+    return [tuple(numbers[place] for place in places) for places in told]
 
 
 def _classes(codes: NDArray[Any]) -> tuple[Codes, list[int], Ints]:

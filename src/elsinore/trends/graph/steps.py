@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.plan.alike import lane_shape
+from elsinore.plan.alike import begins_with
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph.acts import ALL, APART, ENTRY, HEADER, NONE, NOWHERE, TOGETHER
@@ -66,16 +66,30 @@ def can_step(program: Program, conditions: Conditions) -> bool:
 def lanes_of(
     templates: Sequence[GuardedTemplate], programs: Sequence[Program]
 ) -> list[tuple[int, ...]]:
-    """Put queries, by number, together that may be lanes of one sweep: of one shape and sums."""
-    shapes: dict[object, list[int]] = {}
-    for number, (template, program) in enumerate(zip(templates, programs, strict=True)):
-        sums = program.linear.shape, program.linear.tobytes(), program.extreme.tobytes()
-        shapes.setdefault((lane_shape(template), sums), []).append(number)
-    return [
-        tuple(several[first : first + MOST_LANES])
-        for several in shapes.values()
-        for first in range(0, len(several), MOST_LANES)
-    ]
+    """Put queries, by number, together that may be lanes of one sweep, one with all states first.
+
+    They are of one shape, or one that another begins with, and add up the same.
+    """
+    found: list[list[int]] = []
+    longest = sorted(range(len(templates)), key=lambda number: -len(templates[number].states))
+    for number in longest:
+        for several in found:
+            first = several[0]
+            if (
+                len(several) < MOST_LANES
+                and begins_with(templates[first], templates[number])
+                and _begins_with(programs[first].linear, programs[number].linear)
+                and _begins_with(programs[first].extreme, programs[number].extreme)
+            ):
+                several.append(number)
+                break
+        else:
+            found.append([number])
+    return [tuple(several) for several in found]
+
+
+def _begins_with(longer: Ints, table: Ints) -> bool:
+    return longer.shape[1] == table.shape[1] and np.array_equal(longer[: len(table)], table)
 
 
 class Lanes(NamedTuple):
@@ -89,10 +103,14 @@ class Lanes(NamedTuple):
     extremes: int
     contiguous: bool
     apart: bool  # whether some state keeps entries
+    at_once: bool  # whether each event may act at once that is a moment of its own
 
 
 def words_of(programs: Sequence[Program], conditions: Conditions) -> Lanes:
-    """Return the words of queries of one shape, whose programs are for the same classes."""
+    """Return the words of queries of one shape, whose programs are for the same classes.
+
+    The first has all states, of which others may have the first ones alone.
+    """
     program = programs[0]
     states, classes = int(program.automata[-1]), len(program.fits) - 1
     moves = program.move[:-1]
@@ -100,12 +118,26 @@ def words_of(programs: Sequence[Program], conditions: Conditions) -> Lanes:
     kept[moves[:, SOURCE]] = TOGETHER
     kept[moves[np.diff(program.move[:, CONDITIONS]) > 0, SOURCE]] = APART
     words = [ALL]  # no list of lanes is where ALL stands
+    lists: dict[tuple[int, ...], int] = {tuple(range(len(programs))): ALL, (): NONE}
+
+    def listed(lanes: Sequence[int]) -> int:
+        if tuple(lanes) not in lists:
+            lists[tuple(lanes)] = len(words)
+            words.extend((len(lanes), *lanes))
+        return lists[tuple(lanes)]
+
     places = []
     for state in range(states):
+        ends = [
+            lane
+            for lane, one in enumerate(programs)
+            if state < len(one.state) - 1 and one.state[state, END] != REFUSED
+        ]
+        ending = listed(ends)
         places.append(len(words))
-        words += _state_words(program, conditions, kept.tolist(), state, len(words))
-    lists: dict[tuple[int, ...], int] = {tuple(range(len(programs))): ALL}
+        words += _state_words(program, conditions, kept.tolist(), state, ending, len(words))
     entered = np.full(classes, -1, dtype=np.int64)
+    at_once = True
     for kind in range(classes):
         taken: dict[int, list[int]] = {}
         for lane, one in enumerate(programs):
@@ -113,13 +145,12 @@ def words_of(programs: Sequence[Program], conditions: Conditions) -> Lanes:
                 taken.setdefault(state, []).append(lane)
         entries = []
         for state, lanes in taken.items():
-            if tuple(lanes) not in lists:
-                lists[tuple(lanes)] = len(words)
-                words += [len(lanes), *lanes]
-            entries += [places[state], lists[tuple(lanes)]]
+            entries += [places[state], listed(lanes)]
         if entries:
             entered[kind] = len(words)
-            words += [len(taken), int(_at_once(program, list(taken))), *entries]
+            alone = _at_once(program, list(taken))
+            at_once &= alone
+            words += [len(taken), int(alone), *entries]
     return Lanes(
         np.array(words, dtype=np.int64),
         entered,
@@ -129,13 +160,14 @@ def words_of(programs: Sequence[Program], conditions: Conditions) -> Lanes:
         program.extreme.shape[1],
         bool(program.shape[STRATEGY] == CONTIGUOUS_STRATEGY),
         bool(np.any(kept == APART)),
+        at_once,
     )
 
 
 def _state_words(
-    program: Program, conditions: Conditions, kept: list[int], state: int, at: int
+    program: Program, conditions: Conditions, kept: list[int], state: int, ending: int, at: int
 ) -> list[int]:
-    """Return the words of a state that stands at a place."""
+    """Return the words of a state that stands at a place; ending: where the lanes are told."""
     begin, end = program.state[state : state + 2, MOVES].tolist()
     moves: list[int] = []
     for move in range(begin, end):
@@ -147,8 +179,8 @@ def _state_words(
     fields = [n for f in range(1, len(linear)) if linear[f] != ADDS_NOTHING for n in (f, linear[f])]
     extreme = program.extreme[state].tolist()
     ranks = [n for x, what in enumerate(extreme) if what >= 0 for n in (x, what)]
-    starts, ends = (program.state[state, [START, END]] != REFUSED).tolist()
-    words = [state, int(starts), int(ends), kept[state], len(fields) // 2, len(ranks) // 2]
+    starts = int(program.state[state, START] != REFUSED)
+    words = [state, starts, ending, kept[state], len(fields) // 2, len(ranks) // 2]
     words += [at + len(words) + 2 + len(moves), end - begin, *moves, *fields, *ranks]
     return words
 
@@ -170,7 +202,9 @@ class Memory(NamedTuple):
     doubles: Doubles
 
 
-def header_of(lanes: Lanes, wanted: Wanted, keys: int) -> tuple[NDArray[Any], int]:
+def header_of(
+    lanes: Lanes, wanted: Wanted, keys: int, *, by_time: bool
+) -> tuple[NDArray[Any], int]:
     """Return the header of a sweep, and how many of so many keys it may be of."""
     headers = np.zeros(1, dtype=HEADER)
     header = headers[0]
@@ -181,9 +215,14 @@ def header_of(lanes: Lanes, wanted: Wanted, keys: int) -> tuple[NDArray[Any], in
     once = 1 if wanted.within == FOREVER else -(-wanted.within // wanted.step)
     header["overlap"], header["within"] = once, wanted.within
     header["every"], header["origin"] = wanted.step, wanted.origin
+    header["tail"] = by_time or not lanes.at_once
     rows = 1 + 2 * lanes.states  # of sums: the total, what is kept and what waits in each state
     header["int_slot"] = 1 + 4 * lanes.states + rows * ranks
     header["double_slot"] = rows * width + lanes.states * lanes.lanes
+    if not header["tail"]:
+        header["double_slot"] = (1 + lanes.states) * width
+        if not ranks:
+            header["int_slot"] = 1 + 2 * lanes.states
     size = 8 * int(header["int_slot"] + header["double_slot"]) * once
     return headers, max(1, min(keys, MOST_BYTES // size))
 
