@@ -4,7 +4,8 @@
 predecessors would be n * n. So it is for one query with a range between neighbours, or a NOT beside
 such a condition (nineteen in twenty events are A or B, and one is a C). Warm, in process, on one
 core, from an Arrow table, encoding included. Rivals are the loops in
-`baselines/neighbour_loops.py`; all results are compared.
+`baselines/neighbour_loops.py`, and for queries with something in common each of them run alone; all
+results are compared.
 """
 
 from __future__ import annotations
@@ -43,6 +44,28 @@ GUARDS = {  # a query's pattern, and how far from one another neighbours may be 
         0.0,
     ),
     "`ABS(b[i].v - b[i-1].v) <= 5`": ("SEQ(A a, B b+) WHERE ABS(b[i].v - b[i-1].v) <= 5", 5.0),
+}
+RISING = "WHERE b[i].v >= b[i-1].v"
+NEAR = "WHERE ABS(b[i].v - b[i-1].v) <= 5"
+SEVERAL = {  # patterns of queries that have something in common
+    "`SEQ(A, B+)` and `SEQ(A, B+, C)` with `b[i].v >= b[i-1].v`": (
+        f"SEQ(A a, B b+) {RISING}",
+        f"SEQ(A a, B b+, C c) {RISING}",
+    ),
+    "the same with `ABS(b[i].v - b[i-1].v) <= 5`": (
+        f"SEQ(A a, B b+) {NEAR}",
+        f"SEQ(A a, B b+, C c) {NEAR}",
+    ),
+    "10 queries with `b[i].v >= b[i-1].v` and thresholds that differ": tuple(
+        f"SEQ(A a, B b+) {RISING} AND b.v < {10 * n}" for n in range(1, 11)
+    ),
+    "10 queries with ranges that differ": tuple(
+        f"SEQ(A a, B b+) {NEAR[:-1]}{n}" for n in range(1, 11)
+    ),
+    "`b[i].v >= b[i-1].v` and `b[i].v <= b[i-1].v`": (
+        f"SEQ(A a, B b+) {RISING}",
+        f"SEQ(A a, B b+) {RISING.replace('>', '<')}",
+    ),
 }
 QUERY = """QUERY q{number} RETURN LOG2(COUNT(*)) AS trends, AVG(b.v)
 PATTERN SEQ(X{number} x, B b+) WHERE b[i].v >= b[i-1].v WITHIN 10000 seconds;"""
@@ -144,6 +167,39 @@ def grown() -> list[Row]:
     return rows
 
 
+def together(count: int) -> list[Row]:
+    """Measure queries of one workload against each of them run alone, one after the other."""
+    table = keyed_events(count, (0.05, 0.9, 0.05, 0.0))
+    rows = []
+    for what, patterns in SEVERAL.items():
+        texts = [
+            f"QUERY q{n} RETURN key, COUNT(*) PATTERN {pattern} "
+            f"GROUP BY key WITHIN {WITHIN} seconds;"
+            for n, pattern in enumerate(patterns)
+        ]
+        ready = plan(parse_workload("\n".join(texts)))
+        each = [plan(parse_workload(text)) for text in texts]
+        apart = {name: found for one in each for name, found in run(one, table, ON_ONE).items()}
+        assert_same(run(ready, table, ON_ONE), apart)
+        taken = in_turn(
+            {
+                "together": lambda ready=ready: run(ready, table, ON_ONE),
+                "alone": lambda each=each: [run(one, table, ON_ONE) for one in each],
+            },
+            RUNS,
+        )
+        times = ratio(taken["together"], taken["alone"])
+        rows.append(
+            Row(
+                f"{what}, {count:,} events, {KEYS:,} keys",
+                f"{times:.2f} times what each takes alone, added up",
+                "at most 0.9",
+                times <= 0.9,
+            )
+        )
+    return rows
+
+
 def main(quick: bool) -> list[Row]:
     """Measure; with `quick` only the smaller sizes."""
     pa.set_cpu_count(1)
@@ -179,4 +235,5 @@ def main(quick: bool) -> list[Row]:
                 best < 1.5,
             ),
         )
-    return [*rows, *alone(10**6 if quick else 10**7), *grown()]
+    count = 10**6 if quick else 10**7
+    return [*rows, *alone(count), *together(count // 10), *grown()]
