@@ -47,6 +47,16 @@ class KeyOrder:
         """Return how many of the chosen rows each key has."""
         return np.add.reduceat(rows, self.begins[:-1], dtype=np.int64)
 
+    def places(self, rows: NDArray[np.bool_]) -> slice | Ints:
+        """Return where the chosen rows stand among those that came, in order.
+
+        >>> KeyOrder(np.array([3, 0], dtype=np.int32), together=False).places(np.array([1, 1]) > 0)
+        array([1, 0])
+        """
+        if rows.all():
+            return slice(None) if self._order is None else self._order
+        return np.flatnonzero(rows) if self._order is None else self._order[rows]
+
     def table(self, table: pa.Table, rows: NDArray[np.bool_]) -> pa.Table:
         """Return the chosen rows of a table, in order; see `chosen`."""
         if self._order is None:

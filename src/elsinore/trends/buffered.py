@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,15 +22,18 @@ from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.arrangement import ArrivalOrder, KeyOrder
 from elsinore.trends.columns import with_slots
 from elsinore.trends.core.arrays import FOREVER, NEVER
+from elsinore.trends.due import due_of_keys, due_of_one
 from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
 from elsinore.trends.keyed import first_out_of_order, occurring
 from elsinore.trends.partials import merge, totals_fields
+from elsinore.trends.rows import Arrived, EncodedRows, restored
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics, sets_to_text, take_up
 
 CHUNK = 2**16  # rows that are worth a call of the evaluator
 AGAIN = 256  # rows of a key that later windows hold too: from so many on its state is kept
 MOST_KEPT = 64  # keys whose state is kept
+_NEVER = int(NEVER)
 
 
 class BufferedTrends:
@@ -64,7 +68,11 @@ class BufferedTrends:
         self._step = np.array([w.step if w else 0 for w in windows], dtype=np.int64)
         # whether anything is final before the stream's end
         self._ends_early = one_slot or bool(self._windows)
-        self._rows: list[pa.Table] = []
+        self._all_end = bool(self._is_windowed.all())
+        self._keeps_all = unit.keeps_all
+        self._rows: list[pa.Table] = []  # as they came, where they cannot be encoded at once
+        self._encoded: EncodedRows | None = None
+        self._has_begun = False  # whether a batch was seen, so that it is known which it is
         self._pending = 0  # rows that came since the evaluator was last called
         self._kept = 0  # rows that it left for open windows
         self._last = np.full(1, NEVER)  # [key] -> time of its last event
@@ -73,13 +81,17 @@ class BufferedTrends:
         self._acted: dict[int, int] = {}
         self._current = (-1, -1)  # with `one_slot`: the key that goes on, and its group
         self._totals: list[pa.Table] = []  # those that wait: one table, or none
+        self._ready = _NEVER  # their windows end at or before it
         schema = totals_fields(unit, exact=unit.exact)
         self._nothing = pa.RecordBatch.from_pylist([], schema=schema)
+        self._row = 8 * len(schema)  # bytes of a row of totals, at most
         self._classes = np.zeros(0, dtype=np.int64)  # the classes that occurred, ascending
 
     @property
     def open_group(self) -> int:
         """With `one_slot`, the first group of which rows or totals wait; -1 where none does."""
+        if self._encoded is not None and self._encoded.count:
+            return int(self._encoded.column("group")[0])
         return int(self._rows[0].column("group")[0].as_py()) if self._rows else self._current[1]
 
     def process(
@@ -90,49 +102,67 @@ class BufferedTrends:
         `slots` stand for the column `key`, where they are given. Raises InputError where a key's
         rows are not in time order.
         """
-        batch = with_slots(batch, slots)
+        if not self._has_begun:
+            self._encoded, self._has_begun = self._evaluator.rows(batch.schema), True
         self.statistics.events += batch.num_rows
         codes = batch.column("class").to_numpy()
-        taken = codes >= 0
-        wanted = batch.column("key").to_numpy() >= 0 if self.unit.keeps_all else taken
-        self.statistics.matched += int(np.count_nonzero(taken))
-        self._classes = np.union1d(self._classes, occurring(codes))
-        self.statistics.classes = len(self._classes)
-        if not wanted.all():
-            batch = batch.filter(pa.array(wanted))
-        if batch.num_rows:
-            self._check_order(batch)
-            self._leave_late(batch)
-            self._rows.append(pa.Table.from_batches([batch]))
-            self._pending += batch.num_rows
+        keys = batch.column("key").to_numpy() if slots is None else slots
+        times = batch.column("time").to_numpy()
+        wanted = codes >= 0
+        self.statistics.matched += int(np.count_nonzero(wanted))
+        if self._keeps_all:
+            wanted = keys >= 0
+        chosen = None if wanted.all() else wanted.nonzero()[0]
+        if chosen is not None:
+            keys, times, codes = keys[chosen], times[chosen], codes[chosen]
+        if len(keys):
+            self._check_order(keys, times)
+            if self._encoded is not None:
+                self._encoded.add(Arrived(batch, keys, times, codes, chosen))
+                self.statistics.classes = len(self._encoded.classes)
+            else:
+                self._leave_late(keys, times)
+                self._classes = np.union1d(self._classes, occurring(codes))
+                self.statistics.classes = len(self._classes)
+                if chosen is not None:
+                    batch = batch.filter(pa.array(wanted))
+                batch = batch if slots is None else with_slots(batch, keys)
+                self._rows.append(pa.Table.from_batches([batch]))
+            self._pending += len(keys)
             if self._one_slot:
-                self._current = (batch.column("key")[-1].as_py(), batch.column("group")[-1].as_py())
+                row = -1 if chosen is None or self._encoded is None else int(chosen[-1])
+                self._current = (int(keys[-1]), batch.column("group")[row].as_py())
             if self._ends_early and self._pending >= max(CHUNK, self._kept):
                 self._evaluate(None, everything=False)
         if not self._one_slot:
-            return self._take(np.zeros(0, dtype=np.bool_))
+            return self._nothing
         totals = self._merged()
         groups = totals.column("group").to_numpy()
         waiting = [part.column("group").to_numpy() for part in self._rows]
+        if self._encoded is not None:
+            waiting.append(self._encoded.column("group"))
         return self._take(~np.isin(groups, np.concatenate([*waiting, [self._current[1]]])))
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
         self._evaluate(until, everything=until is None)
-        totals = self._merged()
-        if until is None:
-            return self._take(np.ones(totals.num_rows, dtype=np.bool_))
-        return self._take(self._window_ends(totals) <= until)
+        if until is None or self._ready <= until:
+            return self._take(None)
+        return self._take(self._window_ends(self._merged()) <= until)
 
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""
         totals = self._merged()
         ends = [self._window_ends(totals)]
-        for rows in self._rows:
-            times = rows.column("time").to_numpy()
-            keys = rows.column("key").to_numpy().tolist()
-            done = np.array([self._done.get(key, NEVER) for key in keys], dtype=np.int64)
-            after = np.maximum(times, done)
+        waiting = [
+            [rows.column(name).to_numpy() for name in ("key", "time")] for rows in self._rows
+        ]
+        if self._encoded is not None and self._encoded.count:
+            waiting.append([self._encoded.column(name) for name in ("key", "time")])
+        for keys, times in waiting:
+            found, place = np.unique(keys, return_inverse=True)
+            done = [self._done.get(key, NEVER) for key in found.tolist()]
+            after = np.maximum(times, np.array(done, dtype=np.int64)[place])
             for window in self._windows:
                 starts, over = window.bounds(window.first(after))
                 ends.append(over[starts <= times])
@@ -151,19 +181,14 @@ class BufferedTrends:
         if self._acted.pop(key, None) is not None:
             self._evaluator.forget(key)
 
-    def _leave_late(self, batch: pa.RecordBatch) -> None:
+    def _leave_late(self, keys: NDArray[np.int32], times: NDArray[np.int64]) -> None:
         """Leave the keys of which rows come that should have acted already."""
-        if not self._acted:
-            return
-        keys, times = batch.column("key").to_numpy(), batch.column("time").to_numpy()
-        if times.min() < max(self._acted.values()):
+        if self._acted and times.min() < max(self._acted.values()):
             for key, acted in list(self._acted.items()):
                 if np.any(times[keys == key] < acted):
                     self._leave(key)
 
-    def _check_order(self, batch: pa.RecordBatch) -> None:
-        keys = batch.column("key").to_numpy()
-        times = batch.column("time").to_numpy()
+    def _check_order(self, keys: NDArray[Any], times: NDArray[np.int64]) -> None:
         if self._one_slot:
             keys = np.cumsum(np.concatenate(([keys[0] != self._current[0]], keys[1:] != keys[:-1])))
             if keys[0]:
@@ -186,6 +211,9 @@ class BufferedTrends:
 
     def _evaluate(self, until: int | None, *, everything: bool) -> None:
         """Give whole windows to the evaluator; keep the rows that open windows need."""
+        if self._encoded is not None:
+            self._evaluate_encoded(self._encoded, until, everything=everything)
+            return
         if not self._rows:
             return
         table = pa.concat_tables(self._rows).combine_chunks()
@@ -231,6 +259,7 @@ class BufferedTrends:
             place = totals.column_names.index("key")
             totals = totals.set_column(place, "group", codes)
             self._totals = [merge(self.unit, pa.concat_tables([*self._totals, totals]))]
+            self._ready = int(FOREVER)  # it is looked up
         self.statistics.sharing = self._evaluator.statistics
         kept = rows.table(table, keep)
         size = table.nbytes + sum(part.nbytes for part in self._totals)
@@ -241,6 +270,37 @@ class BufferedTrends:
         self._rows = [kept] if kept.num_rows else []
         self._pending, self._kept = 0, kept.num_rows
         self._done = dict(zip(present[left].tolist(), ready[left].tolist(), strict=True))
+
+    def _evaluate_encoded(self, rows: EncodedRows, until: int | None, *, everything: bool) -> None:
+        """Do so with encoded rows, which are read where they are."""
+        if rows.count == 0:
+            return
+        windows, ends = self._windows, self._all_end
+        if rows.one_key:
+            key = int(rows.column("key")[0])
+            over = everything or (self._one_slot and key != self._current[0])
+            done = self._done.get(key, _NEVER)
+            due = due_of_one(rows, windows, done, until, everything=over, ends=ends)
+        else:
+            current = self._current[0] if self._one_slot else None
+            due = due_of_keys(
+                rows, windows, self._done, until, everything=everything, ends=ends, current=current
+            )
+        if due.starts[-1] > 0:
+            totals = self._evaluator.evaluate_rows(rows.read(due.wanted), due)
+            if totals.num_rows:
+                table = pa.Table.from_batches([totals])
+                if self._totals or len(due.keys) > 1:
+                    table = merge(self.unit, pa.concat_tables([*self._totals, table]))
+                self._totals = [table]
+                self._ready = max(self._ready, int(due.ready.max()))
+        size = rows.nbytes + sum(part.num_rows for part in self._totals) * self._row
+        size += self._last.nbytes + self._evaluator.bytes_held
+        self.statistics.state_bytes = max(self.statistics.state_bytes, size)
+        rows.keep(due.kept)
+        self._pending, self._kept = 0, rows.count
+        left = due.left
+        self._done = dict(zip(due.keys[left].tolist(), due.ready[left].tolist(), strict=True))
 
     def _part(
         self,
@@ -319,13 +379,15 @@ class BufferedTrends:
         """Return all totals that wait, one row for each (query, group, window)."""
         return self._totals[0] if self._totals else pa.Table.from_batches([self._nothing])
 
-    def _take(self, chosen: NDArray[np.bool_]) -> pa.RecordBatch:
-        """Remove the chosen rows of the totals (none where it is empty) and return them."""
-        if not chosen.any():
+    def _take(self, chosen: NDArray[np.bool_] | None) -> pa.RecordBatch:
+        """Remove the chosen rows of the totals and return them; None: all."""
+        if not self._totals or (chosen is not None and not chosen.any()):
             return self._nothing
         totals = self._merged()
         given, self._totals = totals, []
-        if not chosen.all():
+        if chosen is None or chosen.all():
+            self._ready = _NEVER
+        else:
             given = totals.filter(pa.array(chosen))
             self._totals = [totals.filter(pa.array(~chosen))]
         self.statistics.totals += given.num_rows
@@ -337,7 +399,8 @@ class BufferedTrends:
         keys = list(self._done)
         return pack(
             self.unit.fingerprint,
-            {
+            ({} if self._encoded is None else self._encoded.saved())
+            | {
                 "rows": _to_bytes(self._rows),
                 "waiting": _to_bytes(self._totals),
                 "last": self._last,
@@ -366,7 +429,10 @@ class BufferedTrends:
         sharing = list(Sharing)[int(arrays["sharing"][0])]
         operator = cls(unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record)
         operator._rows = _from_bytes(arrays["rows"])
+        operator._encoded = restored(unit, arrays)
+        operator._has_begun = bool(operator._rows) or operator._encoded is not None
         operator._totals = _from_bytes(arrays["waiting"])
+        operator._ready = int(FOREVER) if operator._totals else _NEVER
         operator._last = arrays["last"]
         operator._done = dict(zip(*arrays["done"].tolist(), strict=True))
         pending, kept, key, group = arrays["counts"].tolist()

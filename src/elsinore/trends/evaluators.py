@@ -16,12 +16,14 @@ from elsinore.plan.paths import goes_in_steps
 from elsinore.trends.columns import addend_columns, order_columns, shift_of
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.counted import as_guarded, is_counted
+from elsinore.trends.due import Due
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.graph.columns import keeps_codes
 from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.index import Indexes
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
-from elsinore.trends.partials import totals_fields
+from elsinore.trends.partials import Batches, totals_fields
+from elsinore.trends.rows import Encoded, EncodedRows, encoded_rows
 from elsinore.trends.sets import SetEvents, SetsEvaluator
 from elsinore.trends.statistics import SharingStatistics
 
@@ -55,6 +57,12 @@ class Evaluator(Protocol):
 
     in_any_order: bool
 
+    def rows(self, schema: pa.Schema) -> EncodedRows | None:
+        """Return what such rows are to be kept in for `evaluate_rows`; None: as they came."""
+
+    def evaluate_rows(self, rows: Encoded, due: Due) -> pa.RecordBatch:
+        """Return the totals of all windows that are due, of each key by itself."""
+
     @property
     def statistics(self) -> list[SharingStatistics]:
         """What was shared so far, for each sharing set."""
@@ -78,6 +86,12 @@ class _Whole:
 
     in_any_order = False
 
+    def rows(self, schema: pa.Schema) -> EncodedRows | None:  # noqa: ARG002
+        return None
+
+    def evaluate_rows(self, rows: Encoded, due: Due) -> pa.RecordBatch:
+        raise NotImplementedError
+
     def may_keep(self, schema: pa.Schema) -> bool:  # noqa: ARG002
         return False
 
@@ -98,9 +112,7 @@ def evaluator_of(unit: TrendUnit, *, by_time: bool, sharing: Sharing, record: bo
     return _Shared(unit, by_time, sharing, record)
 
 
-class _Shared:
-    in_any_order = False
-
+class _Shared(_Whole):
     def __init__(self, unit: TrendUnit, by_time: bool, sharing: Sharing, record: bool) -> None:
         self.unit = unit
         self._inner = HamletEvaluator(unit, sharing=sharing, by_time=by_time, record=record)
@@ -141,6 +153,7 @@ class _Graph(_Whole):
         index = Indexes(unit)
         self._inner = GraphEvaluator(unit, by_time=by_time, share=share, index=index)
         self.in_any_order = all(map(goes_in_steps, unit.guarded))
+        self._batches = Batches(totals_fields(unit, exact=False))
 
     @property
     def bytes_held(self) -> int:
@@ -150,6 +163,28 @@ class _Graph(_Whole):
         columns = ComparedColumns.of(_raw(self.unit, part.table))
         events, shifts = _keyed(self.unit, part)
         return _totals(self.unit, self._inner.evaluate(events, columns), shifts)
+
+    def rows(self, schema: pa.Schema) -> EncodedRows | None:
+        return None if self.in_any_order else encoded_rows(self.unit, schema)
+
+    def evaluate_rows(self, rows: Encoded, due: Due) -> pa.RecordBatch:
+        events = KeyedEvents(
+            starts=due.starts,
+            done=due.done,
+            until=due.ready,
+            times=rows.times,
+            codes=rows.codes,
+            values=rows.values,
+            present=rows.present,
+            orders=rows.orders,
+            ordered=rows.ordered,
+            keys=due.keys,
+            classes=rows.classes,
+        )
+        found = self._inner.evaluate(events, rows.columns)
+        columns = _sums(found)
+        columns |= {"query": found.query, "group": due.groups[found.key], "window": found.window}
+        return self._batches.of([columns[name] for name in self._batches.schema.names])
 
 
 class _Sets(_Whole):
@@ -250,14 +285,20 @@ def _codes(table: pa.Table) -> NDArray[np.int32]:
 
 def _totals(unit: TrendUnit, found: WindowTotals, shifts: NDArray[np.float64]) -> pa.Table:
     schema = _keyed_schema(unit, exact=False)
-    columns = {"query": found.query, "key": found.key, "window": found.window}
+    columns = {"query": found.query, "key": found.key, "window": found.window} | _sums(found)
+    columns |= {f"shift{k}": column for k, column in enumerate(shift_of(shifts, found.key))}
+    arrays = [pa.array(np.ascontiguousarray(columns[name])) for name in schema.names]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _sums(found: WindowTotals) -> dict[str, NDArray[Any]]:
+    """Return the columns of sums and extremes by name."""
+    columns: dict[str, NDArray[Any]] = {}
     for f in range(found.cells.shape[1]):
         columns[f"cell{f}"], columns[f"power{f}"] = found.cells[:, f], found.powers[:, f]
     for x in range(found.extremes.shape[1]):
         columns[f"extreme{x}"] = found.extremes[:, x]
-    columns |= {f"shift{k}": column for k, column in enumerate(shift_of(shifts, found.key))}
-    arrays = [pa.array(np.ascontiguousarray(columns[name])) for name in schema.names]
-    return pa.Table.from_arrays(arrays, schema=schema)
+    return columns
 
 
 def _keyed_schema(unit: TrendUnit, *, exact: bool) -> pa.Schema:

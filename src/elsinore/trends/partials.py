@@ -32,6 +32,7 @@ from elsinore.trends.spread import exact_spread, spread, with_one_shift
 DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
 
 
+_SMALL = 2**8  # rows of which several batches are cut
 WHOLE_BITS = 63  # of a number that is not below 0
 _PLACE = ("query", "group", "window")  # rows that have the same are added up
 _KINDS = [pa.int64(), pa.float64(), pa.int32()]  # of the values in `new_rooms`
@@ -91,6 +92,46 @@ def totals_batch(
     if len(shifts):
         columns += [pa.array(column) for column in shift_of(shifts, columns[1].to_numpy())]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+class Batches:
+    """Makes batches of arrays without nulls, of the types of a schema.
+
+    Small ones are cut from one with room for many: it takes Arrow longer to make a batch than to
+    fill it.
+
+    >>> batches = Batches(pa.schema([("n", pa.int32()), ("x", pa.float64())]))
+    >>> one = batches.of([np.array([7], dtype=np.int32), np.array([0.5])])
+    >>> other = batches.of([np.array([8], dtype=np.int32), np.array([1.5])])
+    >>> one.to_pylist(), other.to_pylist()
+    ([{'n': 7, 'x': 0.5}], [{'n': 8, 'x': 1.5}])
+    """
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self._used = _SMALL + 1  # there is no room yet
+        self._arrays: list[NDArray[Any]] = []
+
+    def of(self, arrays: Sequence[NDArray[Any]]) -> pa.RecordBatch:
+        """Return arrays, of the types of the columns, as a batch; they may be changed then."""
+        rows = len(arrays[0])
+        if 2 * rows > _SMALL:
+            return self._made([array.copy() for array in arrays])
+        if self._used + rows > _SMALL:
+            self._arrays = [np.zeros(_SMALL, dtype=array.dtype) for array in arrays]
+            self._batch = self._made(self._arrays)
+            self._used = 0
+        first, self._used = self._used, self._used + rows
+        for room, array in zip(self._arrays, arrays, strict=True):
+            room[first : self._used] = array
+        return self._batch.slice(first, rows)
+
+    def _made(self, arrays: Sequence[NDArray[Any]]) -> pa.RecordBatch:
+        columns = [
+            pa.Array.from_buffers(kind, len(array), [None, pa.py_buffer(array)])
+            for kind, array in zip(self.schema.types, arrays, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
 
 def merge(unit: TrendUnit, table: pa.Table) -> pa.Table:

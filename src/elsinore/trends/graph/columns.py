@@ -47,6 +47,9 @@ class Order(Enum):
         return self.is_exact or self is Order.NUMBER
 
 
+_STEADY = {Order.WHOLE, Order.NUMBER, Order.TRUTH, Order.TIME, Order.DURATION}
+
+
 @dataclass(slots=True, kw_only=True)
 class ComparedColumns:
     """Attributes as predicates between two events read them, and the codes of constants there.
@@ -71,6 +74,8 @@ class ComparedColumns:
     numbers: Doubles  # [attribute, event] the value of a number, the nearest double
     plain: Mapping[str, pa.Array]
     unit: str  # of times and durations
+    # the number of the first event among all that came in turn, if codes are steady; None: unknown
+    first: int | None = None
 
     @classmethod
     def of(cls, columns: Mapping[str, pa.Array]) -> ComparedColumns:
@@ -94,7 +99,7 @@ class ComparedColumns:
         for place, (name, column) in enumerate(plain.items()):
             order = orders[name]
             if order is Order.NUMBER:
-                compared[place], known[place], numbers[place] = _of_doubles(column)
+                compared[place], known[place], numbers[place] = _of_doubles(_with_nan(column))
                 continue
             known[place] = column.is_valid().to_numpy(zero_copy_only=False)
             if order is Order.NONE:
@@ -103,10 +108,8 @@ class ComparedColumns:
                 codes = exact[name]
             elif order is Order.TEXT:
                 codes = pc.multiply(pc.index_in(column, texts).cast(pa.int64()), 2)
-            elif order in {Order.TIME, Order.DURATION}:
-                codes = _ticks(name, column, unit)
             else:
-                codes = to_ranks(column)  # truth values
+                codes = _steady(name, column, order, unit)
             compared[place] = codes.fill_null(0).to_numpy(zero_copy_only=False)
             if order.is_number:
                 numbers[place] = _doubles(column)
@@ -123,15 +126,66 @@ class ComparedColumns:
             unit=unit,
         )
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether a value's code depends on no other value: `codes_of` tells it of some rows.
+
+        >>> one, other = pa.array([1, 2]), pa.array([0.5, 2.0])
+        >>> ComparedColumns.of({"v": one}).is_steady
+        True
+        >>> ComparedColumns.of({"v": one, "w": other}).is_steady  # compared, they go by rank
+        False
+        """
+        orders = set(self.orders.values())
+        return len(orders) <= 1 and orders <= _STEADY
+
+    def codes_of(
+        self, name: str, column: pa.Array, chosen: Ints | None
+    ) -> tuple[Ints, NDArray[np.bool_], Doubles | float]:
+        """Return rows of `compared`, `known` and `numbers` for an attribute of steady columns.
+
+        chosen: which rows of the column are read; None: all.
+        """
+        order = self.orders[name]
+        if order is Order.NUMBER:
+            doubles = _with_nan(column)
+            return _of_doubles(doubles if chosen is None else doubles[chosen])
+        if chosen is not None:
+            column = column.take(pa.array(chosen))
+        column = _plain(column)
+        known = column.is_valid().to_numpy(zero_copy_only=False)
+        codes = _steady(name, column, order, self.unit).fill_null(0)
+        numbers = _doubles(column) if order.is_number else 0.0
+        return codes.to_numpy(zero_copy_only=False), known, numbers
+
+    def with_rows(
+        self, compared: Ints, known: Flags, numbers: Doubles, first: int | None = None
+    ) -> ComparedColumns:
+        """Return columns of the same types and steady codes, with other rows."""
+        return ComparedColumns(
+            names=self.names,
+            orders=self.orders,
+            types=self.types,
+            texts=self.texts,
+            wholes=self.wholes,
+            compared=compared,
+            known=known,
+            numbers=numbers,
+            plain=self.plain,
+            unit=self.unit,
+            first=first,
+        )
+
     def without_rows(self) -> ComparedColumns:
         """Return columns of the same types that have no rows."""
-        return replace(
-            self,
-            compared=self.compared[: len(self.names), :0].copy(),
-            known=self.known[: len(self.names), :0].copy(),
-            numbers=self.numbers[:, :0].copy(),
-            plain={name: column[:0] for name, column in self.plain.items()},
+        count = len(self.names)
+        none = self.with_rows(
+            self.compared[:count, :0].copy(),
+            self.known[:count, :0].copy(),
+            self.numbers[:, :0].copy(),
         )
+        none.plain = {name: column[:0] for name, column in self.plain.items()}
+        return none
 
     def take(self, rows: Ints) -> ComparedColumns:
         """Return the columns of some rows, in order.
@@ -256,16 +310,30 @@ def _plain(column: pa.Array) -> pa.Array:
     return column
 
 
-def _of_doubles(column: pa.Array) -> tuple[Ints, NDArray[np.bool_], Doubles]:
+def _steady(name: str, column: pa.Array, order: Order, unit: str) -> pa.Array:
+    """Return what whole numbers of 64 bits, times and truth values are compared as."""
+    if order in {Order.TIME, Order.DURATION}:
+        return _ticks(name, column, unit)
+    return to_ranks(column) if order is Order.TRUTH else column.cast(pa.int64())
+
+
+def _with_nan(column: pa.Array) -> Doubles:
+    """Return a column of floating numbers, null as NaN."""
+    if column.type != pa.float64():
+        column = _plain(column)
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _of_doubles(values: Doubles) -> tuple[Ints, NDArray[np.bool_], Doubles]:
     """Return what doubles are compared as, where there is a value, and the values; -0 is 0.
 
     NaN is none. Compared are their bits, those of the negative ones turned round (`to_ranks`).
 
-    >>> codes, known, values = _of_doubles(pa.array([-0.0, None, 0.5, float("nan")]))
-    >>> known.tolist(), values.tolist(), codes[0], codes[2] > 0
-    ([True, False, True, False], [0.0, 0.0, 0.5, 0.0], np.int64(0), np.True_)
+    >>> codes, known, values = _of_doubles(np.array([-0.0, 0.5, np.nan]))
+    >>> known.tolist(), values.tolist(), codes[0], codes[1] > 0
+    ([True, True, False], [0.0, 0.5, 0.0], np.int64(0), np.True_)
     """
-    numbers = column.to_numpy(zero_copy_only=False) + 0.0  # null as NaN
+    numbers = values + 0.0
     known = numbers == numbers  # noqa: PLR0124  (NaN)
     if not known.all():
         numbers[~known] = 0.0

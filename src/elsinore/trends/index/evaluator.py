@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,13 @@ from elsinore.trends.graph.layout import Program, Stream
 from elsinore.trends.graph.sums import Fields, Sums, empty_sums
 from elsinore.trends.graph.windows import Keys, Windows
 from elsinore.trends.index.axes import Columns, InfiniteError
+from elsinore.trends.index.layout import (
+    SORTED,
+    SORTED_HIGH,
+    SORTED_LOW,
+    SORTED_SHIFT,
+    SORTED_WORDS,
+)
 from elsinore.trends.index.windows import sum_windows
 from elsinore.trends.index.words import Rooms, index_words
 from elsinore.trends.keyed import Ints, size_of
@@ -25,22 +32,39 @@ _MOST_ROOM = 4  # times the rows that there are: an index with more room is made
 _FEW = 2**12  # ... unless it is for so few
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Index:
-    """A group's words for events of some classes, and the room that they tell of."""
+    """A group's words for events of some classes, and the room that they tell of.
+
+    `first`: the number of the first event when it was asked last; see `ComparedColumns`.
+    """
 
     classes: list[int]
-    orders: list[Order]  # of the attributes that are compared
+    orders: Mapping[str, Order]  # of the attributes that are compared
     rooms: Rooms
     columns: Columns
     words: Ints
     work: Ints
     sums: Sums
+    first: int | None = None
 
-    def serves(self, classes: Sequence[int], orders: Sequence[Order], rooms: Rooms) -> bool:
+    def go_on(self, first: int | None) -> None:
+        """Let events be numbered from another first one; None: they are others."""
+        place = self.words[SORTED]
+        if first is None or self.first is None:
+            self.work[place : place + SORTED_WORDS] = 0
+        else:
+            shift = first - self.first
+            self.work[place + SORTED_LOW] -= shift
+            self.work[place + SORTED_HIGH] -= shift
+            self.work[place + SORTED_SHIFT] = shift
+        self.first = first
+
+    def serves(self, classes: Sequence[int], orders: Mapping[str, Order], rooms: Rooms) -> bool:
         """Return whether it serves for such events, and takes not much more room than need be."""
         return (
-            (self.classes, self.orders) == (classes, orders)
+            self.classes == classes
+            and (self.orders is orders or self.orders == orders)
             and self.rooms.by_time == rooms.by_time
             and self.rooms.moment >= rooms.moment
             and rooms.rows <= self.rooms.rows <= max(_MOST_ROOM * rooms.rows, _FEW)
@@ -82,18 +106,18 @@ class Indexes:
         window = template.query.window
         overlap = 1 if window is None else window.overlap
         rooms = Rooms(held.longest * min(overlap, 2), _longest_moment(keys), keys.by_time)
-        orders = list(columns.orders.values())
         index = self._last.get(group.queries)
-        if index is None or not index.serves(classes, orders, rooms):
+        if index is None or not index.serves(classes, columns.orders, rooms):
             index = self._made(group, kept, program, classes, columns, rooms)
             self._last[group.queries] = index
         try:
             axes = index.columns.axes(columns, keys.times)
         except InfiniteError:
             return None
+        index.go_on(columns.first)
         fields = Fields(program.linear, program.extreme)
         words, work, sums = index.words, index.work, index.sums
-        seconds = _SECONDS * float(np.sum(held.high - held.low))
+        seconds = _SECONDS * float(len(held.key)) * float(held.longest)
         enter(sum_windows, seconds, words, work, fields, stream, axes, held, sums, totals)
         return size_of(sums, (words, work), axes)
 
@@ -122,7 +146,7 @@ class Indexes:
         shape = program.linear.shape[1], program.extreme.shape[1]
         return _Index(
             classes=list(classes),
-            orders=list(columns.orders.values()),
+            orders=columns.orders,
             rooms=rooms,
             columns=numbered,
             words=words,

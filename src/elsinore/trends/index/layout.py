@@ -28,8 +28,9 @@ from __future__ import annotations
     CLASSES_AT,  # [class] -> list of nodes that it empties, followed by that of states it takes
     FOUND,  # first row of sums for what a moment's events amount to
     KEYS,  # [row] room to sort, four times, and to count digits
+    SORTED,  # where in the arena is which rows are sorted
     HEAD,
-) = range(14 + 1)
+) = range(15 + 1)
 
 # a state, where lists of classes tell: whether trends start in it, its row of addends, how many
 # reads it has, and these; then how many nodes it is kept in, and these
@@ -47,8 +48,12 @@ OF_NODE, SEED, NODE = range(3)
 # a tree: how it sums, its first row of sums; where in the arena is how many ranks it has, how many
 # were entered since it was emptied, and which; the ranks of rows; the column that puts events in
 # order (RANKED_BEFORE: it has the ranks of an earlier tree), whether it is turned round, columns
-# that must be known, [class] flags of what is ranked, the reads by cuts of all that have its ranks
-KIND, BASE, SIZE, ENTERED, LOG, RANKS, AXIS, TURNED, KNOWN, ENTERS, OF_TREE, TREE = range(12)
+# that must be known, [class] flags of what is ranked, the reads by cuts of all that have its ranks;
+# where in the arena is how many rows are sorted, behind that their keys, and behind the room for
+# these which rows they are
+KIND, BASE, SIZE, ENTERED, LOG, RANKS, AXIS, TURNED, KNOWN, ENTERS, OF_TREE, KEPT, TREE = range(13)
+# which rows are sorted, from the first to the last, by numbers from which this many is to be taken
+SORTED_LOW, SORTED_HIGH, SORTED_SHIFT, SORTED_WORDS = range(4)
 # a read by cuts: where in the arena its ranges are put, its cuts, [class] flags of who reads
 LOW, HIGH, CUTS, READERS, CUT_READ = range(5)
 # a cut: its operator, whether it is the range's end, columns of previous and current event, shift

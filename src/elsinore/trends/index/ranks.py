@@ -2,7 +2,8 @@
 """Ranks of a window's events in the order of the columns that they are compared by.
 
 The different values of a column are ranked from 0 on; what precedes an event by a condition is then
-a range of ranks. Rows are ranked once for all windows that lie among them.
+a range of ranks. Rows are ranked once for all windows that lie among them, and sorted once even if
+windows that overlap are ranked one after another.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from elsinore.trends.index.layout import (
     FROM_ON,
     HIGH,
     IS_HIGH,
+    KEPT,
     KEYS,
     KNOWN,
     LOW,
@@ -35,6 +37,10 @@ from elsinore.trends.index.layout import (
     ROOM,
     SHIFT,
     SIZE,
+    SORTED,
+    SORTED_HIGH,
+    SORTED_LOW,
+    SORTED_SHIFT,
     TREE,
     TREES,
     TREES_AT,
@@ -53,21 +59,34 @@ _SIGN = np.int64(-(2**63))
 
 @kernel(borrows=True)
 def rank_rows(words: Ints, work: Ints, classes: Ints, axes: Axes, low: int, high: int) -> None:
-    """Rank rows `low` to `high` - 1 for each tree, and find the ranges that its reads ask for."""
+    """Rank rows `low` to `high` - 1 for each tree, and find the ranges that its reads ask for.
+
+    Rows that were ranked last stay sorted: those before `low` are let go of, and what is new is
+    sorted and merged with the others.
+    """
+    place = words[SORTED]
+    begin, shift = low, work[place + SORTED_SHIFT]
+    goes_on = work[place + SORTED_LOW] <= low and work[place + SORTED_HIGH] <= high
+    if goes_on and low < work[place + SORTED_HIGH]:
+        begin = work[place + SORTED_HIGH]
+    room, keys = words[ROOM], words[KEYS]
     for number in range(words[TREES]):
         tree = words[TREES_AT] + number * TREE
         if words[tree + AXIS] == RANKED_BEFORE:
             continue
         ranks = words[tree + RANKS] - low
-        count = _gathered(words, work, classes, axes, tree, ranks, low, high)
-        keys, room = words[KEYS], words[ROOM]
-        rows = keys + room
-        order = _sorted(work, keys, room, count)
-        firsts = rows + room if order != rows + room else order + room
+        kept = words[tree + KEPT] + 1
+        count = _without_gone(work, kept, room, low, shift) if begin > low else 0
+        new = _gathered(words, work, classes, axes, tree, begin, high)
+        order = _sorted(work, keys, room, new)
+        _merge(work, kept, room, count, keys, order, new)
+        work[kept - 1] = count + new
+        for row in range(low, high):
+            work[ranks + row] = -1
+        firsts = keys + 2 * room
         different, last = 0, np.int64(0)
-        for place in range(order, order + count):
-            index = work[place] & _INDEX
-            key, row = work[keys + index], work[rows + index]
+        for entry in range(kept, kept + count + new):
+            key, row = work[entry], work[entry + room]
             if different == 0 or key != last:
                 work[firsts + different] = row
                 different += 1
@@ -75,21 +94,44 @@ def rank_rows(words: Ints, work: Ints, classes: Ints, axes: Axes, low: int, high
             work[ranks + row] = different - 1
         work[words[tree + SIZE]] = different
         reads = words[tree + OF_TREE]
-        for place in range(reads + 1, reads + 1 + words[reads]):
-            read = words[CUT_READS_AT] + words[place] * CUT_READ
+        for read_at in range(reads + 1, reads + 1 + words[reads]):
+            read = words[CUT_READS_AT] + words[read_at] * CUT_READ
             _cut_out(words, work, classes, axes, read, firsts, different, low, high)
+    work[place + SORTED_LOW], work[place + SORTED_HIGH] = low, high
+    work[place + SORTED_SHIFT] = 0
+
+
+@kernel(borrows=True)
+def _without_gone(work: Ints, kept: int, room: int, low: int, shift: int) -> int:
+    """Let go of a tree's sorted rows before `low`; return how many are left."""
+    count = 0
+    for entry in range(kept, kept + work[kept - 1]):
+        row = work[entry + room] - shift
+        if row >= low:
+            work[kept + count] = work[entry]
+            work[kept + room + count] = row
+            count += 1
+    return count
+
+
+@kernel(borrows=True)
+def _merge(work: Ints, kept: int, room: int, count: int, keys: int, order: int, new: int) -> None:
+    """Put new rows, of which `order` lists the places, among a tree's sorted ones."""
+    hole, old = kept + count + new - 1, kept + count - 1
+    for listed in range(order + new - 1, order - 1, -1):
+        index = work[listed] & _INDEX
+        key = work[keys + index]
+        while old >= kept and work[old] > key:
+            work[hole], work[hole + room] = work[old], work[old + room]
+            old -= 1
+            hole -= 1
+        work[hole], work[hole + room] = key, work[keys + room + index]
+        hole -= 1
 
 
 @kernel(borrows=True)
 def _gathered(
-    words: Ints,
-    work: Ints,
-    classes: Ints,
-    axes: Axes,
-    tree: int,
-    ranks: int,
-    low: int,
-    high: int,
+    words: Ints, work: Ints, classes: Ints, axes: Axes, tree: int, low: int, high: int
 ) -> int:
     """List the rows that are entered in a tree with what they are in order by; return how many."""
     keys, rows = words[KEYS], words[KEYS] + words[ROOM]
@@ -104,12 +146,10 @@ def _gathered(
         there = 1
         for place in range(known + 1, known + 1 + words[known]):
             there &= axes.known[words[place], row]
-        if there == 0:
-            work[ranks + row] = -1
-            continue
-        work[keys + count] = axes.codes[column, row] ^ turn
-        work[rows + count] = row
-        count += 1
+        if there != 0:
+            work[keys + count] = axes.codes[column, row] ^ turn
+            work[rows + count] = row
+            count += 1
     return count
 
 

@@ -228,7 +228,7 @@ class _Writer:
         head[w.FOUND] = w.FIRST_NODE + len(kept.kept)
         first_row = head[w.FOUND] + max(map(len, taken), default=0) * rooms.moment
         arena = _Arena(len(self._of), self._used, rooms.rows, logged=bool(resets))
-        head[w.KEYS] = arena.keys
+        head[w.KEYS], head[w.SORTED] = arena.keys, arena.sorted
         trees, rows = self._tree_words(lists, first_row, arena)
         words = [*self._node_words(lists), *trees, *self._read_words(lists, arena)]
         for edge in edges:
@@ -293,7 +293,7 @@ class _Writer:
             words += [arena.ranks(order), read.axis if order == number else w.RANKED_BEFORE]
             words += [int(read.turned), lists.put(sorted(tree.known | {read.axis}))]
             words.append(lists.put(int(n in entering) for n in range(len(self._classes))) + 1)
-            words.append(lists.put(tree.reads))
+            words += [lists.put(tree.reads), arena.kept(number)]
             first_row += arena.rows * (2 if read.kind == w.RANGE else 1)
         return words, first_row
 
@@ -349,9 +349,18 @@ class _Arena:
         return self.bounds(self.bounded)[0]
 
     @property
+    def sorted(self) -> int:
+        """Where it stands which rows are sorted."""
+        return self.keys + 4 * self.rows + w.DIGITS
+
+    def kept(self, tree: int) -> int:
+        """Return where a tree's sorted rows are."""
+        return self.sorted + w.SORTED_WORDS + tree * (1 + 2 * self.rows)
+
+    @property
     def size(self) -> int:
         """How long it is."""
-        return self.keys + 4 * self.rows + w.DIGITS
+        return self.kept(self.trees)
 
 
 class _Lists:

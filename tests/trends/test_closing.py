@@ -1,0 +1,130 @@
+"""Closing while a stream goes on: batches cut, windows closed, runs stopped, wherever it may be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elsinore.language import parse_workload
+from elsinore.model import Workload
+from elsinore.operators import plan
+from oracles.reference import ReferenceEvent
+from support.trends import table_of
+from support.units import UnitInput, unit_inputs
+from trends.index.test_index import few_events, often, queries, ranged
+from trends.test_against_reference import check
+
+SECOND = 1_000_000
+
+
+def in_pieces(
+    given_unit: UnitInput, events: Sequence[ReferenceEvent], cuts: Sequence[tuple[int, bool, bool]]
+) -> list[pa.RecordBatch]:
+    """Run a unit's operator over events that end at cuts, closing or stopping it there or not."""
+    operator = given_unit.operator()
+    totals, begin = [], 0
+    for end, closing, stopping in sorted(cuts):
+        totals.append(operator.process(given_unit.batch.slice(begin, end - begin)))
+        begin = end
+        if closing and end < len(events):
+            totals.append(operator.close(events[end].time))
+        if stopping:
+            operator = given_unit.stopped(operator)
+    totals.append(operator.process(given_unit.batch.slice(begin)))
+    return [*totals, operator.close()]
+
+
+def drawn_cuts(size: int, most: int) -> st.SearchStrategy[list[tuple[int, bool, bool]]]:
+    """Draw where batches end, and whether windows are closed and the run stops there."""
+    often_closed = st.sampled_from((True, True, True, False))
+    return st.lists(
+        st.tuples(st.integers(0, size), often_closed, st.sampled_from((False, False, True))),
+        max_size=most,
+    )
+
+
+@often
+@given(st.one_of(ranged(), queries()), few_events(), st.data())
+def test_windows_closed_early_hold_every_trend_built(
+    workload: Workload, events: list[ReferenceEvent], data: st.DataObject
+) -> None:
+    cuts = data.draw(drawn_cuts(len(events), 6))
+    (query,) = workload.queries
+    for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
+        results = given_unit.results(in_pieces(given_unit, events, cuts))
+        check(query, events, results[query.name], exact=False, unit=1)
+
+
+def many_events(seed: int, size: int, keys: int) -> list[ReferenceEvent]:
+    """Return events of some keys, some at one time and some without values."""
+    random = np.random.default_rng(seed)
+    seconds = np.cumsum(random.random(size) < 0.7).tolist()
+    return [
+        ReferenceEvent(
+            second * SECOND,
+            str(random.choice(list("ABBBBBCD"))),
+            {
+                "v": None if random.random() < 0.05 else int(random.integers(-20, 20)),
+                "w": None if random.random() < 0.05 else float(random.integers(-9, 90)) / 4,
+                "k": int(random.integers(0, keys)),
+                "s": "pqr"[random.integers(0, 3)],
+            },
+        )
+        for second in seconds
+    ]
+
+
+@often
+@given(
+    st.one_of(ranged(), queries()),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from((60, 250)),
+    st.sampled_from((1, 1, 3)),
+    st.data(),
+)
+def test_closing_after_every_piece_gives_what_closing_once_does(
+    workload: Workload, seed: int, size: int, keys: int, data: st.DataObject
+) -> None:
+    events = many_events(seed, size, keys)
+    cuts = data.draw(drawn_cuts(size, 12))
+    for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
+        whole, cut = (
+            given_unit.results(in_pieces(given_unit, events, where))["q"] for where in ([], cuts)
+        )
+        order = [(name, "ascending") for name in ("window_start", *given_unit.planned.group_by)]
+        assert_close(cut.sort_by(order), whole.sort_by(order))
+
+
+def assert_close(found: pa.Table, wanted: pa.Table) -> None:
+    """Compare tables, doubles up to rounding."""
+    assert (found.num_rows, found.schema) == (wanted.num_rows, wanted.schema)
+    for row, expected in zip(found.to_pylist(), wanted.to_pylist(), strict=True):
+        for name, value in expected.items():
+            same = row[name] == value  # null, text, and what is infinite
+            assert same or math.isclose(row[name], value, rel_tol=1e-9), (name, row, expected)
+
+
+@pytest.mark.parametrize(
+    "where", ["b[i].v >= b[i-1].v", "b[i].w BETWEEN b[i-1].w - 2 AND b[i-1].w + 2"]
+)
+def test_what_is_kept_is_what_open_windows_need(where: str) -> None:
+    workload = parse_workload(
+        f"QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B b+) WHERE {where} "
+        "WITHIN 40 seconds SLIDE 10 seconds;"
+    )
+    sizes = []
+    for size in (800, 2_400):
+        events = many_events(3, size, 1)
+        (given_unit,) = unit_inputs(plan(workload), table_of(events), exact=False)
+        operator = given_unit.operator()
+        for begin in range(0, size, 20):
+            operator.process(given_unit.batch.slice(begin, 20))
+            operator.close(events[begin].time)
+        sizes.append(operator.statistics.state_bytes)
+    assert sizes[1] <= 1.3 * sizes[0]
