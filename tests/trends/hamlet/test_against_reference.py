@@ -18,7 +18,7 @@ from support.hamlet import check_against_reference, check_modes
 from support.trends import ATTRIBUTES, event_streams, trend_cases
 
 often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "20")),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
