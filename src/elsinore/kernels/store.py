@@ -99,6 +99,10 @@ class Store:
         """The length of each axis."""
         return dict(self._sizes)
 
+    def length(self, axis: str) -> int:
+        """Return the length of an axis."""
+        return self._sizes[axis]
+
     @property
     def nbytes(self) -> int:
         """The bytes of header and arenas (of exact numbers, of the references to them)."""
@@ -124,8 +128,10 @@ class Store:
 
     def grow(self, **sizes: int) -> None:
         """Make axes at least so long; one that must grow at least doubles."""
-        have = self.sizes
-        self.resize(**{a: max(n, 2 * have[a]) for a, n in sizes.items() if n > have[a]})
+        have = self._sizes
+        wanted = {a: max(n, 2 * have[a]) for a, n in sizes.items() if n > have[a]}
+        if wanted:  # every batch asks
+            self.resize(**wanted)
 
     def resize(self, **sizes: int) -> None:
         """Make axes exactly so long, and never shorter; new places hold their field's fill."""

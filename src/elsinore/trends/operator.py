@@ -116,10 +116,12 @@ class TrendOperator:
         self._store["one_slot"], self._store["ordered"] = one_slot, ordered
         self._store["dynamic"] = sharing is Sharing.DYNAMIC
         self._seconds = PLAIN_SECONDS + PLAIN_LANE * layout.cells
-        self._room_of = room_of_columns(self._none.schema, len(unit.squared))
+        self._schema = self._none.schema
+        self._room_of = room_of_columns(self._schema, len(unit.squared))
         places = {window: place for place, window in enumerate(unit.merged.windows)}
         self._window_of = np.array([places[one.query.window] for one in unit.templates])
         self._all_windows = np.full(len(unit.templates), FOREVER)
+        self._last = self._all_windows.copy()  # of each query the last window that is given out
         self._shifts = np.empty((len(unit.squared), 0))  # [attribute, group], NaN: none yet
 
     @property
@@ -181,7 +183,7 @@ class TrendOperator:
             times=_ints(batch, "time"),
             keys=_codes(batch, "key") if slots is None else _read_only(slots),
             groups=groups,
-            codes=_read_only(self._codes(_ints(batch, "class"))),
+            codes=self._codes(_ints(batch, "class")),
             known=self._known,
             addends=addends,
             ranks=ranks,
@@ -234,7 +236,7 @@ class TrendOperator:
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
         time = int(FOREVER) if until is None else until
-        self._work(_NO_EVENTS, 0, self._store.sizes["slot"], ALL_SLOTS, time)
+        self._work(_NO_EVENTS, 0, self._store.length("slot"), ALL_SLOTS, time)
         self._measure()
         return self._take(self._all_windows if until is None else self._last_windows(until))
 
@@ -243,15 +245,18 @@ class TrendOperator:
         last = [
             BEFORE_ALL if one is None else one.first(until) - 1 for one in self.unit.merged.windows
         ]
-        of_queries: Ints = np.array(last, dtype=np.int64)[self._window_of]
-        return of_queries
+        if len(last) == 1:
+            self._last.fill(last[0])
+        else:
+            self._last[:] = np.array(last, dtype=np.int64)[self._window_of]
+        return self._last
 
     def forget(self, slots: NDArray[np.int64]) -> None:
         """Make slots ready for other keys; nothing of their keys is open, and what waits is over.
 
         What is shared stays so.
         """
-        known = slots[slots < self._store.sizes["slot"]]
+        known = slots[slots < self._store.length("slot")]
         events = _NO_EVENTS._replace(keys=_read_only(known.astype(np.int32)))
         self._work(events, 0, len(known), LISTED_SLOTS, int(FOREVER))
 
@@ -290,7 +295,7 @@ class TrendOperator:
             more = np.full(2 * len(self._places) - len(self._known), UNKNOWN, dtype=np.int64)
             self._known = np.concatenate((self._known, more))
         places = [self._places[code] if code >= 0 else -1 for code in unique.tolist()]
-        return np.array(places, dtype=np.int64)[inverse]
+        return _read_only(np.array(places, dtype=np.int64)[inverse])
 
     def _compile(self, places: list[int]) -> None:
         """Add the classes at some places of the table of known classes to the program."""
@@ -356,12 +361,12 @@ class TrendOperator:
             return self._none
         headers, ints, doubles = store.entered
         rooms = new_rooms(store)
-        seconds = 1e-5 * (store.sizes["bucket"] + store["totals"] * len(self._none.schema))
+        seconds = 1e-5 * (store.length("bucket") + store["totals"] * len(self._room_of))
         rows = enter(take_totals, seconds, headers, ints, doubles, until, group, *rooms)
         self._statistics.totals += rows
         if rows == 0:
             return self._none
-        return totals_batch(rooms, rows, self._room_of, self._shifts, self._none.schema)
+        return totals_batch(rooms, rows, self._room_of, self._shifts, self._schema)
 
     def _rebuild(self) -> None:
         seconds = 1e-5 * (self._store.sizes["bucket"] + self._store["totals"])
@@ -375,11 +380,15 @@ class TrendOperator:
 
 def _codes(batch: pa.RecordBatch, name: str) -> NDArray[np.int32]:
     """Return a column of codes, without copying where it is int32 already."""
-    found = batch.column(name).to_numpy(zero_copy_only=False)
+    found: NDArray[np.int32] = batch.column(name).to_numpy(zero_copy_only=False)
+    if found.dtype == np.int32 and not found.flags.writeable:  # Arrow's memory
+        return found
     return _read_only(np.ascontiguousarray(found, dtype=np.int32))
 
 
 def _ints(batch: pa.RecordBatch, name: str) -> NDArray[np.int64]:
     """Return a column of whole numbers, without copying where it is int64 already."""
-    found = batch.column(name).to_numpy(zero_copy_only=False)
+    found: NDArray[np.int64] = batch.column(name).to_numpy(zero_copy_only=False)
+    if found.dtype == np.int64 and not found.flags.writeable:  # Arrow's memory
+        return found
     return _read_only(np.ascontiguousarray(found, dtype=np.int64))

@@ -54,11 +54,11 @@ def totals_fields(unit: TrendUnit, *, exact: bool) -> pa.Schema:
 
 def new_rooms(store: Store) -> tuple[Ints, Doubles, Codes]:
     """Return arrays that `take_totals` has room in for all rows that wait."""
-    rows, sizes = store["totals"], store.sizes
+    rows, fields = store["totals"], store.length("field")
     return (
-        np.empty((1 + sizes["outlier"]) * rows, dtype=np.int64),
-        np.empty(sizes["field"] * rows),
-        np.empty((2 + sizes["field"]) * rows, dtype=np.int32),
+        np.empty((1 + store.length("outlier")) * rows, dtype=np.int64),
+        np.empty(fields * rows),
+        np.empty((2 + fields) * rows, dtype=np.int32),
     )
 
 
@@ -81,14 +81,14 @@ def totals_batch(
     """
     buffers = []
     for number, room in enumerate(rooms):
-        used = room[: room_of.count(number) * rows]
-        buffers.append(pa.py_buffer(used.copy() if 2 * len(used) < len(room) else used))
+        used = room_of.count(number) * rows
+        buffers.append(pa.py_buffer(room[:used].copy() if 2 * used < len(room) else room))
     columns, begins = [], [0, 0, 0]
     for number in room_of:
-        size = rows * rooms[number].itemsize
-        values = buffers[number].slice(begins[number], size)
-        columns.append(pa.Array.from_buffers(_KINDS[number], rows, [None, values]))
-        begins[number] += size
+        columns.append(
+            pa.Array.from_buffers(_KINDS[number], rows, [None, buffers[number]], 0, begins[number])
+        )
+        begins[number] += rows
     if len(shifts):
         columns += [pa.array(column) for column in shift_of(shifts, columns[1].to_numpy())]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
