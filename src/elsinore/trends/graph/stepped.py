@@ -16,12 +16,12 @@ from elsinore.numeric.extended import THRESHOLD
 from elsinore.plan import TrendUnit
 from elsinore.plan.paths import goes_in_steps
 from elsinore.trends.core.arrays import FOREVER, NEVER
-from elsinore.trends.graph.acts import Compared, Events
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
 from elsinore.trends.graph.interpret import Conditions
 from elsinore.trends.graph.layout import Program, Stream
 from elsinore.trends.graph.program import Programs, class_numbers
+from elsinore.trends.graph.records import Compared, Events
 from elsinore.trends.graph.steps import (
     Lanes,
     Memory,

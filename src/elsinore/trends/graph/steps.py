@@ -2,9 +2,9 @@
 
 A query is a list of words: for each class a list of states, for each state what stands under
 `START` and so on, then its moves, each with its conditions, then what an event adds in it
-(`elsinore.trends.graph.acts`). Queries whose automata differ only in which events fit their states
-are lanes: an event is taken to the states it fits, each with the lanes in which it does, and one
-word more says that these are ALL. So what differs is the lists of the classes alone.
+(`elsinore.trends.graph.records`). Queries whose automata differ only in which events fit their
+states are lanes: an event is taken to the states it fits, each with the lanes in which it does, or
+ALL. So what differs is the lists of the classes alone, and the lanes whose trends end in a state.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from elsinore.plan.alike import begins_with
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.trends.core.arrays import FOREVER, NEVER
-from elsinore.trends.graph.acts import ALL, APART, ENTRY, HEADER, NONE, NOWHERE, TOGETHER
 from elsinore.trends.graph.interpret import BEGINS, FORM, OTHERWISE, Conditions
 from elsinore.trends.graph.layout import (
     AMBIGUOUS,
@@ -38,6 +37,7 @@ from elsinore.trends.graph.layout import (
 )
 from elsinore.trends.graph.layout import CONTIGUOUS as CONTIGUOUS_STRATEGY
 from elsinore.trends.graph.layout import NOTHING as ADDS_NOTHING
+from elsinore.trends.graph.records import ALL, APART, ENTRY, HEADER, NONE, NOWHERE, TOGETHER
 from elsinore.trends.graph.sweep import EDGE, FROM, HIGH, KEY, UP_TO
 from elsinore.trends.graph.windows import Wanted
 from elsinore.trends.keyed import Doubles, Ints

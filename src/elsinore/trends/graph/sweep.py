@@ -14,17 +14,10 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.graph.acts import (
-    ALIVE,
-    SERIAL,
-    Events,
-    act_alone,
-    act_together,
-    begin_window,
-    end_moment,
-    end_window,
-    go_to,
-)
+from elsinore.trends.graph.acts import act_alone
+from elsinore.trends.graph.entries import free_all
+from elsinore.trends.graph.records import ALIVE, NONE, SERIAL, Events, go_to
+from elsinore.trends.graph.waiting import act_together, end_moment
 from elsinore.trends.keyed import Codes, Doubles, Flags, Ints
 
 # words of a key, at the place that the head tells: the time at which other windows are open, the
@@ -150,7 +143,7 @@ def _pass_edge(
         _give(header, ints, doubles, given, key, window)
     for window in range(low if last < first else max(last + 1, low), high + 1):
         go_to(header, key if overlap == 1 else key * overlap + window % overlap)
-        begin_window(header, ints, doubles)
+        _begin_window(header, ints, doubles)
     ints[at + EDGE] = edge
     ints[at + LOW] = low
     ints[at + HIGH] = max(high, low - 1)
@@ -160,7 +153,7 @@ def _pass_edge(
 def _give(header: Any, ints: Ints, doubles: Doubles, given: Given, key: int, window: int) -> None:
     """Give out a window's totals, where it has trends."""
     go_to(header, key * header.overlap + window % header.overlap)
-    if not end_window(header, ints, doubles):
+    if not _end_window(header, ints, doubles):
         return
     row, width, ranks = header.given, header.width, header.ranks
     header.given += 1
@@ -171,3 +164,42 @@ def _give(header: Any, ints: Ints, doubles: Doubles, given: Given, key: int, win
     total = header.slot_ints + ALIVE + 4 * header.states
     for rank in range(ranks):
         given.extremes[row * ranks + rank] = ints[total + rank]
+
+
+@kernel(borrows=True, linked=True)
+def _begin_window(header: Any, ints: Ints, doubles: Doubles) -> None:
+    """Make a slot one of a window without trends."""
+    states = header.states
+    base = header.slot_ints
+    ints[base + SERIAL] = 1
+    for state in range(states):
+        ints[base + ALIVE + state] = 0
+        ints[base + ALIVE + states + state] = NONE
+        if header.tail != 0:
+            ints[base + ALIVE + 2 * states + state] = 0
+            ints[base + ALIVE + 3 * states + state] = NONE
+    total = header.slot_doubles
+    for cell in range(total, total + header.width):
+        doubles[cell] = 0.0
+    marks = total + (1 + 2 * states) * header.width
+    for mark in range(marks, marks + header.tail * states * header.lanes):
+        doubles[mark] = 0.0
+    total = base + ALIVE + 4 * states
+    for rank in range(total, total + header.ranks):
+        ints[rank] = FOREVER
+
+
+@kernel(borrows=True, linked=True)
+def _end_window(header: Any, ints: Ints, doubles: Doubles) -> bool:
+    """Free what a slot's window keeps but for its totals; return whether these hold trends."""
+    states = header.states
+    base = header.slot_ints
+    for state in range(states):
+        free_all(header, ints, base + ALIVE + states + state)
+        if header.tail != 0:
+            free_all(header, ints, base + ALIVE + 3 * states + state)
+    total = header.slot_doubles
+    for cell in range(total, total + header.lanes):  # noqa: SIM110  (compiled as it stands)
+        if doubles[cell] != 0.0:
+            return True
+    return False

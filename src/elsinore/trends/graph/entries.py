@@ -1,0 +1,242 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""Lists of single events whose trends may be followed, where a move asks for something of both.
+
+An entry is an event with sums of all lanes; a lane that has gone on with it has no trends there any
+more. Entries of all slots are in one place, those that are free in a list of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from elsinore.kernels import kernel
+from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.graph.interpret import (
+    ALLOWED,
+    BEGINS,
+    BY_CODE,
+    EQUAL,
+    FORM,
+    GREATER,
+    LEFT,
+    LESS,
+    RIGHT,
+)
+from elsinore.trends.graph.records import (
+    ALIVE,
+    ALL,
+    ASKED,
+    BEFORE,
+    ENTRY,
+    FOLLOWING,
+    MOVE,
+    NONE,
+    NUMBER,
+    ROW,
+    TAKEN,
+    Compared,
+)
+from elsinore.trends.keyed import Doubles, Ints
+
+
+@kernel(borrows=True, linked=True)
+def mark_lanes(ints: Ints, doubles: Doubles, lanes: int, marks: int, several: int) -> None:
+    """Note which lanes' trends end where they are when the moment is over."""
+    if lanes == ALL:
+        for lane in range(several):
+            doubles[marks + lane] = 1.0
+    else:
+        for at in range(lanes + 1, lanes + 1 + ints[lanes]):
+            doubles[marks + ints[at]] = 1.0
+
+
+@kernel(borrows=True, linked=True)
+def take_entries(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    compared: Compared,
+    move: int,
+    place: int,
+    lanes: int,
+) -> None:
+    """Add to scratch what ends in events of a state that a move's conditions hold of; see `_take`.
+
+    What every lane has gone on with leaves the list.
+    """
+    states, several, width, ranks = header.states, header.lanes, header.width, header.ranks
+    base = header.slot_ints
+    link = base + ALIVE + states + ints[move + BEFORE]  # the word that leads to the entry
+    scratch = ints[place + NUMBER] * width
+    rank_scratch = header.scratch + ints[place + NUMBER] * ranks
+    forms = move + MOVE
+    asked = ints[move + ASKED] * BEGINS
+    contiguous = header.contiguous != 0
+    entry = ints[link]
+    while entry != NONE:
+        here = header.int_entries + entry * (ENTRY + ranks)
+        sums = header.double_entries + entry * (width + several)
+        following = ints[here + FOLLOWING]
+        holds = True
+        for form in range(forms, forms + asked, BEGINS):
+            if not _holds(header, ints, form, compared, ints[here + ROW]):
+                holds = False
+                break
+        left = not holds or contiguous or header.waits != 0
+        if holds and lanes == ALL:
+            for cell in range(width):
+                doubles[scratch + cell] += doubles[sums + cell]
+            for rank in range(ranks):
+                extreme = ints[here + ENTRY + rank]
+                ints[rank_scratch + rank] = min(ints[rank_scratch + rank], extreme)
+        elif holds:
+            for at in range(lanes + 1, lanes + 1 + ints[lanes]):
+                for cell in range(ints[at], width, several):
+                    doubles[scratch + cell] += doubles[sums + cell]
+                for rank in range(ints[at], ranks, several):
+                    extreme = ints[here + ENTRY + rank]
+                    ints[rank_scratch + rank] = min(ints[rank_scratch + rank], extreme)
+        if holds and not contiguous:
+            if header.waits != 0:
+                mark_lanes(ints, doubles, lanes, sums + width, several)
+                ints[base + ALIVE + 2 * states + ints[move + BEFORE]] |= TAKEN
+            elif lanes != ALL:
+                mark_lanes(ints, doubles, lanes, sums + width, several)
+                left = end_lanes(header, ints, doubles, entry)
+        if left:
+            link = here + FOLLOWING
+        else:
+            ints[link] = following
+            _free(header, ints, entry)
+        entry = following
+
+
+@kernel(borrows=True, linked=True)
+def count_entries(
+    header: Any, ints: Ints, doubles: Doubles, compared: Compared, move: int
+) -> float:
+    """Return how many trends end in events of a state that a move's conditions hold of, in a lane.
+
+    Under NEXT these events leave the list.
+    """
+    link = header.slot_ints + ALIVE + header.states + ints[move + BEFORE]
+    asked, contiguous = ints[move + ASKED] * BEGINS, header.contiguous
+    number = 0.0
+    entry = ints[link]
+    while entry != NONE:
+        here = header.int_entries + entry * ENTRY
+        following = ints[here + FOLLOWING]
+        holds = True
+        for form in range(move + MOVE, move + MOVE + asked, BEGINS):
+            holds &= _holds(header, ints, form, compared, ints[here + ROW])
+        if holds:
+            number += doubles[header.double_entries + 2 * entry]
+        if not holds or contiguous != 0:
+            link = here + FOLLOWING
+        else:
+            ints[link] = following
+            _free(header, ints, entry)
+        entry = following
+    return number
+
+
+@kernel(borrows=True, linked=True)
+def _holds(header: Any, ints: Ints, form: int, compared: Compared, earlier: int) -> bool:
+    """Return whether a comparison of two attributes holds between an earlier event and this one."""
+    left = ints[form + LEFT] * header.rows + earlier
+    right = ints[form + RIGHT] * header.rows + header.row
+    if compared.known[left] == 0 or compared.known[right] == 0:
+        return False
+    below, same, above = False, False, False
+    if ints[form + FORM] == BY_CODE:
+        code, with_code = compared.codes[left], compared.codes[right]
+        below, same, above = code < with_code, code == with_code, code > with_code
+    else:
+        number, other = compared.numbers[left], compared.numbers[right]
+        below, same, above = number < other, number == other, number > other
+    allowed = ints[form + ALLOWED]
+    return bool(
+        (below and allowed & LESS) or (same and allowed & EQUAL) or (above and allowed & GREATER)
+    )
+
+
+@kernel(borrows=True, linked=True)
+def begin_entry(header: Any, ints: Ints, doubles: Doubles, link: int, state: int) -> None:
+    """Put scratch's sums of a state into a list as an entry; there is room for it."""
+    several, width, ranks = header.lanes, header.width, header.ranks
+    entry = header.unused
+    if entry == NONE:
+        entry = header.entries
+        header.entries += 1
+    else:
+        header.unused = ints[header.int_entries + entry * (ENTRY + ranks) + FOLLOWING]
+    here = header.int_entries + entry * (ENTRY + ranks)
+    sums = header.double_entries + entry * (width + several)
+    ints[here + ROW] = header.row
+    ints[here + FOLLOWING] = ints[link]
+    ints[link] = entry
+    for cell in range(width):
+        doubles[sums + cell] = doubles[state * width + cell]
+    for lane in range(several):
+        doubles[sums + width + lane] = 0.0
+    for rank in range(ranks):
+        ints[here + ENTRY + rank] = ints[header.scratch + state * ranks + rank]
+
+
+@kernel(borrows=True, linked=True)
+def end_lanes(header: Any, ints: Ints, doubles: Doubles, entry: int) -> bool:
+    """Take from an entry the trends of the lanes that are marked; return whether any are left."""
+    several, width, ranks = header.lanes, header.width, header.ranks
+    sums = header.double_entries + entry * (width + several)
+    extremes = header.int_entries + entry * (ENTRY + ranks) + ENTRY
+    left = False
+    for lane in range(several):
+        if doubles[sums + width + lane] != 0.0:
+            doubles[sums + width + lane] = 0.0
+            for cell in range(lane, width, several):
+                doubles[sums + cell] = 0.0
+            for rank in range(lane, ranks, several):
+                ints[extremes + rank] = FOREVER
+        elif doubles[sums + lane] != 0.0:
+            left = True
+    return left
+
+
+@kernel(borrows=True, linked=True)
+def end_entries(header: Any, ints: Ints, doubles: Doubles, link: int) -> None:
+    """Take the trends that are marked from a list of entries; those without any leave it."""
+    while ints[link] != NONE:
+        entry = ints[link]
+        if end_lanes(header, ints, doubles, entry):
+            link = header.int_entries + entry * (ENTRY + header.ranks) + FOLLOWING
+        else:
+            ints[link] = ints[header.int_entries + entry * (ENTRY + header.ranks) + FOLLOWING]
+            _free(header, ints, entry)
+
+
+@kernel(borrows=True, linked=True)
+def prepend(header: Any, ints: Ints, waiting: int, link: int) -> None:
+    """Put all of a list of entries before another."""
+    last = waiting
+    while ints[last] != NONE:
+        last = header.int_entries + ints[last] * (ENTRY + header.ranks) + FOLLOWING
+    ints[last] = ints[link]
+    ints[link] = ints[waiting]
+    ints[waiting] = NONE
+
+
+@kernel(borrows=True, linked=True)
+def _free(header: Any, ints: Ints, entry: int) -> None:
+    ints[header.int_entries + entry * (ENTRY + header.ranks) + FOLLOWING] = header.unused
+    header.unused = entry
+
+
+@kernel(borrows=True, linked=True)
+def free_all(header: Any, ints: Ints, link: int) -> None:
+    """Free a list of entries."""
+    entry = ints[link]
+    while entry != NONE:
+        following = ints[header.int_entries + entry * (ENTRY + header.ranks) + FOLLOWING]
+        _free(header, ints, entry)
+        entry = following
+    ints[link] = NONE
