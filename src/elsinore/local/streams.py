@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -137,14 +136,6 @@ def iterate_rows(
         places, values = take(stream, part, bits(stream.stages[0].machine.bits, part))
         for place, value in zip(places, values, strict=True):
             yield start + place, value
-
-
-def _in_one_piece(table: pa.Table, names: AbstractSet[str]) -> pa.Table:
-    """Return a table of which some columns, that are read more than once, are of one chunk."""
-    for place, name in enumerate(table.column_names):
-        if name in names and table[name].num_chunks > 1:
-            table = table.set_column(place, table.schema.field(place), whole(table[name]))
-    return table
 
 
 def _pays(query: Query | Pipeline, table: pa.Table) -> bool:

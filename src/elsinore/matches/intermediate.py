@@ -53,7 +53,6 @@ CLASS_AT = 5  # a place in the header of `tables`
 CLASS = 1  # a row of `integers`
 # Columns of `rows`: the first event, the window, the last event in it, the first row of the key.
 BEGINS, WINDOW, ENDS, KEY_FIRST = range(4)
-ROW_COLUMNS = 4
 # What is kept between calls: the next row, how many events were given out, and the window.
 NEXT_ROW, FILLED, WITHIN, SLIDE, ORIGIN = range(5)
 PROGRESS = 5

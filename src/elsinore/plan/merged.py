@@ -87,11 +87,6 @@ class MergedTemplate:
         """The nodes that are seeds."""
         return tuple(number for number, node in enumerate(self.nodes) if node.seed)
 
-    @property
-    def has_resets(self) -> bool:
-        """Whether some events empty nodes."""
-        return any(node.resets for node in self.nodes)
-
 
 def merge_templates(templates: Sequence[Template]) -> MergedTemplate:
     """Merge the states of all templates that the same trends end in."""

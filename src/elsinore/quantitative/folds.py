@@ -322,11 +322,6 @@ def median() -> Fold:
     return Fold(name="median", init=exact.init, step=exact.step, finish=exact.finish)
 
 
-def as_mapping(value: Any) -> Any:
-    """Return what a user gets to see of a value: mappings as plain dicts."""
-    return dict(value) if isinstance(value, Mapping) and not isinstance(value, dict) else value
-
-
 def _lesser(one: Any, other: Any) -> Any:
     if not one[0]:
         return other
