@@ -12,7 +12,7 @@ import numpy as np
 from elsinore.errors import StateError
 
 MAGIC = b"ELSI"
-VERSION = 7
+VERSION = 8
 _HEADER = struct.Struct("<4sB16s")
 
 
