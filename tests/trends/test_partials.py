@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elsinore.trends.partials import _in_order
+from elsinore.trends.partials import TotalsRoom, _in_order
 
 FAR = 2**62
 NUMBERS = st.sampled_from((-FAR, -1, 0, 1, 2, 3, FAR))
@@ -29,3 +31,33 @@ def test_rows_come_in_the_order_of_all_columns_and_equal_ones_as_they_came(
     assert (expected if order is None else order).tolist() == expected.tolist()
     placed = [tuple(column[row].item() for column in columns) for row in expected]
     assert same.tolist() == [one == two for one, two in itertools.pairwise(placed)]
+
+
+@pytest.mark.parametrize(
+    ("waiting", "sizes"), [(10, [3, 10, 4, 1] * 15), (250, [250, 2, 3]), (300, [300, 2, 200])]
+)
+def test_batches_cut_from_one_room_keep_their_rows(waiting: int, sizes: list[int]) -> None:
+    kinds = {"query": pa.int32(), "group": pa.int32(), "window": pa.int64(), "cell0": pa.float64()}
+    schema = pa.schema(kinds | {"power0": pa.int32(), "shift0": pa.float64()})
+    room, shifts, batches = TotalsRoom(schema, 1), np.array([[2.5, np.nan]]), []
+    for number, rows in enumerate(sizes):
+        arrays = room.arrays(waiting)  # of which some are given out
+        windows, cells, codes = (
+            array.reshape(columns, -1) for array, columns in zip(arrays, (1, 1, 3), strict=True)
+        )
+        here = slice(room.begin, room.begin + rows)
+        windows[0, here], cells[0, here] = np.arange(rows), number + 0.5
+        codes[:, here] = [[7], [number % 2], [number]]
+        batches.append(room.cut(rows, shifts))
+    for number, (rows, batch) in enumerate(zip(sizes, batches, strict=True)):
+        assert batch.schema == schema
+        assert batch.column("window").to_pylist() == list(range(rows))
+        shift = 0.0 if number % 2 else 2.5
+        row = {
+            "query": 7,
+            "group": number % 2,
+            "cell0": number + 0.5,
+            "power0": number,
+            "shift0": shift,
+        }
+        assert all(set(batch.column(name).to_pylist()) == {value} for name, value in row.items())

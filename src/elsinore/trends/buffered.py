@@ -20,7 +20,7 @@ from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.arrangement import ArrivalOrder, KeyOrder
-from elsinore.trends.columns import with_slots
+from elsinore.trends.columns import Lent, numbers_of, with_slots
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.due import due_of_keys, due_of_one
 from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
@@ -94,20 +94,20 @@ class BufferedTrends:
             return int(self._encoded.column("group")[0])
         return int(self._rows[0].column("group")[0].as_py()) if self._rows else self._current[1]
 
-    def process(
-        self, batch: pa.RecordBatch, slots: NDArray[np.int32] | None = None
-    ) -> pa.RecordBatch:
+    def process(self, batch: pa.RecordBatch, lent: Lent | None = None) -> pa.RecordBatch:
         """Take a batch; return totals that are final already (with `one_slot`), else none.
 
-        `slots` stand for the column `key`, where they are given. Raises InputError where a key's
+        Slots that are `lent` stand for the column `key`. Raises InputError where a key's
         rows are not in time order.
         """
         if not self._has_begun:
             self._encoded, self._has_begun = self._evaluator.rows(batch.schema), True
         self.statistics.events += batch.num_rows
-        codes = batch.column("class").to_numpy()
-        keys = batch.column("key").to_numpy() if slots is None else slots
-        times = batch.column("time").to_numpy()
+        codes = numbers_of(batch, "class", np.int64)
+        if lent is None:
+            keys, times = numbers_of(batch, "key", np.int32), numbers_of(batch, "time", np.int64)
+        else:
+            keys, times = lent
         wanted = codes >= 0
         self.statistics.matched += int(np.count_nonzero(wanted))
         if self._keeps_all:
@@ -126,7 +126,7 @@ class BufferedTrends:
                 self.statistics.classes = len(self._classes)
                 if chosen is not None:
                     batch = batch.filter(pa.array(wanted))
-                batch = batch if slots is None else with_slots(batch, keys)
+                batch = batch if lent is None else with_slots(batch, keys)
                 self._rows.append(pa.Table.from_batches([batch]))
             self._pending += len(keys)
             if self._one_slot:

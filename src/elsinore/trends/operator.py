@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError
 from elsinore.kernels import Store, enter
 from elsinore.plan import Sharing, TrendUnit
-from elsinore.trends.columns import addend_columns, order_columns
+from elsinore.trends.columns import Lent, addend_columns, numbers_of, order_columns
 from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, Ints
 from elsinore.trends.core.given_out import take_totals
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import rebuild_table
 from elsinore.trends.measure import measure
-from elsinore.trends.partials import new_rooms, room_of_columns, totals_batch, totals_fields
+from elsinore.trends.partials import TotalsRoom, totals_fields
 from elsinore.trends.prepared import prepared
 from elsinore.trends.run import (
     ALL_SLOTS,
@@ -111,13 +111,14 @@ class TrendOperator:
             ranks=len(self._ranks),
             record=record,
         )
-        self._none = pa.RecordBatch.from_pylist([], schema=totals_fields(unit, exact=False))
+        schema = totals_fields(unit, exact=False)
+        self._none = pa.RecordBatch.from_pylist([], schema=schema)
         self._store["wanted"] = sharing is Sharing.ALWAYS
         self._store["one_slot"], self._store["ordered"] = one_slot, ordered
         self._store["dynamic"] = sharing is Sharing.DYNAMIC
         self._seconds = PLAIN_SECONDS + PLAIN_LANE * layout.cells
-        self._schema = self._none.schema
-        self._room_of = room_of_columns(self._schema, len(unit.squared))
+        self._columns = len(schema)
+        self._room = TotalsRoom(schema, len(unit.squared))
         places = {window: place for place, window in enumerate(unit.merged.windows)}
         self._window_of = np.array([places[one.query.window] for one in unit.templates])
         self._all_windows = np.full(len(unit.templates), FOREVER)
@@ -151,18 +152,16 @@ class TrendOperator:
                 entries += overlap * (1 + 2 * len(node.linear))  # its marks
         return 8 * entries
 
-    def process(
-        self, batch: pa.RecordBatch, slots: NDArray[np.int32] | None = None
-    ) -> pa.RecordBatch:
+    def process(self, batch: pa.RecordBatch, lent: Lent | None = None) -> pa.RecordBatch:
         """Take a batch; return totals that are final already (with `one_slot`), else none.
 
-        `slots` stand for the column `key`, where they are given. Raises InputError where a key's
+        Slots that are `lent` stand for the column `key`. Raises InputError where a key's
         rows are not in time order.
         """
         if batch.num_rows == 0:
             return self._none
         self._statistics.events += batch.num_rows
-        events = self._read(batch, slots)
+        events = self._read(batch, lent)
         if not self._one_slot:
             self._store.grow(slot=int(events.keys.max()) + 1)
         self._work(events, 0, batch.num_rows)
@@ -171,19 +170,23 @@ class TrendOperator:
             return self._none
         return self._take(self._all_windows, self._store["group_code"].item(0))
 
-    def _read(self, batch: pa.RecordBatch, slots: NDArray[np.int32] | None) -> Columns:
+    def _read(self, batch: pa.RecordBatch, lent: Lent | None) -> Columns:
         """Return a batch's columns as the kernels read them."""
-        groups = _codes(batch, "group")
+        if lent is None:
+            keys, times = numbers_of(batch, "key", np.int32), numbers_of(batch, "time", np.int64)
+        else:
+            keys, times = _read_only(lent.slots), lent.times
+        groups = numbers_of(batch, "group", np.int32)
         addends, ranks = _NO_EVENTS.addends, _NO_EVENTS.ranks
         if self.unit.addends:
             addends = self._read_addends(batch, groups)
         if self._ranks:
             ranks = self._read_ranks(batch)
         return Columns(
-            times=_ints(batch, "time"),
-            keys=_codes(batch, "key") if slots is None else _read_only(slots),
+            times=times,
+            keys=keys,
             groups=groups,
-            codes=self._codes(_ints(batch, "class")),
+            codes=self._codes(numbers_of(batch, "class", np.int64)),
             known=self._known,
             addends=addends,
             ranks=ranks,
@@ -357,16 +360,18 @@ class TrendOperator:
     def _take(self, until: Ints, group: int = NO_GROUP) -> pa.RecordBatch:
         """Remove totals of windows up to those `until`, but of a group, and return them."""
         store = self._store
-        if store["totals"] == 0:
+        waiting = store["totals"]
+        if waiting == 0:
             return self._none
         headers, ints, doubles = store.entered
-        rooms = new_rooms(store)
-        seconds = 1e-5 * (store.length("bucket") + store["totals"] * len(self._room_of))
-        rows = enter(take_totals, seconds, headers, ints, doubles, until, group, *rooms)
+        room = self._room
+        arrays = room.arrays(waiting)
+        seconds = 1e-5 * (store.length("bucket") + waiting * self._columns)
+        rows = enter(
+            take_totals, seconds, headers, ints, doubles, until, group, *arrays, room.begin
+        )
         self._statistics.totals += rows
-        if rows == 0:
-            return self._none
-        return totals_batch(rooms, rows, self._room_of, self._shifts, self._schema)
+        return room.cut(rows, self._shifts) if rows else self._none
 
     def _rebuild(self) -> None:
         seconds = 1e-5 * (self._store.sizes["bucket"] + self._store["totals"])
@@ -376,19 +381,3 @@ class TrendOperator:
         """Take note of how much memory there is."""
         size = self._store.nbytes
         self._statistics.state_bytes = max(self._statistics.state_bytes, size)
-
-
-def _codes(batch: pa.RecordBatch, name: str) -> NDArray[np.int32]:
-    """Return a column of codes, without copying where it is int32 already."""
-    found: NDArray[np.int32] = batch.column(name).to_numpy(zero_copy_only=False)
-    if found.dtype == np.int32 and not found.flags.writeable:  # Arrow's memory
-        return found
-    return _read_only(np.ascontiguousarray(found, dtype=np.int32))
-
-
-def _ints(batch: pa.RecordBatch, name: str) -> NDArray[np.int64]:
-    """Return a column of whole numbers, without copying where it is int64 already."""
-    found: NDArray[np.int64] = batch.column(name).to_numpy(zero_copy_only=False)
-    if found.dtype == np.int64 and not found.flags.writeable:  # Arrow's memory
-        return found
-    return _read_only(np.ascontiguousarray(found, dtype=np.int64))

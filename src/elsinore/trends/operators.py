@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from elsinore.errors import StateError
 from elsinore.operators.slots import NEVER, KeySlots
 from elsinore.plan import Path, Sharing, TrendUnit
-from elsinore.trends.columns import with_slots
+from elsinore.trends.columns import Lent, numbers_of, with_slots
 from elsinore.trends.operator import TrendOperator
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics
@@ -34,12 +34,10 @@ class TrendsOperator(Protocol):
     def open_group(self) -> int:
         """The group of the key that goes on, with `one_slot`; -1 where there is none yet."""
 
-    def process(
-        self, batch: pa.RecordBatch, slots: NDArray[np.int32] | None = None
-    ) -> pa.RecordBatch:
+    def process(self, batch: pa.RecordBatch, lent: Lent | None = None) -> pa.RecordBatch:
         """Take a batch; return totals that are final already (with `one_slot`), else none.
 
-        `slots` stand for the column `key`, where they are given.
+        Slots that are `lent` stand for the column `key`.
         """
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
@@ -100,18 +98,18 @@ class GivingOut:
 
     def process(self, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
         """Take a batch; give out totals that are final already (with `one_slot`)."""
-        slots = None
+        lent = None
         if not self._one_slot and batch.num_rows:
             if self._slots is None:
                 self._look_at_latest()
                 self._latest = batch
             else:
-                keys = batch.column("key").to_numpy()
-                slots = self._slots.of(keys, batch.column("time").to_numpy())
+                times = numbers_of(batch, "time", np.int64)
+                lent = Lent(self._slots.of(numbers_of(batch, "key", np.int32), times), times)
         if self._recorder is not None:
-            taken = batch if slots is None else with_slots(batch, slots)
+            taken = batch if lent is None else with_slots(batch, lent.slots)
             self._recorder.take(taken, batch.column("key"))
-        return _filled(self._inner.process(batch, slots))
+        return _filled(self._inner.process(batch, lent))
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
         """Give out the totals of all windows that end at or before `until`; None: of all."""
@@ -129,8 +127,8 @@ class GivingOut:
     def _look_at_latest(self) -> None:
         """Take note of what keys and times came last; an only batch is never looked at."""
         if self._latest is not None:
-            self._keys = max(self._keys, int(self._latest.column("key").to_numpy().max()) + 1)
-            self._time = max(self._time, int(self._latest.column("time").to_numpy().max()))
+            self._keys = max(self._keys, int(numbers_of(self._latest, "key", np.int32).max()) + 1)
+            self._time = max(self._time, int(numbers_of(self._latest, "time", np.int64).max()))
             self._latest = None
 
     def _forget_idle(self) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.kernels import Store, enter, kernel
+from elsinore.kernels import enter, kernel
 from elsinore.numeric import add, log2, ratio, to_double
 from elsinore.numeric.exact import Number, decode, digits, encode
 from elsinore.operators.ranks import from_ranks
@@ -35,7 +35,7 @@ DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not ho
 _SMALL = 2**8  # rows of which several batches are cut
 WHOLE_BITS = 63  # of a number that is not below 0
 _PLACE = ("query", "group", "window")  # rows that have the same are added up
-_KINDS = [pa.int64(), pa.float64(), pa.int32()]  # of the values in `new_rooms`
+_KINDS = [pa.int64(), pa.float64(), pa.int32()]  # of the values in `TotalsRoom.arrays`
 
 
 def totals_fields(unit: TrendUnit, *, exact: bool) -> pa.Schema:
@@ -52,45 +52,73 @@ def totals_fields(unit: TrendUnit, *, exact: bool) -> pa.Schema:
     return pa.schema(fields)
 
 
-def new_rooms(store: Store) -> tuple[Ints, Doubles, Codes]:
-    """Return arrays that `take_totals` has room in for all rows that wait."""
-    rows, fields = store["totals"], store.length("field")
-    return (
-        np.empty((1 + store.length("outlier")) * rows, dtype=np.int64),
-        np.empty(fields * rows),
-        np.empty((2 + fields) * rows, dtype=np.int32),
-    )
+class TotalsRoom:
+    """Room for rows of totals that `take_totals` gives out, and batches that are cut from it.
 
-
-def room_of_columns(schema: pa.Schema, squared: int) -> list[int]:
-    """Return which of `new_rooms` has each column of totals, but those of shifts."""
-    return [_KINDS.index(kind) for kind in schema.types[: len(schema) - squared]]
-
-
-def totals_batch(
-    rooms: Sequence[NDArray[Any]],
-    rows: int,
-    room_of: Sequence[int],
-    shifts: Doubles,
-    schema: pa.Schema,
-) -> pa.RecordBatch:
-    """Return so many rows that `take_totals` gave out in the columns of `totals_fields`.
-
-    `query` is the query's number in the unit; `room_of` is of `room_of_columns`, `shifts` see
-    `columns`. Nothing is copied, unless most of the room is empty.
+    It takes Arrow longer to make a batch than to fill it, so that small ones are cut from one with
+    room for many. A batch has the columns of `totals_fields`; `query` is the query's number in the
+    unit. `squared`: so many attributes have shifts, see `columns`.
     """
-    buffers = []
-    for number, room in enumerate(rooms):
-        used = room_of.count(number) * rows
-        buffers.append(pa.py_buffer(room[:used].copy() if 2 * used < len(room) else room))
-    columns, begins = [], [0, 0, 0]
-    for number in room_of:
-        columns.append(
-            pa.Array.from_buffers(_KINDS[number], rows, [None, buffers[number]], 0, begins[number])
+
+    def __init__(self, schema: pa.Schema, squared: int) -> None:
+        self.schema = schema
+        self._squared = squared
+        kinds = schema.types[: len(schema) - squared]
+        self._kinds = [_KINDS.index(kind) for kind in kinds]  # of columns but those of shifts
+        self._room = self._used = 0
+
+    @property
+    def begin(self) -> int:
+        """Where the next row's place is."""
+        return self._used
+
+    def arrays(self, rows: int) -> tuple[Ints, Doubles, Codes]:
+        """Return what `take_totals` fills from `begin` on, where so many rows have room."""
+        if self._used + rows > self._room:
+            self._make(max(rows, _SMALL))
+        return self._rooms
+
+    def _make(self, room: int) -> None:
+        self._room, self._used = room, 0
+        count = self._kinds.count
+        self._rooms = (
+            np.empty(count(0) * room, dtype=np.int64),
+            np.empty(count(1) * room),
+            np.empty(count(2) * room, dtype=np.int32),
         )
-        begins[number] += rows
-    if len(shifts):
-        columns += [pa.array(column) for column in shift_of(shifts, columns[1].to_numpy())]
+        self._shifts = np.empty((self._squared, room))
+        self._columns: list[NDArray[Any]] = []
+        begins = [0, 0, 0]
+        for kind in self._kinds:
+            first = begins[kind]
+            self._columns.append(self._rooms[kind][first : first + room])
+            begins[kind] += room
+        self._columns += list(self._shifts)
+        self._batch = _batch_of(self._columns, self.schema)
+
+    def cut(self, rows: int, shifts: Doubles) -> pa.RecordBatch:
+        """Return so many rows from `begin` on, which are filled.
+
+        Nothing is copied, unless most of a large room is empty.
+        """
+        first, self._used = self._used, self._used + rows
+        if self._squared:
+            groups = self._columns[1][first : self._used]
+            self._shifts[:, first : self._used] = shift_of(shifts, groups)
+        if self._room == _SMALL:
+            return self._batch.slice(first, rows)
+        self._used = self._room  # no other rows keep a large one
+        if 2 * rows < self._room:
+            return _batch_of([column[:rows].copy() for column in self._columns], self.schema)
+        return self._batch.slice(first, rows)
+
+
+def _batch_of(arrays: Sequence[NDArray[Any]], schema: pa.Schema) -> pa.RecordBatch:
+    """Return arrays, of the types of a schema and without nulls, as a batch; nothing is copied."""
+    columns = [
+        pa.Array.from_buffers(kind, len(array), [None, pa.py_buffer(array)])
+        for kind, array in zip(schema.types, arrays, strict=True)
+    ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -116,22 +144,15 @@ class Batches:
         """Return arrays, of the types of the columns, as a batch; they may be changed then."""
         rows = len(arrays[0])
         if 2 * rows > _SMALL:
-            return self._made([array.copy() for array in arrays])
+            return _batch_of([array.copy() for array in arrays], self.schema)
         if self._used + rows > _SMALL:
             self._arrays = [np.zeros(_SMALL, dtype=array.dtype) for array in arrays]
-            self._batch = self._made(self._arrays)
+            self._batch = _batch_of(self._arrays, self.schema)
             self._used = 0
         first, self._used = self._used, self._used + rows
         for room, array in zip(self._arrays, arrays, strict=True):
             room[first : self._used] = array
         return self._batch.slice(first, rows)
-
-    def _made(self, arrays: Sequence[NDArray[Any]]) -> pa.RecordBatch:
-        columns = [
-            pa.Array.from_buffers(kind, len(array), [None, pa.py_buffer(array)])
-            for kind, array in zip(self.schema.types, arrays, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
 
 def merge(unit: TrendUnit, table: pa.Table) -> pa.Table:

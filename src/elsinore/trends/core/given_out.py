@@ -29,23 +29,19 @@ def take_totals(
     wholes: Ints,
     numbers: Doubles,
     codes: Codes,
+    begin: int,
 ) -> int:
     """Take rows of totals out, those of a group stay; return how many there are.
 
-    until: [query] -> the last window that is given out. What is returned is a multiple of the
-    columns' length: `wholes` is filled with the windows and each of the extremes, `numbers` with
-    the cells, `codes` with the queries, groups and the cells' powers, one column after another, so
-    that they have room for all rows. Numbers are the normal ones of `elsinore.numeric`.
+    until: [query] -> the last window that is given out. `wholes` is filled with the windows and
+    each of the extremes, `numbers` with the cells, `codes` with the queries, groups and the cells'
+    powers: one column after another, each from `begin` on, and with room for all rows behind it.
+    Numbers are the normal ones of `elsinore.numeric`.
     """
     header = headers[0]
-    rows = 0
-    for row in range(header.totals):
-        last = until[ints[header.total_query + row]]
-        rows += ints[header.total_window + row] <= last and ints[header.total_group + row] != group
-    if rows == 0:
-        return rows
     fields, outliers = header.field, header.outlier
-    place, kept = 0, 0
+    room = len(wholes) // (1 + outliers)
+    place, kept = begin, 0
     for row in range(header.totals):
         query, of_group = ints[header.total_query + row], ints[header.total_group + row]
         window = ints[header.total_window + row]
@@ -53,7 +49,7 @@ def take_totals(
         cells, powers = header.total_cells + row * fields, header.total_powers + row * fields
         extremes = header.total_extremes + row * outliers
         if window <= until[query] and of_group != group:
-            codes[place], codes[rows + place], wholes[place] = query, of_group, window
+            codes[place], codes[room + place], wholes[place] = query, of_group, window
             for field in range(fields):
                 cell, power = doubles[cells + field], doubles[powers + field] * LIMBS
                 size = abs(cell)
@@ -61,10 +57,10 @@ def take_totals(
                     cell, power = cell * DOWN, power + 1.0
                 elif power > 0.0 and size < LOW:
                     cell, power = cell * UP, power - 1.0
-                numbers[field * rows + place] = cell
-                codes[(2 + field) * rows + place] = np.int32(power)
+                numbers[field * room + place] = cell
+                codes[(2 + field) * room + place] = np.int32(power)
             for outlier in range(outliers):
-                wholes[(1 + outlier) * rows + place] = ints[extremes + outlier]
+                wholes[(1 + outlier) * room + place] = ints[extremes + outlier]
             place += 1
             continue
         if kept < row:
@@ -77,6 +73,7 @@ def take_totals(
             for outlier in range(outliers):
                 ints[header.total_extremes + kept * outliers + outlier] = ints[extremes + outlier]
         kept += 1
-    header.totals = kept
-    rebuild_table(header, ints)
-    return rows
+    if kept < header.totals:
+        header.totals = kept
+        rebuild_table(header, ints)
+    return place - begin
