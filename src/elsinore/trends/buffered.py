@@ -80,10 +80,11 @@ class BufferedTrends:
         # key that the evaluator keeps -> its events before then have acted
         self._acted: dict[int, int] = {}
         self._current = (-1, -1)  # with `one_slot`: the key that goes on, and its group
-        self._totals: list[pa.Table] = []  # those that wait: one table, or none
         self._ready = _NEVER  # their windows end at or before it
         schema = totals_fields(unit, exact=unit.exact)
         self._nothing = pa.RecordBatch.from_pylist([], schema=schema)
+        # those that wait, one row for each (query, group, window)
+        self._totals: pa.RecordBatch = self._nothing
         self._row = 8 * len(schema)  # bytes of a row of totals, at most
         self._classes = np.zeros(0, dtype=np.int64)  # the classes that occurred, ascending
 
@@ -136,8 +137,7 @@ class BufferedTrends:
                 self._evaluate(None, everything=False)
         if not self._one_slot:
             return self._nothing
-        totals = self._merged()
-        groups = totals.column("group").to_numpy()
+        groups = self._totals.column("group").to_numpy()
         waiting = [part.column("group").to_numpy() for part in self._rows]
         if self._encoded is not None:
             waiting.append(self._encoded.column("group"))
@@ -148,12 +148,11 @@ class BufferedTrends:
         self._evaluate(until, everything=until is None)
         if until is None or self._ready <= until:
             return self._take(None)
-        return self._take(self._window_ends(self._merged()) <= until)
+        return self._take(self._window_ends(self._totals) <= until)
 
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""
-        totals = self._merged()
-        ends = [self._window_ends(totals)]
+        ends = [self._window_ends(self._totals)]
         waiting = [
             [rows.column(name).to_numpy() for name in ("key", "time")] for rows in self._rows
         ]
@@ -258,11 +257,11 @@ class BufferedTrends:
             codes = pa.array(groups[totals.column("key").to_numpy()], pa.int32())
             place = totals.column_names.index("key")
             totals = totals.set_column(place, "group", codes)
-            self._totals = [merge(self.unit, pa.concat_tables([*self._totals, totals]))]
+            self._add_totals(totals)
             self._ready = int(FOREVER)  # it is looked up
         self.statistics.sharing = self._evaluator.statistics
         kept = rows.table(table, keep)
-        size = table.nbytes + sum(part.nbytes for part in self._totals)
+        size = table.nbytes + self._totals.nbytes
         size += self._last.nbytes + self._evaluator.bytes_held
         self.statistics.state_bytes = max(self.statistics.state_bytes, size)
         if 2 * kept.num_rows < table.num_rows:  # leave the memory of the others
@@ -289,12 +288,12 @@ class BufferedTrends:
         if due.starts[-1] > 0:
             totals = self._evaluator.evaluate_rows(rows.read(due.wanted), due)
             if totals.num_rows:
-                table = pa.Table.from_batches([totals])
-                if self._totals or len(due.keys) > 1:
-                    table = merge(self.unit, pa.concat_tables([*self._totals, table]))
-                self._totals = [table]
+                if self._totals.num_rows or len(due.keys) > 1:
+                    self._add_totals(pa.Table.from_batches([totals]))
+                else:
+                    self._totals = totals
                 self._ready = max(self._ready, int(due.ready.max()))
-        size = rows.nbytes + sum(part.num_rows for part in self._totals) * self._row
+        size = rows.nbytes + self._totals.num_rows * self._row
         size += self._last.nbytes + self._evaluator.bytes_held
         self.statistics.state_bytes = max(self.statistics.state_bytes, size)
         rows.keep(due.kept)
@@ -370,39 +369,39 @@ class BufferedTrends:
             needed = np.minimum(needed, window.bounds(window.first(bound))[0])
         return needed
 
-    def _window_ends(self, totals: pa.Table) -> NDArray[np.int64]:
+    def _window_ends(self, totals: pa.RecordBatch) -> NDArray[np.int64]:
         queries, indices = totals.column("query").to_numpy(), totals.column("window").to_numpy()
         ends: NDArray[np.int64] = self._first_end[queries] + self._step[queries] * indices
         return ends
 
-    def _merged(self) -> pa.Table:
-        """Return all totals that wait, one row for each (query, group, window)."""
-        return self._totals[0] if self._totals else pa.Table.from_batches([self._nothing])
+    def _add_totals(self, totals: pa.Table) -> None:
+        """Put totals to those that wait."""
+        waiting = pa.Table.from_batches([self._totals])
+        both = merge(self.unit, pa.concat_tables([waiting, totals]) if len(waiting) else totals)
+        (self._totals,) = both.combine_chunks().to_batches()
 
     def _take(self, chosen: NDArray[np.bool_] | None) -> pa.RecordBatch:
         """Remove the chosen rows of the totals and return them; None: all."""
-        if not self._totals or (chosen is not None and not chosen.any()):
+        given = self._totals
+        if given.num_rows == 0 or (chosen is not None and not chosen.any()):
             return self._nothing
-        totals = self._merged()
-        given, self._totals = totals, []
         if chosen is None or chosen.all():
-            self._ready = _NEVER
+            self._totals, self._ready = self._nothing, _NEVER
         else:
-            given = totals.filter(pa.array(chosen))
-            self._totals = [totals.filter(pa.array(~chosen))]
+            self._totals = given.filter(pa.array(~chosen))
+            given = given.filter(pa.array(chosen))
         self.statistics.totals += given.num_rows
-        (batch,) = given.combine_chunks().to_batches()
-        return batch
+        return given
 
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""
-        keys = list(self._done)
+        keys, waiting = list(self._done), pa.Table.from_batches([self._totals])
         return pack(
             self.unit.fingerprint,
             ({} if self._encoded is None else self._encoded.saved())
             | {
                 "rows": _to_bytes(self._rows),
-                "waiting": _to_bytes(self._totals),
+                "waiting": _to_bytes([waiting] if len(waiting) else []),
                 "last": self._last,
                 "done": np.array([keys, [self._done[key] for key in keys]], dtype=np.int64),
                 "counts": np.array([self._pending, self._kept, *self._current], dtype=np.int64),
@@ -431,8 +430,9 @@ class BufferedTrends:
         operator._rows = _from_bytes(arrays["rows"])
         operator._encoded = restored(unit, arrays)
         operator._has_begun = bool(operator._rows) or operator._encoded is not None
-        operator._totals = _from_bytes(arrays["waiting"])
-        operator._ready = int(FOREVER) if operator._totals else _NEVER
+        for waiting in _from_bytes(arrays["waiting"]):
+            operator._add_totals(waiting)
+            operator._ready = int(FOREVER)
         operator._last = arrays["last"]
         operator._done = dict(zip(*arrays["done"].tolist(), strict=True))
         pending, kept, key, group = arrays["counts"].tolist()
