@@ -21,7 +21,6 @@ from elsinore.kernels import kernel
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.entries import (
     begin_entry,
-    count_entries,
     free_all,
     mark_lanes,
     take_entries,
@@ -54,7 +53,6 @@ from elsinore.trends.graph.records import (
     TAKEN,
     TOGETHER,
     TOO_LARGE,
-    Compared,
     Events,
 )
 from elsinore.trends.graph.sums import addend, rank_of
@@ -67,8 +65,6 @@ def act_alone(header: Any, ints: Ints, doubles: Doubles, events: Events, at: int
 
     at: where the words of its class are, of which no two entries read one state.
     """
-    if header.width == 1 and header.ranks == 0 and ints[at] == 1:
-        return _count(header, ints, doubles, events.compared, ints[at + 2])
     found = False
     for entry in range(at + 2, at + 2 + 2 * ints[at], 2):
         place, lanes = ints[entry], ints[entry + 1]
@@ -85,40 +81,6 @@ def act_alone(header: Any, ints: Ints, doubles: Doubles, events: Events, at: int
                 _keep(header, ints, doubles, ints[entry])
     ints[header.slot_ints + SERIAL] += header.contiguous
     return True
-
-
-@kernel(borrows=True, linked=True)
-def _count(header: Any, ints: Ints, doubles: Doubles, compared: Compared, place: int) -> bool:
-    """Do what `act_alone` does where trends are counted in one lane, and go on in one state."""
-    base, sums, contiguous = header.slot_ints, header.slot_doubles, header.contiguous
-    state, serial, at = ints[place + NUMBER], ints[base + SERIAL], place + STATE
-    number = np.float64(ints[place + START])
-    for _ in range(ints[place + INTO]):
-        source = ints[at + BEFORE]
-        if ints[base + ALIVE + source] == serial:
-            if ints[at + HOW] == TOGETHER:
-                number += doubles[sums + 1 + source]
-                if contiguous == 0:
-                    ints[base + ALIVE + source] = 0
-            else:
-                number += count_entries(header, ints, doubles, compared, at)
-        at += MOVE + ints[at + ASKED] * BEGINS
-    ints[base + SERIAL] = serial + contiguous
-    if number == 0.0:
-        return True
-    if ints[place + END] == ALL:
-        doubles[sums] += number
-    if ints[place + KEPT] == TOGETHER:
-        if ints[base + ALIVE + state] == serial + contiguous:
-            number += doubles[sums + 1 + state]
-        doubles[sums + 1 + state] = number
-        ints[base + ALIVE + state] = serial + contiguous
-    elif ints[place + KEPT] == APART:
-        doubles[state] = number
-        ints[base + SERIAL] = serial
-        _keep(header, ints, doubles, place)
-        ints[base + SERIAL] = serial + contiguous
-    return bool(number < LARGE)
 
 
 @kernel(borrows=True, linked=True)

@@ -69,19 +69,13 @@ def take_entries(
     link = base + ALIVE + states + ints[move + BEFORE]  # the word that leads to the entry
     scratch = ints[place + NUMBER] * width
     rank_scratch = header.scratch + ints[place + NUMBER] * ranks
-    forms = move + MOVE
-    asked = ints[move + ASKED] * BEGINS
     contiguous = header.contiguous != 0
     entry = ints[link]
     while entry != NONE:
         here = header.int_entries + entry * (ENTRY + ranks)
         sums = header.double_entries + entry * (width + several)
         following = ints[here + FOLLOWING]
-        holds = True
-        for form in range(forms, forms + asked, BEGINS):
-            if not _holds(header, ints, form, compared, ints[here + ROW]):
-                holds = False
-                break
+        holds = holds_between(header, ints, compared, move, ints[here + ROW])
         left = not holds or contiguous or header.waits != 0
         if holds and lanes == ALL:
             for cell in range(width):
@@ -112,32 +106,13 @@ def take_entries(
 
 
 @kernel(borrows=True, linked=True)
-def count_entries(
-    header: Any, ints: Ints, doubles: Doubles, compared: Compared, move: int
-) -> float:
-    """Return how many trends end in events of a state that a move's conditions hold of, in a lane.
-
-    Under NEXT these events leave the list.
-    """
-    link = header.slot_ints + ALIVE + header.states + ints[move + BEFORE]
-    asked, contiguous = ints[move + ASKED] * BEGINS, header.contiguous
-    number = 0.0
-    entry = ints[link]
-    while entry != NONE:
-        here = header.int_entries + entry * ENTRY
-        following = ints[here + FOLLOWING]
-        holds = True
-        for form in range(move + MOVE, move + MOVE + asked, BEGINS):
-            holds &= _holds(header, ints, form, compared, ints[here + ROW])
-        if holds:
-            number += doubles[header.double_entries + 2 * entry]
-        if not holds or contiguous != 0:
-            link = here + FOLLOWING
-        else:
-            ints[link] = following
-            _free(header, ints, entry)
-        entry = following
-    return number
+def holds_between(header: Any, ints: Ints, compared: Compared, move: int, earlier: int) -> bool:
+    """Return whether all conditions of a move hold between an earlier event and this one."""
+    first = move + MOVE
+    for form in range(first, first + ints[move + ASKED] * BEGINS, BEGINS):
+        if not _holds(header, ints, form, compared, earlier):
+            return False
+    return True
 
 
 @kernel(borrows=True, linked=True)

@@ -15,6 +15,7 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.acts import act_alone
+from elsinore.trends.graph.counts import count_alone
 from elsinore.trends.graph.entries import free_all
 from elsinore.trends.graph.records import ALIVE, NONE, SERIAL, Events, go_to
 from elsinore.trends.graph.waiting import act_together, end_moment
@@ -75,6 +76,10 @@ def sweep(
     header = headers[0]
     first, keys, overlap, at_keys = header.first_key, header.keys, header.overlap, header.at_keys
     tied, contiguous = len(rows.ties) > 1, header.contiguous != 0
+    counts = header.width == 1 and header.ranks == 0 and not tied
+    int_slots, int_slot = header.int_slots, header.int_slot
+    double_slots, double_slot = header.double_slots, header.double_slot
+    step = header.contiguous
     # an event makes as many entries as there are states, at most, and closes as many windows
     entries = header.room - header.states * overlap
     places = len(given.places) - 2 * overlap
@@ -93,9 +98,21 @@ def sweep(
         at = at_keys + key * KEY
         if rows.times[row] >= ints[at + EDGE]:
             _pass_edge(header, ints, doubles, given, key, rows.times[row])
-        header.row = row
         for window in range(ints[at + LOW], ints[at + HIGH] + 1):
-            go_to(header, key if overlap == 1 else key * overlap + window % overlap)
+            slot = key if overlap == 1 else key * overlap + window % overlap
+            if counts and (kind < 0 or ints[kind] == 1):
+                base = int_slots + slot * int_slot
+                if kind < 0:
+                    ints[base + SERIAL] += step
+                    continue
+                sums, place = double_slots + slot * double_slot, ints[kind + 2]
+                if not count_alone(
+                    header, ints, doubles, events.compared, place, row, base, sums, step
+                ):
+                    return LARGE_NUMBERS
+                continue
+            header.row = row
+            go_to(header, slot)
             if not _act(header, ints, doubles, events, kind, ties):
                 return LARGE_NUMBERS
     header.at = len(rows.slots)
