@@ -32,6 +32,7 @@ from elsinore.trends.statistics import TrendStatistics, sets_to_text, take_up
 
 CHUNK = 2**16  # rows that are worth a call of the evaluator
 AGAIN = 256  # rows of a key that later windows hold too: from so many on its state is kept
+FEW_LEFT_OUT = 1.5  # rows for each wanted one of which copies of the wanted ones cost more
 MOST_KEPT = 64  # keys whose state is kept
 _NEVER = int(NEVER)
 
@@ -70,6 +71,8 @@ class BufferedTrends:
         self._ends_early = one_slot or bool(self._windows)
         self._all_end = bool(self._is_windowed.all())
         self._keeps_all = unit.keeps_all
+        # events that no state takes may stay among the others: nothing is asked of a key's last row
+        self._may_keep = self._evaluator.in_any_order and not self._ends_early
         self._rows: list[pa.Table] = []  # as they came, where they cannot be encoded at once
         self._encoded: EncodedRows | None = None
         self._has_begun = False  # whether a batch was seen, so that it is known which it is
@@ -110,14 +113,15 @@ class BufferedTrends:
         else:
             keys, times = lent
         wanted = codes >= 0
-        self.statistics.matched += int(np.count_nonzero(wanted))
-        if self._keeps_all:
+        matched = int(np.count_nonzero(wanted))
+        self.statistics.matched += matched
+        if self._keeps_all or (self._may_keep and FEW_LEFT_OUT * matched >= len(codes)):
             wanted = keys >= 0
         chosen = None if wanted.all() else wanted.nonzero()[0]
         if chosen is not None:
             keys, times, codes = keys[chosen], times[chosen], codes[chosen]
         if len(keys):
-            self._check_order(keys, times)
+            self._check_order(keys, times, codes)
             if self._encoded is not None:
                 self._encoded.add(Arrived(batch, keys, times, codes, chosen))
                 self.statistics.classes = len(self._encoded.classes)
@@ -187,7 +191,9 @@ class BufferedTrends:
                 if np.any(times[keys == key] < acted):
                     self._leave(key)
 
-    def _check_order(self, keys: NDArray[Any], times: NDArray[np.int64]) -> None:
+    def _check_order(
+        self, keys: NDArray[Any], times: NDArray[np.int64], codes: NDArray[np.int64]
+    ) -> None:
         if self._one_slot:
             keys = np.cumsum(np.concatenate(([keys[0] != self._current[0]], keys[1:] != keys[:-1])))
             if keys[0]:
@@ -199,7 +205,9 @@ class BufferedTrends:
             grown[: len(self._last)] = self._last
             self._last = grown
         keys = read_only(np.require(keys, np.int32, ["C"]))
-        wrong = enter(first_out_of_order, 1e-6 * len(keys), keys, read_only(times), self._last)
+        least = _NEVER if self._keeps_all else 0
+        rows = keys, read_only(times), read_only(codes), least
+        wrong = enter(first_out_of_order, 1e-6 * len(keys), *rows, self._last)
         if wrong >= 0:
             raise InputError(
                 f"Events of a key are out of time order: time {times[wrong]} came after a "

@@ -92,12 +92,15 @@ def size_of(*records: Iterable[NDArray[Any]]) -> int:
 
 
 @kernel
-def first_out_of_order(keys: Codes, times: Ints, last: Ints) -> int:
+def first_out_of_order(keys: Codes, times: Ints, codes: Ints, least: int, last: Ints) -> int:
     """Return the first row that is before an earlier one of its key, -1 where there is none.
 
+    codes, least: rows with lower codes are left out, be they in order or not.
     last: [key] -> the time of its last event so far; it is kept up to date.
     """
     for row in range(len(keys)):
+        if codes[row] < least:
+            continue
         if times[row] < last[keys[row]]:
             return row
         last[keys[row]] = times[row]
