@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from elsinore.errors import InputError
 from elsinore.kernels import uncompiled
 from elsinore.language import parse_workload
 from elsinore.local import run
@@ -21,11 +22,13 @@ from elsinore.operators import plan
 from elsinore.plan.guarded import guarded_template
 from elsinore.plan.paths import goes_in_steps
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.graph import evaluator, stepped
+from elsinore.trends.graph import evaluator, stepped, steps
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
+from support.units import unit_inputs
 from trends.hamlet.test_against_reference import long_stream, streams
 from trends.test_against_reference import check
+from trends.test_closing import assert_close, drawn_cuts, in_pieces, many_events
 from trends.test_everything import assert_same_rows
 
 often = settings(
@@ -64,10 +67,10 @@ WINDOWS = ("", "", " WITHIN 4 seconds", " WITHIN 6 seconds SLIDE 2 seconds", " W
 
 
 @st.composite
-def queries(draw: Any) -> Workload:
+def queries(draw: Any, group: str = "") -> Workload:
     """Draw queries that go step by step, some of one shape: these are lanes of one sweep."""
     texts: list[str] = []
-    for number in range(draw(st.integers(1, 4))):
+    for number in range(draw(st.integers(1, 3))):
         if number == 0 or draw(st.integers(0, 2)) == 0:
             columns = draw(
                 st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=3, unique=True)
@@ -80,7 +83,7 @@ def queries(draw: Any) -> Workload:
         asked = where.replace("> 0", f"> {draw(st.sampled_from((-2, 0, 1)))}")
         texts.append(
             f"QUERY q{number} RETURN {', '.join(columns)} PATTERN {pattern.translate(types)}"
-            f"{' WHERE ' * bool(where)}{asked} STRATEGY {strategy}{window};"
+            f"{' WHERE ' * bool(where)}{asked} STRATEGY {strategy}{group}{window};"
         )
     return parse_workload("\n".join(texts))
 
@@ -122,6 +125,29 @@ def test_long_streams_come_out_as_by_the_graph(
             assert_same_rows(tables[query.name], by_graph[query.name], {})
 
 
+@often
+@given(
+    queries(" GROUP BY k"),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from((40, 200)),
+    st.sampled_from((1, 3)),
+    st.data(),
+)
+def test_events_in_pieces_with_stops_and_in_several_sweeps_come_out_as_in_one(
+    workload: Workload, seed: int, size: int, keys: int, data: st.DataObject
+) -> None:
+    events = many_events(seed, size, keys)
+    cuts = data.draw(drawn_cuts(size, 6))
+    for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
+        whole = given_unit.results(in_pieces(given_unit, events, []))
+        with mock.patch.object(steps, "MOST_BYTES", 1):  # of each key in a sweep of its own
+            cut = given_unit.results(in_pieces(given_unit, events, cuts))
+        for name, found in cut.items():
+            order = [("k", "ascending")]
+            order += [(n, "ascending") for n in ("window_start",) if n in found.column_names]
+            assert_close(found.sort_by(order), whole[name].sort_by(order))
+
+
 @pytest.mark.parametrize("strategy", ["SKIP TILL NEXT MATCH", "CONTIGUOUS"])
 @pytest.mark.parametrize(
     "where", ["", "WHERE b.v >= 0", "WHERE b[i].v >= b[i-1].v", "WHERE b[i].v = b[i-1].w"]
@@ -137,6 +163,22 @@ def test_the_frequent_queries_go_step_by_step(strategy: str, where: str) -> None
         result = run(plan(workload), table_of(events), RunOptions())["q"]
     assert goes_in_steps(guarded_template(workload.queries[0]))
     assert result.column("count(*)").to_pylist() == [1]
+
+
+@pytest.mark.parametrize("late", ["D", "B"])
+def test_only_events_that_a_state_takes_must_come_in_the_order_of_time(late: str) -> None:
+    text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B+ b) STRATEGY SKIP TILL NEXT MATCH;"
+    events = [
+        ReferenceEvent(second * 1_000_000, name, {})
+        for second, name in ((0, "A"), (2, "B"), (1, late), (3, "B"), (4, "B"))
+    ]
+    (given_unit,) = unit_inputs(plan(parse_workload(text)), table_of(events), exact=False)
+    if late == "B":
+        with pytest.raises(InputError, match="out of time order"):
+            in_pieces(given_unit, events, [])
+    else:
+        results = given_unit.results(in_pieces(given_unit, events, []))
+        assert results["q"].column("count(*)").to_pylist() == [3]
 
 
 def test_numbers_too_large_for_doubles_are_left_to_the_graph() -> None:

@@ -68,7 +68,7 @@ def act_alone(header: Any, ints: Ints, doubles: Doubles, events: Events, at: int
     found = False
     for entry in range(at + 2, at + 2 + 2 * ints[at], 2):
         place, lanes = ints[entry], ints[entry + 1]
-        if lanes == ALL and header.ranks == 0:
+        if lanes == ALL:
             outcome = _extend_all(header, ints, doubles, events, place)
         else:
             outcome = extend(header, ints, doubles, events, place, lanes)
@@ -83,24 +83,35 @@ def act_alone(header: Any, ints: Ints, doubles: Doubles, events: Events, at: int
     return True
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True, inline=True)
 def _extend_all(header: Any, ints: Ints, doubles: Doubles, events: Events, place: int) -> int:
-    """Do what `_extend` does where all lanes are one list, there are no extremes, and none waits.
+    """Do what `extend` does where all lanes are one list, and none waits.
 
-    This is what most events do, in a single loop over the lanes.
+    This is what most events do, in a single loop over the lanes. It is copied into the sweep.
     """
     width, base, sums, several = header.width, header.slot_ints, header.slot_doubles, header.lanes
-    contiguous = header.contiguous
-    scratch = ints[place + NUMBER] * width
+    contiguous, ranks = header.contiguous, header.ranks
+    scratch, rank_scratch = (
+        ints[place + NUMBER] * width,
+        header.scratch + ints[place + NUMBER] * ranks,
+    )
+    kept_ranks = base + ALIVE + 4 * header.states
+    started = np.float64(ints[place + START])
     for cell in range(width):
-        doubles[scratch + cell] = np.float64(ints[place + START]) if cell < several else 0.0
+        doubles[scratch + cell] = started if cell < several else 0.0
+    for rank in range(ranks):
+        ints[rank_scratch + rank] = FOREVER
     serial, at = ints[base + SERIAL], place + STATE
     for _ in range(ints[place + INTO]):
         source = ints[at + BEFORE]
         if ints[base + ALIVE + source] == serial:
             if ints[at + HOW] == TOGETHER:
+                kept, extremes = sums + (1 + source) * width, kept_ranks + (1 + source) * ranks
                 for cell in range(width):
-                    doubles[scratch + cell] += doubles[sums + (1 + source) * width + cell]
+                    doubles[scratch + cell] += doubles[kept + cell]
+                for rank in range(ranks):
+                    extreme = min(ints[rank_scratch + rank], ints[extremes + rank])
+                    ints[rank_scratch + rank] = extreme
                 if not contiguous:
                     ints[base + ALIVE + source] = 0
             else:
@@ -108,7 +119,7 @@ def _extend_all(header: Any, ints: Ints, doubles: Doubles, events: Events, place
         at += MOVE + ints[at + ASKED] * BEGINS
     if not _finds(header, doubles, ints[place + NUMBER]):
         return NOTHING
-    if ints[place + FIELDS] > 0:
+    if ints[place + FIELDS] + ints[place + EXTREMES] > 0:
         _contribute(header, ints, doubles, events.stream, place)
     for cell in range(width):
         if not abs(doubles[scratch + cell]) < LARGE:
@@ -227,7 +238,7 @@ def _take(header: Any, ints: Ints, doubles: Doubles, source: int, place: int, la
         ints[base + ALIVE + 2 * states + source] |= TAKEN
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True, inline=True)
 def _contribute(header: Any, ints: Ints, doubles: Doubles, stream: Stream, place: int) -> None:
     """Add to scratch what an event contributes in a state, once for each trend."""
     several = header.lanes
