@@ -16,6 +16,7 @@ from elsinore.kernels.linked import LinkedCompiler, LinkedDispatcher
 P = ParamSpec("P")
 R = TypeVar("R")
 
+BORROWS = {"_nrt": False}  # to the compiler: a kernel that counts no references to arrays
 COMPILE_VARIABLE = "ELSINORE_COMPILE"  # "0": kernels run as plain Python, for debugging, coverage
 
 
@@ -72,7 +73,7 @@ def kernel(
     def declared(body: Callable[P, R]) -> Callable[P, R]:
         options: dict[str, Any] = {"inline": "always"} if inline else {}
         if borrows:
-            options["_nrt"] = False
+            options |= BORROWS
         if rare:
             setattr(body, RARE, True)
         return compiled(body, options, linked=linked)
