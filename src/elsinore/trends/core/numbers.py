@@ -32,6 +32,16 @@ def power_of_two(exponent: int) -> float:
     return np.int64((exponent + 1023) << 52).view(np.float64)
 
 
+@wide_kernel(inline=True)
+def lowered(mantissa: float, power: float, top: float) -> float:
+    """Return the mantissa of a number whose power is made to be `top`, its own or a greater one.
+
+    >>> lowered(2.0**512, 0.0, 1.0), lowered(3.0, 1.0, 1.0), lowered(3.0, 0.0, 2.0)
+    (1.0, 3.0, 0.0)
+    """
+    return mantissa if power == top else (mantissa * DOWN if power + 1.0 == top else 0.0)
+
+
 @wide_kernel
 def normal(mantissa: float, power: float) -> tuple[float, float]:
     """Return a number below 2**1023 in its normal form.

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.trends.core.arrays import Doubles, Ints
-from elsinore.trends.core.numbers import BEYOND, DOWN, LIMIT, factor, normal, power_of_two
+from elsinore.trends.core.numbers import BEYOND, DOWN, LIMIT, factor, lowered, normal, power_of_two
 from elsinore.trends.wide import wide_kernel
 
 # the words of a step
@@ -115,10 +115,8 @@ def act_scaled(
     header: Any, doubles: Doubles, program: Ints, at: int, slot: int, events: float
 ) -> None:
     """Do so to numbers some of which may have powers."""
-    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
-    target, source = program[at + FIRST], program[at + FIRST + ROW]
-    one, loop = program[at + FIRST + ROW + 2], float(program[at + LOOP])
-    _add_scaled(doubles, cells, powers, target, source, program[at + LANES], one, events, loop)
+    kept = 1.0 + events if program[at + LOOP] != 0 else 1.0
+    _compose_lanes(header, doubles, program, at, slot, kept, events)
 
 
 @wide_kernel(inline=True)
@@ -128,8 +126,8 @@ def act_plainly(
     """Do so to numbers none of which has a power."""
     cells, lanes = header.cells + slot * header.cell, program[at + LANES]
     to, of = cells + program[at + FIRST], cells + program[at + FIRST + ROW]
-    one, loop = program[at + FIRST + ROW + 2], float(program[at + LOOP])
-    if _add_plain(doubles, to, of, lanes, one, events, loop):
+    kept = 1.0 + events if program[at + LOOP] != 0 else 1.0
+    if _compose_plain(doubles, to, of, lanes, program[at + FIRST + ROW + 2], kept, events):
         get_powers(header, ints, doubles, program, at, slot)
 
 
@@ -150,10 +148,10 @@ def get_powers(
 
 
 @wide_kernel(inline=True)
-def _add_plain(
-    doubles: Doubles, target: int, source: int, lanes: int, one: int, events: float, loop: float
+def _compose_plain(
+    doubles: Doubles, target: int, source: int, lanes: int, one: int, kept: float, gained: float
 ) -> bool:
-    """Add n*u to lanes below 2**512, u of one source and the lanes themselves if `loop` is 1.
+    """Make numbers below 2**512 what `_composed` tells, none of which has a power.
 
     Returns whether some lane has passed 2**512.
     """
@@ -162,58 +160,40 @@ def _add_plain(
     if one != 0:
         trends = doubles[of]
         for lane in range(np.uint64(lanes)):
-            mine = doubles[to + lane]
-            total = mine + events * (loop * mine + trends)
+            total = doubles[to + lane] * kept + trends * gained
             doubles[to + lane] = total
             passed |= total >= LIMIT
     else:
         for lane in range(np.uint64(lanes)):
-            mine = doubles[to + lane]
-            total = mine + events * (loop * mine + doubles[of + lane])
+            total = doubles[to + lane] * kept + doubles[of + lane] * gained
             doubles[to + lane] = total
             passed |= total >= LIMIT
     return passed
 
 
 @wide_kernel(inline=True)
-def _add_scaled(
-    doubles: Doubles,
-    cells: int,
-    powers: int,
-    target: int,
-    source: int,
-    lanes: int,
-    one: int,
-    events: float,
-    loop: float,
-) -> None:
-    """Do the same as `_add_plain` to numbers with powers."""
-    to, of = np.uint64(cells + target), np.uint64(cells + source)
-    to_power, of_power = np.uint64(powers + target), np.uint64(powers + source)
-    if one != 0:
-        only, only_power = doubles[of], doubles[of_power]
-        for lane in range(np.uint64(lanes)):
-            mine, power = doubles[to + lane], doubles[to_power + lane]
-            top = max(power, only_power)
-            mine = mine if power == top else (mine * DOWN if power + 1.0 == top else 0.0)
-            trends = (
-                only if only_power == top else (only * DOWN if only_power + 1.0 == top else 0.0)
-            )
-            total = mine + events * (loop * mine + trends)
-            passed = total >= LIMIT
-            doubles[to + lane] = total * DOWN if passed else total
-            doubles[to_power + lane] = top + 1.0 if passed else top
-        return
+def _compose_lanes(
+    header: Any, doubles: Doubles, program: Ints, at: int, slot: int, kept: float, gained: float
+) -> bool:
+    """Make the numbers of a step that is SINGLE what `_composed` tells.
+
+    Returns whether some lane has a power.
+    """
+    lanes, target, source = program[at + LANES], program[at + FIRST], program[at + FIRST + ROW]
+    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
+    to, to_power = np.uint64(cells + target), np.uint64(powers + target)
+    of, of_power = np.uint64(cells + source), np.uint64(powers + source)
+    if program[at + FIRST + ROW + 2] != 0 and lanes > 1:
+        of, of_power = _spread(header, doubles, of, of_power, lanes)
+    big = False
     for lane in range(np.uint64(lanes)):
         mine, power = doubles[to + lane], doubles[to_power + lane]
         trends, other = doubles[of + lane], doubles[of_power + lane]
-        top = max(power, other)
-        mine = mine if power == top else (mine * DOWN if power + 1.0 == top else 0.0)
-        trends = trends if other == top else (trends * DOWN if other + 1.0 == top else 0.0)
-        total = mine + events * (loop * mine + trends)
-        passed = total >= LIMIT
-        doubles[to + lane] = total * DOWN if passed else total
-        doubles[to_power + lane] = top + 1.0 if passed else top
+        total, top = _composed(mine, power, trends, other, kept, gained)
+        doubles[to + lane] = total
+        doubles[to_power + lane] = top
+        big |= top > 0.0
+    return big
 
 
 @wide_kernel
@@ -224,31 +204,15 @@ def repeat(
 
     What an event adds needs not be added one by one: see `_composed`.
     """
-    lanes, loop = program[at + LANES], program[at + LOOP] != 0
-    target, source = program[at + FIRST], program[at + FIRST + ROW]
-    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
-    to, to_power = np.uint64(cells + target), np.uint64(powers + target)
-    of, of_power = np.uint64(cells + source), np.uint64(powers + source)
-    if program[at + FIRST + ROW + 2] != 0:
-        of, of_power = _spread(header, doubles, of, of_power, lanes)
+    loop = program[at + LOOP] != 0
     rest = moments
     big = False
     while rest > 0:
         part = min(rest, MOST_MOMENTS)
         times = power_of_two(part) if loop else 1.0 + part
-        kept = times if loop else 1.0
-        for lane in range(np.uint64(lanes)):
-            total, top = _composed(
-                doubles[to + lane],
-                doubles[to_power + lane],
-                doubles[of + lane],
-                doubles[of_power + lane],
-                kept,
-                times - 1.0,
-            )
-            doubles[to + lane] = total
-            doubles[to_power + lane] = top
-            big |= top > 0.0
+        big |= _compose_lanes(
+            header, doubles, program, at, slot, times if loop else 1.0, times - 1.0
+        )
         rest -= part
     if big:
         ints[header.big + slot] = 1
@@ -345,14 +309,15 @@ def _spread(header: Any, doubles: Doubles, of: int, of_power: int, lanes: int) -
 def _composed(
     mine: float, power: float, trends: float, other: float, kept: float, gained: float
 ) -> tuple[float, float]:
-    """Return what moments of one event each make of a number c: `kept * c + gained * s`.
+    """Return what events make of a number c: `kept * c + gained * s`, s being that of the source.
 
-    n moments make 2**n * (c + s) - s of a c that is its own predecessor, and c + n * s of one that
-    is not, s being that of the source. So `gained` is 2**n - 1 or n, at most 2**MOST_MOMENTS.
+    n moments of one event each make 2**n * (c + s) - s of a c that is its own predecessor, and
+    c + n * s of one that is not. So `gained` is 2**n - 1 or n, at most 2**MOST_MOMENTS. A moment of
+    n events makes c + n * (c + s) of the former: `gained` is n.
     """
     top = max(power, other)
-    mine = mine if power == top else (mine * DOWN if power + 1.0 == top else 0.0)
-    trends = trends if other == top else (trends * DOWN if other + 1.0 == top else 0.0)
+    mine = lowered(mine, power, top)
+    trends = lowered(trends, other, top)
     total = mine * kept + trends * gained
     passed = total >= LIMIT
     return total * DOWN if passed else total, top + 1.0 if passed else top
@@ -392,8 +357,8 @@ def _take_in(
             total, power = doubles[to + lane], doubles[to_power + lane]
             number, other = doubles[of + stride * lane], doubles[of_power + stride * lane]
             top = max(power, other)
-            total = total if power == top else (total * DOWN if power + 1.0 == top else 0.0)
-            number = number if other == top else (number * DOWN if other + 1.0 == top else 0.0)
+            total = lowered(total, power, top)
+            number = lowered(number, other, top)
             doubles[to + lane] = total + number
             doubles[to_power + lane] = top
     return begin + TERM * program[place + 2]
@@ -419,8 +384,8 @@ def _add_to(
         total, power = doubles[to + lane], doubles[to_power + lane]
         number, other = doubles[of + lane], doubles[of_power + lane]
         top = max(power, other)
-        total = total if power == top else (total * DOWN if power + 1.0 == top else 0.0)
-        number = number if other == top else (number * DOWN if other + 1.0 == top else 0.0)
+        total = lowered(total, power, top)
+        number = lowered(number, other, top)
         total += number
         size = abs(total)
         passed = size >= LIMIT
@@ -446,13 +411,13 @@ def _contribute(header: Any, doubles: Doubles, lanes: int, value: float) -> None
         number = reached * value if reached != 0.0 else 0.0
         other = doubles[of_power + lane] + shift if reached != 0.0 else 0.0
         top = max(power, other)
-        total = total if power == top else (total * DOWN if power + 1.0 == top else 0.0)
-        number = number if other == top else (number * DOWN if other + 1.0 == top else 0.0)
+        total = lowered(total, power, top)
+        number = lowered(number, other, top)
         doubles[to + lane] = total + number
         doubles[to_power + lane] = top
 
 
-@wide_kernel(inline=True)
+@wide_kernel(linked=True)
 def _take_extremes(
     header: Any,
     ints: Ints,
