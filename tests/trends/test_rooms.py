@@ -9,6 +9,22 @@ import elsinore
 
 TRENDS = Path(elsinore.__file__).parent / "trends"
 LINES, PARAMETERS = 80, 10
+INLINED_LINES = 20  # of a function whose body is copied into its callers before they are compiled
+
+
+def inlined(text: str) -> dict[str, int]:
+    """Return how many lines the bodies have that a file asks to be copied, docstrings left out."""
+    return {
+        node.name: (node.end_lineno or node.lineno)
+        + 1
+        - node.body[ast.get_docstring(node) is not None].lineno
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef)
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call)
+        for word in decorator.keywords
+        if word.arg == "inline"
+    }
 
 
 def test_no_function_has_more_lines_or_parameters_than_the_limit() -> None:
@@ -24,3 +40,15 @@ def test_no_function_has_more_lines_or_parameters_than_the_limit() -> None:
             if size > LINES or count > PARAMETERS:
                 too_large.append(f"{name}: {size} lines, {count} parameters")
     assert not too_large
+
+
+def test_no_long_function_is_inlined_by_force() -> None:
+    found = {
+        f"{path.relative_to(TRENDS).as_posix()}:{name}": lines
+        for path in sorted(TRENDS.rglob("*.py"))
+        for name, lines in inlined(path.read_text("utf-8")).items()
+    }
+    assert found
+    assert not {name: lines for name, lines in found.items() if lines > INLINED_LINES}
+    head = '@kernel(inline=True)\ndef long():\n    """Told."""\n'
+    assert inlined(head + "    pass\n" * (INLINED_LINES + 1)) == {"long": INLINED_LINES + 1}

@@ -1,4 +1,4 @@
-"""The words of classes of events as `moments` reads them, of one or in columns of many alike.
+"""The words of classes of events as kernels read them, of one or in columns of many alike.
 
 Classes are alike where their words differ in numbers of nodes, holders and classes alone: each
 changes one node, and these have one form (`elsinore.trends.node_steps`).
@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from elsinore.trends.class_layout import SECTIONS
 from elsinore.trends.core.arrays import Ints
 from elsinore.trends.core.step import EACH
 from elsinore.trends.core.step import NOTHING as NO_ADDEND
 from elsinore.trends.families import Run
 from elsinore.trends.layout import Layout
-from elsinore.trends.moments import SECTIONS
 from elsinore.trends.node_steps import Address, Step, Steps
 from elsinore.trends.sharing.holders import Sections, SharedGroups
 from elsinore.trends.updates import NOTHING, ONE, VALUE, Update, Updates, rank_codes, tangled
@@ -180,7 +180,7 @@ class ClassWords:
             *(all_steps if gains else 0, more, 0),
         ]
         if len(head) != SECTIONS:
-            raise AssertionError("a class has other words than `moments` tells")
+            raise AssertionError("a class has other words than `class_layout` tells")
         if quick:
             costs = [round(self._sharing.cost.composed * cost) for cost in costs]
         head.append(1 + len(sections.ticks))

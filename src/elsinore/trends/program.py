@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.model.expression import Expression
+from elsinore.trends.class_layout import BLOCKS, FAMILY, TOUCHES
 from elsinore.trends.class_words import ClassWords, Deed, rank_columns
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.families import FEW_LANES, Family, Run, Touched
 from elsinore.trends.layout import Layout
-from elsinore.trends.moments import BLOCKS, FAMILY, TOUCHES
 from elsinore.trends.run import OF_NO_INTEREST
 from elsinore.trends.sharing.bursts import GROUPS
 from elsinore.trends.sharing.holders import SharedGroups

@@ -7,29 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from elsinore.trends.acting import ONCE, act_beside, act_in_turn, act_now, gain
+from elsinore.trends.class_layout import BEHIND, DIRECT, FAMILY, NOTED, QUICK, SERIAL, TOUCHES
 from elsinore.trends.core.arrays import FOREVER, NEVER, Codes, Doubles, Ints
 from elsinore.trends.core.mixtures import note
 from elsinore.trends.core.step import MOST_MOMENTS
-from elsinore.trends.moments import (
-    BEHIND,
-    DIRECT,
-    FAMILY,
-    GAINING,
-    NOTED,
-    ONCE,
-    QUICK,
-    SERIAL,
-    TOUCHES,
-    act_beside,
-    act_in_turn,
-    act_now,
-    bring,
-    end_waiting,
-    gain,
-    join,
-    wait,
-)
+from elsinore.trends.moments import end_waiting
 from elsinore.trends.sharing.bursts import clear_bursts, end_bursts, settle_slot
+from elsinore.trends.waiting import GAINING, bring, join, wait
 from elsinore.trends.wide import wide_kernel
 from elsinore.trends.windows import LEAVES, STAYS, advance
 
@@ -152,40 +137,72 @@ def _go_on(
 
     It is of the slot's key. Returns -1 where there is no room for it yet.
     """
-    time, after = events.times[turn], turn
+    time = events.times[turn]
     if header.ordered == 0 and time == ints[header.time + slot]:
-        addend, rank = turn * header.addend, turn * header.rank
-        after = turn + 1
-        if ints[header.waiting + slot] == GAINING:
-            bring(header, ints, doubles, slot, events.addends, addend, events.ranks, rank)
-            if gain(header, ints, doubles, program, kind, slot):
-                header.matched += 1
-                return after
-        if not join(header, ints, doubles, kind, slot, events.addends, addend, events.ranks, rank):
-            return -1
-        if program[kind + SERIAL] != 0:
-            after = _join_alike(header, ints, events, slot, turn)
-        header.matched += after - turn
-    elif (
+        return _join_moment(header, ints, doubles, program, events, kind, slot, turn)
+    if (
         ints[header.waiting + slot] == 1
         and time < ints[header.edge + slot]
         and ints[header.chain + slot] < 0
     ):
-        first = ints[header.waiting_class + slot]
-        if kind == first and ints[header.mixed + slot] == 0:
-            if program[kind + SERIAL] != 0:
-                after = _repeat_class(header, ints, events, slot, turn)
-        elif program[kind + FAMILY] != 0 and program[kind + FAMILY] == program[first + FAMILY]:
-            after = _mix(header, ints, program, events, slot, turn)
-        elif (
-            program[kind + TOUCHES] != 0
-            and program[first + FAMILY] != 0
-            and _is_moment(header, events, turn)
-            and act_beside(header, ints, doubles, program, kind, slot)
-        ):
-            after = turn + 1
+        return _follow(header, ints, doubles, program, events, kind, slot, turn)
+    return turn
+
+
+@wide_kernel(inline=True)
+def _join_moment(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    events: Columns,
+    kind: int,
+    slot: int,
+    turn: int,
+) -> int:
+    """Let event `turn`, and those like it, join the moment at their time; see `_go_on`."""
+    addend, rank = turn * header.addend, turn * header.rank
+    if ints[header.waiting + slot] == GAINING:
+        bring(header, ints, doubles, slot, events.addends, addend, events.ranks, rank)
+        if gain(header, ints, doubles, program, kind, slot):
             header.matched += 1
-            ints[header.time + slot] = time
+            return turn + 1
+    if not join(header, ints, doubles, kind, slot, events.addends, addend, events.ranks, rank):
+        return -1
+    after = turn + 1
+    if program[kind + SERIAL] != 0:
+        after = _join_alike(header, ints, events, slot, turn)
+    header.matched += after - turn
+    return after
+
+
+@wide_kernel(inline=True)
+def _follow(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    events: Columns,
+    kind: int,
+    slot: int,
+    turn: int,
+) -> int:
+    """Let events from `turn` on go on with a series or a mixture before them; see `_go_on`."""
+    first, after = ints[header.waiting_class + slot], turn
+    if kind == first and ints[header.mixed + slot] == 0:
+        if program[kind + SERIAL] != 0:
+            after = _repeat_class(header, ints, events, slot, turn)
+    elif program[kind + FAMILY] != 0 and program[kind + FAMILY] == program[first + FAMILY]:
+        after = _mix(header, ints, program, events, slot, turn)
+    elif (
+        program[kind + TOUCHES] != 0
+        and program[first + FAMILY] != 0
+        and _is_moment(header, events, turn)
+        and act_beside(header, ints, doubles, program, kind, slot)
+    ):
+        after = turn + 1
+        header.matched += 1
+        ints[header.time + slot] = events.times[turn]
     return after
 
 

@@ -124,6 +124,15 @@ def _value(doubles: Doubles, addend: int, events: float, addends: int) -> float:
 
 
 @wide_kernel(inline=True)
+def _sum(doubles: Doubles, program: Ints, place: int, cells: int, loop: float) -> float:
+    """Return what the terms of a single lane's sum come to."""
+    total, begin = loop * doubles[cells + program[place]], place + ROW
+    for term in range(begin, begin + TERM * program[place + 2], TERM):
+        total += doubles[cells + program[term]]
+    return total
+
+
+@wide_kernel(inline=True)
 def _on_lane(
     header: Any,
     doubles: Doubles,
@@ -142,11 +151,7 @@ def _on_lane(
     trends, passed = 0.0, False
     for number in range(program[at + SUMS]):
         to = into + program[place]
-        total = loop * doubles[cells + program[place]]
-        begin = place + ROW
-        end = begin + TERM * program[place + 2]
-        for term in range(begin, end, TERM):
-            total += doubles[cells + program[term]]
+        total = _sum(doubles, program, place, cells, loop)
         if number == 0:
             trends = total
         else:
@@ -154,13 +159,13 @@ def _on_lane(
             after = doubles[to] + (total * events + trends * value)
             doubles[to] = after
             passed |= not abs(after) < LIMIT
-        place = end
+        place += ROW + TERM * program[place + 2]
     after = doubles[target] + trends * events
     doubles[target] = after
     return passed | (not abs(after) < LIMIT)
 
 
-@wide_kernel(inline=True)
+@wide_kernel(linked=True)
 def _on_lanes(
     header: Any,
     doubles: Doubles,

@@ -44,9 +44,17 @@ def find_total(
         ):
             return row
         place = (place + 1) & (header.bucket - 1)
+    ints[header.table + place] = header.totals
+    return _add_total(header, ints, doubles, query, group, window)
+
+
+@wide_kernel(linked=True)
+def _add_total(
+    header: Any, ints: Ints, doubles: Doubles, query: int, group: int, window: int
+) -> int:
+    """Return a new empty row."""
     row = header.totals
     header.totals += 1
-    ints[header.table + place] = row
     ints[header.total_query + row] = query
     ints[header.total_group + row] = group
     ints[header.total_window + row] = window
@@ -75,7 +83,7 @@ def rebuild_table(header: Any, ints: Ints) -> None:
         ints[header.table + place] = row
 
 
-@wide_kernel(inline=True)
+@wide_kernel(linked=True)
 def add_to_totals(
     header: Any,
     ints: Ints,

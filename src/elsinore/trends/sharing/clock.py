@@ -207,7 +207,7 @@ def begin_lane(
         doubles[header.mark_errors + mine + number] = doubles[header.errors + clock + number]
 
 
-@wide_kernel(inline=True)
+@wide_kernel(linked=True)
 def _settle_sums(
     header: Any,
     ints: Ints,
@@ -312,7 +312,7 @@ def _add_beside(
         doubles[header.powers + cell] = top
 
 
-@wide_kernel(inline=True)
+@wide_kernel(linked=True)
 def _settle_extremes(
     header: Any,
     ints: Ints,
