@@ -72,11 +72,11 @@ class ComparedColumns:
     wholes: Sequence[Exact] | None  # all exact numbers there are, ascending, if they go by rank
     compared: Ints  # [row of `rows`, event]
     known: Flags  # [row of `rows`, event] whether there is a value
-    numbers: Doubles  # [attribute, event] the value of a number, the nearest double
     plain: Mapping[str, pa.Array]
     unit: str  # of times and durations
     # the number of the first event among all that came in turn, if codes are steady; None: unknown
     first: int | None = None
+    made: Doubles | None = None  # `numbers`, if they are made
 
     @classmethod
     def of(cls, columns: Mapping[str, pa.Array]) -> ComparedColumns:
@@ -96,12 +96,10 @@ class ComparedColumns:
         unit = "ns" if any(_is_fine(column.type) for column in plain.values()) else "us"
         compared = np.zeros((len(plain), count), dtype=np.int64)
         known = np.zeros((len(plain), count), dtype=np.uint8)
-        numbers = np.zeros((len(plain), count), dtype=np.float64)
         for place, (name, column) in enumerate(plain.items()):
             order = orders[name]
             if order is Order.NUMBER:
-                into = compared[place], known[place].view(np.bool_), numbers[place]
-                _of_doubles(_with_nan(column), *into)
+                _of_doubles(_with_nan(column), compared[place], known[place].view(np.bool_), None)
                 continue
             known[place] = column.is_valid().to_numpy(zero_copy_only=False)
             if order is Order.NONE:
@@ -113,8 +111,6 @@ class ComparedColumns:
             else:
                 codes = _steady(name, column, order, unit)
             compared[place] = codes.fill_null(0).to_numpy(zero_copy_only=False)
-            if order.is_number:
-                numbers[place] = _doubles(column)
         return cls(
             names=tuple(plain),
             orders=orders,
@@ -123,10 +119,25 @@ class ComparedColumns:
             wholes=wholes,
             compared=compared,
             known=known,
-            numbers=numbers,
             plain=plain,
             unit=unit,
         )
+
+    @property
+    def numbers(self) -> Doubles:
+        """The values of numbers [attribute, event], as the nearest doubles; else 0.
+
+        They are made when first asked for: most predicates compare codes alone.
+        """
+        if self.made is None:
+            self.made = np.zeros((len(self.names), self.compared.shape[1]))
+            for place, (name, order) in enumerate(self.orders.items()):
+                if order is Order.NUMBER:
+                    values = _with_nan(self.plain[name])
+                    self.made[place] = np.where(self.known[place] != 0, values + 0.0, 0.0)
+                elif order.is_number:
+                    self.made[place] = _doubles(self.plain[name])
+        return self.made
 
     @property
     def is_steady(self) -> bool:
@@ -176,10 +187,10 @@ class ComparedColumns:
             wholes=self.wholes,
             compared=compared,
             known=known,
-            numbers=numbers,
             plain=self.plain,
             unit=self.unit,
             first=first,
+            made=numbers,
         )
 
     def without_rows(self) -> ComparedColumns:
@@ -188,7 +199,7 @@ class ComparedColumns:
         none = self.with_rows(
             self.compared[:count, :0].copy(),
             self.known[:count, :0].copy(),
-            self.numbers[:, :0].copy(),
+            np.zeros((count, 0)),
         )
         none.plain = {name: column[:0] for name, column in self.plain.items()}
         return none
@@ -206,7 +217,7 @@ class ComparedColumns:
             self,
             compared=self.compared[:, rows],
             known=self.known[:, rows],
-            numbers=self.numbers[:, rows],
+            made=None if self.made is None else self.made[:, rows],
             plain={name: column.take(pa.array(rows)) for name, column in self.plain.items()},
         )
 
@@ -330,7 +341,9 @@ def _with_nan(column: pa.Array) -> Doubles:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _of_doubles(values: Doubles, codes: Ints, known: NDArray[np.bool_], numbers: Doubles) -> None:
+def _of_doubles(
+    values: Doubles, codes: Ints, known: NDArray[np.bool_], numbers: Doubles | None
+) -> None:
     """Tell what doubles are compared as, where there is a value, and the values; -0 is 0.
 
     NaN is none. Compared are their bits, those of the negative ones turned round (`to_ranks`).
@@ -340,9 +353,11 @@ def _of_doubles(values: Doubles, codes: Ints, known: NDArray[np.bool_], numbers:
     >>> known.tolist(), values.tolist(), codes[0], codes[1] > 0
     ([True, True, False], [0.0, 0.5, 0.0], np.int64(0), np.True_)
     """
+    unasked = np.empty(min(_STRETCH, len(values)))
     for first in range(0, len(values), _STRETCH):  # of which all that is made stays in the cache
         rows = slice(first, first + _STRETCH)
-        doubles, there, bits = numbers[rows], known[rows], codes[rows]
+        there, bits = known[rows], codes[rows]
+        doubles = unasked[: len(bits)] if numbers is None else numbers[rows]
         np.add(values[rows], 0.0, out=doubles)
         np.equal(doubles, doubles, out=there)
         if not there.all():

@@ -62,6 +62,9 @@ def conditions(expressions: Sequence[Expression], columns: ComparedColumns) -> k
     for form, program in zip(forms, programs, strict=False):
         form[: k.BEGINS] = _form(program)
     every = [instruction for program in programs for instruction in program]
+    numbers = np.zeros((len(columns.names), 0))
+    if any(instruction.operation == k.LOAD_NUMBER for instruction in every):
+        numbers = columns.numbers
     depth = 1 + max((len(program) for program in programs), default=0)
     return k.Conditions(
         forms=forms,
@@ -69,7 +72,7 @@ def conditions(expressions: Sequence[Expression], columns: ComparedColumns) -> k
         constants=np.array([one.constant for one in every], dtype=np.float64),
         compared=as_entered(columns.compared),  # all rows that the programs read are there by now
         known=as_entered(columns.known),
-        numbers=as_entered(columns.numbers),
+        numbers=as_entered(numbers),
         stack=np.zeros((depth, k.CHUNK)),
         codes=np.zeros((depth, k.CHUNK), dtype=np.int64),
         is_known=np.zeros((depth, k.CHUNK), dtype=np.uint8),
