@@ -8,7 +8,7 @@ cutting batches elsewhere, or stopping in between, cannot change what it sees.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,18 +22,17 @@ from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.arrangement import ArrivalOrder, KeyOrder
 from elsinore.trends.columns import Lent, numbers_of, with_slots
 from elsinore.trends.core.arrays import FOREVER, NEVER
-from elsinore.trends.due import due_of_keys, due_of_one
+from elsinore.trends.due import bounds_of, due_of_keys, due_of_one
 from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
-from elsinore.trends.keyed import first_out_of_order, occurring
+from elsinore.trends.keyed import Ints, first_out_of_order, occurring
 from elsinore.trends.partials import merge, totals_fields
 from elsinore.trends.rows import Arrived, EncodedRows, restored
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics, sets_to_text, take_up
+from elsinore.trends.staying import Staying
 
 CHUNK = 2**16  # rows that are worth a call of the evaluator
-AGAIN = 256  # rows of a key that later windows hold too: from so many on its state is kept
 FEW_LEFT_OUT = 1.5  # rows for each wanted one of which copies of the wanted ones cost more
-MOST_KEPT = 64  # keys whose state is kept
 _NEVER = int(NEVER)
 
 
@@ -80,8 +79,7 @@ class BufferedTrends:
         self._kept = 0  # rows that it left for open windows
         self._last = np.full(1, NEVER)  # [key] -> time of its last event
         self._done: dict[int, int] = {}  # key -> windows that end by then are given out
-        # key that the evaluator keeps -> its events before then have acted
-        self._acted: dict[int, int] = {}
+        self._staying = Staying(self._evaluator, self._windows)
         self._current = (-1, -1)  # with `one_slot`: the key that goes on, and its group
         self._ready = _NEVER  # their windows end at or before it
         schema = totals_fields(unit, exact=unit.exact)
@@ -126,7 +124,7 @@ class BufferedTrends:
                 self._encoded.add(Arrived(batch, keys, times, codes, chosen))
                 self.statistics.classes = len(self._encoded.classes)
             else:
-                self._leave_late(keys, times)
+                self._staying.leave_late(keys, times)
                 self._classes = np.union1d(self._classes, occurring(codes))
                 self.statistics.classes = len(self._classes)
                 if chosen is not None:
@@ -177,19 +175,7 @@ class BufferedTrends:
         self._last[slots[slots < len(self._last)]] = NEVER
         for slot in slots.tolist():
             self._done.pop(slot, None)
-            self._leave(slot)
-
-    def _leave(self, key: int) -> None:
-        """Let the evaluator keep nothing of a key: its rows are here."""
-        if self._acted.pop(key, None) is not None:
-            self._evaluator.forget(key)
-
-    def _leave_late(self, keys: NDArray[np.int32], times: NDArray[np.int64]) -> None:
-        """Leave the keys of which rows come that should have acted already."""
-        if self._acted and times.min() < max(self._acted.values()):
-            for key, acted in list(self._acted.items()):
-                if np.any(times[keys == key] < acted):
-                    self._leave(key)
+            self._staying.leave(slot)
 
     def _check_order(
         self, keys: NDArray[Any], times: NDArray[np.int64], codes: NDArray[np.int64]
@@ -243,24 +229,16 @@ class BufferedTrends:
             ready[present != self._current[0]] = FOREVER
         done = np.array([self._done.get(key, NEVER) for key in present.tolist()], dtype=np.int64)
         groups = rows.first(table.column("group").to_numpy())
-        keep = np.zeros(len(times), dtype=np.bool_)
-        if not everything:
-            keep = rows.of_rows(self._needed(ready)) <= times
-            keep &= rows.of_rows(ready != FOREVER)
+        last, needed = bounds_of(self._windows, ready, ends=self._all_end)
+        keep = times >= rows.of_rows(needed)
         left = rows.count(keep) > 0
-        stays: dict[int, int] = {}
         if isinstance(rows, KeyOrder):
-            last = self._last_end(ready)
-            again = rows.count(keep & (times < rows.of_rows(last)))
-            stays = self._staying(table.schema, present, ready, again)
-            part = self._part(table, rows, times, (done, ready, last), stays)
+            part = self._staying.part(table, rows, times, (done, ready, last), keep)
         else:
             chosen = table.drop_columns(["key", "group"])
             part = Part(chosen, _NOWHERE, done, ready, present, slots=rows.slots)
         totals = self._evaluator.evaluate(part)
-        self._acted = stays
-        for key in present[~left].tolist() if stays else ():
-            self._leave(key)
+        self._staying.leave_all(present[~left])
         if totals.num_rows:
             codes = pa.array(groups[totals.column("key").to_numpy()], pa.int32())
             place = totals.column_names.index("key")
@@ -269,14 +247,11 @@ class BufferedTrends:
             self._ready = int(FOREVER)  # it is looked up
         self.statistics.sharing = self._evaluator.statistics
         kept = rows.table(table, keep)
-        size = table.nbytes + self._totals.nbytes
-        size += self._last.nbytes + self._evaluator.bytes_held
-        self.statistics.state_bytes = max(self.statistics.state_bytes, size)
         if 2 * kept.num_rows < table.num_rows:  # leave the memory of the others
             kept = kept.take(pa.array(np.arange(kept.num_rows)))
         self._rows = [kept] if kept.num_rows else []
-        self._pending, self._kept = 0, kept.num_rows
-        self._done = dict(zip(present[left].tolist(), ready[left].tolist(), strict=True))
+        size = table.nbytes + self._totals.nbytes
+        self._go_on_with(kept.num_rows, present[left], ready[left], size)
 
     def _evaluate_encoded(self, rows: EncodedRows, until: int | None, *, everything: bool) -> None:
         """Do so with encoded rows, which are read where they are."""
@@ -302,80 +277,15 @@ class BufferedTrends:
                     self._totals = totals
                 self._ready = max(self._ready, int(due.ready.max()))
         size = rows.nbytes + self._totals.num_rows * self._row
+        rows.keep(due.kept)
+        self._go_on_with(rows.count, due.keys[due.left], due.ready[due.left], size)
+
+    def _go_on_with(self, kept: int, keys: Ints, done: Ints, size: int) -> None:
+        """Take note of how many rows are kept, of which keys, and of the bytes that it took."""
+        self._pending, self._kept = 0, kept
+        self._done = dict(zip(keys.tolist(), done.tolist(), strict=True))
         size += self._last.nbytes + self._evaluator.bytes_held
         self.statistics.state_bytes = max(self.statistics.state_bytes, size)
-        rows.keep(due.kept)
-        self._pending, self._kept = 0, rows.count
-        left = due.left
-        self._done = dict(zip(due.keys[left].tolist(), due.ready[left].tolist(), strict=True))
-
-    def _part(
-        self,
-        table: pa.Table,
-        rows: KeyOrder,
-        times: NDArray[np.int64],
-        ends: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-        stays: Mapping[int, int],
-    ) -> Part:
-        """Return all keys, and of their rows those that a window may hold that is ready.
-
-        Of a key that stays it is those that have not acted so far, up to where it `stays`. ends:
-        of windows that are done, of those that are ready, and of the last one of these.
-        """
-        done, ready, last = ends
-        wanted = times < rows.of_rows(last)
-        if stays or self._acted:
-            ready = ready.copy()
-        for key in stays.keys() | self._acted.keys():
-            place = int(np.argmax(rows.keys == key))
-            mine = slice(rows.begins[place], rows.begins[place + 1])
-            ready[place] = stays.get(key, FOREVER)
-            wanted[mine] = times[mine] >= self._acted.get(key, NEVER)
-            wanted[mine] &= times[mine] < ready[place]
-        counted = np.concatenate(([0], np.cumsum(wanted)))
-        chosen = rows.table(table.drop_columns(["key", "group", "time"]), wanted)
-        chosen = chosen.append_column("time", pa.array(times if wanted.all() else times[wanted]))
-        return Part(chosen, counted[rows.begins], done, ready, rows.keys, frozenset(stays))
-
-    def _staying(
-        self,
-        schema: pa.Schema,
-        keys: NDArray[np.int64],
-        ready: NDArray[np.int64],
-        again: NDArray[np.int64],
-    ) -> dict[int, int]:
-        """Return the keys that the evaluator is to keep, and up to where their events act now.
-
-        That is the last edge of windows. again: [key] rows that later windows are to hold too.
-        """
-        goes_on = ready != FOREVER
-        places = [place for key in self._acted for place in np.flatnonzero(keys == key).tolist()]
-        more = np.flatnonzero((again >= AGAIN) & goes_on)
-        if len(more) > len(places) and self._evaluator.may_keep(schema):
-            places += more[: max(MOST_KEPT - len(places), 0)].tolist()
-        return {
-            int(keys[place]): max(window.edge(int(ready[place])) for window in self._windows)
-            for place in places
-            if goes_on[place]
-        }
-
-    def _last_end(self, ready: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for each key the end of its last window that is ready."""
-        last = np.full(len(ready), NEVER)
-        for window in self._windows:  # all others are ready at the end of the stream
-            bound = np.where(ready == FOREVER, 0, ready)
-            last = np.maximum(last, window.bounds(window.first(bound) - 1)[1])
-        return np.where(ready == FOREVER, FOREVER, last)
-
-    def _needed(self, ready: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for each key the start of its earliest open window."""
-        if not self._is_windowed.all():
-            return np.full(len(ready), NEVER)
-        needed = np.full(len(ready), FOREVER)
-        for window in self._windows:
-            bound = np.where(ready == FOREVER, 0, ready)
-            needed = np.minimum(needed, window.bounds(window.first(bound))[0])
-        return needed
 
     def _window_ends(self, totals: pa.RecordBatch) -> NDArray[np.int64]:
         queries, indices = totals.column("query").to_numpy(), totals.column("window").to_numpy()

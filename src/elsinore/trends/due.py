@@ -92,14 +92,7 @@ def due_of_keys(
         ready = np.full(len(ready), FOREVER)
     elif current is not None:
         ready = np.where(order.keys == current, ready, FOREVER)
-    over = ready == FOREVER
-    bound = np.where(over, 0, ready)
-    end, needed = np.full(len(ready), NEVER), np.full(len(ready), FOREVER if ends else NEVER)
-    for window in windows:
-        first = window.first(bound)
-        end = np.maximum(end, window.bounds(first - 1)[1])
-        needed = np.minimum(needed, window.bounds(first)[0])
-    end[over] = needed[over] = FOREVER
+    end, needed = bounds_of(windows, ready, ends=ends)
     before, after = times < order.of_rows(end), times >= order.of_rows(needed)
     return Due(
         keys=order.keys,
@@ -111,3 +104,22 @@ def due_of_keys(
         kept=order.places(after),
         left=order.count(after) > 0,
     )
+
+
+def bounds_of(windows: Collection[Window], ready: Ints, *, ends: bool) -> tuple[Ints, Ints]:
+    """Return for each key the end of its last window that is ready, the start of the first open.
+
+    ready: windows that end by then are; FOREVER: all are. ends: every query has a window.
+
+    >>> bounds_of([Window(10, 5)], np.array([17]), ends=True)
+    (array([15]), array([10]))
+    """
+    over = ready == FOREVER
+    bound = np.where(over, 0, ready)
+    end, needed = np.full(len(ready), NEVER), np.full(len(ready), FOREVER if ends else NEVER)
+    for window in windows:
+        first = window.first(bound)
+        end = np.maximum(end, window.bounds(first - 1)[1])
+        needed = np.minimum(needed, window.bounds(first)[0])
+    end[over] = needed[over] = FOREVER
+    return end, needed

@@ -16,7 +16,7 @@ from elsinore.language import parse_workload
 from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends import buffered, operator_of
+from elsinore.trends import operator_of, staying
 from elsinore.trends.statistics import SharingStatistics, TrendStatistics
 from support.hamlet import assert_close, shared_units
 from support.trends import table_of
@@ -50,7 +50,7 @@ def test_results_are_the_same_however_often_windows_are_closed(
             expected = unit.results([at_once.process(unit.batch), at_once.close()])
             operator, given_out = unit.operator(sharing=sharing), []
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(buffered, "AGAIN", again)
+                patch.setattr(staying, "AGAIN", again)
                 for begin, end in pairwise(edges):
                     given_out.append(operator.process(unit.batch.slice(begin, end - begin)))
                     last = events[end].time if end < size else events[-1].time
@@ -97,7 +97,7 @@ def closing(unit: UnitInput, every: int) -> tuple[dict[str, pa.Table], SharingSt
     """Return the results where windows close after each `every` events, and what was shared."""
     operator, given_out = operator_of(unit.unit, sharing=Sharing.ALWAYS), []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(buffered, "AGAIN", 16)
+        patch.setattr(staying, "AGAIN", 16)
         for begin in range(0, EVENTS, every):
             given_out.append(operator.process(unit.batch.slice(begin, every)))
             given_out.append(operator.close((begin + every) * SECOND))
@@ -130,7 +130,7 @@ def test_events_that_come_late_count_in_windows_that_are_open() -> None:
     for again in (16, EVENTS):
         operator = operator_of(unit.unit)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(buffered, "AGAIN", again)
+            patch.setattr(staying, "AGAIN", again)
             given_out = [operator.process(unit.in_order(rows[:200]))]
             given_out.append(operator.close(230 * SECOND))
             given_out.append(operator.process(unit.in_order(late)))
