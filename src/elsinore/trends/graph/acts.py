@@ -89,40 +89,59 @@ def _extend_all(header: Any, ints: Ints, doubles: Doubles, events: Events, place
 
     This is what most events do, in a single loop over the lanes. It is copied into the sweep.
     """
-    width, base, sums, several = header.width, header.slot_ints, header.slot_doubles, header.lanes
-    contiguous, ranks = header.contiguous, header.ranks
-    scratch, rank_scratch = (
-        ints[place + NUMBER] * width,
-        header.scratch + ints[place + NUMBER] * ranks,
-    )
-    kept_ranks = base + ALIVE + 4 * header.states
-    started = np.float64(ints[place + START])
-    for cell in range(width):
-        doubles[scratch + cell] = started if cell < several else 0.0
-    for rank in range(ranks):
-        ints[rank_scratch + rank] = FOREVER
+    base, contiguous = header.slot_ints, header.contiguous
+    _begin_scratch(header, ints, doubles, place)
     serial, at = ints[base + SERIAL], place + STATE
     for _ in range(ints[place + INTO]):
         source = ints[at + BEFORE]
         if ints[base + ALIVE + source] == serial:
             if ints[at + HOW] == TOGETHER:
-                kept, extremes = sums + (1 + source) * width, kept_ranks + (1 + source) * ranks
-                for cell in range(width):
-                    doubles[scratch + cell] += doubles[kept + cell]
-                for rank in range(ranks):
-                    extreme = min(ints[rank_scratch + rank], ints[extremes + rank])
-                    ints[rank_scratch + rank] = extreme
+                _take_all(header, ints, doubles, place, source)
                 if not contiguous:
                     ints[base + ALIVE + source] = 0
             else:
                 take_entries(header, ints, doubles, events.compared, at, place, ALL)
         at += MOVE + ints[at + ASKED] * BEGINS
+    return _outcome(header, ints, doubles, events, place)
+
+
+@kernel(borrows=True, inline=True)
+def _begin_scratch(header: Any, ints: Ints, doubles: Doubles, place: int) -> None:
+    """Let scratch be of the trends that begin with an event, in all lanes."""
+    width, several, ranks = header.width, header.lanes, header.ranks
+    scratch = ints[place + NUMBER] * width
+    rank_scratch = header.scratch + ints[place + NUMBER] * ranks
+    started = np.float64(ints[place + START])
+    for cell in range(width):
+        doubles[scratch + cell] = started if cell < several else 0.0
+    for rank in range(ranks):
+        ints[rank_scratch + rank] = FOREVER
+
+
+@kernel(borrows=True, inline=True)
+def _take_all(header: Any, ints: Ints, doubles: Doubles, place: int, source: int) -> None:
+    """Add to scratch what is kept together of a state, in all lanes."""
+    width, ranks = header.width, header.ranks
+    scratch, kept = ints[place + NUMBER] * width, header.slot_doubles + (1 + source) * width
+    rank_scratch = header.scratch + ints[place + NUMBER] * ranks
+    extremes = header.slot_ints + ALIVE + 4 * header.states + (1 + source) * ranks
+    for cell in range(width):
+        doubles[scratch + cell] += doubles[kept + cell]
+    for rank in range(ranks):
+        extreme = min(ints[rank_scratch + rank], ints[extremes + rank])
+        ints[rank_scratch + rank] = extreme
+
+
+@kernel(borrows=True, inline=True)
+def _outcome(header: Any, ints: Ints, doubles: Doubles, events: Events, place: int) -> int:
+    """Let an event add to the trends in scratch, and these to the totals; return what they are."""
     if not _finds(header, doubles, ints[place + NUMBER]):
         return NOTHING
     if ints[place + FIELDS] + ints[place + EXTREMES] > 0:
         _contribute(header, ints, doubles, events.stream, place)
-    for cell in range(width):
-        if not abs(doubles[scratch + cell]) < LARGE:
+    scratch = ints[place + NUMBER] * header.width
+    for cell in range(scratch, scratch + header.width):
+        if not abs(doubles[cell]) < LARGE:
             return TOO_LARGE
     if ints[place + END] != NONE:
         _end(header, ints, doubles, place)
@@ -162,16 +181,7 @@ def extend(
             else:
                 take_entries(header, ints, doubles, events.compared, at, place, lanes)
         at += MOVE + ints[at + ASKED] * BEGINS
-    if not _finds(header, doubles, ints[place + NUMBER]):
-        return NOTHING
-    if ints[place + FIELDS] + ints[place + EXTREMES] > 0:
-        _contribute(header, ints, doubles, events.stream, place)
-    for cell in range(scratch, scratch + width):
-        if not abs(doubles[cell]) < LARGE:
-            return TOO_LARGE
-    if ints[place + END] != NONE:
-        _end(header, ints, doubles, place)
-    return SOME
+    return _outcome(header, ints, doubles, events, place)
 
 
 @kernel(borrows=True, linked=True)

@@ -68,8 +68,29 @@ def count_alone(
 
     base, sums: where the slot's integers and sums begin.
     """
-    state, serial, at = ints[place + NUMBER], ints[base + SERIAL], place + STATE
-    number = np.float64(ints[place + START])
+    number = _count_before(header, ints, doubles, compared, place, row, base, sums, contiguous)
+    ints[base + SERIAL] += contiguous
+    if number != 0.0:
+        if ints[place + END] == ALL:
+            doubles[sums] += number
+        _keep_number(header, ints, doubles, place, row, base, sums, number)
+    return number < LARGE
+
+
+@kernel(borrows=True, inline=True)
+def _count_before(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    compared: Compared,
+    place: int,
+    row: int,
+    base: int,
+    sums: int,
+    contiguous: int,
+) -> float:
+    """Return how many trends an event ends in the state at a place, and take those before it."""
+    number, serial, at = np.float64(ints[place + START]), ints[base + SERIAL], place + STATE
     for _ in range(ints[place + INTO]):
         source = ints[at + BEFORE]
         if ints[base + ALIVE + source] == serial:
@@ -81,23 +102,33 @@ def count_alone(
                 link = base + ALIVE + header.states + source
                 number += _count_entries(header, ints, doubles, compared, at, link, row, contiguous)
         at += MOVE + ints[at + ASKED] * BEGINS
-    serial += contiguous
-    ints[base + SERIAL] = serial
-    if number != 0.0:
-        fresh = ints[base + ALIVE + state] != serial
-        if ints[place + END] == ALL:
-            doubles[sums] += number
-        if ints[place + KEPT] == TOGETHER:
-            kept = 0.0 if fresh else doubles[sums + 1 + state]
-            doubles[sums + 1 + state] = kept + number
-            ints[base + ALIVE + state] = serial
-        elif ints[place + KEPT] == APART:
-            link = base + ALIVE + header.states + state
-            ints[base + ALIVE + state] = serial
-            if fresh and ints[link] != NONE:
-                free_all(header, ints, link)
-            _begin_entry(header, ints, doubles, link, row, number)
-    return number < LARGE
+    return number
+
+
+@kernel(borrows=True, inline=True)
+def _keep_number(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    place: int,
+    row: int,
+    base: int,
+    sums: int,
+    number: float,
+) -> None:
+    """Keep the number of trends that end in an event, where others may go on with them."""
+    state, serial = ints[place + NUMBER], ints[base + SERIAL]
+    fresh = ints[base + ALIVE + state] != serial
+    if ints[place + KEPT] == TOGETHER:
+        kept = 0.0 if fresh else doubles[sums + 1 + state]
+        doubles[sums + 1 + state] = kept + number
+        ints[base + ALIVE + state] = serial
+    elif ints[place + KEPT] == APART:
+        link = base + ALIVE + header.states + state
+        ints[base + ALIVE + state] = serial
+        if fresh and ints[link] != NONE:
+            free_all(header, ints, link)
+        _begin_entry(header, ints, doubles, link, row, number)
 
 
 @kernel(borrows=True, inline=True)
@@ -135,39 +166,46 @@ def _count_entries(
     Under NEXT these events leave the list. Mostly there is one condition, or none.
     """
     at_entries, at_sums, unused = header.int_entries, header.double_entries, header.unused
-    asked, form, number = ints[move + ASKED], move + MOVE, 0.0
-    plain = asked == 1 and ints[form + FORM] == BY_CODE
-    code, left, allowed = np.int64(0), np.int64(0), np.int64(0)
-    if plain:
-        right = ints[form + RIGHT] * header.rows + row
-        left, code, allowed = (
-            ints[form + LEFT] * header.rows,
-            compared.codes[right],
-            ints[form + ALLOWED],
-        )
-        if compared.known[right] == 0:
-            allowed = 0
-    entry = ints[link]
+    plain, left, code, allowed = _comparison(header, ints, compared, move, row)
+    number, entry = 0.0, ints[link]
     while entry != NONE:
         here = at_entries + entry * ENTRY
-        following = ints[here + FOLLOWING]
-        holds = True
+        following, holds = ints[here + FOLLOWING], True
         if plain:
-            before = left + ints[here + ROW]
-            earlier = compared.codes[before]
-            outcome = LESS if earlier < code else EQUAL if earlier == code else GREATER
-            holds = (outcome & allowed) != 0 and compared.known[before] != 0
-        elif asked != 0:
+            holds = _holds_by_code(compared, left + ints[here + ROW], code, allowed)
+        elif ints[move + ASKED] != 0:
             header.row = row
             holds = holds_between(header, ints, compared, move, ints[here + ROW])
         if holds:
             number += doubles[at_sums + 2 * entry]
-        if not holds or contiguous != 0:
-            link = here + FOLLOWING
+        if holds and contiguous == 0:
+            ints[link], ints[here + FOLLOWING], unused = following, unused, entry
         else:
-            ints[link] = following
-            ints[here + FOLLOWING] = unused
-            unused = entry
+            link = here + FOLLOWING
         entry = following
     header.unused = unused
     return number
+
+
+@kernel(borrows=True, inline=True)
+def _comparison(
+    header: Any, ints: Ints, compared: Compared, move: int, row: int
+) -> tuple[bool, int, int, int]:
+    """Return whether a move has one condition, of codes, and if so what an event is compared with.
+
+    That is where the codes of earlier events begin, the event's code, and what may come out.
+    """
+    form = move + MOVE
+    if ints[move + ASKED] != 1 or ints[form + FORM] != BY_CODE:
+        return False, np.int64(0), np.int64(0), np.int64(0)
+    right = ints[form + RIGHT] * header.rows + row
+    allowed = ints[form + ALLOWED] if compared.known[right] != 0 else np.int64(0)
+    return True, ints[form + LEFT] * header.rows, compared.codes[right], allowed
+
+
+@kernel(borrows=True, inline=True)
+def _holds_by_code(compared: Compared, before: int, code: int, allowed: int) -> bool:
+    """Return whether the code at a place is below, equal to or above another, as is allowed."""
+    earlier = compared.codes[before]
+    outcome = LESS if earlier < code else EQUAL if earlier == code else GREATER
+    return (outcome & allowed) != 0 and compared.known[before] != 0
