@@ -23,8 +23,8 @@ from elsinore.trends.shared import (
     apart,
     may_share,
     shared_patterns,
-    sharing_text,
 )
+from elsinore.trends.shared_text import sharing_text
 from elsinore.words import count, listed
 from support.trends import Feature, trend_workloads
 

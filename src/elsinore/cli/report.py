@@ -37,7 +37,8 @@ from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, to_microseconds
 from elsinore.trends import TrendStatistics
 from elsinore.trends.kind import trend_units
-from elsinore.trends.shared import may_share, sharing_text
+from elsinore.trends.shared import may_share
+from elsinore.trends.shared_text import sharing_text
 from elsinore.words import count
 
 WRITTEN = (

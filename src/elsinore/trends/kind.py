@@ -19,7 +19,7 @@ from elsinore.plan.explain.text import query_warnings, unit_facts, unit_lines
 from elsinore.plan.panes import can_combine
 from elsinore.plan.paths import Path
 from elsinore.trends.rehearsals import REHEARSALS
-from elsinore.trends.shared import SharedBursts, SharedSample, sharing_facts, sharing_text
+from elsinore.trends.shared_text import SharedBursts, SharedSample, sharing_facts, sharing_text
 from elsinore.trends.statistics import SharingStatistics, TrendStatistics
 
 if TYPE_CHECKING:

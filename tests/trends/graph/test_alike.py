@@ -21,7 +21,8 @@ from elsinore.plan.joined import joined
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.graph.program import Programs
 from elsinore.trends.kind import spec_of, trend_units
-from elsinore.trends.shared import SharedPattern, apart, may_share, shared_patterns, sharing_text
+from elsinore.trends.shared import SharedPattern, apart, may_share, shared_patterns
+from elsinore.trends.shared_text import sharing_text
 from support.trends import Feature, streams_for, table_of, trend_queries
 from trends.test_against_reference import check
 from trends.test_everything import settled

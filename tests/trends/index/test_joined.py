@@ -22,7 +22,8 @@ from elsinore.plan.joined import MOST_TOGETHER, Joined, joined
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.counted import MOST_LANES, is_counted
 from elsinore.trends.kind import spec_of, trend_units
-from elsinore.trends.shared import apart, sharing_facts, sharing_text
+from elsinore.trends.shared import apart
+from elsinore.trends.shared_text import sharing_facts, sharing_text
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from trends.index.test_index import RANGES, SECOND, WINDOWS, few_events, often
