@@ -26,7 +26,7 @@ Room = dict[str, NDArray[Any]]
 
 # the columns that all batches have
 ALWAYS = ("key", "group", "time", "class")
-ROUND = 2**19  # events that a thread deals at once: its operators are called seldom
+ROUND = 2**23  # events that a thread deals at once: threads wait for one another seldom
 ROOMS = 3  # one to deal to, one to work on, and one whose last batch an operator may look at again
 NOBODY = np.uint16(2**16 - 1)  # has rows of no interest
 WORTH = 2**17  # events of a thread below which starting another operator takes more than it gives
