@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,7 @@ from elsinore.trends.hamlet.moments import count_entries, list_entries
 from elsinore.trends.hamlet.program import HamletProgram
 from elsinore.trends.hamlet.run import run
 from elsinore.trends.hamlet.storage import new_graphs
-from elsinore.trends.keyed import KeyedEvents, WindowTotals, size_of
+from elsinore.trends.keyed import KeyedEvents, WindowTotals, as_entered, size_of
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 
 _MODES = {
@@ -39,7 +38,6 @@ _MODES = {
     Sharing.ALWAYS: layout.ALWAYS,
     Sharing.NEVER: layout.ALONE,
 }
-Kind = TypeVar("Kind", bound=np.generic)
 _SECONDS, _SECONDS_QUERY = 5e-4, 2e-4  # that an event takes in plain Python, and for each query
 
 
@@ -129,7 +127,7 @@ class HamletEvaluator:
         actions, sets = self._program.actions, len(self._program.sets)
         entries = enter(count_entries, 1e-5 * len(classes), actions, classes, sets)
         lists, begins, listed = room_after(kept, entries)
-        times = _plain(events.times)
+        times = as_entered(events.times)
         enter(list_entries, 1e-5 * len(classes), actions, classes, times, begins, listed)
         unit = self._program.unit
         if kept is None:
@@ -141,12 +139,12 @@ class HamletEvaluator:
         before = work.counts.copy()
         given = Events(
             times=times,
-            values=_plain(events.values),
-            present=_plain(events.present),
-            orders=_plain(events.orders),
-            ordered=_plain(events.ordered),
-            compared=_plain(columns.compared[:, rows]),
-            known=_plain(columns.known[:, rows]),
+            values=as_entered(events.values),
+            present=as_entered(events.present),
+            orders=as_entered(events.orders),
+            ordered=as_entered(events.ordered),
+            compared=as_entered(columns.compared[:, rows]),
+            known=as_entered(columns.known[:, rows]),
             lists=lists,
             begins=begins,
             listed=listed,
@@ -161,9 +159,9 @@ class HamletEvaluator:
             graphs,
             given,
             Keys(
-                _plain(events.starts),
-                _plain(events.done),
-                _plain(events.until),
+                as_entered(events.starts),
+                as_entered(events.done),
+                as_entered(events.until),
                 classes,
                 kept is not None,
                 stays,
@@ -231,11 +229,6 @@ def _totals(out: Out) -> WindowTotals:
         powers=out.powers[:rows],
         extremes=out.extremes[:rows],
     )
-
-
-def _plain(array: NDArray[Kind]) -> NDArray[Kind]:
-    """Return an array as the kernels are compiled for: in one piece, and not read only."""
-    return np.require(array, requirements=["C", "W"])
 
 
 def new_work(program: Program, states: int) -> Work:
