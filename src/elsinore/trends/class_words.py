@@ -21,7 +21,7 @@ from elsinore.trends.families import Run
 from elsinore.trends.layout import Layout
 from elsinore.trends.node_steps import Address, Step, Steps
 from elsinore.trends.sharing.holders import Sections, SharedGroups
-from elsinore.trends.updates import NOTHING, ONE, VALUE, Update, Updates, rank_codes, tangled
+from elsinore.trends.updates import NOTHING, ONE, VALUE, Update, Updates, tangled
 
 NARROW = 16  # cells that an event changes no slower than it waits for the next of its class
 WIDE = 16  # lanes that are sooner changed row by row than cell by cell
@@ -102,7 +102,6 @@ class ClassWords:
         self._groups = groups
         self._holders = np.array(holders, dtype=np.int64)
         self._steps = Steps(updates, layout)
-        self._ranks = rank_columns(updates)
         self._most_sums = max((len(one.linear) for one in updates.merged.nodes), default=1)
 
     def key_of(self, deed: Deed) -> object:
@@ -358,7 +357,7 @@ class ClassWords:
         return self._layout.blocks[block].overlap
 
     def _rank(self, attribute: int) -> int:
-        return NO_ADDEND if attribute < 0 else self._ranks.index(attribute)
+        return NO_ADDEND if attribute < 0 else self._updates.ranks.index(attribute)
 
 
 class _Writer:
@@ -376,17 +375,6 @@ class _Writer:
     def list(self, words: Sequence[int]) -> Here:
         """Add a list, its length first; return where it is."""
         return self.add([len(words), *words])
-
-
-def rank_columns(updates: Updates) -> list[int]:
-    """Return the codes of the ranks that the kernels read."""
-    wanted = {
-        (signature.kind, signature.attribute)
-        for node in updates.merged.nodes
-        for signature in node.extremes
-    }
-    codes = rank_codes(updates.unit)
-    return sorted(codes[kind, name] for kind, name in wanted if name is not None)
 
 
 def _addend(contribution: int) -> int:

@@ -99,17 +99,13 @@ class TrendOperator:
         self._sharing = sharing
         self._prepared = prepared(unit, sharing)
         self._words = self._prepared.words
-        self._ranks = self._prepared.ranks
+        self._ranks = self._prepared.updates.ranks
         self._compiled: list[int] = []  # the codes of the classes that occurred, in turn
         self._places: dict[int, int] = {}  # code -> place in `_known`, where codes are too many
         self._known = np.full(min(unit.classes.size, TABLE_LIMIT) + 1, UNKNOWN, dtype=np.int64)
         layout = self._prepared.layout
         self._store: Store = new_store(
-            self._prepared.updates,
-            layout,
-            self._prepared.shared,
-            ranks=len(self._ranks),
-            record=record,
+            self._prepared.updates, layout, self._prepared.shared, record=record
         )
         schema = totals_fields(unit, exact=False)
         self._none = pa.RecordBatch.from_pylist([], schema=schema)

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from elsinore.model.collecting import without_collecting
 from elsinore.model.expression import Expression
 from elsinore.plan import Sharing, TrendUnit
-from elsinore.trends.class_words import rank_columns
 from elsinore.trends.core.arrays import Ints
 from elsinore.trends.layout import Layout
 from elsinore.trends.program import Program
@@ -44,7 +43,6 @@ class Prepared:
                 all_of_them=sharing is Sharing.ALWAYS,
             )
             self._program = Program(self.updates, self.layout, self.shared)
-            self.ranks = rank_columns(self.updates)
 
     @property
     def codes(self) -> list[int]:

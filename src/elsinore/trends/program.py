@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from elsinore.model.expression import Expression
 from elsinore.trends.class_layout import BLOCKS, FAMILY, TOUCHES
-from elsinore.trends.class_words import ClassWords, Deed, rank_columns
+from elsinore.trends.class_words import ClassWords, Deed
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.families import FEW_LANES, Family, Run, Touched
 from elsinore.trends.layout import Layout
@@ -48,7 +48,7 @@ class Program:
                 block.extreme,
                 block.width * block.extremes,
             ]
-        places, (groups, holders) = sharing.words(len(words), rank_columns(updates))
+        places, (groups, holders) = sharing.words(len(words))
         words += places
         words[GROUPS] = _list(words, groups)
         kinds = [self._kind(words, number, holders) for number in range(len(layout.kinds))]

@@ -157,9 +157,7 @@ FIELDS = (
 STATE = StoreLayout("trends", VERSION, FIELDS, recycled=("run",))
 
 
-def new_store(
-    updates: Updates, layout: Layout, sharing: SharedGroups, *, ranks: int, record: bool
-) -> Store:
+def new_store(updates: Updates, layout: Layout, sharing: SharedGroups, *, record: bool) -> Store:
     """Return an empty store for a unit, with room for one key."""
     unit = updates.unit
     most_closed = sum(
@@ -178,7 +176,7 @@ def new_store(
         lane=layout.lanes,
         kind=len(layout.kinds),
         addend=2 * len(unit.addends),
-        rank=ranks,
+        rank=len(updates.ranks),
         run=FIRST_RUNS,
         noted=layout.cells + len(layout.blocks) + 1 if updates.composes else 0,
         class_number=1,

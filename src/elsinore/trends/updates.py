@@ -57,6 +57,7 @@ class Updates:
         self.composes = not (unit.summed or any(node.extremes for node in self.merged.nodes))
         self._summed = addend_codes(unit)
         self._ranked = rank_codes(unit)
+        self.ranks = self._read_ranks()  # the codes of the ranks that the kernels read, ascending
         self._told: dict[tuple[int, ...], Update] = {}
         self._entering: dict[str, list[tuple[int, Edge]]] = {}  # by the type of event
         self._emptying: dict[str, list[tuple[int, Reset]]] = {}
@@ -65,6 +66,14 @@ class Updates:
                 self._entering.setdefault(edge.type, []).append((number, edge))
             for reset in node.resets:
                 self._emptying.setdefault(reset.type, []).append((number, reset))
+
+    def _read_ranks(self) -> list[int]:
+        read = {
+            (signature.kind, signature.attribute)
+            for node in self.merged.nodes
+            for signature in node.extremes
+        }
+        return sorted(self._ranked[kind, name] for kind, name in read if name is not None)
 
     def updates(self, type_name: str, true: frozenset[Expression]) -> list[Update]:
         """Return what an event of a type does, given which of its predicates are true.

@@ -199,13 +199,12 @@ class SharedGroups:
             return [int(True), len(takers), *takers]
         return [int(False), len(others), *others]
 
-    def words(
-        self, base: int, ranks: Sequence[int]
-    ) -> tuple[list[int], tuple[list[int], list[int]]]:
+    def words(self, base: int) -> tuple[list[int], tuple[list[int], list[int]]]:
         """Return the words of groups and holders, where `base` is the first one's place.
 
-        ranks: the codes of the columns of ranks. Also returns where each group and holder is.
+        Also returns where each group and holder is.
         """
+        ranks = self._updates.ranks
         words: list[int] = []
         groups: list[int] = []
         places: list[int] = [0] * len(self._holders)
