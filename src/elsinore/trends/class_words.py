@@ -77,7 +77,7 @@ class Words:
         found = []
         for step, lanes in zip(self.steps or (), self.lanes, strict=True):
             target, source = (at if isinstance(at, int) else int(at[number]) for at in step.columns)
-            one = bool(step.strides and step.strides[1] == 0)
+            one = not step.goes_on[1]
             found.append(Run(step.form.block, target, lanes, source, one, step.form.loop))
         return found
 
@@ -244,19 +244,18 @@ class ClassWords:
     def _words_of(self, step: Step) -> list[Word]:
         """Return the words of a step, as `core.step` reads them."""
         lanes, form = self._lanes(step), step.form
-        strides = step.strides or (1,) * len(step.columns)
-        told = iter(zip(step.columns, strides, strict=True))
+        told = iter(zip(step.columns, step.goes_on, strict=True))
         body: list[Word] = []
         for row in form.sums:
             body += [next(told)[0], _addend(row.what), len(row.blocks)]
             for block in row.blocks:
-                cell, stride = next(told)
-                body += [cell, block, int(stride == 0)]
+                cell, goes_on = next(told)
+                body += [cell, block, int(not goes_on)]
         for row in form.extremes:
             body += [next(told)[0], self._rank(row.what), len(row.blocks)]
             for block in row.blocks:
-                extreme, (cell, stride) = next(told)[0], next(told)
-                body += [extreme, cell, block, int(stride == 0)]
+                extreme, (cell, goes_on) = next(told)[0], next(told)
+                body += [extreme, cell, block, int(not goes_on)]
         head = [lanes, form.block, int(form.loop), len(form.sums), len(form.extremes)]
         return [2 + len(head) + len(body), *head, int(_is_single(step, lanes)), *body]
 
@@ -291,13 +290,9 @@ class ClassWords:
         And before them, whether one cell is added to it, and nothing else. zero: a cell that is
         always 0.
         """
-        strides = step.strides or (1,) * len(step.columns)
         loop = step.form.loop
         for lane in range(self._lanes(step)):
-            told = (
-                cell + lane * (stride != 0)
-                for cell, stride in zip(step.columns, strides, strict=True)
-            )
+            told = iter(step.of_lane(lane))
             cells = [(next(told), next(told) if row.blocks else zero) for row in step.form.sums]
             trends, before = cells[0]
             own = trends if loop else zero
@@ -321,10 +316,8 @@ class ClassWords:
         pairs: list[tuple[Address, Address]] = []
         others: list[tuple[Address, ...]] = []
         for step in steps:
-            strides = step.strides or (1,) * len(step.columns)
             for lane in range(self._lanes(step)):
-                cells = zip(step.columns, strides, strict=True)
-                told = iter([cell + lane * (stride != 0) for cell, stride in cells])
+                told = iter(step.of_lane(lane))
                 trends: list[Address] = []
                 for number, row in enumerate(step.form.sums):
                     to, times = next(told), _addend(row.what)
@@ -389,5 +382,5 @@ def _is_single(step: Step, lanes: int) -> bool:
     if len(sums) > 1 or step.form.extremes or len(sums[0].blocks) != 1:
         return False
     target, source = step.addresses
-    width = 1 if step.strides and step.strides[1] == 0 else lanes
+    width = lanes if step.goes_on[1] else 1
     return source + width <= target or target + lanes <= source

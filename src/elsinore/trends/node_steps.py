@@ -72,6 +72,18 @@ class Step:
     count: int = 1
     strides: tuple[int, ...] = ()
 
+    @property
+    def goes_on(self) -> tuple[bool, ...]:
+        """Of each address whether that of the next lane is the next one; else it is one for all."""
+        return tuple([stride != 0 for stride in self.strides]) or (True,) * len(self.columns)
+
+    def of_lane(self, lane: int) -> list[Address]:
+        """Return the addresses of a lane, in the order of `columns`."""
+        return [
+            at + lane if goes_on else at
+            for at, goes_on in zip(self.columns, self.goes_on, strict=True)
+        ]
+
 
 class Steps:
     """The steps of updates; forms and addresses are worked out once."""
