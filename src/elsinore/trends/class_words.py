@@ -20,8 +20,8 @@ from elsinore.trends.core.step import NOTHING as NO_ADDEND
 from elsinore.trends.families import Run
 from elsinore.trends.layout import Layout
 from elsinore.trends.node_steps import Address, Step, Steps
-from elsinore.trends.sharing.holders import Sections, SharedGroups
-from elsinore.trends.updates import NOTHING, ONE, VALUE, Update, Updates, tangled
+from elsinore.trends.sharing.holders import Sections, SharedGroups, addend_word
+from elsinore.trends.updates import Update, Updates, tangled
 
 NARROW = 16  # cells that an event changes no slower than it waits for the next of its class
 WIDE = 16  # lanes that are sooner changed row by row than cell by cell
@@ -247,7 +247,7 @@ class ClassWords:
         told = iter(zip(step.columns, step.goes_on, strict=True))
         body: list[Word] = []
         for row in form.sums:
-            body += [next(told)[0], _addend(row.what), len(row.blocks)]
+            body += [next(told)[0], addend_word(row.what), len(row.blocks)]
             for block in row.blocks:
                 cell, goes_on = next(told)
                 body += [cell, block, int(not goes_on)]
@@ -297,7 +297,7 @@ class ClassWords:
             trends, before = cells[0]
             own = trends if loop else zero
             for row, (to, of) in zip(step.form.sums[1:], cells[1:], strict=True):
-                times = _addend(row.what)
+                times = addend_word(row.what)
                 is_added = times != NO_ADDEND
                 if times < 0:
                     times = -1 - (self._open_cell(step, lane) if is_added else zero)
@@ -320,7 +320,7 @@ class ClassWords:
                 told = iter(step.of_lane(lane))
                 trends: list[Address] = []
                 for number, row in enumerate(step.form.sums):
-                    to, times = next(told), _addend(row.what)
+                    to, times = next(told), addend_word(row.what)
                     terms = [*[to] * step.form.loop, *(next(told) for _ in row.blocks)]
                     trends = trends or terms
                     if number == 0 or times == NO_ADDEND:
@@ -368,12 +368,6 @@ class _Writer:
     def list(self, words: Sequence[int]) -> Here:
         """Add a list, its length first; return where it is."""
         return self.add([len(words), *words])
-
-
-def _addend(contribution: int) -> int:
-    if contribution == NOTHING:
-        return NO_ADDEND
-    return EACH if contribution == ONE else contribution - VALUE
 
 
 def _is_single(step: Step, lanes: int) -> bool:

@@ -216,7 +216,7 @@ class SharedGroups:
             groups.append(at)
             lists: list[int] = []
             begins = []
-            body = [_addend(what) for what in addends], [ranks.index(one) for one in stacked]
+            body = [addend_word(what) for what in addends], [ranks.index(one) for one in stacked]
             for several in (*body, [0] * len(held)):
                 begins.append(at + GROUP_WORDS + len(lists))
                 lists += [len(several), *several]
@@ -319,5 +319,8 @@ class SharedGroups:
         )
 
 
-def _addend(contribution: int) -> int:
+def addend_word(contribution: int) -> int:
+    """Return what an event adds to a sum, as kernels read it (`elsinore.trends.core.step`)."""
+    if contribution == NOTHING:
+        return NO_ADDEND
     return EACH if contribution == ONE else contribution - VALUE
