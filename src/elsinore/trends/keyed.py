@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -48,17 +48,20 @@ class KeyedEvents:
         """Return events that are as they came in the order of their keys."""
         assert self.slots is not None
         counts = np.bincount(self.slots, minlength=len(self.done))
-        return KeyedEvents(
-            starts=np.concatenate(([0], np.cumsum(counts))),
-            done=self.done,
-            until=self.until,
-            times=self.times[order],
-            codes=self.codes[order],
-            values=self.values[:, order],
-            present=self.present[:, order],
-            orders=self.orders[:, order],
-            ordered=self.ordered[:, order],
-            keys=self.keys,
+        return replace(self.of_rows(order), starts=np.concatenate(([0], np.cumsum(counts))))
+
+    def of_rows(self, rows: slice | Ints) -> KeyedEvents:
+        """Return the events of some rows, sorted by key; what is told of keys is as it was."""
+        return replace(
+            self,
+            times=self.times[rows],
+            codes=self.codes[rows],
+            values=self.values[:, rows],
+            present=self.present[:, rows],
+            orders=self.orders[:, rows],
+            ordered=self.ordered[:, rows],
+            classes=None,
+            slots=None,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,24 +67,19 @@ def of_keys(events: KeyedEvents, keys: Sequence[int]) -> tuple[KeyedEvents, slic
     rows: slice | Ints = slice(int(starts[keys[0]]), int(events.starts[keys[-1] + 1]))
     if len(keys) != keys[-1] + 1 - keys[0]:
         rows = _places(starts[keys], lengths[keys])
-    return KeyedEvents(
+    of_them = replace(
+        events.of_rows(rows),
         starts=np.concatenate(([0], np.cumsum(lengths[keys]))),
         done=events.done[keys],
         until=events.until[keys],
-        times=events.times[rows],
-        codes=events.codes[rows],
-        values=events.values[:, rows],
-        present=events.present[:, rows],
-        orders=events.orders[:, rows],
-        ordered=events.ordered[:, rows],
         keys=None if events.keys is None else events.keys[keys],
-    ), rows
+    )
+    return of_them, rows
 
 
 def together(parts: Sequence[tuple[Sequence[int], WindowTotals]]) -> WindowTotals:
     """Return the totals of several calls as of one, each of which is told with its keys' places."""
     told = [found for _, found in parts]
-
     keys = [np.array(places, dtype=np.int32)[found.key] for places, found in parts]
     return WindowTotals(
         query=np.concatenate([found.query for found in told]),
