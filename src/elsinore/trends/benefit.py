@@ -4,7 +4,7 @@
 The formula and the rule stand here once, for sums (`elsinore.trends.sharing`) and for the shared
 graph of events (`elsinore.trends.hamlet`): these count what a burst does, `elsinore.trends.prices`
 says what each of that costs, `benefit` puts it together, and `changes` decides.
-Whoever has statistics of a burst asks `shared`, `separate` and `expected_benefit`.
+Whoever has statistics of a burst asks `shared`, `separate` and `benefit_of`.
 """
 
 from __future__ import annotations
