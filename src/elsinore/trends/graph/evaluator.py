@@ -8,18 +8,17 @@ from typing import Protocol
 import numpy as np
 
 from elsinore.kernels import enter
-from elsinore.model.window import Window
 from elsinore.plan import TrendUnit
 from elsinore.plan.joined import Joined, by_itself, joined
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
 from elsinore.trends.graph.evaluate import evaluate_masks, evaluate_runs
-from elsinore.trends.graph.layout import Program, Stream
+from elsinore.trends.graph.layout import Program, Stream, stream_of
 from elsinore.trends.graph.program import Programs, class_numbers
 from elsinore.trends.graph.stepped import Stepped, Totals
 from elsinore.trends.graph.sums import Sums, empty_sums
-from elsinore.trends.graph.windows import Keys, Wanted, Windows, windows
+from elsinore.trends.graph.windows import Keys, Windows, wanted_of, windows
 from elsinore.trends.keyed import KeyedEvents, WindowTotals, as_entered, by_key, size_of
 
 _SECONDS = 2e-5  # that a pair of events takes in plain Python, about
@@ -100,13 +99,7 @@ class GraphEvaluator:
     ) -> None:
         """Put the totals of groups of queries into `found`; events are in the order of keys."""
         codes, classes = events.classes or class_numbers(events.codes)
-        stream = Stream(
-            classes,
-            as_entered(events.values),
-            as_entered(events.present),
-            as_entered(events.orders),
-            as_entered(events.ordered),
-        )
+        stream = stream_of(events, classes)
         keys = Keys(
             as_entered(events.starts),
             as_entered(events.done),
@@ -119,7 +112,7 @@ class GraphEvaluator:
             group = self._programs.groups[number]
             template = group.template
             program, chosen = self._programs.program(number, codes)
-            held = enter(windows, 1e-5 * len(keys.times), keys, _wanted(template.query.window))
+            held = enter(windows, 1e-5 * len(keys.times), keys, wanted_of(template.query.window))
             count, finals = len(held.key), max(group.finals) + 1
             linear, extremes = program.linear.shape[1], program.extreme.shape[1]
             totals = enter(empty_sums, 1e-4, count * finals, linear, extremes)
@@ -151,12 +144,6 @@ class GraphEvaluator:
                 found[query] = Totals(held.key, held.window, mine)
                 size += size_of((*mine, held.key))
         self.bytes_held = max(self.bytes_held, most + size)
-
-
-def _wanted(window: Window | None) -> Wanted:
-    if window is None:
-        return Wanted(int(FOREVER), 1, 0)
-    return Wanted(window.within, window.step, window.origin)
 
 
 def _joined(found: Sequence[Totals]) -> WindowTotals:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from elsinore.trends.keyed import Doubles, Flags, Ints
+from elsinore.trends.keyed import Doubles, Flags, Ints, KeyedEvents, as_entered
 
 ANY, NEXT, CONTIGUOUS = 0, 1, 2  # strategies
 
@@ -70,6 +70,17 @@ class Stream(NamedTuple):
     present: Flags
     orders: Ints
     ordered: Flags
+
+
+def stream_of(events: KeyedEvents, classes: Ints) -> Stream:
+    """Return events as kernels read them."""
+    return Stream(
+        classes,
+        as_entered(events.values),
+        as_entered(events.present),
+        as_entered(events.orders),
+        as_entered(events.ordered),
+    )
 
 
 class Stretch(NamedTuple):

@@ -19,7 +19,7 @@ from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
 from elsinore.trends.graph.interpret import Conditions
-from elsinore.trends.graph.layout import Program, Stream
+from elsinore.trends.graph.layout import Program, stream_of
 from elsinore.trends.graph.program import Programs, class_numbers
 from elsinore.trends.graph.records import Compared, Events
 from elsinore.trends.graph.steps import (
@@ -34,13 +34,12 @@ from elsinore.trends.graph.steps import (
 )
 from elsinore.trends.graph.sums import Sums
 from elsinore.trends.graph.sweep import DONE, LARGE_NUMBERS, Given, Rows, sweep, tie
-from elsinore.trends.graph.windows import Wanted
+from elsinore.trends.graph.windows import Wanted, wanted_of
 from elsinore.trends.keyed import (
     FEW_CLASSES,
     Codes,
     Ints,
     KeyedEvents,
-    as_entered,
     occurring,
     size_of,
 )
@@ -105,13 +104,7 @@ class Stepped:
         ties = np.zeros(1, dtype=np.uint8)
         if self._by_time:
             ties = enter(tie, 1e-6 * len(slots), slots, times, len(events.done))
-        stream = Stream(
-            np.zeros(0, dtype=np.int64),
-            as_entered(events.values),
-            as_entered(events.present),
-            as_entered(events.orders),
-            as_entered(events.ordered),
-        )
+        stream = stream_of(events, np.zeros(0, dtype=np.int64))
         for several in self._ready(occur, columns):
             asked = several[0].asked
             lanes = self._words(several, occur)
@@ -158,9 +151,7 @@ class Stepped:
         self, lanes: Lanes, read: Events, rows: Rows, window: Window | None, events: KeyedEvents
     ) -> Totals | None:
         """Return the totals of all lanes side by side; None where a number became too large."""
-        wanted = Wanted(int(FOREVER), 1, 0)
-        if window is not None:
-            wanted = Wanted(window.within, window.step, window.origin)
+        wanted = wanted_of(window)
         first, last = _wanted(wanted, events.done, events.until)
         headers, most = header_of(lanes, wanted, len(first), by_time=self._by_time)
         headers["rows"] = len(rows.slots)

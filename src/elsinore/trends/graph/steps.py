@@ -42,9 +42,8 @@ from elsinore.trends.graph.sweep import EDGE, FROM, HIGH, KEY, UP_TO
 from elsinore.trends.graph.windows import Wanted
 from elsinore.trends.keyed import Doubles, Ints
 
-MOST_BYTES = (
-    2**26
-)  # bytes that the windows of a sweep's keys may take: other keys have another sweep
+# bytes that the windows of a sweep's keys may take: other keys have another sweep
+MOST_BYTES = 2**26
 MOST_LANES = 128
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.model.window import Window
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph.sums import TOTAL, Sums
 from elsinore.trends.keyed import Ints
@@ -29,6 +30,13 @@ class Wanted(NamedTuple):
     within: int
     step: int
     origin: int
+
+
+def wanted_of(window: Window | None) -> Wanted:
+    """Return the windows of a query."""
+    if window is None:
+        return Wanted(int(FOREVER), 1, 0)
+    return Wanted(window.within, window.step, window.origin)
 
 
 class Windows(NamedTuple):
