@@ -179,30 +179,19 @@ class ComparedColumns:
         self, compared: Ints, known: Flags, numbers: Doubles, first: int | None = None
     ) -> ComparedColumns:
         """Return columns of the same types and steady codes, with other rows."""
-        return ComparedColumns(
-            names=self.names,
-            orders=self.orders,
-            types=self.types,
-            texts=self.texts,
-            wholes=self.wholes,
-            compared=compared,
-            known=known,
-            plain=self.plain,
-            unit=self.unit,
-            first=first,
-            made=numbers,
-        )
+        return replace(self, compared=compared, known=known, made=numbers, first=first)
 
     def without_rows(self) -> ComparedColumns:
         """Return columns of the same types that have no rows."""
         count = len(self.names)
-        none = self.with_rows(
-            self.compared[:count, :0].copy(),
-            self.known[:count, :0].copy(),
-            np.zeros((count, 0)),
+        return replace(
+            self,
+            compared=self.compared[:count, :0].copy(),
+            known=self.known[:count, :0].copy(),
+            made=np.zeros((count, 0)),
+            first=None,
+            plain={name: column[:0] for name, column in self.plain.items()},
         )
-        none.plain = {name: column[:0] for name, column in self.plain.items()}
-        return none
 
     def take(self, rows: Ints) -> ComparedColumns:
         """Return the columns of some rows, in order.
