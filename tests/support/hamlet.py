@@ -19,7 +19,7 @@ from elsinore.trends.keyed import KeyedEvents
 from elsinore.trends.partials import merge, totals_fields
 from oracles.reference import ReferenceEvent, reference
 from support.trends import table_of
-from support.units import UnitInput, unit_inputs
+from support.units import UnitInput, assert_close, unit_inputs
 
 
 def shared_units(workload: Workload, table: pa.Table) -> list[UnitInput]:
@@ -138,19 +138,7 @@ def check_modes(
             for sharing in (Sharing.ALWAYS, Sharing.DYNAMIC):
                 found, _ = run_unit(given, table, sharing=sharing, by_time=by_time, cost=cost)
                 for name, expected in alone.items():
-                    assert found[name].column_names == expected.column_names
-                    for column in expected.column_names:
-                        assert_close(found[name].column(column), expected.column(column), name)
-
-
-def assert_close(found: pa.ChunkedArray, expected: pa.ChunkedArray, name: str) -> None:
-    """Compare columns, of doubles up to their last digits."""
-    if not pa.types.is_floating(expected.type):
-        assert found == expected, name
-        return
-    for one, other in zip(found.to_pylist(), expected.to_pylist(), strict=True):
-        same = one is other if one is None or other is None else math.isclose(one, other)
-        assert same, (name, one, other)
+                    assert_close(found[name], expected, name)
 
 
 def _compare(query, events, table: pa.Table, by_time: bool, where: str) -> None:  # type: ignore[no-untyped-def]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -81,6 +82,19 @@ def result_tables(
         name: kind.finish(unit, place, part, groups, types)
         for place, (name, part) in enumerate(zip(unit.names, parts, strict=True))
     }
+
+
+def assert_close(found: pa.Table, expected: pa.Table, name: str) -> None:
+    """Compare a query's results row by row, doubles up to their last digits."""
+    assert (found.num_rows, found.schema) == (expected.num_rows, expected.schema), name
+    for column in expected.column_names:
+        values, wanted = found.column(column), expected.column(column)
+        if not pa.types.is_floating(wanted.type):
+            assert values == wanted, (name, column)
+            continue
+        for one, other in zip(values.to_pylist(), wanted.to_pylist(), strict=True):
+            same = one is other if one is None or other is None else math.isclose(one, other)
+            assert same, (name, column, one, other)
 
 
 def unit_inputs(plan: Plan, table: pa.Table, *, exact: bool) -> list[UnitInput]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,7 +15,7 @@ from elsinore.model import Workload
 from elsinore.operators import plan
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
-from support.units import UnitInput, unit_inputs
+from support.units import UnitInput, assert_close, unit_inputs
 from trends.index.test_index import few_events, often, queries, ranged
 from trends.test_against_reference import check
 
@@ -98,16 +97,7 @@ def test_closing_after_every_piece_gives_what_closing_once_does(
             given_unit.results(in_pieces(given_unit, events, where))["q"] for where in ([], cuts)
         )
         order = [(name, "ascending") for name in ("window_start", *given_unit.planned.group_by)]
-        assert_close(cut.sort_by(order), whole.sort_by(order))
-
-
-def assert_close(found: pa.Table, wanted: pa.Table) -> None:
-    """Compare tables, doubles up to rounding."""
-    assert (found.num_rows, found.schema) == (wanted.num_rows, wanted.schema)
-    for row, expected in zip(found.to_pylist(), wanted.to_pylist(), strict=True):
-        for name, value in expected.items():
-            same = row[name] == value  # null, text, and what is infinite
-            assert same or math.isclose(row[name], value, rel_tol=1e-9), (name, row, expected)
+        assert_close(cut.sort_by(order), whole.sort_by(order), "q")
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,10 @@ from elsinore.runtime.options import RunOptions
 from elsinore.trends.graph import evaluator, stepped, steps
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
-from support.units import unit_inputs
+from support.units import assert_close, unit_inputs
 from trends.hamlet.test_against_reference import long_stream, streams
 from trends.test_against_reference import check
-from trends.test_closing import assert_close, drawn_cuts, in_pieces, many_events
+from trends.test_closing import drawn_cuts, in_pieces, many_events
 from trends.test_everything import assert_same_rows
 
 often = settings(
@@ -145,7 +145,7 @@ def test_events_in_pieces_with_stops_and_in_several_sweeps_come_out_as_in_one(
         for name, found in cut.items():
             order = [("k", "ascending")]
             order += [(n, "ascending") for n in ("window_start",) if n in found.column_names]
-            assert_close(found.sort_by(order), whole[name].sort_by(order))
+            assert_close(found.sort_by(order), whole[name].sort_by(order), name)
 
 
 @pytest.mark.parametrize("strategy", ["SKIP TILL NEXT MATCH", "CONTIGUOUS"])

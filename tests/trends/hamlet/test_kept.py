@@ -18,9 +18,9 @@ from elsinore.operators import plan
 from elsinore.plan import Sharing
 from elsinore.trends import operator_of, staying
 from elsinore.trends.statistics import SharingStatistics, TrendStatistics
-from support.hamlet import assert_close, shared_units
+from support.hamlet import shared_units
 from support.trends import table_of
-from support.units import SECOND, UnitInput, unit_inputs
+from support.units import SECOND, UnitInput, assert_close, unit_inputs
 from trends.hamlet.test_against_reference import long_stream, often, workloads
 
 SLIDING = (
@@ -62,8 +62,7 @@ def test_results_are_the_same_however_often_windows_are_closed(
                 given_out.append(operator.close())
             found = unit.results(given_out)
             for name, table in expected.items():
-                for column in table.column_names:
-                    assert_close(found[name].column(column), table.column(column), name)
+                assert_close(found[name], table, name)
 
 
 COMPARED = {
@@ -111,8 +110,7 @@ def test_what_is_compared_is_compared_with_events_of_earlier_calls(compared: str
     unit = rising(compared)
     expected, found = closing(unit, EVENTS)[0], closing(unit, EVENTS // SLIDES)[0]
     for name, table in expected.items():
-        for column in table.column_names:
-            assert_close(found[name].column(column), table.column(column), name)
+        assert_close(found[name], table, name)
 
 
 def test_bursts_are_counted_once_however_often_windows_are_closed() -> None:
