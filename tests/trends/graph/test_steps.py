@@ -191,6 +191,16 @@ def test_numbers_too_large_for_doubles_are_left_to_the_graph() -> None:
     assert result.column("log").to_pylist() == [pytest.approx(expected)]
 
 
+def test_classes_of_large_numbers_are_numbered_anew() -> None:
+    text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A a?, B b+, D d) STRATEGY SKIP TILL NEXT MATCH;"
+    events = [ReferenceEvent(n * 1_000_000, name, {}) for n, name in enumerate("BCBDCD")]
+    workload = parse_workload(text)
+    with mock.patch.object(stepped, "FEW_CLASSES", 1):  # of three, and there is no A
+        result = run(plan(workload), table_of(events), RunOptions())["q"]
+    check(workload.queries[0], events, result, exact=False)
+    assert result.num_rows == 1
+
+
 def test_kernels_run_as_plain_python_too() -> None:
     text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B+ b) STRATEGY SKIP TILL NEXT MATCH;"
     events = [ReferenceEvent(n * 1_000_000, name, {}) for n, name in enumerate("ABBAB")]

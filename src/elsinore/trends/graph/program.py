@@ -368,6 +368,11 @@ def class_numbers(codes: NDArray[Any]) -> tuple[list[int], Ints]:
         table = np.full(FEW_CLASSES + 1, -1, dtype=np.int64)  # the last place is for -1
         table[classes] = np.arange(len(classes))
         return classes.tolist(), table[np.maximum(codes, -1)]
+    return classes.tolist(), places_of(codes, classes)
+
+
+def places_of(codes: NDArray[Any], classes: Ints) -> Ints:
+    """Return each row's place among the classes that occur, -1 for those below 0."""
     numbers = np.full(len(codes), -1, dtype=np.int64)
     numbers[codes >= 0] = np.searchsorted(classes, codes[codes >= 0])
-    return classes.tolist(), numbers
+    return numbers

@@ -20,7 +20,7 @@ from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
 from elsinore.trends.graph.interpret import Conditions
 from elsinore.trends.graph.layout import Program, stream_of
-from elsinore.trends.graph.program import Programs, class_numbers
+from elsinore.trends.graph.program import Programs, places_of
 from elsinore.trends.graph.records import Compared, Events
 from elsinore.trends.graph.steps import (
     Lanes,
@@ -195,8 +195,7 @@ def _classes(codes: NDArray[Any]) -> tuple[Codes, list[int], Ints]:
     """Return codes that are small numbers, the classes that occur, and the small number of each."""
     occur = occurring(codes)
     if len(occur) and occur[-1] >= FEW_CLASSES:
-        classes, numbers = class_numbers(codes)
-        return _codes(numbers), classes, np.arange(len(classes))
+        return _codes(places_of(codes, occur)), occur.tolist(), np.arange(len(occur))
     return _codes(codes), occur.tolist(), occur
 
 
