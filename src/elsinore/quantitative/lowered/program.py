@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 from elsinore.kernels import is_kernel
 from elsinore.kernels.decorator import BORROWS, compiled
 from elsinore.kernels.linked import QuickCompiler
+from elsinore.model.collecting import without_collecting
 from elsinore.quantitative.approximate import CellAt
 from elsinore.quantitative.buffers import present, stored
 from elsinore.quantitative.folds import Counting
@@ -218,18 +217,6 @@ def lowered(
     """
     with without_collecting():
         return _lowered(query, schema, nullable, value)
-
-
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """Let no garbage be collected: compiling makes many small objects, of which most live on."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 def _lowered(
