@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.kernels import Store, enter
+from elsinore.kernels.sorting import read_only
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.columns import Lent, addend_columns, numbers_of, order_columns
 from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, Ints
@@ -39,20 +38,10 @@ PLAIN_LANE = 1e-5  # ... for each cell of a key, at most
 READ = 2**17  # events whose addends are put side by side at once: they stay near the processor
 AHEAD = 2**14  # events looked at for classes that are not compiled yet
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
-
-
 NO_GROUP = -1
-Column = TypeVar("Column", NDArray[np.int32], NDArray[np.int64])
 
-
-def _read_only(column: Column) -> Column:
-    """Return a column as Arrow's are, for which the kernels are compiled."""
-    column.flags.writeable = False
-    return column
-
-
-_NO_TIMES = _read_only(np.empty(0, dtype=np.int64))
-_NO_KEYS = _read_only(np.empty(0, dtype=np.int32))
+_NO_TIMES = read_only(np.empty(0, dtype=np.int64))
+_NO_KEYS = read_only(np.empty(0, dtype=np.int32))
 _NO_EVENTS = Columns(
     times=_NO_TIMES,
     keys=_NO_KEYS,
@@ -171,7 +160,7 @@ class TrendOperator:
         if lent is None:
             keys, times = numbers_of(batch, "key", np.int32), numbers_of(batch, "time", np.int64)
         else:
-            keys, times = _read_only(lent.slots), lent.times
+            keys, times = read_only(lent.slots), lent.times
         groups = numbers_of(batch, "group", np.int32)
         addends, ranks = _NO_EVENTS.addends, _NO_EVENTS.ranks
         if self.unit.addends:
@@ -256,7 +245,7 @@ class TrendOperator:
         What is shared stays so.
         """
         known = slots[slots < self._store.length("slot")]
-        events = _NO_EVENTS._replace(keys=_read_only(known.astype(np.int32)))
+        events = _NO_EVENTS._replace(keys=read_only(known.astype(np.int32)))
         self._work(events, 0, len(known), LISTED_SLOTS, int(FOREVER))
 
     def deadline(self) -> int | None:
@@ -294,7 +283,7 @@ class TrendOperator:
             more = np.full(2 * len(self._places) - len(self._known), UNKNOWN, dtype=np.int64)
             self._known = np.concatenate((self._known, more))
         places = [self._places[code] if code >= 0 else -1 for code in unique.tolist()]
-        return _read_only(np.array(places, dtype=np.int64)[inverse])
+        return read_only(np.array(places, dtype=np.int64)[inverse])
 
     def _compile(self, places: list[int]) -> None:
         """Add the classes at some places of the table of known classes to the program."""
