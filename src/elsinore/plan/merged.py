@@ -253,10 +253,7 @@ def _ancestors(edges: Sequence[tuple[Edge, ...]]) -> list[frozenset[int]]:
     result: list[frozenset[int]] = []
     for node, entering in enumerate(edges):
         before = {edge.source for edge in entering} - {START, node}
-        if not before:
-            result.append(frozenset((node,)))
-            continue
-        if max(before) < node:  # as it mostly is: theirs are known
+        if max(before, default=START) < node:  # as it mostly is: theirs are known
             result.append(frozenset((node,)).union(*[result[source] for source in before]))
             continue
         found = {node}
