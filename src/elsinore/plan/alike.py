@@ -81,10 +81,7 @@ def why_no_lanes(longer: GuardedTemplate, template: GuardedTemplate) -> str | No
 
 
 def _asked(template: GuardedTemplate, moves: Sequence[Move]) -> object:
-    return {
-        (move.source, move.target, frozenset(template.conditions[n] for n in move.conditions))
-        for move in moves
-    }
+    return {(move.source, move.target, template.asked(move)) for move in moves}
 
 
 def _state(state: GuardedState) -> object:

@@ -162,6 +162,10 @@ class GuardedTemplate:
         own = {a.name for c in self.conditions for a in ex.attributes(c) if a.name is not None}
         return frozenset(own).union(*(negative.compared for negative in self.negatives))
 
+    def asked(self, move: Move) -> frozenset[Expression]:
+        """Return the conditions of one of its moves."""
+        return frozenset(self.conditions[number] for number in move.conditions)
+
     def fits(self, type_name: str, true: frozenset[Expression]) -> frozenset[int]:
         """Return the states that an event of this type and truth of predicates may take."""
         return frozenset(

@@ -172,9 +172,8 @@ def _colors(templates: Sequence[GuardedTemplate]) -> list[list[int]]:
     for template in templates:
         into: dict[int, list[tuple[int, object, frozenset[Expression]]]] = {}
         for move in template.moves:
-            asked = frozenset(template.conditions[n] for n in move.conditions)
             into.setdefault(move.target, []).append(
-                (move.source, _named(template, move.ways), asked)
+                (move.source, _named(template, move.ways), template.asked(move))
             )
         moves.append(into)
     color: dict[_State, int] = {}
@@ -334,8 +333,4 @@ def _compares(template: GuardedTemplate, state: int) -> bool:
 
 def _asked(template: GuardedTemplate, state: int) -> frozenset[frozenset[Expression]]:
     """Return what is asked of an event and those that it may follow."""
-    return frozenset(
-        frozenset(template.conditions[n] for n in move.conditions)
-        for move in template.moves
-        if move.target == state
-    )
+    return frozenset(template.asked(move) for move in template.moves if move.target == state)
