@@ -11,14 +11,14 @@ from elsinore.language.render import render
 from elsinore.plan.alike import shape, why_no_lanes
 from elsinore.plan.explain.text import path_in_words
 from elsinore.plan.guarded import GuardedTemplate
-from elsinore.plan.joined import Joined, have_one_order, joined, why_not_joined
+from elsinore.plan.joined import Joined, have_one_order, why_not_joined
 from elsinore.plan.paths import Path, goes_in_steps
 from elsinore.plan.sharing import aggregated, loops, sharing_sets, why_not
 from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
 from elsinore.trends.counted import as_run, is_counted
-from elsinore.trends.graph.program import Programs
+from elsinore.trends.graph.program import Programs, joined_queries
 from elsinore.trends.graph.stepped import stepping, sweeps
 from elsinore.trends.graph.steps import MOST_LANES
 from elsinore.trends.labels import Labels
@@ -152,18 +152,11 @@ def _sharing_sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     if unit.path is Path.GRAPH:
         return [
             (render(unit.guarded[queries[0]].query.pattern), queries)
-            for group in _groups(unit)
+            for group in joined_queries(unit)
             for queries, _ in group.common
             if group.covers(queries)
         ]
     return []
-
-
-def _groups(unit: TrendUnit) -> Sequence[Joined]:
-    """Return which queries of the graph path are one automaton."""
-    if "joined" not in unit.kept:
-        unit.kept["joined"] = joined(unit.guarded)
-    return cast("Sequence[Joined]", unit.kept["joined"])
 
 
 def _merged(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
@@ -171,7 +164,7 @@ def _merged(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     if unit.path is Path.GRAPH:
         return [
             (_pattern(group, states), queries)
-            for group in _groups(unit)
+            for group in joined_queries(unit)
             for queries, states in group.common
             if not group.covers(queries) and group.keeps(states)
         ]
@@ -190,7 +183,7 @@ def _lanes(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     if unit.path is not Path.GRAPH:
         return []
     if "lanes" not in unit.kept:
-        programs = Programs(unit, _groups(unit))
+        programs = Programs(unit, joined_queries(unit))
         told = {number: programs.program(number, ())[0] for number in stepping(programs)}
         unit.kept["lanes"] = [
             [query for number in numbers for query in programs.groups[number].queries]
@@ -307,7 +300,8 @@ def _why_not(one: Alike, other: Alike) -> str | None:
             return f"{what}: {reason}"
         two = unit.guarded[one.first], unit.guarded[other.first]
         differs = _differ(*two)
-        together = any({one.first, other.first} <= {*group.queries} for group in _groups(unit))
+        groups = joined_queries(unit)
+        together = any({one.first, other.first} <= {*group.queries} for group in groups)
         if together and have_one_order(*two):
             return f"each keeps sums of its own over one order of events for both; {differs}"
         return f"each keeps {what}, as {reason}; {differs}"

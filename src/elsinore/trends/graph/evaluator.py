@@ -9,13 +9,13 @@ import numpy as np
 
 from elsinore.kernels import enter
 from elsinore.plan import TrendUnit
-from elsinore.plan.joined import Joined, by_itself, joined
+from elsinore.plan.joined import Joined, by_itself
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
 from elsinore.trends.graph.evaluate import evaluate_masks, evaluate_runs
 from elsinore.trends.graph.layout import Program, Stream, stream_of
-from elsinore.trends.graph.program import Programs, class_numbers
+from elsinore.trends.graph.program import Programs, class_numbers, joined_queries
 from elsinore.trends.graph.stepped import Stepped, Totals
 from elsinore.trends.graph.sums import Sums, empty_sums
 from elsinore.trends.graph.windows import Keys, Windows, wanted_of, windows
@@ -68,8 +68,11 @@ class GraphEvaluator:
         self.unit = unit
         self._index = index
         self._by_time = by_time
-        alone = [by_itself(query, template) for query, template in enumerate(unit.guarded)]
-        self._programs = Programs(unit, joined(unit.guarded) if share else alone)
+        if share:
+            groups = joined_queries(unit)
+        else:
+            groups = [by_itself(query, template) for query, template in enumerate(unit.guarded)]
+        self._programs = Programs(unit, groups)
         self._joined = len(self._programs.groups)
         self._stepped = Stepped(unit, self._programs, by_time=by_time, share=share)
         self.bytes_held = 0  # by all arrays of the last call, at most

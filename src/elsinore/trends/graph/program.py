@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Field, FieldKind
 from elsinore.plan.guarded import GuardedTemplate, Move
 from elsinore.plan.guards import FREE, NO_WAY, Ways
-from elsinore.plan.joined import Joined, by_itself
+from elsinore.plan.joined import Joined, by_itself, joined
 from elsinore.trends.graph import layout
 from elsinore.trends.graph.layout import POOL, REFUSED, SCAN, SLIDE, Program
 from elsinore.trends.keyed import FEW_CLASSES, Ints, occurring
@@ -39,6 +39,13 @@ class _Part:
 
 # a program, and for each of its queries which of its sums and extremes are the query's own
 _Chosen = tuple[Program, list[tuple[list[int], list[int]]]]
+
+
+def joined_queries(unit: TrendUnit) -> list[Joined]:
+    """Return which queries of a unit of the graph path are one automaton; kept with the unit."""
+    if "joined" not in unit.kept:
+        unit.kept["joined"] = joined(unit.guarded)
+    return cast("list[Joined]", unit.kept["joined"])
 
 
 class Programs:
