@@ -136,9 +136,8 @@ class _Shared(_Whole):
     def evaluate(self, part: Part) -> pa.Table:
         columns = ComparedColumns.of(_raw(self.unit, part.table))
         known = np.full((len(self.unit.squared), len(part.keys)), np.nan)
-        places = {key: place for place, key in enumerate(part.keys.tolist()) if key in self._shifts}
-        for key, place in places.items():
-            known[:, place] = self._shifts[key]
+        for key, of_key in self._shifts.items():  # few stay, of however many keys
+            known[:, part.keys == key] = of_key[:, np.newaxis]
         events, shifts = _keyed(self.unit, part, known)
         if self.unit.squared:
             places = {key: int(np.argmax(part.keys == key)) for key in part.staying}
