@@ -22,7 +22,7 @@ from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.arrangement import ArrivalOrder, KeyOrder
 from elsinore.trends.columns import Lent, numbers_of, with_slots
 from elsinore.trends.core.arrays import FOREVER, NEVER
-from elsinore.trends.due import bounds_of, due_of_keys, due_of_one
+from elsinore.trends.due import bounds_of, done_of, due_of_keys, due_of_one, ready_of
 from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
 from elsinore.trends.keyed import Ints, first_out_of_order, occurring
 from elsinore.trends.partials import merge, totals_fields
@@ -162,8 +162,7 @@ class BufferedTrends:
             waiting.append([self._encoded.column(name) for name in ("key", "time")])
         for keys, times in waiting:
             found, place = np.unique(keys, return_inverse=True)
-            done = [self._done.get(key, NEVER) for key in found.tolist()]
-            after = np.maximum(times, np.array(done, dtype=np.int64)[place])
+            after = np.maximum(times, done_of(self._done, found)[place])
             for window in self._windows:
                 starts, over = window.bounds(window.first(after))
                 ends.append(over[starts <= times])
@@ -217,17 +216,13 @@ class BufferedTrends:
         else:
             rows = KeyOrder(keys, together=self._one_slot)
         present, times = rows.keys, rows.column(table.column("time").to_numpy())
-        if everything:
-            ready = np.full(len(present), FOREVER)
-        elif isinstance(rows, KeyOrder):
-            ready = times[rows.begins[1:] - 1].astype(np.int64)
+        if isinstance(rows, KeyOrder):
+            latest = times[rows.begins[1:] - 1].astype(np.int64)
         else:
-            ready = self._last[present]
-        if until is not None:
-            ready = np.maximum(ready, until)
-        if self._one_slot and not everything:
-            ready[present != self._current[0]] = FOREVER
-        done = np.array([self._done.get(key, NEVER) for key in present.tolist()], dtype=np.int64)
+            latest = self._last[present]
+        current = self._current[0] if self._one_slot else None
+        ready = ready_of(present, latest, until, everything=everything, current=current)
+        done = done_of(self._done, present)
         groups = rows.first(table.column("group").to_numpy())
         last, needed = bounds_of(self._windows, ready, ends=self._all_end)
         keep = times >= rows.of_rows(needed)

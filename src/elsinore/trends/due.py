@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -71,7 +71,7 @@ def due_of_one(
 def due_of_keys(
     rows: EncodedRows,
     windows: Collection[Window],
-    done: dict[int, int],
+    done: Mapping[int, int],
     until: int | None,
     *,
     everything: bool,
@@ -85,25 +85,46 @@ def due_of_keys(
     """
     order = KeyOrder(rows.column("key"), together=current is not None)
     times = order.column(rows.column("time"))
-    ready = times[order.begins[1:] - 1]
-    if until is not None:
-        ready = np.maximum(ready, until)
-    if everything:
-        ready = np.full(len(ready), FOREVER)
-    elif current is not None:
-        ready = np.where(order.keys == current, ready, FOREVER)
+    last = times[order.begins[1:] - 1]
+    ready = ready_of(order.keys, last, until, everything=everything, current=current)
     end, needed = bounds_of(windows, ready, ends=ends)
     before, after = times < order.of_rows(end), times >= order.of_rows(needed)
     return Due(
         keys=order.keys,
         groups=order.first(rows.column("group")),
-        done=np.array([done.get(key, NEVER) for key in order.keys.tolist()], dtype=np.int64),
+        done=done_of(done, order.keys),
         ready=ready,
         starts=np.concatenate(([0], np.cumsum(before)))[order.begins],
         wanted=order.places(before),
         kept=order.places(after),
         left=order.count(after) > 0,
     )
+
+
+def ready_of(
+    keys: Ints, last: Ints, until: int | None, *, everything: bool, current: int | None
+) -> Ints:
+    """Return for each key by when windows end that are due: its last event or `until`.
+
+    FOREVER: all are. current: as for `due_of_keys`.
+
+    >>> last = np.array([17, 12])
+    >>> ready_of(np.array([3, 4]), last, 15, everything=False, current=None)
+    array([17, 15])
+    """
+    if everything:
+        return np.full(len(keys), FOREVER)
+    ready = last if until is None else np.maximum(last, until)
+    return ready if current is None else np.where(keys == current, ready, FOREVER)
+
+
+def done_of(done: Mapping[int, int], keys: Ints) -> Ints:
+    """Return for each key what windows end by that are given out; NEVER: none is.
+
+    >>> done_of({3: 17}, np.array([3, 4])) == [17, NEVER]
+    array([ True,  True])
+    """
+    return np.array([done.get(key, NEVER) for key in keys.tolist()], dtype=np.int64)
 
 
 def bounds_of(windows: Collection[Window], ready: Ints, *, ends: bool) -> tuple[Ints, Ints]:
