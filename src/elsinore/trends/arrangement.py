@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.trends.keyed import Codes, Ints, by_key
+from elsinore.trends.keyed import Codes, Ints, by_key, runs
 
 _STRETCH = 2**16  # rows after which it is seen whether all keys have come
 
@@ -26,9 +26,10 @@ class KeyOrder:
     def __init__(self, keys: Codes, *, together: bool) -> None:
         """Arrange rows; `together`: rows of a key are together already, keys come as they do."""
         self._order: Ints | None = None
-        if not together and np.any(keys[1:] < keys[:-1]):
-            self._order = by_key(keys)
-        self.keys, self.begins = _runs(keys, in_order=self._order is None)
+        if together or not np.any(keys[1:] < keys[:-1]):
+            self.keys, self.begins = runs(keys)
+        else:
+            self._order, self.keys, self.begins = by_key(keys)
 
     def column(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return a column in the order of rows."""
@@ -110,28 +111,6 @@ class ArrivalOrder:
     def table(self, table: pa.Table, rows: NDArray[np.bool_]) -> pa.Table:
         """Return the chosen rows of a table, in order; see `chosen`."""
         return chosen(table, rows)
-
-
-def _runs(keys: NDArray[Any], *, in_order: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the keys in the order in which their rows are to be, and where each one's begin.
-
-    in_order: rows of a key stand together already; else keys are sorted. The last bound is the end.
-
-    >>> _runs(np.array([3, 3, 0]), in_order=True)
-    (array([3, 0]), array([0, 2, 3]))
-    >>> _runs(np.array([3, 0, 3]), in_order=False)
-    (array([0, 3]), array([0, 1, 3]))
-    """
-    if in_order:
-        starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-        return keys[starts].astype(np.int64), np.append(starts, len(keys))
-    if keys.max() > len(keys):
-        present, counts = np.unique(keys, return_counts=True)
-    else:
-        counts = np.bincount(keys)
-        present = np.flatnonzero(counts)
-        counts = counts[present]
-    return present.astype(np.int64), np.concatenate(([0], np.cumsum(counts)))
 
 
 def chosen(table: pa.Table, rows: NDArray[np.bool_]) -> pa.Table:

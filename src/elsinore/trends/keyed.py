@@ -141,14 +141,28 @@ def occurring(codes: NDArray[Any]) -> Ints:
     return found[found >= 0].astype(np.int64)
 
 
-def by_key(keys: Codes) -> Ints:
-    """Return the rows in the order of their keys; those of one key stay in order.
+def runs(keys: Codes) -> tuple[Ints, Ints]:
+    """Return the keys of rows that stand together by key, and where each one's begin, and the end.
 
-    >>> by_key(np.array([2, 0, 2, 1], dtype=np.int32)).tolist()
-    [1, 3, 0, 2]
+    >>> runs(np.array([3, 3, 0]))
+    (array([3, 0]), array([0, 2, 3]))
+    """
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    return keys[starts].astype(np.int64), np.append(starts, len(keys))
+
+
+def by_key(keys: Codes) -> tuple[Ints, Ints, Ints]:
+    """Return the rows in the order of their keys, and what `runs` tells of them in this order.
+
+    Those of one key stay in order.
+
+    >>> by_key(np.array([3, 0, 3, 1], dtype=np.int32))
+    (array([1, 3, 0, 2]), array([0, 1, 3]), array([0, 1, 2, 4]))
     """
     most = int(keys.max(initial=0))
     if most > len(keys) or keys.min(initial=0) < 0:
-        return np.argsort(keys, kind="stable")
-    rows, _ = enter(rows_by_type, 1e-6 * len(keys), read_only(keys), most + 1)
-    return np.asarray(rows)
+        order = np.argsort(keys, kind="stable")
+        return order, *runs(keys[order])
+    rows, starts = enter(rows_by_type, 1e-6 * len(keys), read_only(keys), most + 1)
+    present = np.flatnonzero(np.diff(starts))
+    return np.asarray(rows), present, np.append(starts[present], len(keys))

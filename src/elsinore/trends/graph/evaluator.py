@@ -87,7 +87,7 @@ class GraphEvaluator:
         groups = self._programs.groups[: self._joined]
         left = [number for number, group in enumerate(groups) if group.queries[0] not in found]
         if left and events.slots is not None:
-            order = by_key(events.slots)
+            order, _, _ = by_key(events.slots)
             events, columns = events.by_key(order), columns.take(order)
         if left:
             self._evaluate(left, events, columns, found)
