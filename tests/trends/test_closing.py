@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from elsinore.language import parse_workload
 from elsinore.model import Workload
 from elsinore.operators import plan
+from elsinore.plan import Sharing
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import UnitInput, assert_close, unit_inputs
@@ -23,16 +24,19 @@ SECOND = 1_000_000
 
 
 def in_pieces(
-    given_unit: UnitInput, events: Sequence[ReferenceEvent], cuts: Sequence[tuple[int, bool, bool]]
+    given_unit: UnitInput,
+    events: Sequence[ReferenceEvent],
+    cuts: Sequence[tuple[int, bool, bool]],
+    sharing: Sharing = Sharing.DYNAMIC,
 ) -> list[pa.RecordBatch]:
     """Run a unit's operator over events that end at cuts, closing or stopping it there or not."""
-    operator = given_unit.operator()
+    operator = given_unit.operator(sharing=sharing)
     totals, begin = [], 0
     for end, closing, stopping in sorted(cuts):
         totals.append(operator.process(given_unit.batch.slice(begin, end - begin)))
         begin = end
-        if closing and end < len(events):
-            totals.append(operator.close(events[end].time))
+        if closing and events:
+            totals.append(operator.close(events[min(end, len(events) - 1)].time))
         if stopping:
             operator = given_unit.stopped(operator)
     totals.append(operator.process(given_unit.batch.slice(begin)))

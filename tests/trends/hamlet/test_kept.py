@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +21,7 @@ from support.hamlet import shared_units
 from support.trends import table_of
 from support.units import SECOND, UnitInput, assert_close, unit_inputs
 from trends.hamlet.test_against_reference import long_stream, often, workloads
+from trends.test_closing import drawn_cuts, in_pieces
 
 SLIDING = (
     " GROUP BY g WITHIN 20 seconds SLIDE 4 seconds",
@@ -42,25 +42,14 @@ def test_results_are_the_same_however_often_windows_are_closed(
         replace(event, attributes=event.attributes | {"g": group})
         for event, group in zip(long_stream(seed, size, 4), groups, strict=True)
     ]
-    edges = [0, *sorted(data.draw(st.sets(st.integers(1, size - 1), max_size=20))), size]
+    cuts = data.draw(drawn_cuts(size, 20))
     again = data.draw(st.sampled_from((1, 4, 16)))  # rows of which a key is kept
     for unit in shared_units(workload, table_of(events)):
         for sharing in Sharing:
-            at_once = unit.operator(sharing=sharing)
-            expected = unit.results([at_once.process(unit.batch), at_once.close()])
-            operator, given_out = unit.operator(sharing=sharing), []
+            expected = unit.results(in_pieces(unit, events, [], sharing))
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(staying, "AGAIN", again)
-                for begin, end in pairwise(edges):
-                    given_out.append(operator.process(unit.batch.slice(begin, end - begin)))
-                    last = events[end].time if end < size else events[-1].time
-                    match data.draw(st.sampled_from("cccps")):
-                        case "c":
-                            given_out.append(operator.close(last))
-                        case "s":
-                            operator = unit.stopped(operator)
-                given_out.append(operator.close())
-            found = unit.results(given_out)
+                found = unit.results(in_pieces(unit, events, cuts, sharing))
             for name, table in expected.items():
                 assert_close(found[name], table, name)
 
