@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.model.expression import Expression, Operator
-from elsinore.plan.indexed import Cut, Extension, Indexed, axis, rises
+from elsinore.plan.indexed import Cut, Extension, Indexed, axis, goes_down, rises
 from elsinore.plan.joined import Joined
 from elsinore.plan.template import START
 from elsinore.trends.index import layout as w
@@ -180,7 +180,7 @@ class _Writer:
         sides = {edge.is_high for edge in edges}
         if len(sides) == 2:
             return _Ranges(w.RANGE, column, False, w.CUT_OUT, parts)
-        turned = sides == {False}
+        turned = goes_down(cuts, by)
         if turned:
             edges = tuple(replace(edge, is_high=True) for edge in edges)
         how = w.CUT_OUT
