@@ -9,7 +9,7 @@ from typing import cast
 
 from elsinore.language.render import render
 from elsinore.plan.alike import shape, why_no_lanes
-from elsinore.plan.explain.text import path_in_words
+from elsinore.plan.explain.text import MOST_NAMES, path_in_words
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.joined import Joined, have_one_order, why_not_joined
 from elsinore.plan.paths import Path, goes_in_steps
@@ -24,8 +24,6 @@ from elsinore.trends.graph.steps import MOST_LANES
 from elsinore.trends.labels import Labels
 from elsinore.trends.sharing.groups import groups_of, queries_through
 from elsinore.words import listed
-
-MOST_QUERIES = 20  # names in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +77,8 @@ class Block:
         >>> Block(("a", "b"), ("c",)).words(), Block(("a", "b")).words()
         ('a and b with c', 'a and b with one another')
         """
-        with_whom = listed(self.right, MOST_QUERIES) if self.right else "one another"
-        return f"{listed(self.left, MOST_QUERIES)} with {with_whom}"
+        with_whom = listed(self.right, MOST_NAMES) if self.right else "one another"
+        return f"{listed(self.left, MOST_NAMES)} with {with_whom}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +238,7 @@ def apart(units: Units) -> tuple[Apart, ...]:
             why = f"their events are partitioned by {_partition(key)}, {_partition(other_key)}"
             if key == other_key:
                 why = " and ".join(
-                    f"{listed(side.names, MOST_QUERIES)} on the "
+                    f"{listed(side.names, MOST_NAMES)} on the "
                     f"{path_in_words(planned.path, planned.why[side.first])}"
                     for side, planned in ((one, unit), (other, other_unit))
                 )

@@ -6,7 +6,8 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
-from elsinore.trends.shared import MOST_QUERIES, Units, apart, counted, shared_patterns
+from elsinore.plan.explain.text import MOST_NAMES
+from elsinore.trends.shared import Units, apart, counted, shared_patterns
 from elsinore.words import count, listed
 
 MOST_PAIRS = 20  # pairs of queries that are told for one reason; the rest is counted
@@ -55,9 +56,9 @@ def sharing_text(units: Units, sample: SharedSample | None) -> list[str]:
     known = {found.queries for found in sampled}
     for one in told:
         if one.queries not in known or one.merged:
-            lines.append(f"  {one.pattern} of {listed(one.queries, MOST_QUERIES)}, {one.how}")
+            lines.append(f"  {one.pattern} of {listed(one.queries, MOST_NAMES)}, {one.how}")
     lines += [
-        f"  {listed(names, MOST_QUERIES)} count by an index over their events; where a run "
+        f"  {listed(names, MOST_NAMES)} count by an index over their events; where a run "
         "records, or is to share always or never, by the shared graph."
         for names in counted(units)
     ]
@@ -68,7 +69,7 @@ def sharing_text(units: Units, sample: SharedSample | None) -> list[str]:
 
 
 def _set_lines(found: SharedBursts) -> list[str]:
-    lines = [f"  {found.pattern} of {listed(found.queries, MOST_QUERIES)}"]
+    lines = [f"  {found.pattern} of {listed(found.queries, MOST_NAMES)}"]
     if found.bursts == 0:
         return [*lines, "    no bursts"]
     share, weight = found.shared / found.bursts, found.shared_events / max(found.events, 1)
@@ -99,8 +100,8 @@ def sharing_facts(units: Units, sample: SharedSample | None) -> dict[str, Any]:
             for one in apart(units)
         ],
     }
-    if counted(units):
-        told["counted"] = [list(names) for names in counted(units)]
+    if by_index := counted(units):
+        told["counted"] = [list(names) for names in by_index]
     if sample is not None:
         told["sampled"] = {
             "events": sample.events,
