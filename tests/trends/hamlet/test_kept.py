@@ -16,8 +16,10 @@ from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
 from elsinore.trends import operator_of, staying
+from elsinore.trends.hamlet import HamletEvaluator
+from elsinore.trends.hamlet.kept import of_keys
 from elsinore.trends.statistics import SharingStatistics, TrendStatistics
-from support.hamlet import shared_units
+from support.hamlet import compared_columns, keyed_events, shared_units
 from support.trends import table_of
 from support.units import SECOND, UnitInput, assert_close, unit_inputs
 from trends.hamlet.test_against_reference import long_stream, often, workloads
@@ -107,6 +109,30 @@ def test_bursts_are_counted_once_however_often_windows_are_closed() -> None:
     at_once, often_closed = closing(unit, EVENTS)[1], closing(unit, EVENTS // SLIDES)[1]
     assert often_closed.bursts == at_once.bursts == EVENTS // 10  # each is cut by an edge
     assert often_closed.graphlet_snapshots == at_once.graphlet_snapshots
+
+
+def test_memory_is_that_of_the_keys_that_take_the_most() -> None:
+    text = "".join(
+        f"QUERY q{first} RETURN COUNT(*) PATTERN SEQ({first} x, B b+) WHERE b[i].v >= b[i-1].v "
+        "GROUP BY g WITHIN 60 seconds SLIDE 10 seconds;"
+        for first in "AC"
+    )
+    table = pa.table(
+        {
+            "time": np.arange(300),
+            "type": ["A", "C", "B"] * 100,
+            "v": np.arange(300),
+            "g": ["many"] * 297 + ["few"] * 3,
+        }
+    )
+    (unit,) = shared_units(parse_workload(text), table)
+    columns = compared_columns(unit, table)
+    events = replace(keyed_events(unit, 300 * SECOND), keys=np.array([7, 8]))
+    many, rows = of_keys(events, [0])
+    alone, both = HamletEvaluator(unit.unit), HamletEvaluator(unit.unit)
+    alone.evaluate(many, columns.take(np.arange(300)[rows]))
+    both.evaluate(events, columns, staying={8})
+    assert both.bytes_held > alone.bytes_held
 
 
 def test_events_that_come_late_count_in_windows_that_are_open() -> None:

@@ -59,7 +59,7 @@ class HamletEvaluator:
     ) -> None:
         self._program = HamletProgram(unit, mixed=sharing is Sharing.ALWAYS)
         prices = (CalibratedCost() if cost is None else cost).prices
-        self._most = 0  # bytes of all arrays of the last call
+        self._most = 0  # bytes of all arrays that the last call had at once, at most
         self._kept: dict[int, KeptKey] = {}
         self._mode = Mode(_MODES[sharing], by_time, as_array(prices), record)
         # of each set, by its windows so far: EXPECTED (not known) and REACHED
@@ -91,6 +91,7 @@ class HamletEvaluator:
         windows that are open at `until`, an edge of windows. The next call is given what of them
         comes after that, and nothing of what was before.
         """
+        self._most = 0
         codes = [] if events.keys is None else events.keys.tolist()
         apart = {place for place, key in enumerate(codes) if key in staying or key in self._kept}
         if not apart:
@@ -172,7 +173,8 @@ class HamletEvaluator:
         took = time.perf_counter() - began
         self._learnt = work.counts[:, layout.EXPECTED : layout.STANDING].copy()
         self._count(events, work.counts, before, out, took / max(int(out.used[2]), 1))
-        self._most = size_of(given, work, out) + int(graphs.used[layout.PEAK])
+        size = size_of(given, work, out) + int(graphs.used[layout.PEAK])
+        self._most = max(self._most, size)
         if events.keys is not None and len(events.keys) == 1:
             self._kept.pop(int(events.keys[0]), None)
             if stays:
