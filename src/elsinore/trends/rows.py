@@ -7,7 +7,7 @@ their rank among all that there are: such rows are kept as they came (`trends.bu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,15 +156,16 @@ class EncodedRows:
         places = self._places[codes]
         if len(places) and places.min() < 0:
             codes = np.maximum(codes, -1)  # the last place is for those below 0, and stays so
-            for code in np.unique(codes[(codes >= 0) & (self._places[codes] < 0)]).tolist():
-                self._places[code] = len(self.classes)
-                self.classes.append(code)
+            for code in occurring(codes).tolist():
+                if self._places[code] < 0:
+                    self._places[code] = len(self.classes)
+                    self.classes.append(code)
             places = self._places[codes]
         return places
 
     def read(self, chosen: slice | Ints) -> Encoded:
         """Return some rows as evaluators read them."""
-        found = {name: self._chosen(name, chosen) for name in self._arrays}
+        found = self._some(chosen, self._arrays.keys() - {"key", "group"})
         first = self._gone + (chosen.start or 0) if isinstance(chosen, slice) else None
         return Encoded(
             times=found["time"],
@@ -187,7 +188,7 @@ class EncodedRows:
             self._begin, self._end = self._begin + first, self._begin + last
         else:
             self._gone += self.count
-            self._arrays = {name: self._chosen(name, chosen) for name in self._arrays}
+            self._arrays = self._some(chosen, self._arrays)
             self._begin, self._end = 0, len(chosen)
         if self.count == 0:
             self._begin = self._end = 0
@@ -197,11 +198,14 @@ class EncodedRows:
         if len(self._arrays["time"]) > max(_MANY_ROWS, 8 * self.count):
             self._move_to(2 * self.count)
 
-    def _chosen(self, name: str, chosen: slice | Ints) -> NDArray[Any]:
+    def _some(self, chosen: slice | Ints, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+        """Return columns of some rows."""
         if isinstance(chosen, slice):
             first, last, _ = chosen.indices(self.count)
-            return self._arrays[name][..., self._begin + first : self._begin + last]
-        return self._arrays[name][..., self._begin + chosen]
+            here = slice(self._begin + first, self._begin + last)
+            return {name: self._arrays[name][..., here] for name in names}
+        rows = chosen + self._begin
+        return {name: self._arrays[name].take(rows, axis=-1) for name in names}
 
     def _make_room(self, count: int) -> None:
         """Have room for so many rows behind the last."""
@@ -226,7 +230,8 @@ class EncodedRows:
 
     def saved(self) -> dict[str, NDArray[Any]]:
         """Return what `restored` makes the same rows of."""
-        found = {f"row:{name}": self._chosen(name, slice(None)) for name in self._arrays}
+        columns = self._some(slice(None), self._arrays)
+        found = {f"row:{name}": column for name, column in columns.items()}
         classes = np.array(self.classes, dtype=np.int64)
         schema = np.frombuffer(self._schema.serialize(), dtype=np.uint8)
         return found | {"row:schema": schema, "row:classes": classes}
