@@ -14,7 +14,6 @@ from elsinore.numeric import LIMB_BITS, THRESHOLD, add, log2, ratio, scale, to_d
 
 often = settings(max_examples=100, deadline=None)
 PRECISION = 1e-12  # relative; chains here have fewer than 2**10 roundings of 2**-53 each
-NORMAL = Fraction(2) ** 128
 Extended = tuple[float, int]
 
 exact_doubles = st.one_of(

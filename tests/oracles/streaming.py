@@ -46,15 +46,11 @@ def matches(regex: Regex, word: Sequence[Any]) -> bool:
     return parser(regex)(tuple(word)) > 0
 
 
-def parses(regex: Regex, word: Word) -> int:
-    """Return in how many ways an expression matches a sequence; no empty parts under a star."""
-    return parser(regex)(word)
-
-
 def parser(regex: Regex) -> Callable[[Word], int]:
     """Return a function of sequences: in how many ways the expression matches each.
 
-    What it counts for a stretch of items, it counts once for all sequences with that stretch.
+    There are no empty parts under a star. What it counts for a stretch of items, it counts once for
+    all sequences with that stretch.
     """
     numbers: dict[int, int] = {}  # of items, by their identities
     items: list[Any] = []

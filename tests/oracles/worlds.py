@@ -53,13 +53,3 @@ def matches_of_worlds(
             odds.setdefault(key, []).append(probability)
             values[key] = match.values
     return [Probable(*key, values[key], math.fsum(parts)) for key, parts in odds.items()]
-
-
-def confidence_of(times: Sequence[Times], within: int | None) -> float:
-    """Return the probability that times ascend strictly and lie within a length of time."""
-    return math.fsum(
-        probability
-        for world, probability in worlds(times)
-        if all(before < after for before, after in itertools.pairwise(world))
-        and (within is None or world[-1] - world[0] <= within)
-    )
