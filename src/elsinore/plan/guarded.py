@@ -22,11 +22,10 @@ from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import TRENDS, Aggregation, aggregation
 from elsinore.plan.between import Reading, goes_back, is_local, readings
-from elsinore.plan.guards import NO_WAY, GuardedPositions, Ways, either, guarded_positions
+from elsinore.plan.guards import FREE, NO_WAY, GuardedPositions, Ways, either, guarded_positions
 from elsinore.plan.neighbours import impossible_neighbours
 from elsinore.plan.predicates import (
     contradictions,
-    joined_parts,
     local_predicates,
     place_of,
     refuse_unreadable,
@@ -194,21 +193,6 @@ def guarded_template(query: Query) -> GuardedTemplate:
     for AND of more than two patterns, and for an aggregate over a variable of an ambiguous pattern.
     """
     refuse_unreadable(query)
-    sides, warnings = _sides(query)
-    built = sides[0] if len(sides) == 1 else _joined(*sides)
-    return replace(built, warnings=warnings)
-
-
-def guarded_sides(query: Query) -> tuple[GuardedTemplate, ...]:
-    """Return the guarded templates of the patterns that AND joins, or of the only one.
-
-    They have no warnings; a query that `guarded_template` refuses is to be refused by it.
-    """
-    return _sides(query)[0]
-
-
-def _sides(query: Query) -> tuple[tuple[GuardedTemplate, ...], tuple[str, ...]]:
-    """Return the templates of the patterns that AND joins, and warnings of the whole query."""
     placed = {whole: guarded_positions(whole) for whole in wholes_of(query.pattern)}
     local = local_predicates(query)
     between = [predicate for predicate in query.where if not is_local(predicate)]
@@ -231,17 +215,25 @@ def _sides(query: Query) -> tuple[tuple[GuardedTemplate, ...], tuple[str, ...]]:
         negatives = tuple(build(negative, COUNT_ONLY) for negative in positions.negatives)
         return _assembled(query, positions, local, read, useful, negatives, fields, witness)
 
+    def positive(pattern: pt.Pattern) -> GuardedTemplate:
+        built = build(pattern, fields)
+        return _without_idle(built) if query.strategy is Strategy.CONTIGUOUS else built
+
+    def warnings() -> tuple[str, ...]:
+        return contradictions(query, local, live) + impossible_neighbours(query, placed)
+
     fields = aggregation(query)
-    parts = joined_parts(query.pattern)
-    if len(parts) > 2:
+    if not isinstance(query.pattern, pt.Conjunction):
+        return replace(positive(query.pattern), warnings=warnings())
+    if len(query.pattern.parts) != 2:
         raise QuerySemanticError(
             "AND counts pairs of trends: it joins two patterns. Ask for the other pairs in "
             "queries of their own.",
             span=query.pattern.span or query.span,
             query=query.name,
         )
-    built = tuple(build(part, fields) for part in parts)
-    return built, contradictions(query, local, live) + impossible_neighbours(query, placed)
+    one, other = map(positive, query.pattern.parts)
+    return replace(_joined(one, other), warnings=warnings())
 
 
 def _automaton(positions: GuardedPositions, local: dict[str, frozenset[Expression]]) -> Nfa:
@@ -376,6 +368,30 @@ def _assembled(
         aggregation=fields,
         sides=1,
         ambiguous=witness is not None,
+    )
+
+
+def _without_idle(template: GuardedTemplate) -> GuardedTemplate:
+    """Leave out what is forbidden between neighbours, where none has an event in between.
+
+    >>> from elsinore.language import parse_workload
+    >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(NOT C, A, NOT D, B) STRATEGY CONTIGUOUS;"
+    >>> found = guarded_template(parse_workload(text).queries[0])
+    >>> [one.states[0].type for one in found.negatives], {move.ways for move in found.moves}
+    (['C'], {frozenset({frozenset()})})
+    """
+    at_edges = [edge.ways for edge in template.starts] + [edge.ways for edge in template.ends]
+    named = sorted({number for ways in at_edges for way in ways for number in way})
+
+    def told(ways: Ways) -> Ways:
+        return frozenset(frozenset(map(named.index, way)) for way in ways)
+
+    return replace(
+        template,
+        starts=tuple(replace(start, ways=told(start.ways)) for start in template.starts),
+        moves=tuple(replace(move, ways=FREE) for move in template.moves if move.ways != NO_WAY),
+        ends=tuple(replace(end, ways=told(end.ways)) for end in template.ends),
+        negatives=tuple(template.negatives[n] for n in named),
     )
 
 

@@ -14,7 +14,7 @@ from elsinore.model.kinds import Strategy
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Field, FieldKind
 from elsinore.plan.guarded import GuardedTemplate, Move
-from elsinore.plan.guards import FREE, NO_WAY, Ways
+from elsinore.plan.guards import FREE, Ways
 from elsinore.plan.joined import Joined, by_itself, joined
 from elsinore.trends.graph import layout
 from elsinore.trends.graph.layout import POOL, REFUSED, SCAN, SLIDE, Program
@@ -192,11 +192,10 @@ def _program(unit: TrendUnit, parts: Sequence[_Part], fits: Sequence[list[list[i
             row[layout.SIDE] = last.side
         for number, standing in enumerate(part.template.states):
             state[number + part.shift, layout.ANCHOR] = standing.anchor is not None
-        for move in part.template.moves:
-            # between events of adjoining moments nothing lies
-            free = part is own and strategy is Strategy.CONTIGUOUS and move.ways != NO_WAY
-            ways = FREE if free else move.ways
-            moves.append((move, part, guards.number(ways, part.negatives), shift))
+        moves += [
+            (move, part, guards.number(move.ways, part.negatives), shift)
+            for move in part.template.moves
+        ]
         shift += len(part.template.conditions)
     moves.sort(key=lambda entry: entry[0].target + entry[1].shift)
     ways_of_moves, slides, slide = _ways(moves, own, strategy, states)
