@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
+from elsinore.model.kinds import Strategy
 from elsinore.plan.guarded import GuardedState, GuardedTemplate, Move
 
 _OF_THE_QUERY = {"query", "aggregation", "warnings", "anchors", "states", "negatives"}
@@ -78,6 +79,74 @@ def why_no_lanes(longer: GuardedTemplate, template: GuardedTemplate) -> str | No
     if _asked(longer, first) != _asked(template, template.moves):
         return "their conditions between events differ"
     return None
+
+
+def equal_states(templates: Sequence[GuardedTemplate]) -> list[list[int]]:
+    """Return which states are equal, of templates that the first one `begins_with`.
+
+    [state][template] is a number, the same where the same trends end in the state and may be
+    followed: the same events are taken to it, and to the states before it. Under NEXT the same
+    events must go on from it too, as what one of them goes on with cannot be followed again; a
+    state that none goes on from is equal to any. -1: the template has no such state, and none that
+    such a state leads to.
+
+    >>> from elsinore.language import parse_workload
+    >>> from elsinore.plan.guarded import guarded_template
+    >>> def equal(strategy):
+    ...     return equal_states([guarded_template(query) for query in parse_workload(f'''
+    ...         QUERY one RETURN COUNT(*) PATTERN SEQ(A a, B b+, C c) STRATEGY {strategy};
+    ...         QUERY other RETURN COUNT(*) PATTERN SEQ(A a, B b+, D d) STRATEGY {strategy};
+    ...         QUERY third RETURN COUNT(*) PATTERN SEQ(A a, B b+) STRATEGY {strategy};
+    ...     ''').queries])
+    >>> equal("CONTIGUOUS"), equal("SKIP TILL NEXT MATCH")
+    ([[0, 0, 0], [0, 0, 0], [0, 1, -1]], [[0, 0, 0], [0, 1, 2], [0, 1, -1]])
+    """
+    count = len(templates[0].states)
+    sources = [_sources(template) for template in templates]
+    after = [_after(template) for template in templates]
+    has = [range(len(template.states)) for template in templates]
+    equal = [[0 if state in own else -1 for own in has] for state in range(count)]
+    for _ in range(count + 1):  # what leads to a state is as long at most
+        found = []
+        for state in range(count):
+            numbers: dict[object, int] = {}
+            follow: dict[object, object] = {}  # what goes on from some that are equal else
+            row = []
+            for number, template in enumerate(templates):
+                if state not in has[number]:
+                    row.append(-1)
+                    continue
+                standing = template.states[state]
+                before = frozenset((s, equal[s][number]) for s in sources[number][state])
+                name = standing.type, standing.needs, before
+                going = after[number][state] or follow.get(name)
+                if going:
+                    follow.setdefault(name, going)
+                row.append(numbers.setdefault((name, going), len(numbers)))
+            found.append(row)
+        equal = found
+    for number, own in enumerate(has):
+        if any(move.target in own and move.source not in own for move in templates[0].moves):
+            for row in equal[len(own) :]:  # no event is taken to them, in this one
+                row[number] = len(templates)
+    return equal
+
+
+def _sources(template: GuardedTemplate) -> list[set[int]]:
+    found: list[set[int]] = [set() for _ in template.states]
+    for move in template.moves:
+        found[move.target].add(move.source)
+    return found
+
+
+def _after(template: GuardedTemplate) -> list[frozenset[object]]:
+    """Return what goes on from each state: the events taken, and what is asked of them."""
+    found: list[set[object]] = [set() for _ in template.states]
+    if template.query.strategy is Strategy.NEXT:
+        for move in template.moves:
+            target = template.states[move.target]
+            found[move.source].add((target.type, target.needs, template.asked(move)))
+    return [frozenset(one) for one in found]
 
 
 def _asked(template: GuardedTemplate, moves: Sequence[Move]) -> object:

@@ -8,7 +8,6 @@ many of them is one step (`elsinore.trends.core.step`).
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 from elsinore.model.expression import Expression
@@ -194,8 +193,7 @@ def _lane_order(updates: Updates) -> list[tuple[int, int]]:
 
 def _backward(updates: Updates, query: int) -> list[int]:
     """Return the nodes that trends of a query pass through, those of their last events first."""
-    ends = itertools.chain(*updates.merged.ends[query].linear)
-    found = dict.fromkeys([node for node, _ in ends])
+    found = dict.fromkeys([node for node, _ in updates.merged.ends[query].linear[0]])
     pending = list(found)
     for node in pending:
         for edge in updates.merged.nodes[node].edges:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import cast
 
 from elsinore.language.render import render
-from elsinore.plan.alike import shape, why_no_lanes
+from elsinore.plan.alike import equal_states, shape, why_no_lanes
 from elsinore.plan.explain.text import MOST_NAMES, path_in_words
 from elsinore.plan.guarded import GuardedTemplate
-from elsinore.plan.joined import Joined, have_one_order, why_not_joined
+from elsinore.plan.joined import have_one_order, why_not_joined
 from elsinore.plan.paths import Path, goes_in_steps
 from elsinore.plan.sharing import aggregated, loops, sharing_sets, why_not
 from elsinore.plan.template import Template
@@ -32,7 +32,8 @@ class SharedPattern:
 
     Those whose pattern is one and `whole`, and that keep single events, share that at any rate;
     those that differ in other states than the `merged` one (`elsinore.plan.merged`) share that.
-    Those that are `lanes` have patterns of one shape, the first one's (`elsinore.trends.graph`).
+    Those that are `lanes` have patterns of one shape, the first one's (`elsinore.trends.graph`):
+    what they have in common is `merged`, and the rest is a lane of each.
     """
 
     pattern: str
@@ -161,11 +162,11 @@ def _merged(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     """Return the queries that have some states in common: sub-patterns and queries."""
     if unit.path is Path.GRAPH:
         return [
-            (_pattern(group, states), queries)
+            (_pattern(group.template, states), queries)
             for group in joined_queries(unit)
             for queries, states in group.common
             if not group.covers(queries) and group.keeps(states)
-        ]
+        ] + _equal(unit)
     if unit.path is not Path.COARSE:
         return []
     found: dict[tuple[str, tuple[int, ...]], None] = {}
@@ -176,8 +177,26 @@ def _merged(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     return list(found)
 
 
-def _lanes(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the queries that are lanes of one sweep, with the pattern that has all states."""
+def _equal(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the queries that have states in common in a sweep of which they are lanes."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for queries in _sweeps(unit):
+        for state, row in enumerate(equal_states([unit.guarded[query] for query in queries])):
+            having: dict[int, list[int]] = {}
+            for query, number in zip(queries, row, strict=True):
+                if state < len(unit.guarded[query].states):
+                    having.setdefault(number, []).append(query)
+            for several in having.values():
+                if len({shape(unit.guarded[query]) for query in several}) > 1:
+                    found.setdefault(tuple(several), []).append(state)
+    return [
+        (_pattern(unit.guarded[queries[0]], states), tuple(sorted(queries)))
+        for queries, states in found.items()
+    ]
+
+
+def _sweeps(unit: TrendUnit) -> list[list[int]]:
+    """Return the queries that are lanes of one sweep, the one that has all states first."""
     if unit.path is not Path.GRAPH:
         return []
     if "lanes" not in unit.kept:
@@ -188,16 +207,21 @@ def _lanes(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
             for numbers in sweeps(programs, told)
             if len(numbers) > 1
         ]
+    return cast("list[list[int]]", unit.kept["lanes"])
+
+
+def _lanes(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the queries that are lanes of one sweep, with the pattern that has all states."""
     return [
         (render(unit.guarded[queries[0]].query.pattern), tuple(sorted(queries)))
-        for queries in cast("list[list[int]]", unit.kept["lanes"])
+        for queries in _sweeps(unit)
     ]
 
 
-def _pattern(group: Joined, states: Sequence[int]) -> str:
+def _pattern(template: GuardedTemplate, states: Sequence[int]) -> str:
     """Return states of an automaton, in the order in which trends come to them, as a pattern."""
-    loops = {move.source for move in group.template.moves if move.source == move.target}
-    names = [f"{group.template.states[n].type}{'+' if n in loops else ''}" for n in states]
+    loops = {move.source for move in template.moves if move.source == move.target}
+    names = [f"{template.states[n].type}{'+' if n in loops else ''}" for n in states]
     return names[0] if len(names) == 1 else f"SEQ({', '.join(names)})"
 
 

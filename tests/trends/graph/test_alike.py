@@ -120,6 +120,31 @@ def test_queries_of_one_shape_and_their_beginnings_are_lanes_of_one_pass(strateg
 
 
 @pytest.mark.parametrize(
+    ("strategy", "common"),
+    [
+        ("CONTIGUOUS", "SEQ(A, B+)"),
+        ("SKIP TILL NEXT MATCH", "A"),  # what takes an event of B+ on differs
+    ],
+)
+def test_lanes_with_a_common_beginning_have_it_as_one_state(strategy: str, common: str) -> None:
+    text = """
+        QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+, C) STRATEGY {0};
+        QUERY two RETURN COUNT(*) PATTERN SEQ(A, B+, D) STRATEGY {0};
+        QUERY three RETURN COUNT(*) PATTERN SEQ(A, B+) STRATEGY {0};
+        QUERY four RETURN COUNT(*) PATTERN SEQ(C c, B+) STRATEGY {0};
+    """
+    units = trend_units(plan(parse_workload(text.format(strategy))))
+    told = shared_patterns(units)
+    (merged,) = [one for one in told if one.merged]
+    assert (merged.pattern, merged.queries) == (common, ("one", "two", "three"))
+    (lanes,) = [one for one in told if one.lanes]
+    assert lanes.queries == ("one", "two", "three", "four")
+    lines = "\n".join(sharing_text(units, None))
+    assert f"{common} of one, two and three, one state for all of them" in lines
+    assert apart(units) == ()
+
+
+@pytest.mark.parametrize(
     ("other", "why"),
     [
         ("SEQ(A, B+) STRATEGY SKIP TILL NEXT MATCH", "their strategies differ"),

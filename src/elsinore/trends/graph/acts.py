@@ -21,6 +21,7 @@ from elsinore.kernels import kernel
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.entries import (
     begin_entry,
+    end_some,
     free_all,
     mark_lanes,
     take_entries,
@@ -34,26 +35,33 @@ from elsinore.trends.graph.records import (
     APART,
     ASKED,
     BEFORE,
+    CLASS,
     END,
     EXTREMES,
     FIELDS,
+    FROM,
     HOW,
     INTO,
     KEPT,
+    LANES,
     LARGE,
     MOVE,
     NONE,
     NOTHING,
     NOWHERE,
     NUMBER,
+    OFFSET,
     SERIAL,
     SOME,
     START,
     STATE,
     TAKEN,
+    TAKES,
     TOGETHER,
     TOO_LARGE,
     Events,
+    add_all,
+    add_some,
 )
 from elsinore.trends.graph.sums import addend, rank_of
 from elsinore.trends.keyed import Doubles, Ints
@@ -66,7 +74,8 @@ def act_alone(header: Any, ints: Ints, doubles: Doubles, events: Events, at: int
     at: where the words of its class are, of which no two entries read one state.
     """
     found = False
-    for entry in range(at + 2, at + 2 + 2 * ints[at], 2):
+    first, last = at + CLASS, at + CLASS + 2 * ints[at + TAKES]
+    for entry in range(first, last, 2):
         place, lanes = ints[entry], ints[entry + 1]
         if lanes == ALL:
             outcome = _extend_all(header, ints, doubles, events, place)
@@ -76,8 +85,8 @@ def act_alone(header: Any, ints: Ints, doubles: Doubles, events: Events, at: int
             return False
         found |= outcome == SOME
     if found:
-        for entry in range(at + 2, at + 2 + 2 * ints[at], 2):
-            if ints[at] == 1 or _finds(header, doubles, ints[ints[entry] + NUMBER]):
+        for entry in range(first, last, 2):
+            if ints[at + TAKES] == 1 or _finds(header, ints, doubles, ints[entry]):
                 _keep(header, ints, doubles, ints[entry])
     ints[header.slot_ints + SERIAL] += header.contiguous
     return True
@@ -96,7 +105,7 @@ def _extend_all(header: Any, ints: Ints, doubles: Doubles, events: Events, place
         source = ints[at + BEFORE]
         if ints[base + ALIVE + source] == serial:
             if ints[at + HOW] == TOGETHER:
-                _take_all(header, ints, doubles, place, source)
+                _take_all(header, ints, doubles, place, at)
                 if not contiguous:
                     ints[base + ALIVE + source] = 0
             else:
@@ -108,39 +117,33 @@ def _extend_all(header: Any, ints: Ints, doubles: Doubles, events: Events, place
 @kernel(borrows=True, inline=True)
 def _begin_scratch(header: Any, ints: Ints, doubles: Doubles, place: int) -> None:
     """Let scratch be of the trends that begin with an event, in all lanes."""
-    width, several, ranks = header.width, header.lanes, header.ranks
-    scratch = ints[place + NUMBER] * width
-    rank_scratch = header.scratch + ints[place + NUMBER] * ranks
+    several, offset = ints[place + LANES], ints[place + OFFSET]
+    scratch = offset * header.fields
+    rank_scratch = header.scratch + offset * header.extremes
     started = np.float64(ints[place + START])
-    for cell in range(width):
+    for cell in range(several * header.fields):
         doubles[scratch + cell] = started if cell < several else 0.0
-    for rank in range(ranks):
+    for rank in range(several * header.extremes):
         ints[rank_scratch + rank] = FOREVER
 
 
 @kernel(borrows=True, inline=True)
-def _take_all(header: Any, ints: Ints, doubles: Doubles, place: int, source: int) -> None:
-    """Add to scratch what is kept together of a state, in all lanes."""
-    width, ranks = header.width, header.ranks
-    scratch, kept = ints[place + NUMBER] * width, header.slot_doubles + (1 + source) * width
-    rank_scratch = header.scratch + ints[place + NUMBER] * ranks
-    extremes = header.slot_ints + ALIVE + 4 * header.states + (1 + source) * ranks
-    for cell in range(width):
-        doubles[scratch + cell] += doubles[kept + cell]
-    for rank in range(ranks):
-        extreme = min(ints[rank_scratch + rank], ints[extremes + rank])
-        ints[rank_scratch + rank] = extreme
+def _take_all(header: Any, ints: Ints, doubles: Doubles, place: int, move: int) -> None:
+    """Add to scratch what is kept together of the state before a move, in all lanes."""
+    kept = header.slot_doubles + header.width + ints[move + FROM] * header.fields
+    ranks = header.slot_ints + ALIVE + 4 * header.states + header.ranks
+    add_all(header, ints, doubles, place, move, kept, ranks + ints[move + FROM] * header.extremes)
 
 
 @kernel(borrows=True, inline=True)
 def _outcome(header: Any, ints: Ints, doubles: Doubles, events: Events, place: int) -> int:
     """Let an event add to the trends in scratch, and these to the totals; return what they are."""
-    if not _finds(header, doubles, ints[place + NUMBER]):
+    if not _finds(header, ints, doubles, place):
         return NOTHING
     if ints[place + FIELDS] + ints[place + EXTREMES] > 0:
         _contribute(header, ints, doubles, events.stream, place)
-    scratch = ints[place + NUMBER] * header.width
-    for cell in range(scratch, scratch + header.width):
+    scratch = ints[place + OFFSET] * header.fields
+    for cell in range(scratch, scratch + ints[place + LANES] * header.fields):
         if not abs(doubles[cell]) < LARGE:
             return TOO_LARGE
     if ints[place + END] != NONE:
@@ -156,13 +159,11 @@ def extend(
 
     They are taken from where they were, or that is noted where the event `waits`.
     """
-    width, several = header.width, header.lanes
-    ranks = header.ranks
-    scratch = ints[place + NUMBER] * width
-    rank_scratch = header.scratch + ints[place + NUMBER] * ranks
-    for cell in range(scratch, scratch + width):
+    several, offset = ints[place + LANES], ints[place + OFFSET]
+    scratch, rank_scratch = offset * header.fields, header.scratch + offset * header.extremes
+    for cell in range(scratch, scratch + several * header.fields):
         doubles[cell] = 0.0
-    for rank in range(rank_scratch, rank_scratch + ranks):
+    for rank in range(rank_scratch, rank_scratch + several * header.extremes):
         ints[rank] = FOREVER
     if ints[place + START]:
         if lanes == ALL:
@@ -177,7 +178,7 @@ def extend(
     for _ in range(ints[place + INTO]):
         if ints[base + ALIVE + ints[at + BEFORE]] == serial:
             if ints[at + HOW] == TOGETHER:
-                _take(header, ints, doubles, ints[at + BEFORE], place, lanes)
+                _take(header, ints, doubles, at, place, lanes)
             else:
                 take_entries(header, ints, doubles, events.compared, at, place, lanes)
         at += MOVE + ints[at + ASKED] * BEGINS
@@ -186,74 +187,65 @@ def extend(
 
 @kernel(borrows=True, linked=True)
 def _end(header: Any, ints: Ints, doubles: Doubles, place: int) -> None:
-    """Add what scratch has of a state to the totals of the lanes whose trends end in it."""
-    width, ranks, several = header.width, header.ranks, header.lanes
-    scratch, lanes = ints[place + NUMBER] * width, ints[place + END]
-    rank_scratch = header.scratch + ints[place + NUMBER] * ranks
-    extremes = header.slot_ints + ALIVE + 4 * header.states
-    if lanes == ALL:
-        for cell in range(width):
+    """Add what scratch has of a state to the totals of the queries whose trends end in it."""
+    several, queries, ends = ints[place + LANES], header.lanes, ints[place + END]
+    scratch = ints[place + OFFSET] * header.fields
+    rank_scratch = header.scratch + ints[place + OFFSET] * header.extremes
+    ranks = header.slot_ints + ALIVE + 4 * header.states
+    if ends == ALL:
+        for cell in range(header.width):
             doubles[header.slot_doubles + cell] += doubles[scratch + cell]
-        for rank in range(ranks):
-            ints[extremes + rank] = min(ints[extremes + rank], ints[rank_scratch + rank])
+        for rank in range(header.ranks):
+            ints[ranks + rank] = min(ints[ranks + rank], ints[rank_scratch + rank])
         return
-    for at in range(lanes + 1, lanes + 1 + ints[lanes]):
-        for cell in range(ints[at], width, several):
-            doubles[header.slot_doubles + cell] += doubles[scratch + cell]
-        for rank in range(ints[at], ranks, several):
-            ints[extremes + rank] = min(ints[extremes + rank], ints[rank_scratch + rank])
+    for at in range(ends + 1, ends + 1 + 2 * ints[ends], 2):
+        total, lane = header.slot_doubles + ints[at], scratch + ints[at + 1]
+        for field in range(header.fields):
+            doubles[total + field * queries] += doubles[lane + field * several]
+        least, rank = ranks + ints[at], rank_scratch + ints[at + 1]
+        for extreme in range(header.extremes):
+            found = min(ints[least + extreme * queries], ints[rank + extreme * several])
+            ints[least + extreme * queries] = found
 
 
 @kernel(borrows=True, linked=True)
-def _finds(header: Any, doubles: Doubles, state: int) -> bool:
+def _finds(header: Any, ints: Ints, doubles: Doubles, place: int) -> bool:
     """Return whether scratch has trends of a state."""
-    first = state * header.width
-    for cell in range(first, first + header.lanes):  # noqa: SIM110  (compiled as it stands)
+    first = ints[place + OFFSET] * header.fields
+    for cell in range(first, first + ints[place + LANES]):  # noqa: SIM110  (compiled as it stands)
         if doubles[cell] != 0.0:
             return True
     return False
 
 
 @kernel(borrows=True, linked=True)
-def _take(header: Any, ints: Ints, doubles: Doubles, source: int, place: int, lanes: int) -> None:
-    """Add to scratch what is kept together in a state; under NEXT it ends there."""
-    states, several, width, ranks = header.states, header.lanes, header.width, header.ranks
-    base = header.slot_ints
-    sums = header.slot_doubles + (1 + source) * width
-    extremes = base + ALIVE + 4 * states + (1 + source) * ranks
-    scratch = ints[place + NUMBER] * width
-    rank_scratch = header.scratch + ints[place + NUMBER] * ranks
+def _take(header: Any, ints: Ints, doubles: Doubles, move: int, place: int, lanes: int) -> None:
+    """Add to scratch what is kept together of the state before a move; under NEXT it ends there."""
+    states, source = header.states, ints[move + BEFORE]
+    base, kept = header.slot_ints, header.slot_doubles + header.width
+    sums = kept + ints[move + FROM] * header.fields
+    ranks = base + ALIVE + 4 * states + header.ranks + ints[move + FROM] * header.extremes
     ends = not header.contiguous and header.waits == 0
     if lanes == ALL:
-        for cell in range(width):
-            doubles[scratch + cell] += doubles[sums + cell]
-        for rank in range(ranks):
-            ints[rank_scratch + rank] = min(ints[rank_scratch + rank], ints[extremes + rank])
+        _take_all(header, ints, doubles, place, move)
         if ends:
             ints[base + ALIVE + source] = 0
     else:
-        for at in range(lanes + 1, lanes + 1 + ints[lanes]):
-            for cell in range(ints[at], width, several):
-                doubles[scratch + cell] += doubles[sums + cell]
-                if ends:
-                    doubles[sums + cell] = 0.0
-            for rank in range(ints[at], ranks, several):
-                ints[rank_scratch + rank] = min(ints[rank_scratch + rank], ints[extremes + rank])
-                if ends:
-                    ints[extremes + rank] = FOREVER
+        add_some(header, ints, doubles, place, move, lanes, sums, ranks)
+        if ends:
+            end_some(header, ints, doubles, move, lanes, sums, ranks)
     if header.waits != 0 and not header.contiguous:
-        marks = header.slot_doubles
-        marks += (1 + 2 * states) * width + source * several
-        mark_lanes(ints, doubles, lanes, marks, several)
+        marks = kept + 2 * header.cells * header.fields + ints[move + FROM]
+        mark_lanes(ints, doubles, move, lanes, marks)
         ints[base + ALIVE + 2 * states + source] |= TAKEN
 
 
 @kernel(borrows=True, inline=True)
 def _contribute(header: Any, ints: Ints, doubles: Doubles, stream: Stream, place: int) -> None:
     """Add to scratch what an event contributes in a state, once for each trend."""
-    several = header.lanes
-    scratch = ints[place + NUMBER] * header.width
-    extremes = header.scratch + ints[place + NUMBER] * header.ranks
+    several = ints[place + LANES]
+    scratch = ints[place + OFFSET] * header.fields
+    extremes = header.scratch + ints[place + OFFSET] * header.extremes
     at = ints[place + ADDED]
     for _ in range(ints[place + FIELDS]):
         field, value = scratch + ints[at] * several, addend(stream, header.row, ints[at + 1])
@@ -275,7 +267,7 @@ def _keep(header: Any, ints: Ints, doubles: Doubles, place: int) -> None:
     state, kept = ints[place + NUMBER], ints[place + KEPT]
     if kept == NOWHERE:
         return
-    states, width, ranks = header.states, header.width, header.ranks
+    states, several, offset = header.states, ints[place + LANES], ints[place + OFFSET]
     base = header.slot_ints
     mark = ints[base + SERIAL] + header.contiguous
     fresh = ints[base + ALIVE + state] != mark
@@ -284,11 +276,12 @@ def _keep(header: Any, ints: Ints, doubles: Doubles, place: int) -> None:
         link = base + ALIVE + states + state
         if fresh:
             free_all(header, ints, link)
-        begin_entry(header, ints, doubles, link, state)
+        begin_entry(header, ints, doubles, link, place)
         return
-    sums = header.slot_doubles + (1 + state) * width
-    extremes = base + ALIVE + 4 * states + (1 + state) * ranks
-    scratch, rank_scratch = state * width, header.scratch + state * ranks
+    width, ranks = several * header.fields, several * header.extremes
+    sums = header.slot_doubles + header.width + offset * header.fields
+    extremes = base + ALIVE + 4 * states + header.ranks + offset * header.extremes
+    scratch, rank_scratch = offset * header.fields, header.scratch + offset * header.extremes
     if fresh:
         for cell in range(width):
             doubles[sums + cell] = doubles[scratch + cell]

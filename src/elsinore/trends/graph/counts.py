@@ -1,10 +1,10 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
-"""What an event does in one window of a key where trends are only counted, in one lane.
+"""What an event does in one window of a key where trends are only counted, in states of one lane.
 
 It does what `elsinore.trends.graph.acts` does where an event is a moment of its own and goes on in
-one state: most events of most queries. A slot has then one number for each state, and an entry one
-number, so that nothing goes through scratch. All of it is copied into the sweep: calling it takes
-longer than what it does.
+one state: most events of most queries. What is kept of it, together or in an entry, is then
+one number, so that nothing goes through scratch. All of it is copied into the sweep: calling it
+takes longer than what it does.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from elsinore.trends.graph.records import (
     ASKED,
     BEFORE,
     END,
-    ENTRY,
     FOLLOWING,
+    FROM,
     HOW,
     INTO,
     KEPT,
@@ -42,6 +42,7 @@ from elsinore.trends.graph.records import (
     MOVE,
     NONE,
     NUMBER,
+    OFFSET,
     ROW,
     SERIAL,
     START,
@@ -73,6 +74,10 @@ def count_alone(
     if number != 0.0:
         if ints[place + END] == ALL:
             doubles[sums] += number
+        elif ints[place + END] != NONE:
+            ends = ints[place + END]
+            for at in range(ends + 1, ends + 1 + 2 * ints[ends], 2):
+                doubles[sums + ints[at]] += number
         _keep_number(header, ints, doubles, place, row, base, sums, number)
     return number < LARGE
 
@@ -95,7 +100,7 @@ def _count_before(
         source = ints[at + BEFORE]
         if ints[base + ALIVE + source] == serial:
             if ints[at + HOW] == TOGETHER:
-                number += doubles[sums + 1 + source]
+                number += doubles[sums + header.width + ints[at + FROM]]
                 if contiguous == 0:
                     ints[base + ALIVE + source] = 0
             else:
@@ -120,8 +125,9 @@ def _keep_number(
     state, serial = ints[place + NUMBER], ints[base + SERIAL]
     fresh = ints[base + ALIVE + state] != serial
     if ints[place + KEPT] == TOGETHER:
-        kept = 0.0 if fresh else doubles[sums + 1 + state]
-        doubles[sums + 1 + state] = kept + number
+        together = sums + header.width + ints[place + OFFSET]
+        kept = 0.0 if fresh else doubles[together]
+        doubles[together] = kept + number
         ints[base + ALIVE + state] = serial
     elif ints[place + KEPT] == APART:
         link = base + ALIVE + header.states + state
@@ -141,13 +147,14 @@ def _begin_entry(
         entry = header.entries
         header.entries += 1
     else:
-        header.unused = ints[at_entries + entry * ENTRY + FOLLOWING]
-    here = at_entries + entry * ENTRY
+        header.unused = ints[at_entries + entry * header.int_entry + FOLLOWING]
+    here = at_entries + entry * header.int_entry
     ints[here + ROW] = row
     ints[here + FOLLOWING] = ints[link]
     ints[link] = entry
-    doubles[header.double_entries + 2 * entry] = number
-    doubles[header.double_entries + 2 * entry + 1] = 0.0
+    sums = header.double_entries + entry * header.double_entry
+    doubles[sums] = number
+    doubles[sums + 1] = 0.0
 
 
 @kernel(borrows=True, inline=True)
@@ -169,7 +176,7 @@ def _count_entries(
     plain, left, code, allowed = _comparison(header, ints, compared, move, row)
     number, entry = 0.0, ints[link]
     while entry != NONE:
-        here = at_entries + entry * ENTRY
+        here = at_entries + entry * header.int_entry
         following, holds = ints[here + FOLLOWING], True
         if plain:
             holds = _holds_by_code(compared, left + ints[here + ROW], code, allowed)
@@ -177,7 +184,7 @@ def _count_entries(
             header.row = row
             holds = holds_between(header, ints, compared, move, ints[here + ROW])
         if holds:
-            number += doubles[at_sums + 2 * entry]
+            number += doubles[at_sums + entry * header.double_entry]
         if holds and contiguous == 0:
             ints[link], ints[here + FOLLOWING], unused = following, unused, entry
         else:

@@ -29,25 +29,53 @@ from elsinore.trends.graph.records import (
     BEFORE,
     ENTRY,
     FOLLOWING,
+    LANES,
     MOVE,
     NONE,
-    NUMBER,
+    OF,
+    OFFSET,
     ROW,
     TAKEN,
     Compared,
+    add_all,
+    add_some,
+    lane_before,
 )
 from elsinore.trends.keyed import Doubles, Ints
 
 
 @kernel(borrows=True, linked=True)
-def mark_lanes(ints: Ints, doubles: Doubles, lanes: int, marks: int, several: int) -> None:
-    """Note which lanes' trends end where they are when the moment is over."""
+def mark_lanes(ints: Ints, doubles: Doubles, move: int, lanes: int, marks: int) -> None:
+    """Note which lanes of the state before end where they are, as some have gone on with them."""
     if lanes == ALL:
-        for lane in range(several):
+        for lane in range(ints[move + OF]):
             doubles[marks + lane] = 1.0
     else:
         for at in range(lanes + 1, lanes + 1 + ints[lanes]):
-            doubles[marks + ints[at]] = 1.0
+            doubles[marks + lane_before(ints, move, ints[at])] = 1.0
+
+
+@kernel(borrows=True, linked=True)
+def end_some(
+    header: Any, ints: Ints, doubles: Doubles, move: int, lanes: int, sums: int, extremes: int
+) -> None:
+    """Take the trends that some lanes have gone on with from what stands somewhere before them."""
+    before = ints[move + OF]
+    for at in range(lanes + 1, lanes + 1 + ints[lanes]):
+        lane = lane_before(ints, move, ints[at])
+        for cell in range(lane, before * header.fields, before):
+            doubles[sums + cell] = 0.0
+        for rank in range(lane, before * header.extremes, before):
+            ints[extremes + rank] = FOREVER
+
+
+@kernel(borrows=True, linked=True)
+def _any(doubles: Doubles, sums: int, several: int) -> bool:
+    """Return whether some lane has trends."""
+    for lane in range(sums, sums + several):  # noqa: SIM110  (compiled as it stands)
+        if doubles[lane] != 0.0:
+            return True
+    return False
 
 
 @kernel(borrows=True, linked=True)
@@ -64,39 +92,28 @@ def take_entries(
 
     What every lane has gone on with leaves the list.
     """
-    states, several, width, ranks = header.states, header.lanes, header.width, header.ranks
+    states, before = header.states, ints[move + OF]
     base = header.slot_ints
     link = base + ALIVE + states + ints[move + BEFORE]  # the word that leads to the entry
-    scratch = ints[place + NUMBER] * width
-    rank_scratch = header.scratch + ints[place + NUMBER] * ranks
     contiguous = header.contiguous != 0
     entry = ints[link]
     while entry != NONE:
-        here = header.int_entries + entry * (ENTRY + ranks)
-        sums = header.double_entries + entry * (width + several)
+        here = header.int_entries + entry * header.int_entry
+        sums = header.double_entries + entry * header.double_entry
         following = ints[here + FOLLOWING]
         holds = holds_between(header, ints, compared, move, ints[here + ROW])
         left = not holds or contiguous or header.waits != 0
         if holds and lanes == ALL:
-            for cell in range(width):
-                doubles[scratch + cell] += doubles[sums + cell]
-            for rank in range(ranks):
-                extreme = ints[here + ENTRY + rank]
-                ints[rank_scratch + rank] = min(ints[rank_scratch + rank], extreme)
+            add_all(header, ints, doubles, place, move, sums, here + ENTRY)
         elif holds:
-            for at in range(lanes + 1, lanes + 1 + ints[lanes]):
-                for cell in range(ints[at], width, several):
-                    doubles[scratch + cell] += doubles[sums + cell]
-                for rank in range(ints[at], ranks, several):
-                    extreme = ints[here + ENTRY + rank]
-                    ints[rank_scratch + rank] = min(ints[rank_scratch + rank], extreme)
+            add_some(header, ints, doubles, place, move, lanes, sums, here + ENTRY)
         if holds and not contiguous:
             if header.waits != 0:
-                mark_lanes(ints, doubles, lanes, sums + width, several)
+                mark_lanes(ints, doubles, move, lanes, sums + before * header.fields)
                 ints[base + ALIVE + 2 * states + ints[move + BEFORE]] |= TAKEN
             elif lanes != ALL:
-                mark_lanes(ints, doubles, lanes, sums + width, several)
-                left = end_lanes(header, ints, doubles, entry)
+                end_some(header, ints, doubles, move, lanes, sums, here + ENTRY)
+                left = _any(doubles, sums, before)
         if left:
             link = here + FOLLOWING
         else:
@@ -136,34 +153,35 @@ def _holds(header: Any, ints: Ints, form: int, compared: Compared, earlier: int)
 
 
 @kernel(borrows=True, linked=True)
-def begin_entry(header: Any, ints: Ints, doubles: Doubles, link: int, state: int) -> None:
+def begin_entry(header: Any, ints: Ints, doubles: Doubles, link: int, place: int) -> None:
     """Put scratch's sums of a state into a list as an entry; there is room for it."""
-    several, width, ranks = header.lanes, header.width, header.ranks
+    several, offset = ints[place + LANES], ints[place + OFFSET]
+    width, ranks = several * header.fields, several * header.extremes
     entry = header.unused
     if entry == NONE:
         entry = header.entries
         header.entries += 1
     else:
-        header.unused = ints[header.int_entries + entry * (ENTRY + ranks) + FOLLOWING]
-    here = header.int_entries + entry * (ENTRY + ranks)
-    sums = header.double_entries + entry * (width + several)
+        header.unused = ints[header.int_entries + entry * header.int_entry + FOLLOWING]
+    here = header.int_entries + entry * header.int_entry
+    sums = header.double_entries + entry * header.double_entry
     ints[here + ROW] = header.row
     ints[here + FOLLOWING] = ints[link]
     ints[link] = entry
     for cell in range(width):
-        doubles[sums + cell] = doubles[state * width + cell]
+        doubles[sums + cell] = doubles[offset * header.fields + cell]
     for lane in range(several):
         doubles[sums + width + lane] = 0.0
     for rank in range(ranks):
-        ints[here + ENTRY + rank] = ints[header.scratch + state * ranks + rank]
+        ints[here + ENTRY + rank] = ints[header.scratch + offset * header.extremes + rank]
 
 
 @kernel(borrows=True, linked=True)
-def end_lanes(header: Any, ints: Ints, doubles: Doubles, entry: int) -> bool:
+def end_lanes(header: Any, ints: Ints, doubles: Doubles, entry: int, several: int) -> bool:
     """Take from an entry the trends of the lanes that are marked; return whether any are left."""
-    several, width, ranks = header.lanes, header.width, header.ranks
-    sums = header.double_entries + entry * (width + several)
-    extremes = header.int_entries + entry * (ENTRY + ranks) + ENTRY
+    width, ranks = several * header.fields, several * header.extremes
+    sums = header.double_entries + entry * header.double_entry
+    extremes = header.int_entries + entry * header.int_entry + ENTRY
     left = False
     for lane in range(several):
         if doubles[sums + width + lane] != 0.0:
@@ -178,14 +196,14 @@ def end_lanes(header: Any, ints: Ints, doubles: Doubles, entry: int) -> bool:
 
 
 @kernel(borrows=True, linked=True)
-def end_entries(header: Any, ints: Ints, doubles: Doubles, link: int) -> None:
+def end_entries(header: Any, ints: Ints, doubles: Doubles, link: int, several: int) -> None:
     """Take the trends that are marked from a list of entries; those without any leave it."""
     while ints[link] != NONE:
         entry = ints[link]
-        if end_lanes(header, ints, doubles, entry):
-            link = header.int_entries + entry * (ENTRY + header.ranks) + FOLLOWING
+        if end_lanes(header, ints, doubles, entry, several):
+            link = header.int_entries + entry * header.int_entry + FOLLOWING
         else:
-            ints[link] = ints[header.int_entries + entry * (ENTRY + header.ranks) + FOLLOWING]
+            ints[link] = ints[header.int_entries + entry * header.int_entry + FOLLOWING]
             _free(header, ints, entry)
 
 
@@ -194,7 +212,7 @@ def prepend(header: Any, ints: Ints, waiting: int, link: int) -> None:
     """Put all of a list of entries before another."""
     last = waiting
     while ints[last] != NONE:
-        last = header.int_entries + ints[last] * (ENTRY + header.ranks) + FOLLOWING
+        last = header.int_entries + ints[last] * header.int_entry + FOLLOWING
     ints[last] = ints[link]
     ints[link] = ints[waiting]
     ints[waiting] = NONE
@@ -202,7 +220,7 @@ def prepend(header: Any, ints: Ints, waiting: int, link: int) -> None:
 
 @kernel(borrows=True, linked=True)
 def _free(header: Any, ints: Ints, entry: int) -> None:
-    ints[header.int_entries + entry * (ENTRY + header.ranks) + FOLLOWING] = header.unused
+    ints[header.int_entries + entry * header.int_entry + FOLLOWING] = header.unused
     header.unused = entry
 
 
@@ -211,7 +229,7 @@ def free_all(header: Any, ints: Ints, link: int) -> None:
     """Free a list of entries."""
     entry = ints[link]
     while entry != NONE:
-        following = ints[header.int_entries + entry * (ENTRY + header.ranks) + FOLLOWING]
+        following = ints[header.int_entries + entry * header.int_entry + FOLLOWING]
         _free(header, ints, entry)
         entry = following
     ints[link] = NONE

@@ -1,8 +1,11 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
 """Where a sweep over NEXT and CONTIGUOUS trends keeps what: words, slots and entries in arenas.
 
-For each key there is a slot for each window that may be open at once. A slot has, of all lanes, a
-row of totals, one of sums for each state, and for states with a list the entry that it begins with.
-Integers are in one arena: words, scratch for extremes, keys, slots, entries. Sums are in the other.
+For each key there is a slot for each window that may be open at once. A slot has a row of totals,
+one for each query, then for each state that is kept a row of sums, of the state's own lanes, and
+for states with a list the entry that it begins with. In a row come all lanes of a field, then those
+of the next. Integers are in one arena: words, scratch for extremes, keys, slots, entries. Sums are
+in the other.
 """
 
 from __future__ import annotations
@@ -15,11 +18,14 @@ from elsinore.kernels import kernel
 from elsinore.trends.graph.layout import Stream
 from elsinore.trends.keyed import Doubles, Flags, Ints
 
-_SIZES = "states lanes width ranks"  # width: sums of all lanes; ranks: their extremes
+# states: those that are kept; lanes: queries; cells: lanes of kept states in all; width and ranks:
+# sums and extremes of the totals
+_SIZES = "states lanes cells fields extremes width ranks"
 _WINDOWS = "contiguous overlap within every origin"  # overlap: open at once; the rest as `Wanted`
 # of scratch for extremes; of slots, what one takes, and whether with room for what waits
 _PLACES = "scratch int_slots double_slots int_slot double_slot tail"
-_ENTRIES = "int_entries double_entries room entries unused"  # of which `entries` were begun
+# int_entry and double_entry: what one takes; `entries`: how many were begun
+_ENTRIES = "int_entries double_entries int_entry double_entry room entries unused"
 _NOW = "slot_ints slot_doubles row rows waits"  # the slot acted on; the event, and if it waits
 _SWEEP = "at_keys first_key keys at given"  # which keys; the next event, the totals given out
 HEADER = np.dtype(
@@ -30,14 +36,19 @@ HEADER = np.dtype(
     ]
 )
 
-# a state's words: whether trends start in it, the lanes whose trends end in it or NONE, how they
-# are kept, how many moves lead into it, and what an event adds: how many fields, how many extremes,
-# and where they stand
-NUMBER, START, END, KEPT, FIELDS, EXTREMES, ADDED, INTO, STATE = range(9)
-# a move: the state before, how its trends are kept, how many conditions, each a row of forms
-BEFORE, HOW, ASKED, MOVE = range(4)
+# a state's words: whether trends start in it, the queries whose trends end in it or NONE, how they
+# are kept, how many lanes it has and where these begin among those of all states, what an event
+# adds: how many fields, how many extremes, and where they stand; and how many moves lead into it
+NUMBER, START, END, KEPT, LANES, OFFSET, FIELDS, EXTREMES, ADDED, INTO, STATE = range(11)
+# a move: the state before, how its trends are kept, where its lanes begin, how many it has, which
+# of them each lane goes on with or ALL, and how many conditions, each a row of forms
+BEFORE, HOW, FROM, OF, MAP, ASKED, MOVE = range(7)
+# a class: how many states its events take, how they act, and for each state its place and lanes
+TAKES, ACTS, CLASS = range(3)
+TOGETHER_WITH_OTHERS, ALONE, IN_ONE_LANE = 0, 1, 2  # how an event acts where none has its time
 NOWHERE, TOGETHER, APART = 0, 1, 2  # how the trends that end in a state are kept
-ALL = 0  # in place of a list of lanes
+ALL = 0  # in place of a list of lanes, of ends, or of which lane goes on with which
+PLACES = 1  # where the words tell the place of each state that is kept
 
 # what a slot has beside a number for each state: what marks sums that are there. Under CONTIGUOUS
 # it rises with each moment, so that nothing needs to be cleared
@@ -67,6 +78,77 @@ class Events(NamedTuple):
 
     compared: Compared
     stream: Stream
+
+
+@kernel(borrows=True, inline=True)
+def add_all(
+    header: Any, ints: Ints, doubles: Doubles, place: int, move: int, sums: int, extremes: int
+) -> None:
+    """Add to scratch of a state, in all its lanes, what stands somewhere for those before them."""
+    if ints[move + MAP] != ALL:
+        _add_chosen(header, ints, doubles, place, move, sums, extremes)
+        return
+    scratch = ints[place + OFFSET] * header.fields
+    rank_scratch = header.scratch + ints[place + OFFSET] * header.extremes
+    for cell in range(ints[place + LANES] * header.fields):
+        doubles[scratch + cell] += doubles[sums + cell]
+    for rank in range(ints[place + LANES] * header.extremes):
+        ints[rank_scratch + rank] = min(ints[rank_scratch + rank], ints[extremes + rank])
+
+
+@kernel(borrows=True, linked=True)
+def _add_chosen(
+    header: Any, ints: Ints, doubles: Doubles, place: int, move: int, sums: int, extremes: int
+) -> None:
+    """Do what `add_all` does where the lanes before are others."""
+    several, before, chosen = ints[place + LANES], ints[move + OF], ints[move + MAP]
+    scratch = ints[place + OFFSET] * header.fields
+    rank_scratch = header.scratch + ints[place + OFFSET] * header.extremes
+    for field in range(header.fields):
+        here, there = scratch + field * several, sums + field * before
+        if before == 1:
+            number = doubles[there]
+            for lane in range(several):
+                doubles[here + lane] += number
+        else:
+            for lane in range(several):
+                doubles[here + lane] += doubles[there + ints[chosen + lane]]
+    for extreme in range(header.extremes):
+        here, there = rank_scratch + extreme * several, extremes + extreme * before
+        for lane in range(several):
+            least = min(ints[here + lane], ints[there + ints[chosen + lane]])
+            ints[here + lane] = least
+
+
+@kernel(borrows=True, linked=True)
+def add_some(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    place: int,
+    move: int,
+    lanes: int,
+    sums: int,
+    extremes: int,
+) -> None:
+    """Do what `add_all` does for a list of lanes."""
+    several, before = ints[place + LANES], ints[move + OF]
+    scratch = ints[place + OFFSET] * header.fields
+    rank_scratch = header.scratch + ints[place + OFFSET] * header.extremes
+    for at in range(lanes + 1, lanes + 1 + ints[lanes]):
+        here, there = ints[at], lane_before(ints, move, ints[at])
+        for field in range(header.fields):
+            number = doubles[sums + field * before + there]
+            doubles[scratch + field * several + here] += number
+        for extreme in range(header.extremes):
+            rank = rank_scratch + extreme * several + here
+            ints[rank] = min(ints[rank], ints[extremes + extreme * before + there])
+
+
+@kernel(borrows=True, linked=True)
+def lane_before(ints: Ints, move: int, lane: int) -> int:
+    """Return the lane of the state before that a lane goes on with."""
+    return lane if ints[move + MAP] == ALL else ints[ints[move + MAP] + lane]
 
 
 @kernel(borrows=True, linked=True)

@@ -144,7 +144,8 @@ class Stepped:
         asked = several[0].asked
         told = list(occur), asked.forms.tobytes()
         if queries not in self._last or self._last[queries][0] != told:
-            self._last[queries] = told, words_of([one.program for one in several], asked)
+            templates = [self.unit.guarded[query] for query in queries]
+            self._last[queries] = told, words_of(templates, [one.program for one in several], asked)
         return self._last[queries][1]
 
     def _sweep(

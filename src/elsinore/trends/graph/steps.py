@@ -4,18 +4,20 @@ A query is a list of words: for each class a list of states, for each state what
 `START` and so on, then its moves, each with its conditions, then what an event adds in it
 (`elsinore.trends.graph.records`). Queries whose automata differ only in which events fit their
 states are lanes: an event is taken to the states it fits, each with the lanes in which it does, or
-ALL. So what differs is the lists of the classes alone, and the lanes whose trends end in a state.
+ALL. Queries of which a state is equal (`elsinore.plan.alike.equal_states`) have one lane there, and
+where they part each lane goes on with the one before it. A state that no trend goes on from is one
+for each of its lanes where no event is taken to several of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.plan.alike import begins_with
+from elsinore.plan.alike import begins_with, equal_states
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph.interpret import BEGINS, FORM, OTHERWISE, Conditions
@@ -37,7 +39,21 @@ from elsinore.trends.graph.layout import (
 )
 from elsinore.trends.graph.layout import CONTIGUOUS as CONTIGUOUS_STRATEGY
 from elsinore.trends.graph.layout import NOTHING as ADDS_NOTHING
-from elsinore.trends.graph.records import ALL, APART, ENTRY, HEADER, NONE, NOWHERE, TOGETHER
+from elsinore.trends.graph.records import (
+    ALL,
+    ALONE,
+    APART,
+    CLASS,
+    ENTRY,
+    HEADER,
+    IN_ONE_LANE,
+    NONE,
+    NOWHERE,
+    PLACES,
+    STATE,
+    TOGETHER,
+    TOGETHER_WITH_OTHERS,
+)
 from elsinore.trends.graph.sweep import EDGE, FROM, HIGH, KEY, UP_TO
 from elsinore.trends.graph.windows import Wanted
 from elsinore.trends.keyed import Doubles, Ints
@@ -96,8 +112,11 @@ class Lanes(NamedTuple):
 
     words: Ints
     classes: Ints  # [class] -> place of its states in the words, or -1
-    states: int
-    lanes: int
+    states: int  # that are kept
+    lanes: int  # queries
+    cells: int  # lanes of the states that are kept, in all
+    scratch: int  # and of all states
+    entry: int  # lanes of a state that keeps entries, at most
     fields: int  # of each lane
     extremes: int
     contiguous: bool
@@ -105,91 +124,204 @@ class Lanes(NamedTuple):
     at_once: bool  # whether each event may act at once that is a moment of its own
 
 
-def words_of(programs: Sequence[Program], conditions: Conditions) -> Lanes:
+class _Node(NamedTuple):
+    """A state of some queries with its lanes: the classes of equal states."""
+
+    state: int
+    equal: tuple[int, ...]
+    kept: int
+    number: int
+    offset: int
+
+
+def words_of(
+    templates: Sequence[GuardedTemplate], programs: Sequence[Program], conditions: Conditions
+) -> Lanes:
     """Return the words of queries of one shape, whose programs are for the same classes.
 
     The first has all states, of which others may have the first ones alone.
     """
-    program = programs[0]
-    states, classes = int(program.automata[-1]), len(program.fits) - 1
-    moves = program.move[:-1]
-    kept = np.full(states, NOWHERE)
-    kept[moves[:, SOURCE]] = TOGETHER
-    kept[moves[np.diff(program.move[:, CONDITIONS]) > 0, SOURCE]] = APART
-    words = [ALL]  # no list of lanes is where ALL stands
-    lists: dict[tuple[int, ...], int] = {tuple(range(len(programs))): ALL, (): NONE}
-
-    def listed(lanes: Sequence[int]) -> int:
-        if tuple(lanes) not in lists:
-            lists[tuple(lanes)] = len(words)
-            words.extend((len(lanes), *lanes))
-        return lists[tuple(lanes)]
-
-    places = []
-    for state in range(states):
-        ends = [
-            lane
-            for lane, one in enumerate(programs)
-            if state < len(one.state) - 1 and one.state[state, END] != REFUSED
-        ]
-        ending = listed(ends)
-        places.append(len(words))
-        words += _state_words(program, conditions, kept.tolist(), state, ending, len(words))
-    entered = np.full(classes, -1, dtype=np.int64)
-    at_once = True
-    for kind in range(classes):
-        taken: dict[int, list[int]] = {}
-        for lane, one in enumerate(programs):
-            for state in one.lists[one.fits[kind] : one.fits[kind + 1]].tolist():
-                taken.setdefault(state, []).append(lane)
-        entries = []
-        for state, lanes in taken.items():
-            entries += [places[state], listed(lanes)]
-        if entries:
-            entered[kind] = len(words)
-            alone = _at_once(program, list(taken))
-            at_once &= alone
-            words += [len(taken), int(alone), *entries]
+    program, equal = programs[0], equal_states(templates)
+    taken = _taken(programs, equal, len(program.fits) - 1)
+    nodes = _nodes(program, equal, taken)
+    writer = _Writer(programs, conditions, equal, nodes)
+    for node in nodes:
+        writer.put_state(node)
+    entered = np.array([writer.put_class(of) if of else -1 for of in taken], dtype=np.int64)
+    kept_apart = [len(node.equal) for node in nodes if node.kept == APART]
     return Lanes(
-        np.array(words, dtype=np.int64),
+        np.array(writer.words, dtype=np.int64),
         entered,
-        states,
+        sum(node.kept != NOWHERE for node in nodes),
         len(programs),
+        sum(len(node.equal) for node in nodes if node.kept != NOWHERE),
+        sum(len(node.equal) for node in nodes),
+        max(kept_apart, default=0),
         program.linear.shape[1],
         program.extreme.shape[1],
-        bool(program.shape[STRATEGY] == CONTIGUOUS_STRATEGY),
-        bool(np.any(kept == APART)),
-        at_once,
+        writer.contiguous,
+        bool(kept_apart),
+        writer.at_once,
     )
 
 
-def _state_words(
-    program: Program, conditions: Conditions, kept: list[int], state: int, ending: int, at: int
-) -> list[int]:
-    """Return the words of a state that stands at a place; ending: where the lanes are told."""
+class _Writer:
+    """Writes the words of queries: their states, then the classes.
+
+    `at_once`: whether so far each event may act at once that is a moment of its own.
+    """
+
+    def __init__(
+        self,
+        programs: Sequence[Program],
+        conditions: Conditions,
+        equal: Sequence[Sequence[int]],
+        nodes: Sequence[_Node],
+    ) -> None:
+        self._programs, self._program, self._conditions = programs, programs[0], conditions
+        self._equal = equal
+        self._standing = {
+            (n.state, one): (n, lane) for n in nodes for lane, one in enumerate(n.equal)
+        }
+        self._lists: dict[tuple[int, ...], int] = {}
+        self._places: dict[_Node, int] = {}
+        self._covers: dict[_Node, bool] = {}  # whether all trends before it may go on in it
+        self._single: dict[_Node, bool] = {}  # whether it has one lane, and all before it
+        self.contiguous = bool(self._program.shape[STRATEGY] == CONTIGUOUS_STRATEGY)
+        self.at_once = True
+        # no list is where ALL stands
+        self.words = [ALL] * (PLACES + sum(node.kept != NOWHERE for node in nodes))
+
+    def put_state(self, node: _Node) -> None:
+        """Write a state."""
+        before = [self._before(node, source) for source in _sources(self._program, node.state)]
+        self._covers[node] = all({*chosen} == {*range(len(of.equal))} for of, chosen in before)
+        self._single[node] = len(node.equal) == 1 and all(len(of.equal) == 1 for of, _ in before)
+        into = [
+            (of, ALL if chosen == list(range(len(of.equal))) else self._put(chosen))
+            for of, chosen in before
+        ]
+        ending = self._ending(node)
+        at = self._places[node] = len(self.words)
+        if node.kept != NOWHERE:
+            self.words[PLACES + node.number] = at
+        self.words += _state_words(self._program, self._conditions, node, into, ending, at)
+
+    def put_class(self, states: Mapping[int, set[int]]) -> int:
+        """Write the states that events are taken to, with the lanes of each; return where."""
+        entries: dict[_Node, list[int]] = {}
+        for state, several in states.items():
+            for one in sorted(several):
+                node, lane = self._standing[state, one]
+                entries.setdefault(node, []).append(lane)
+        told = []
+        for node, lanes in entries.items():
+            whole = len(lanes) == len(node.equal) and (self.contiguous or self._covers[node])
+            told += [self._places[node], ALL if whole else self._put([len(lanes), *lanes])]
+        acts = TOGETHER_WITH_OTHERS
+        if self.contiguous or _at_once(self._program, list(states)):
+            alone = len(entries) == 1 and told[1] == ALL and all(map(self._single.get, entries))
+            acts = IN_ONE_LANE if alone else ALONE
+        self.at_once &= acts != TOGETHER_WITH_OTHERS
+        self.words += [len(entries), acts, *told]
+        return len(self.words) - CLASS - len(told)
+
+    def _put(self, numbers: Sequence[int]) -> int:
+        if tuple(numbers) not in self._lists:
+            self._lists[tuple(numbers)] = len(self.words)
+            self.words.extend(numbers)
+        return self._lists[tuple(numbers)]
+
+    def _before(self, node: _Node, source: int) -> tuple[_Node, list[int]]:
+        """Return a state before another, and with which of its lanes each of the other goes on."""
+        row = self._equal[node.state]
+        chosen = [self._standing[source, self._equal[source][row.index(o)]] for o in node.equal]
+        return chosen[0][0], [lane for _, lane in chosen]
+
+    def _ending(self, node: _Node) -> int:
+        """Return where it is told which queries' trends end in which of a state's lanes."""
+        ends = [
+            (query, node.equal.index(self._equal[node.state][query]))
+            for query, program in enumerate(self._programs)
+            if node.state < len(program.state) - 1
+            and program.state[node.state, END] != REFUSED
+            and self._equal[node.state][query] in node.equal
+        ]
+        if ends == [(lane, lane) for lane in range(max(len(self._programs), len(node.equal)))]:
+            return ALL
+        return self._put([len(ends), *(n for pair in ends for n in pair)]) if ends else NONE
+
+
+def _taken(
+    programs: Sequence[Program], equal: Sequence[Sequence[int]], classes: int
+) -> list[dict[int, set[int]]]:
+    """Return for each class the states that its events are taken to, with the lanes of each."""
+    found: list[dict[int, set[int]]] = [{} for _ in range(classes)]
+    for lane, program in enumerate(programs):
+        for kind, states in enumerate(found):
+            for state in program.lists[program.fits[kind] : program.fits[kind + 1]].tolist():
+                states.setdefault(state, set()).add(equal[state][lane])
+    return found
+
+
+def _nodes(
+    program: Program, equal: Sequence[Sequence[int]], taken: Sequence[dict[int, set[int]]]
+) -> list[_Node]:
+    """Return the states with their lanes, those that are kept first."""
+    kept = np.full(len(equal), NOWHERE)
+    moves = program.move[:-1]
+    kept[moves[:, SOURCE]] = TOGETHER
+    kept[moves[np.diff(program.move[:, CONDITIONS]) > 0, SOURCE]] = APART
+    found: list[_Node] = []
+    for state in sorted(range(len(equal)), key=lambda state: kept[state] == NOWHERE):
+        lanes = tuple(sorted({*equal[state]} - {NONE}))
+        several = [lanes]
+        if kept[state] == NOWHERE and all(len(of.get(state, ())) < 2 for of in taken):
+            several = [(lane,) for lane in lanes]
+        for one in several:
+            offset = found[-1].offset + len(found[-1].equal) if found else 0
+            found.append(_Node(state, one, int(kept[state]), len(found), offset))
+    return found
+
+
+def _sources(program: Program, state: int) -> list[int]:
     begin, end = program.state[state : state + 2, MOVES].tolist()
+    return [int(source) for source in program.move[begin:end, SOURCE]]
+
+
+def _state_words(
+    program: Program,
+    conditions: Conditions,
+    node: _Node,
+    before: Sequence[tuple[_Node, int]],
+    ending: int,
+    at: int,
+) -> list[int]:
+    """Return the words of a state that stands at a place.
+
+    before: what is before each of its moves, and which lanes. ending: where the queries are told.
+    """
+    state = node.state
+    first_move = int(program.state[state, MOVES])
     moves: list[int] = []
-    for move in range(begin, end):
+    for move, (source, chosen) in enumerate(before, first_move):
         first, last = program.move[move : move + 2, CONDITIONS].tolist()
-        asked, source = program.lists[first:last], int(program.move[move, SOURCE])
-        moves += [source, kept[source], len(asked)]
+        asked = program.lists[first:last]
+        moves += [source.number, source.kept, source.offset, len(source.equal), chosen, len(asked)]
         moves += conditions.forms[asked, :BEGINS].ravel().tolist()
     linear = program.linear[state].tolist()
     fields = [n for f in range(1, len(linear)) if linear[f] != ADDS_NOTHING for n in (f, linear[f])]
     extreme = program.extreme[state].tolist()
     ranks = [n for x, what in enumerate(extreme) if what >= 0 for n in (x, what)]
     starts = int(program.state[state, START] != REFUSED)
-    words = [state, starts, ending, kept[state], len(fields) // 2, len(ranks) // 2]
-    words += [at + len(words) + 2 + len(moves), end - begin, *moves, *fields, *ranks]
-    return words
+    words = [node.number, starts, ending, node.kept, len(node.equal), node.offset]
+    words += [len(fields) // 2, len(ranks) // 2, at + STATE + len(moves), len(before)]
+    return [*words, *moves, *fields, *ranks]
 
 
 def _at_once(program: Program, taken: Sequence[int]) -> bool:
     """Return whether no two of some states go on with the trends that end in a third one."""
-    sources = []
-    for state in taken:
-        begin, end = program.state[state : state + 2, MOVES].tolist()
-        sources += sorted(set(program.move[begin:end, SOURCE].tolist()))
+    sources = [source for state in taken for source in set(_sources(program, state))]
     return len(sources) == len(set(sources))
 
 
@@ -208,20 +340,23 @@ def header_of(
     headers = np.zeros(1, dtype=HEADER)
     header = headers[0]
     width, ranks = lanes.lanes * lanes.fields, lanes.lanes * lanes.extremes
-    header["states"], header["lanes"] = lanes.states, lanes.lanes
+    header["states"], header["lanes"], header["cells"] = lanes.states, lanes.lanes, lanes.cells
+    header["fields"], header["extremes"] = lanes.fields, lanes.extremes
     header["width"], header["ranks"] = width, ranks
     header["contiguous"] = lanes.contiguous
     once = 1 if wanted.within == FOREVER else -(-wanted.within // wanted.step)
     header["overlap"], header["within"] = once, wanted.within
     header["every"], header["origin"] = wanted.step, wanted.origin
     header["tail"] = by_time or not lanes.at_once
-    rows = 1 + 2 * lanes.states  # of sums: the total, what is kept and what waits in each state
-    header["int_slot"] = 1 + 4 * lanes.states + rows * ranks
-    header["double_slot"] = rows * width + lanes.states * lanes.lanes
-    if not header["tail"]:
-        header["double_slot"] = (1 + lanes.states) * width
-        if not ranks:
-            header["int_slot"] = 1 + 2 * lanes.states
+    rows = 1 + int(header["tail"])  # of sums of each state: what is kept, and what waits
+    header["int_slot"] = 1 + 4 * lanes.states + ranks + rows * lanes.cells * lanes.extremes
+    header["double_slot"] = width + rows * lanes.cells * lanes.fields
+    if header["tail"]:
+        header["double_slot"] += lanes.cells
+    elif not ranks:
+        header["int_slot"] = 1 + 2 * lanes.states
+    header["int_entry"] = ENTRY + lanes.entry * lanes.extremes
+    header["double_entry"] = lanes.entry * (lanes.fields + 1)
     size = 8 * int(header["int_slot"] + header["double_slot"]) * once
     return headers, max(1, min(keys, MOST_BYTES // size))
 
@@ -235,10 +370,10 @@ def memory_of(lanes: Lanes, headers: NDArray[Any], keys: range, first: Ints, las
     header = headers[0]
     slots = len(keys) * int(header["overlap"])
     header["scratch"] = len(lanes.words)
-    header["at_keys"] = len(lanes.words) + lanes.states * int(header["ranks"])
+    header["at_keys"] = len(lanes.words) + lanes.scratch * lanes.extremes
     header["first_key"], header["keys"] = keys.start, len(keys)
     header["int_slots"] = int(header["at_keys"]) + len(keys) * KEY
-    header["double_slots"] = lanes.states * int(header["width"])
+    header["double_slots"] = lanes.scratch * lanes.fields
     header["int_entries"] = int(header["int_slots"]) + slots * int(header["int_slot"])
     header["double_entries"] = int(header["double_slots"]) + slots * int(header["double_slot"])
     header["unused"] = NONE
@@ -258,8 +393,8 @@ def with_room(memory: Memory, more: int) -> Memory:
     header = memory.headers[0]
     more += int(header["states"] * header["overlap"])
     header["room"] += more
-    ints = np.zeros(more * int(ENTRY + header["ranks"]), dtype=np.int64)
-    doubles = np.zeros(more * int(header["width"] + header["lanes"]))
+    ints = np.zeros(more * int(header["int_entry"]), dtype=np.int64)
+    doubles = np.zeros(more * int(header["double_entry"]))
     return Memory(
         memory.headers,
         np.concatenate((memory.ints, ints)),

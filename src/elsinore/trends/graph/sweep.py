@@ -17,7 +17,17 @@ from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.acts import act_alone
 from elsinore.trends.graph.counts import count_alone
 from elsinore.trends.graph.entries import free_all
-from elsinore.trends.graph.records import ALIVE, NONE, SERIAL, Events, go_to
+from elsinore.trends.graph.records import (
+    ACTS,
+    ALIVE,
+    CLASS,
+    IN_ONE_LANE,
+    NONE,
+    SERIAL,
+    TOGETHER_WITH_OTHERS,
+    Events,
+    go_to,
+)
 from elsinore.trends.graph.waiting import act_together, end_moment
 from elsinore.trends.keyed import Codes, Doubles, Flags, Ints
 
@@ -76,7 +86,7 @@ def sweep(
     header = headers[0]
     first, keys, overlap, at_keys = header.first_key, header.keys, header.overlap, header.at_keys
     tied, contiguous = len(rows.ties) > 1, header.contiguous != 0
-    counts = header.width == 1 and header.ranks == 0 and not tied
+    counts = header.fields == 1 and header.extremes == 0 and not tied
     int_slots, int_slot = header.int_slots, header.int_slot
     double_slots, double_slot = header.double_slots, header.double_slot
     step = header.contiguous
@@ -100,12 +110,12 @@ def sweep(
             _pass_edge(header, ints, doubles, given, key, rows.times[row])
         for window in range(ints[at + LOW], ints[at + HIGH] + 1):
             slot = key if overlap == 1 else key * overlap + window % overlap
-            if counts and (kind < 0 or ints[kind] == 1):
+            if counts and (kind < 0 or ints[kind + ACTS] == IN_ONE_LANE):
                 base = int_slots + slot * int_slot
                 if kind < 0:
                     ints[base + SERIAL] += step
                     continue
-                sums, place = double_slots + slot * double_slot, ints[kind + 2]
+                sums, place = double_slots + slot * double_slot, ints[kind + CLASS]
                 if not count_alone(
                     header, ints, doubles, events.compared, place, row, base, sums, step
                 ):
@@ -131,7 +141,7 @@ def _act(header: Any, ints: Ints, doubles: Doubles, events: Events, kind: int, t
     if ties == 0 and kind < 0:
         ints[header.slot_ints + SERIAL] += header.contiguous
         return True
-    if ties == 0 and ints[kind + 1] != 0:
+    if ties == 0 and ints[kind + ACTS] != TOGETHER_WITH_OTHERS:
         return act_alone(header, ints, doubles, events, kind)
     if kind >= 0 and not act_together(header, ints, doubles, events, kind):
         return False
@@ -198,8 +208,8 @@ def _begin_window(header: Any, ints: Ints, doubles: Doubles) -> None:
     total = header.slot_doubles
     for cell in range(total, total + header.width):
         doubles[cell] = 0.0
-    marks = total + (1 + 2 * states) * header.width
-    for mark in range(marks, marks + header.tail * states * header.lanes):
+    marks = total + header.width + 2 * header.cells * header.fields
+    for mark in range(marks, marks + header.tail * header.cells):
         doubles[mark] = 0.0
     total = base + ALIVE + 4 * states
     for rank in range(total, total + header.ranks):
