@@ -28,7 +28,7 @@ from elsinore.trends.class_layout import (
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.mixtures import compose_touched, note
 from elsinore.trends.core.numbers import LIMIT
-from elsinore.trends.core.plain import add_cells, is_great, take_plain
+from elsinore.trends.core.plain import add_cells, gain_plainly, is_great, take_plain
 from elsinore.trends.core.step import (
     FIRST,
     LANES,
@@ -79,7 +79,7 @@ def act_now(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int,
     to_rank += slot * header.rank
     if cells != 0 and ints[header.big + slot] == 0 and not is_great(header, doubles, to):
         base = header.cells + slot * header.cell
-        if add_cells(doubles, program, cells, base, base, to):
+        if add_cells(doubles, program, cells, base, base, 0, to):
             _get_all_powers(header, ints, doubles, program, steps, slot)
         return
     at = steps + 1
@@ -108,11 +108,11 @@ def gain(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, sl
         if ints[header.asleep + slot] <= 1:
             return False
         ints[header.asleep + slot] -= 1
-    into = header.gains + slot * header.gain
-    if cells != 0:
-        add_cells(doubles, program, cells, header.cells + slot * header.cell, into, to)
-    else:
+    into, base = header.gains + slot * header.gain, header.cells + slot * header.cell
+    if cells == 0:
         _gain_steps(header, ints, doubles, program, steps, slot, to, into)
+    elif add_cells(doubles, program, cells, base, into, header.gain, to):
+        _get_all_powers(header, ints, doubles, program, steps, slot)
     return True
 
 
@@ -127,10 +127,17 @@ def _gain_steps(
     addends: int,
     into: int,
 ) -> None:
-    """Add to gains what an event adds by a list of steps."""
-    at = steps + 1
+    """Add to gains what an event adds by a list of steps, and to cells that have none at once."""
+    at, cells = steps + 1, header.cells + slot * header.cell
     for _ in range(program[steps]):
-        take_plain(header, ints, doubles, program, at, slot, 1.0, addends, into)
+        held = program[at + FIRST] < header.gain
+        if program[at + SINGLE] == 0:
+            to = into if held else cells
+            take_plain(header, ints, doubles, program, at, slot, 1.0, addends, to)
+        elif held:
+            gain_plainly(doubles, program, at, cells, into)
+        else:
+            act_once(header, ints, doubles, program, at, slot, 1.0)
         at += program[at + LENGTH]
 
 

@@ -65,13 +65,13 @@ class Layout:
         members: dict[tuple[int, int], list[int]] = {}
         for node, shape in enumerate(shapes):
             members.setdefault((updates.kind_of[node], shape), []).append(node)
-        cell = extreme = 0
+        read = _read_in_moments(updates)
+        cell = extreme = self.gained = 0  # cells before the last one that events read or empty
         for kind, overlap in enumerate(self.overlaps):
             first_cell, first_extreme = cell, extreme
             cell += overlap
-            for (of, _), several in members.items():
-                if of != kind:
-                    continue
+            here = [several for (of, _), several in members.items() if of == kind]
+            for several in sorted(here, key=read.isdisjoint):
                 several.sort(key=ranks.__getitem__)
                 for index, node in enumerate(several):
                     self.block_of[node], self.index_of[node] = len(self.blocks), index
@@ -86,6 +86,8 @@ class Layout:
                 )
                 self.blocks.append(block)
                 cell += block.width * block.sums
+                if not read.isdisjoint(several):
+                    self.gained = cell
                 extreme += block.width * block.extremes
             self.kinds.append(
                 KindLayout(
@@ -120,6 +122,13 @@ class Layout:
         if number is None:
             return -1
         return self.first_extremes[node] + number * self._widths[self.block_of[node]]
+
+
+def _read_in_moments(updates: Updates) -> set[int]:
+    """Return the nodes that events read or empty: of the others totals alone are made."""
+    nodes = updates.merged.nodes
+    sources = {edge.source for node in nodes for edge in node.edges}
+    return sources | {number for number, node in enumerate(nodes) if node.resets}
 
 
 def _shapes(updates: Updates) -> list[int]:

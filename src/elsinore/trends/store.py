@@ -15,7 +15,7 @@ from elsinore.trends.sharing.clock import DEPTH
 from elsinore.trends.sharing.holders import GroupCost, SharedGroups
 from elsinore.trends.updates import Updates
 
-VERSION = 12
+VERSION = 13
 FIRST_ROWS = 64  # rows of totals to begin with; a power of two
 FIRST_RUNS = 16  # runs of simultaneous events to begin with
 RECORDS = 2**16  # bursts recorded at most
@@ -170,7 +170,7 @@ def new_store(updates: Updates, layout: Layout, sharing: SharedGroups, *, record
     sizes: dict[str, int] = dict(
         slot=1,
         cell=layout.cells + 1,  # the last one is 0
-        gain=layout.cells + 1 if layout.gains else 0,
+        gain=layout.gained if layout.gains else 0,
         extreme=layout.extremes,
         block=len(layout.blocks) + 1,
         lane=layout.lanes,

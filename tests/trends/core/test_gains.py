@@ -12,6 +12,9 @@ from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
+from elsinore.trends.kind import spec_of
+from elsinore.trends.layout import Layout
+from elsinore.trends.updates import Updates
 
 KEYS = 3
 PATTERNS = {
@@ -24,6 +27,8 @@ PATTERNS = {
         "",
     ),
     "emptied": ("LOG2(COUNT(*)) AS trends, AVG(b.v) AS mean", "SEQ(A, NOT D, B b+, C)", ""),
+    "emptied_last": ("LOG2(COUNT(*)) AS trends, AVG(b.v) AS mean", "SEQ(A, B b, C, NOT D)", ""),
+    "only_ends": ("LOG2(COUNT(*)) AS trends, SUM(b.v) AS mean", "B b", " SLIDE 500 seconds"),
 }
 
 
@@ -39,12 +44,21 @@ MANY = "\n".join(
 def test_moments_of_several_events_give_what_exact_numbers_give(pattern: str, great: float) -> None:
     returns, body, slide = PATTERNS[pattern]
     text = f"QUERY q RETURN k, {returns} PATTERN {body} GROUP BY k WITHIN 1000 seconds{slide};"
-    compare_with_exact(text, stream("AABBBCC" + "D" * (pattern == "emptied"), great))
+    compare_with_exact(text, stream("AABBBCC" + "D" * pattern.startswith("emptied"), great))
 
 
 @pytest.mark.parametrize("great", [4.0, 1e300])
 def test_moments_of_many_queries_give_what_exact_numbers_give(great: float) -> None:
     compare_with_exact(MANY, stream("ABC", great, 1_200))
+
+
+def test_cells_that_no_event_reads_have_no_gains() -> None:
+    (unit,) = plan(parse_workload(MANY)).units
+    layout = Layout(Updates(spec_of(unit)))
+    begins, prefixes, ends = 3, 9, 27  # nodes; a moment's events may read the first two
+    of_node = len(("trends", "count of b.v", "sum of b.v"))
+    assert layout.gained == 1 + begins + prefixes * of_node
+    assert layout.cells == layout.gained + ends * of_node
 
 
 def stream(types: str, great: float, events: int = 6_000) -> pa.Table:

@@ -73,13 +73,28 @@ def take_plain(
     return True
 
 
+@wide_kernel(linked=True)
+def gain_plainly(doubles: Doubles, program: Ints, at: int, cells: int, into: int) -> None:
+    """Add to other cells than the slot's what an event adds by a step that is SINGLE."""
+    place = at + FIRST
+    to, own = np.uint64(into + program[place]), np.uint64(cells + program[place])
+    of, loop = np.uint64(cells + program[place + ROW]), float(program[at + LOOP])
+    lanes, source = np.uint64(program[at + LANES]), doubles[of]
+    if program[place + ROW + 2] != 0:
+        for lane in range(lanes):
+            doubles[to + lane] += loop * doubles[own + lane] + source
+    else:
+        for lane in range(lanes):
+            doubles[to + lane] += loop * doubles[own + lane] + doubles[of + lane]
+
+
 @wide_kernel(inline=True)
 def add_cells(
-    doubles: Doubles, program: Ints, cells: int, base: int, into: int, addends: int
+    doubles: Doubles, program: Ints, cells: int, base: int, into: int, held: int, addends: int
 ) -> bool:
     """Let an event act on a list of cells, one after another; what it adds goes into cells `into`.
 
-    base: the slot's cells, which an event that is a moment of its own changes at once.
+    base: the slot's cells. held: so many of these are changed in `into`, the others at once.
 
     A list says of each cell what steps say of rows, so that there is nothing to decide on the way:
     an event of one class takes the same path as that of another. No number has a power, and no
@@ -87,13 +102,15 @@ def add_cells(
     """
     passed, at = False, np.uint64(cells + 2)
     for _ in range(program[np.uint64(cells)]):
-        to, of = np.uint64(into + program[at]), np.uint64(base + program[at + np.uint64(1)])
+        cell, of = program[at], np.uint64(base + program[at + np.uint64(1)])
+        to = np.uint64(cell + (into if cell < held else base))
         after = doubles[to] + doubles[of]
         doubles[to] = after
         passed |= not abs(after) < LIMIT
         at += np.uint64(2)
     for _ in range(program[np.uint64(cells + 1)]):
-        to, times = np.uint64(into + program[at]), program[at + np.uint64(TIMES)]
+        cell, times = program[at], program[at + np.uint64(TIMES)]
+        to = np.uint64(cell + (into if cell < held else base))
         own, other = base + program[at + np.uint64(OWN)], base + program[at + np.uint64(OF)]
         trends, before = program[at + np.uint64(TRENDS)], program[at + np.uint64(BEFORE)]
         ended = doubles[np.uint64(base + trends)] + doubles[np.uint64(base + before)]
