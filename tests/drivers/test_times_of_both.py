@@ -98,3 +98,34 @@ def test_times_whose_windows_leave_64_bits_are_unusable(spark: SparkSession) -> 
 def test_windows_beyond_64_bits_of_nanoseconds_are_refused() -> None:
     with pytest.raises(QuerySemanticError, match=r"up to 72 years.*in nanoseconds"):
         local(RISE.format("WITHIN 5000 weeks"), TICKS, time_unit="ns")
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+@pytest.mark.parametrize("written", ["00:00:05", "00:00:05Z", "01:00:05+01:00"])
+def test_texts_beside_times_are_utc_unless_they_name_a_zone(
+    spark: SparkSession, written: str, zone: str | None
+) -> None:
+    """Whatever the session's zone, on one event, between events, and in a match."""
+    times = pa.array(range(10), pa.timestamp("s")).cast(pa.timestamp("us", zone))
+    columns = {"time": times, "type": ["A"] * 10, "v": list(range(10))}
+    moment = f"'1970-01-01T{written}'"
+    workload = el.Workload.parse(f"""
+        QUERY one   RETURN COUNT(*) AS n PATTERN A a WHERE a.time >= {moment};
+        QUERY among RETURN COUNT(*) AS n PATTERN A a WHERE a.time IN ({moment});
+        QUERY pairs RETURN COUNT(*) AS n PATTERN SEQ(A a, A b)
+            WHERE a.time >= {moment} OR a.v > b.v;
+        QUERY rows  RETURN b[].v AS n PATTERN A{{2}} b WHERE b[b.LEN].time >= {moment}
+            STRATEGY CONTIGUOUS;
+    """)
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        kind = "timestamp" if zone else "timestamp_ntz"
+        rows = zip(times.to_pylist(), columns["type"], columns["v"], strict=True)
+        frame = spark.createDataFrame(list(rows), f"time {kind}, type string, v long")
+        for results in (workload.run(columns), workload.run(frame)):
+            found = {name: results[name].to_pylist() for name in results}
+            assert [found[name][0]["n"] for name in ("one", "among", "pairs")] == [5, 1, 10]
+            assert len(found["rows"]) == 5
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", str(before))

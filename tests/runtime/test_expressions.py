@@ -177,6 +177,24 @@ def test_a_text_constant_beside_a_time_is_a_time() -> None:
     assert found.to_pylist() == [True, False, None]
 
 
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A.t >= '1970-01-01T00:00:05'",
+        "A.t >= '1970-01-01 00:00:05Z'",
+        "A.t > '1970-01-01T01:00:04.5+01:00'",
+        "A.t IN ('1970-01-01T00:00:05', '1970-01-01T00:00:06Z')",
+    ],
+)
+def test_a_text_beside_a_time_is_utc_unless_it_names_a_zone(
+    text: str, zone: str | None, unit: str
+) -> None:
+    column = pa.array([0, 5, None], pa.timestamp("s", zone)).cast(pa.timestamp(unit, zone))
+    assert evaluate(parse_expression(text), {"t": column}).to_pylist() == [False, True, None]
+
+
 def test_a_column_of_nothing_but_nulls_is_unknown() -> None:
     columns = {"n": pa.nulls(2)}
     for text in ("A.n < 3", "A.n = 'x'", "A.n", "NOT A.n", "A.n IN (1)"):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.matches.arrays import Ints
+from elsinore.numeric.constants import moment
 
 _UNITS = ("s", "ms", "us", "ns")
 TIME, CLASS, MOMENT, RESERVED = 0, 1, 2, 3  # rows of integers that every event has; how many
@@ -116,12 +117,11 @@ class Layout:
     def time(self, text: str) -> int:
         """Return a time written as text as an integer; InputError where it is none."""
         try:
-            moment = pa.scalar(text).cast(pa.timestamp(self._unit))
+            return int(moment(text, pa.timestamp(self._unit)).value)
         except pa.ArrowInvalid:
             raise InputError(
                 f"'{text}' is compared with a time and is none. Write it as 2026-01-31 12:00:00."
             ) from None
-        return int(moment.cast(pa.int64()).as_py())
 
     def of(self, columns: Mapping[str, pa.Array], order: Ints, arranged: Ints) -> Operands:
         """Return the rows of columns, in an order; times, classes and moments are in it already."""

@@ -6,6 +6,8 @@ import math
 from decimal import Decimal
 from typing import TypeVar
 
+import pyarrow as pa
+
 _WORD = 2**63  # whole numbers of 64 bits are below it
 _DIGITS = 10**38  # and decimals of 38 digits below this
 
@@ -26,3 +28,23 @@ def held(value: Constant) -> Constant | Decimal | float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def moment(text: str, kind: pa.DataType) -> pa.Scalar:
+    """Return a time written as text as a scalar of `kind`, a type of times; UTC if it has no zone.
+
+    Times of a column without a zone are UTC too. Raises pa.ArrowInvalid where it is no such time.
+
+    >>> moment("2024-01-01T01:00:05+01:00", pa.timestamp("s")).as_py().isoformat()
+    '2024-01-01T00:00:05'
+    >>> moment("2024-01-01", pa.timestamp("s", "UTC")).value
+    1704067200
+    """
+    written = pa.scalar(text.strip())
+    if not pa.types.is_timestamp(kind):
+        return written.cast(kind)
+    try:
+        found = written.cast(pa.timestamp(kind.unit))
+    except pa.ArrowInvalid:
+        found = written.cast(pa.timestamp(kind.unit, "UTC"))
+    return pa.scalar(found.value, kind)

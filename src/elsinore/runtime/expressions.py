@@ -6,6 +6,7 @@ NaN counts as null; a comparison with null is null; division by zero is null.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,7 +25,7 @@ from elsinore.model.expression import (
     Not,
     Operator,
 )
-from elsinore.numeric.constants import held
+from elsinore.numeric.constants import held, moment
 from elsinore.runtime.reasons import not_computed, reason
 
 Columns = Mapping[str, pa.Array]
@@ -148,14 +149,23 @@ def _alike(
     if pa.types.is_null(other.type):
         other = other.cast(one.type)
     if _is_text(one) and pa.types.is_temporal(other.type):
-        one = one.cast(other.type)
+        one = _moment(one.as_py(), other.type)
     elif _is_text(other) and pa.types.is_temporal(one.type):
-        other = other.cast(one.type)
+        other = _moment(other.as_py(), one.type)
     if pa.types.is_integer(one.type) and pa.types.is_floating(other.type):
         one = _nearest(one)
     elif pa.types.is_floating(one.type) and pa.types.is_integer(other.type):
         other = _nearest(other)
     return one, other
+
+
+def _moment(text: str, kind: pa.DataType) -> pa.Scalar:
+    """Return a time written as text, finer than `kind` where it is written finer."""
+    finer = ("us", "ns") if pa.types.is_timestamp(kind) and "." in text else ()
+    for unit in finer:
+        with suppress(pa.ArrowInvalid):
+            return moment(text, pa.timestamp(unit, kind.tz))
+    return moment(text, kind)
 
 
 def _signed(

@@ -6,6 +6,7 @@ null, division by zero is null, whole numbers that overflow stop the run (Spark'
 
 from __future__ import annotations
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql import types as T  # noqa: N812
@@ -23,7 +24,7 @@ from elsinore.model.expression import (
     Not,
     Operator,
 )
-from elsinore.numeric.constants import held
+from elsinore.numeric.constants import held, moment
 
 
 class Columns:
@@ -65,7 +66,8 @@ class Columns:
                 number = self.evaluate(operand)
                 return F.when(number > 0, F.log2(number))
             case Binary(operator, left, right):
-                return _combine(operator, self.evaluate(left), self.evaluate(right))
+                one, other = self._beside(left, right), self._beside(right, left)
+                return _combine(operator, one, other)
             case _:
                 raise TypeError(f"not an expression over one event: {expression}")
 
@@ -73,8 +75,22 @@ class Columns:
         value = self.evaluate(operand)
         found: Column = F.lit(False)
         for choice in choices:
-            found = found | (value == F.lit(held(choice.value)))
+            found = found | (value == self._beside(choice, operand))
         return found
+
+    def _beside(self, part: Expression, other: Expression) -> Column:
+        """Return a side of a comparison; a text beside a time is one, UTC if it has no zone.
+
+        Spark would take it for one of the session's zone, or leave its zone out.
+        """
+        match part, other:
+            case Literal(str(text)), Attribute(_, str(name)):
+                kind = self._types[name]
+                if isinstance(kind, T.TimestampType | T.TimestampNTZType):
+                    zone = "Z" if isinstance(kind, T.TimestampType) else ""
+                    utc = moment(text, pa.timestamp("us")).as_py().isoformat()
+                    return F.lit(utc + zone).cast(kind)
+        return self.evaluate(part)
 
 
 def quoted(name: str) -> str:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
+from elsinore.numeric.constants import moment
 from elsinore.operators.ranks import to_ranks
 from elsinore.trends.keyed import Doubles, Flags, Ints
 
@@ -282,12 +283,13 @@ class ComparedColumns:
         Raises InputError where it is none.
         """
         try:
-            moment = pa.array([text]).cast(self.types[name])
+            written = moment(text, self.types[name])
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise InputError(
-                f"A predicate compares '{name}' with '{text}', which is no time: {error}"
+                f"A predicate compares '{name}' with '{text}', which is no time. Write one as "
+                "in '2024-01-31T12:00:00'."
             ) from error
-        return int(_ticks(name, moment, self.unit)[0].as_py())
+        return int(_ticks(name, pa.array([written.value], written.type), self.unit)[0].as_py())
 
 
 def keeps_codes(types: Iterable[pa.DataType]) -> bool:
