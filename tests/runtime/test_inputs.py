@@ -44,11 +44,35 @@ def test_polars_strings_come_as_strings_not_views():
     assert as_table(pl.from_arrow(TABLE)).schema.field("type").type == pa.large_string()
 
 
+def test_views_dictionaries_and_runs_of_all_libraries_are_plain():
+    frame = pl.DataFrame(
+        {"time": [1, 2], "kind": ["A", "B"], "b": [b"x", b"y"], "l": [["p"], []], "g": ["u", "v"]}
+    ).with_columns(pl.col("kind").cast(pl.Enum(["A", "B"])), pl.col("g").cast(pl.Categorical))
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), pa.array(["u", "v"]))
+    text = "RETURN a.g, a.b, b.l, a[] AS all PATTERN SEQ(A a, B b) WHERE a.g = 'u' AND a.g < b.g"
+    table = as_table(frame)
+    plain = table.set_column(table.column_names.index("g"), "g", runs)
+    for events in (frame, frame.lazy(), plain):
+        (found,) = el.Workload.parse(text).run(events, type="kind")["query"].to_pylist()
+        row = {"time": 1, "kind": "A", "b": b"x", "l": ["p"], "g": "u"}
+        assert found == {"a.g": "u", "a.b": b"x", "b.l": [], "all": [row]}
+        grouped = el.Workload.parse("RETURN g, COUNT(*) AS n PATTERN A+ GROUP BY g")
+        assert grouped.run(events, type="kind")["query"].to_pylist()[0]["g"] == "u"
+
+
 def test_a_pandas_index_with_a_name_is_an_attribute():
     frame = pd.DataFrame({"type": ["A"], "g": ["x"]}, index=pd.Index([7], name="time"))
     assert as_table(frame).to_pylist() == [{"time": 7, "type": "A", "g": "x"}]
     deeper = frame.reset_index().set_index(["g", "time"])
     assert as_table(deeper).to_pylist() == [{"g": "x", "time": 7, "type": "A"}]
+
+
+def test_a_column_whose_name_is_part_of_another_that_is_read_is_not_read():
+    frame = pd.DataFrame({"time": [1, 2], "type": ["A", "A"], "m": [1, "x"]})
+    run = el.Workload.parse("RETURN COUNT(*) AS n PATTERN A").run
+    assert run(frame)["query"]["n"].to_pylist() == [2]
+    with pytest.raises(InputError, match="'m' holds values of several kinds"):
+        run(frame, time="CASE WHEN m = 1 THEN time ELSE 0 END")
 
 
 def test_of_a_pandas_frame_the_columns_that_a_run_reads_are_converted():

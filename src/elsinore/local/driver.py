@@ -53,7 +53,13 @@ from elsinore.runtime.times import TimeKind, from_ticks, kind_of_bounds, kind_of
 from elsinore.runtime.types import types_of
 from elsinore.runtime.uncertain import bounds
 from elsinore.runtime.units import batch_of, keys_of
-from elsinore.runtime.warnings import absent_types, overflow, overflown_columns, types_seen
+from elsinore.runtime.warnings import (
+    absent_types,
+    overflow,
+    overflown_columns,
+    types_seen,
+    warn_of_no_rows,
+)
 
 Pieces = Generator[tuple[str, pa.Table], None, Results[pa.Table]]
 
@@ -125,6 +131,10 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
             )
             tables |= dict(zip(unit.queries, results, strict=True))
     seen = stream.types
+    if not in_pieces:
+        queries = enumerate(plan.workload)
+        empty = [query.name for place, query in queries if not tables[place].num_rows]
+        warn_of_no_rows(plan, empty, seen)
 
     @cache
     def warnings() -> tuple[str, ...]:

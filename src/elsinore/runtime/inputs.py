@@ -104,10 +104,11 @@ def columns_to_convert(
         return None
     if options.allow_rejects or options.uncertain is not None:
         return None
-    texts = [text.lower() for text in (options.time, options.type, *options.order_by)]
     names = [str(name) for name in (*data.columns, *data.index.names)]
+    wanted = {*attributes, options.time, options.type, *options.order_by}
+    texts = [text.lower() for text in wanted.difference(attributes, names)]
     return frozenset(
-        name for name in names if name in attributes or any(name.lower() in text for text in texts)
+        name for name in names if name in wanted or any(name.lower() in text for text in texts)
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import itertools
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,25 +21,47 @@ SEEN_TYPES = 12  # types listed in a warning
 SHOWN_QUERIES = 3
 
 
+class NoRowsWarning(UserWarning):
+    """What may be why a query has no rows."""
+
+
 def absent_types(plan: Plan, seen: Sequence[str]) -> tuple[str, ...]:
     """Return a sentence for each query that names types which no event has.
 
     `seen` are the types of the events, the most frequent first.
     """
+    names = [query.name for query in plan.workload]
+    return tuple(_absent(plan, seen, names)) + commas_left_out(plan.workload, set(seen))
+
+
+def _absent(plan: Plan, seen: Sequence[str], names: Collection[str]) -> Iterator[str]:
+    """Yield the sentences on the queries of these names."""
     there = set(seen)
+    asked = set(names)
     shown = ", ".join(seen[:SEEN_TYPES]) or "none"
     more = f" and {len(seen) - SEEN_TYPES} more" if len(seen) > SEEN_TYPES else ""
-    told = []
     for unit in plan.units:
         for name, types_of_query in zip(unit.names, unit.types_of, strict=True):
-            absent = sorted(set(types_of_query) - there)
+            absent = sorted(set(types_of_query) - there) if name in asked else []
             if absent:
                 hint = did_you_mean(absent[0], seen) if len(absent) == 1 else ""
-                told.append(
+                yield (
                     f"{called(name)}: no event has type {' or '.join(absent)}.{hint} "
                     f"Types seen: {shown}{more}."
                 )
-    return tuple(told) + commas_left_out(plan.workload, there)
+
+
+def warn_of_no_rows(plan: Plan, empty: Collection[str], types: pa.Array) -> None:
+    """Warn of queries without rows, `empty`, that name types which none of the `types` is.
+
+    `results.warnings` says that too, but who looks at a result that has no rows may not know of it.
+    The command line says it by itself.
+    """
+    if not empty or is_on_the_command_line():
+        return
+    sentences = _absent(plan, types_seen(types), empty)
+    for sentence in itertools.islice(sentences, SHOWN_QUERIES):
+        warnings.warn(f"No rows: {sentence}", NoRowsWarning, stacklevel=7)
 
 
 def commas_left_out(queries: Iterable[Query], seen: Collection[str]) -> tuple[str, ...]:

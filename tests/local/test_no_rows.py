@@ -1,0 +1,36 @@
+"""A query without rows that names a type which no event has: the run warns of it."""
+
+import warnings
+
+import pytest
+
+import elsinore as el
+
+EVENTS = [{"time": n, "type": "ABC"[n % 3]} for n in range(6)]
+
+
+def run(*queries: str) -> list[str]:
+    """Return what a run warns of."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        el.Workload.parse(" ".join(queries)).run(EVENTS)
+    assert all(warning.filename == __file__ for warning in found)
+    return [str(warning.message) for warning in found]
+
+
+@pytest.mark.parametrize("returned", ["COUNT(*)", "a.time"])
+def test_a_misspelt_type_is_told_where_there_are_no_rows(returned: str) -> None:
+    (told,) = run(f"QUERY q RETURN {returned} PATTERN SEQ(Aa a, B);")
+    assert told == (
+        "No rows: query q: no event has type Aa. Did you mean 'A'? Types seen: A, B, C."
+    )
+
+
+def test_queries_with_rows_are_not_warned_of() -> None:
+    assert run("QUERY q RETURN COUNT(*) PATTERN SEQ(A, NOT X, B);") == []
+    assert run("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) WHERE A.time > 99;") == []
+
+
+def test_no_more_than_three_queries_are_told_of() -> None:
+    queries = [f"QUERY q{n} RETURN COUNT(*) PATTERN Aa{n};" for n in range(9)]
+    assert len(run(*queries)) == 3
