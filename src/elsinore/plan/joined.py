@@ -20,6 +20,7 @@ from elsinore.plan.alike import shape, why_apart
 from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
 from elsinore.plan.guards import Ways
 from elsinore.plan.indexed import Indexed, axis, goes_down, indexed
+from elsinore.plan.sharing import aggregated
 
 MOST_TOGETHER = 16  # automata of which an index keeps the sums at once: more leave the cache
 _State = tuple[int, int]  # number of a query's template, state
@@ -98,7 +99,7 @@ def joined(templates: Sequence[GuardedTemplate]) -> list[Joined]:
         ]
         with_orders = [
             frozenset[object]().union(*(orders[n] for n in together))
-            if all(_counts(templates[n]) for n in together)
+            if all(aggregated(templates[n].aggregation).counts for n in together)
             else frozenset({together[0]})
             for together in with_states
         ]
@@ -125,11 +126,6 @@ def _orders(template: GuardedTemplate, found: Indexed) -> frozenset[object]:
 
 def _is_read(expression: Expression) -> bool:
     return isinstance(expression, Attribute)
-
-
-def _counts(template: GuardedTemplate) -> bool:
-    """Return whether a query counts trends and adds up no more: it does so in plain numbers."""
-    return len(template.aggregation.linear) == 1 and not template.aggregation.extremes
 
 
 def _batches(

@@ -31,6 +31,11 @@ class Aggregated:
     sums: bool  # whether it adds up more than its trends
     extremes: frozenset[tuple[FieldKind, str | None]]
 
+    @property
+    def counts(self) -> bool:
+        """Whether it is the number of trends alone."""
+        return not (self.sums or self.extremes)
+
 
 @dataclass(frozen=True, slots=True)
 class SharingSet:

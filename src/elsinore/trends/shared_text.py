@@ -58,7 +58,7 @@ def sharing_text(units: Units, sample: SharedSample | None) -> list[str]:
         if one.queries not in known or one.merged:
             lines.append(f"  {one.pattern} of {listed(one.queries, MOST_NAMES)}, {one.how}")
     lines += [
-        f"  {listed(names, MOST_NAMES)} count by an index over their events; where a run "
+        f"  {listed(names, MOST_NAMES)} go by an index over their events; where a run "
         "records, or is to share always or never, by the shared graph."
         for names in counted(units)
     ]

@@ -42,7 +42,7 @@ PATTERNS = (
     "(SEQ(A a, B b+) OR SEQ(A x, B b+, D d))",
 )
 RISING = ("b[i].v >= b[i-1].v", "b[i].v < b[i-1].v", "b[i].w = b[i-1].v", "b[i].w <= b[i-1].w")
-FIELDS = ("", "", ", SUM(b.v), AVG(b.w)", ", MIN(b.v), COUNT(b)")
+FIELDS = ("", "", ", SUM(b.v), AVG(b.w)", ", MIN(b.v), COUNT(b)", ", VARIANCE(b.v)")
 
 
 @st.composite
@@ -192,9 +192,7 @@ def test_few_queries_that_count_go_by_an_index_unless_a_run_records_or_is_told_h
     assert not any(is_counted(unit, sharing) for sharing in (Sharing.ALWAYS, Sharing.NEVER))
     lines = sharing_text(units, None)
     assert "  SEQ(A, B+) of short and long, one state for all of them" in lines
-    assert any(
-        line.startswith("  short, long, some and falling count by an index") for line in lines
-    )
+    assert any(line.startswith("  short, long, some and falling go by an index") for line in lines)
     why: dict[str, set[tuple[str, str]]] = {}
     for block in apart(units):
         why.setdefault(block.why.partition("; ")[0], set()).update(block.pairs())
@@ -204,14 +202,18 @@ def test_few_queries_that_count_go_by_an_index_unless_a_run_records_or_is_told_h
         "in a loop": {("short", "falling"), ("long", "falling"), ("some", "falling")},
     }
     assert sharing_facts(units, None)["counted"] == [["short", "long", "some", "falling"]]
-    with_sums = COUNTING.replace(
+    with_sum = COUNTING.replace(
         "COUNT(*) PATTERN SEQ(A a, B b+, C", "SUM(b.v) PATTERN SEQ(A a, B b+, C"
     )
+    ((_, unit),) = trend_units(plan(parse_workload(with_sum)))
+    assert is_counted(unit)
+    all_sums = COUNTING.replace("COUNT(*)", "MAX(b.v)")
+    overlapping = with_sum.replace(";", " WITHIN 9 seconds SLIDE 1 second;")
     many = "".join(
         f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(A{n}, B b+) WHERE b[i].v > b[i-1].v;"
         for n in range(MOST_LANES + 1)
     )
-    for text in (with_sums, many):
+    for text in (all_sums, overlapping, many):
         ((_, unit),) = trend_units(plan(parse_workload(text)))
         assert not is_counted(unit)
 
