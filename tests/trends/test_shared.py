@@ -166,7 +166,22 @@ def test_queries_on_the_shared_graph_with_one_sub_pattern_are_not_apart() -> Non
 def test_queries_that_are_keyed_otherwise_are_apart() -> None:
     (found,) = apart(units_of(rising("q1"), rising("q2", key="[k] AND ")))
     assert list(found.pairs()) == [("q1", "q2")]
-    assert "partitioned" in found.why
+    assert found.why == "their events are partitioned differently, by nothing and by k"
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ("COUNT(*) PATTERN A+ WHERE [k]", "by k alike, but results are by k and by the whole"),
+        ("k, COUNT(*) PATTERN A+ WHERE [k] GROUP BY k", "a null in k is a group for one of them"),
+        ("k, COUNT(*) PATTERN A+ WHERE [v] GROUP BY k", "differently, by k and by k and v"),
+    ],
+)
+def test_queries_of_one_key_may_be_apart_for_their_results(other: str, why: str) -> None:
+    (found,) = apart(
+        units_of("QUERY q1 RETURN k, COUNT(*) PATTERN A+ GROUP BY k;", f"QUERY q2 RETURN {other};")
+    )
+    assert why in found.why
 
 
 # so many that no index takes them, with no sub-pattern of the others

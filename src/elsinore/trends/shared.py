@@ -259,8 +259,9 @@ def apart(units: Units) -> tuple[Apart, ...]:
                 found.setdefault(why, []).append(Block(one.names, other.names))
     for (key, unit, here), (other_key, other_unit, there) in itertools.combinations(alike, 2):
         for one, other in itertools.product(here, there):
-            why = f"their events are partitioned by {_partition(key)}, {_partition(other_key)}"
-            if key == other_key:
+            if key != other_key:
+                why = _differently_keyed(key, other_key)
+            else:
                 why = " and ".join(
                     f"{listed(side.names, MOST_NAMES)} on the "
                     f"{path_in_words(planned.path, planned.why[side.first])}"
@@ -330,7 +331,7 @@ def _why_not(one: Alike, other: Alike) -> str | None:
     here, there = (loops(unit.templates[side.first]) for side in (one, other))
     common = sorted(here.keys() & there.keys())
     if not common:
-        return "they have no Kleene sub-pattern in common"
+        return "they have no Kleene sub-pattern in common, and share equal states at most"
     return (
         f"what a burst of {' or '.join(common)} does in one of them is not told by how many events "
         "it has: some of them lead to, or come from, other states at the same time"
@@ -353,5 +354,25 @@ def _differ(one: GuardedTemplate, other: GuardedTemplate) -> str:
     )
 
 
-def _partition(partition: Partition) -> str:
-    return f"[{', '.join(partition.key)}]"
+def _differently_keyed(one: Partition, other: Partition) -> str:
+    """Return in what two ways to take a stream apart differ.
+
+    >>> _differently_keyed(Partition(("g",)), Partition((), ("g",), ("g",)))
+    'their events are partitioned by g alike, but results are by g and by the whole stream'
+    >>> _differently_keyed(Partition(("g",)), Partition(("g",), (), ("g",)))
+    'a null in g is a group for one of them and matches nothing for the other'
+    """
+    keys = [sorted(side.key) for side in (one, other)]
+    if keys[0] != keys[1]:
+        ways = " and ".join(f"by {listed(key)}" if key else "by nothing" for key in keys)
+        return f"their events are partitioned differently, {ways}"
+    if one.group_by == other.group_by:
+        null = listed(sorted({*one.required} ^ {*other.required}))
+        return f"a null in {null} is a group for one of them and matches nothing for the other"
+    groups = [
+        listed(side.group_by) if side.group_by else "the whole stream" for side in (one, other)
+    ]
+    return (
+        f"their events are partitioned by {listed(keys[0])} alike, but results are by "
+        f"{' and by '.join(groups)}"
+    )
