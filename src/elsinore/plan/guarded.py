@@ -139,7 +139,9 @@ class GuardedTemplate:
         """Return the pairs of types that may be neighbours; None before those that begin."""
         begins = {(None, self.states[start.target].type) for start in self.starts}
         return frozenset(begins) | {
-            (self.states[move.source].type, self.states[move.target].type) for move in self.moves
+            (self.states[move.source].type, self.states[move.target].type)
+            for move in self.moves
+            if self.states[move.target].variable  # what NOT forbids has none (`plan.sinks`)
         }
 
     def start_types(self) -> frozenset[str]:

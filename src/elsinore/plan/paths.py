@@ -24,6 +24,7 @@ from elsinore.plan.guarded import GuardedTemplate, guarded_template
 from elsinore.plan.indexed import Indexed, indexed
 from elsinore.plan.modes import Granularity
 from elsinore.plan.sharing import obstacle
+from elsinore.plan.sinks import with_sinks
 from elsinore.plan.template import Adjacent, Template, Transition, template
 
 STATE_LIMIT = 62  # states of a guarded template that fit a word of bits
@@ -100,8 +101,8 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     way = "its own graph of events"
     if isinstance(indexed(guarded), Indexed):
         way = "an index over its own events"
-    elif goes_in_steps(guarded):
-        way = "sums carried from event to event"
+    elif goes_in_steps(with_sinks(guarded)):
+        way, guarded = "sums carried from event to event", with_sinks(guarded)
     return Routed(Path.GRAPH, f"{way}: {guard}", guarded)
 
 

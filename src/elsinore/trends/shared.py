@@ -221,7 +221,11 @@ def _lanes(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
 def _pattern(template: GuardedTemplate, states: Sequence[int]) -> str:
     """Return states of an automaton, in the order in which trends come to them, as a pattern."""
     loops = {move.source for move in template.moves if move.source == move.target}
-    names = [f"{template.states[n].type}{'+' if n in loops else ''}" for n in states]
+    names = [
+        f"{'' if template.states[n].variable else 'NOT '}{template.states[n].type}"
+        f"{'+' if n in loops else ''}"
+        for n in states
+    ]
     return names[0] if len(names) == 1 else f"SEQ({', '.join(names)})"
 
 

@@ -145,6 +145,23 @@ def test_lanes_with_a_common_beginning_have_it_as_one_state(strategy: str, commo
 
 
 @pytest.mark.parametrize(
+    ("strategy", "common"),
+    [("CONTIGUOUS", "SEQ(A, B+)"), ("SKIP TILL NEXT MATCH", "SEQ(A, NOT X)")],
+)
+def test_lanes_with_an_equal_not_have_what_is_before_it_and_it_as_one_state(
+    strategy: str, common: str
+) -> None:
+    text = """
+        QUERY one RETURN COUNT(*) PATTERN SEQ(A, NOT X x, B+, C) WHERE x.v > 1 STRATEGY {0};
+        QUERY two RETURN COUNT(*) PATTERN SEQ(A, NOT X x, B+, D) WHERE x.v > 1 STRATEGY {0};
+    """
+    units = trend_units(plan(parse_workload(text.format(strategy))))
+    merged, lanes = shared_patterns(units)
+    assert (merged.merged, merged.pattern, merged.queries) == (True, common, ("one", "two"))
+    assert lanes.lanes
+
+
+@pytest.mark.parametrize(
     ("other", "why"),
     [
         ("SEQ(A, B+) STRATEGY SKIP TILL NEXT MATCH", "their strategies differ"),
