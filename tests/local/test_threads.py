@@ -44,7 +44,7 @@ def test_one_thread_several_and_all_trends_built_give_the_same(
     limit = 0 if one_after_another else 2**28
     with (
         mock.patch.object(threads, "WORTH", 1),  # else so few events go to one thread
-        mock.patch.object(threads, "ROUND", cut),  # events that a thread deals at once
+        mock.patch.object(threads, "STRETCH", cut),  # rows that are made ready at once
         mock.patch("elsinore.local.driver.STATE_LIMIT", limit),
     ):
         one = run(ready, table_of(events), RunOptions(threads=1))
@@ -76,7 +76,7 @@ def test_many_keys_and_queries_are_spread_and_give_the_same() -> None:
     in_pieces = pa.concat_tables([table.slice(0, 1000), table.slice(1000)])
     one = workload.run(table, threads=1)
     for number in (2, 3):
-        with mock.patch.object(threads, "ROUND", count // 16):  # memory serves several times
+        with mock.patch.object(threads, "STRETCH", count // 16):  # memory serves several times
             several = workload.run(in_pieces, threads=number)
         for name in one:
             assert several[name].num_rows == one[name].num_rows > 0
@@ -105,11 +105,9 @@ def test_the_first_error_of_a_thread_ends_all() -> None:
             raise ValueError(f"rows from {begin} on cannot be read")
         return batch
 
-    with (
-        mock.patch.object(threads, "ROUND", 2),
-        pytest.raises(ValueError, match="rows from 6 on cannot be read"),
-    ):
-        threads.run_in_threads(batch_of_rows, 12, operator, 2, keeps_all=False, keeps_batches=False)
+    ranges = [(begin, begin + 2) for begin in range(0, 12, 2)]
+    with pytest.raises(ValueError, match="rows from 6 on cannot be read"):
+        threads.run_in_threads(batch_of_rows, ranges, operator, 2, keeps_all=False)
 
 
 @often
@@ -117,10 +115,9 @@ def test_the_first_error_of_a_thread_ends_all() -> None:
     st.lists(st.tuples(st.integers(-1, 9), st.integers(-1, 2)), max_size=12),
     st.integers(2, 5),
     st.booleans(),
-    st.integers(0, 3),
 )
 def test_each_row_is_dealt_to_the_thread_of_its_key(
-    rows: list[tuple[int, int]], number: int, keeps_all: bool, longer: int
+    rows: list[tuple[int, int]], number: int, keeps_all: bool
 ) -> None:
     keys, classes = np.array(rows, dtype=np.int64).reshape(-1, 2).T
     batch = pa.record_batch(
@@ -132,8 +129,7 @@ def test_each_row_is_dealt_to_the_thread_of_its_key(
             "sum:v": np.arange(len(rows)) / 2,
         }
     )
-    room = threads.new_room(len(rows) + longer)
-    shares = threads.deal(batch, room, number, keeps_all=keeps_all)
+    shares = threads.deal(batch, number, keeps_all=keeps_all)
     assert len(shares) == number
     for thread, share in enumerate(shares):
         places = [

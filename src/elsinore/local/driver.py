@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only, rows_by_type
-from elsinore.local.threads import run_in_threads, threads_for
+from elsinore.local.threads import run_in_threads, stretches, threads_for
 from elsinore.operators import (
+    Operator,
     OperatorOptions,
     OperatorStatistics,
     ResultForm,
@@ -262,17 +263,16 @@ def _run_unit(
         operators = partial(kind.operator, unit, asked)
         given_out, counted = run_in_threads(
             batch_of_rows,
-            rows,
+            stretches(rows, keys.count, threads),
             operators,
             threads,
             keeps_all=unit.keeps_all,
-            keeps_batches=kind.keeps_batches(unit),
         )
         return results(given_out), counted
     operator = kind.operator(unit, asked)
-    outputs: Iterable[pa.RecordBatch] = itertools.chain(
-        operator.process(batch_of_rows(0, rows)), operator.close()
-    )
+    # what is kept is kept in one piece
+    ranges = [(0, rows)] if kind.keeps_batches(unit) else stretches(rows, keys.count)
+    outputs = _outputs(operator, itertools.starmap(batch_of_rows, ranges))
     if in_pieces and not kind.adds_up(unit) and after is None:
         forms = [
             kind.result(unit, place, [values.type for values in groups], types)
@@ -288,8 +288,15 @@ def _run_unit(
             table = pa.Table.from_batches([output])
             found = kind.finish(unit, int(places[0]), table, groups, types)
             yield unit.names[places[0]], _presented(found, form, stream.kind)
-        outputs = held
+        return results(held), operator.statistics
     return results(outputs), operator.statistics
+
+
+def _outputs(operator: Operator, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Let an operator take batches; yield what it gives out."""
+    for batch in batches:
+        yield from operator.process(batch)
+    yield from operator.close()
 
 
 def _batches(

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from threading import Barrier, BrokenBarrierError
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,9 @@ from numpy.typing import NDArray
 from elsinore.kernels import enter, kernel
 from elsinore.operators import Operator, OperatorStatistics
 
-Room = dict[str, NDArray[Any]]
-
 # the columns that all batches have
 ALWAYS = ("key", "group", "time", "class")
-ROUND = 2**23  # events that a thread deals at once: threads wait for one another seldom
-ROOMS = 3  # one to deal to, one to work on, and one whose last batch an operator may look at again
+STRETCH = 2**18  # rows that are made ready at once
 NOBODY = np.uint16(2**16 - 1)  # has rows of no interest
 WORTH = 2**17  # events of a thread below which starting another operator takes more than it gives
 
@@ -48,114 +45,112 @@ def threads_for(events: int, keys: int, most: int | None) -> int:
     return max(1, min(cores() if most is None else most, keys, events // WORTH))
 
 
+def stretches(rows: int, keys: int, threads: int = 1) -> list[tuple[int, int]]:
+    """Return the ranges of rows that operators are given in turn.
+
+    What is made of one stays near the processor, in memory that serves again; where there are more
+    keys than rows in it, what is done for all keys at once would take longer than the rows.
+
+    >>> stretches(10, 3), stretches(10, 3, 2)
+    ([(0, 10)], [(0, 5), (5, 10)])
+    """
+    count = max(threads, -(-rows // max(STRETCH, keys)))
+    return [(rows * n // count, rows * (n + 1) // count) for n in range(count)]
+
+
 def run_in_threads(
     batch_of_rows: Callable[[int, int], pa.RecordBatch],
-    rows: int,
+    ranges: Sequence[tuple[int, int]],
     new_operator: Callable[[], Operator],
     threads: int,
     *,
     keeps_all: bool,
-    keeps_batches: bool,
 ) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
     """Return what operators give out that run over all events, and their statistics.
 
     `batch_of_rows(begin, end)` makes the batch of some rows, in any thread. Operators held their
     memory at the same time, so it is added up. With `keeps_all` they are given events of no
-    interest too; with `keeps_batches` they go on reading batches that they were given before.
+    interest too.
 
-    Rows are taken in rounds: each thread makes the batch of a range and deals it, and once all have
-    done so, lets its operator take its share of each range. Where batches are not kept, the memory
-    of a round serves again, as having new memory costs about as much as dealing.
+    Each thread lets its operator take its share of one range after another. Whoever comes to a
+    range that is not dealt yet deals the next that nobody has begun with: so threads wait for one
+    another only where all that is left is being dealt, and one whose processor is taken away, or
+    whose keys have more to do, deals less.
     """
-    count = threads * max(1, -(-rows // (threads * ROUND)))
-    ranges = [(rows * n // count, rows * (n + 1) // count) for n in range(count)]
-    longest = max(end - begin for begin, end in ranges)
-    nothing: list[pa.RecordBatch] = []
-    dealt = [[nothing] * threads for _ in range(ROOMS)]  # [room][who dealt][whose share]
-    all_dealt = Barrier(threads)
+    dealt = [Future[dict[int, pa.RecordBatch]]() for _ in ranges]  # [range][thread] -> its share
+    not_begun = itertools.count()
+    failed = Event()
+
+    def deal_next() -> bool:
+        number = next(not_begun)
+        if number < len(ranges):
+            try:
+                shares = deal(batch_of_rows(*ranges[number]), threads, keeps_all=keeps_all)
+                dealt[number].set_result(dict(enumerate(shares)))
+            except BaseException as error:
+                dealt[number].set_exception(error)
+        return number < len(ranges)
 
     def work(number: int) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
         operator, outputs = new_operator(), list[pa.RecordBatch]()
-        rooms = [new_room(longest) for _ in range(0 if keeps_batches else ROOMS)]
-        for turn, (begin, end) in enumerate(ranges[number::threads]):
-            room = new_room(longest) if keeps_batches else rooms[turn % ROOMS]
-            shares = dealt[turn % ROOMS]
-            shares[number] = deal(batch_of_rows(begin, end), room, threads, keeps_all=keeps_all)
-            all_dealt.wait()
-            for share in shares:
-                outputs += operator.process(share[number])
+        for of_range in dealt:
+            while not of_range.done() and deal_next():
+                pass
+            outputs += operator.process(of_range.result().pop(number))
+            if failed.is_set():
+                return outputs, operator.statistics
         outputs += operator.close()
         return outputs, operator.statistics
 
-    def work_or_stop(number: int) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
+    def work_or_fail(number: int) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
         try:
             return work(number)
         except BaseException:
-            all_dealt.abort()
+            failed.set()
             raise
 
     with ThreadPoolExecutor(threads, thread_name_prefix="elsinore") as pool:
-        running = [pool.submit(work_or_stop, number) for number in range(threads)]
+        running = [pool.submit(work_or_fail, number) for number in range(threads)]
     raise_first(one.exception() for one in running)
     done = [one.result() for one in running]
     together = done[0][1]
     for _, statistics in done[1:]:
         together = together.added(statistics)
+    rows = ranges[-1][1]
     together = replace(together, events=rows, state_bytes=sum(one.state_bytes for _, one in done))
     return [output for outputs, _ in done for output in outputs], together
 
 
 def raise_first(errors: Iterable[BaseException | None]) -> None:
-    """Raise the first error there is, if any, but for those of threads that were told to stop.
+    """Raise the first error there is, if any.
 
-    >>> raise_first([None, BrokenBarrierError(), ValueError("no number")])
+    >>> raise_first([None, ValueError("no number")])
     Traceback (most recent call last):
         ...
     ValueError: no number
     """
     for error in errors:
-        if error is not None and not isinstance(error, BrokenBarrierError):
+        if error is not None:
             raise error
 
 
-def new_room(rows: int) -> Room:
-    """Return where so many rows are dealt to: each column has a place more.
-
-    It is one piece of memory, which is had faster than several.
-
-    >>> {name: (column.dtype.name, len(column)) for name, column in new_room(2).items()}
-    {'time': ('int64', 3), 'class': ('int64', 3), 'key': ('int32', 3), 'group': ('int32', 3)}
-    """
-    wide = np.empty(3 * (rows + 1), dtype=np.int64)
-    narrow = wide[2 * (rows + 1) :].view(np.int32)
-    return {
-        "time": wide[: rows + 1],
-        "class": wide[rows + 1 : 2 * (rows + 1)],
-        "key": narrow[: rows + 1],
-        "group": narrow[rows + 1 :],
-    }
-
-
-def deal(
-    batch: pa.RecordBatch, room: Room, threads: int, *, keeps_all: bool
-) -> list[pa.RecordBatch]:
+def deal(batch: pa.RecordBatch, threads: int, *, keeps_all: bool) -> list[pa.RecordBatch]:
     """Return the rows of a batch by the remainders of their keys when divided by `threads`.
 
     The keys of a share, apart by `threads`, are numbered one after another. Rows that belong to no
     key, which have the key -1, keep it; they are in the first share. Without `keeps_all` rows of no
-    interest, of a class below 0, are in none. `room` is where the columns that all batches have are
-    put, of `new_room` for as many rows or more.
+    interest, of a class below 0, are in none.
     """
     rows = batch.num_rows
     given = [np.asarray(batch.column(name).to_numpy()) for name in ALWAYS]
-    taken = [room[name] for name in ALWAYS]
+    taken = [np.empty(rows + 1, dtype=column.dtype) for column in given]
     places = np.empty(rows + 1 if batch.num_columns > len(ALWAYS) else 0, dtype=np.int64)
     share_of, ends = np.empty(rows, dtype=np.uint16), np.empty(threads + 1, dtype=np.int64)
     arguments: tuple[Any, ...] = (*given, *taken, places, share_of, ends, keeps_all)
     enter(deal_rows, 2e-6 * rows, *arguments)
     begins = [0, *ends[:threads].tolist()]
     count = begins[-1]
-    columns = {name: pa.array(room[name][:count]) for name in ALWAYS}
+    columns = {name: pa.array(column[:count]) for name, column in zip(ALWAYS, taken, strict=True)}
     if len(places):
         others = batch.drop_columns([*ALWAYS]).take(pa.array(places[:count]))
         columns |= dict(zip(others.schema.names, others.columns, strict=True))

@@ -25,7 +25,7 @@ from elsinore.runtime.digits import PIECES, add_places, add_regions, add_truth, 
 from elsinore.runtime.expressions import evaluate, nearest_doubles, values
 from elsinore.runtime.names import text_numbers
 
-MANY = 2**18  # events whose types a kernel looks up: a quarter of the time, but it must be loaded
+MANY = 2**17  # events whose types a kernel looks up: a quarter of the time, but it must be loaded
 STRETCH = 2**15  # events whose types are looked up at once: they stay near the processor
 SPARSE = 0.5  # a type with a lesser share of the events has its rows picked out first
 FEW_TYPES = 2  # up to so many types' comparisons with constants are made for all events at once

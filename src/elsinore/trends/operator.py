@@ -35,7 +35,7 @@ from elsinore.trends.store import STATE, new_store
 
 PLAIN_SECONDS = 5e-4  # that an event takes in plain Python, and ...
 PLAIN_LANE = 1e-5  # ... for each cell of a key, at most
-READ = 2**17  # events whose addends are put side by side at once: they stay near the processor
+FEW_ROWS = 2**12  # of totals, up to which room is made for eight times as many: it takes longest
 AHEAD = 2**14  # events looked at for classes that are not compiled yet
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 NO_GROUP = -1
@@ -335,7 +335,7 @@ class TrendOperator:
         store = self._store
         rows = store.sizes["row"]
         while rows < store["totals"] + 2 * store["most_closed"]:
-            rows *= 2
+            rows *= 8 if rows < FEW_ROWS else 2
         if rows > store.sizes["row"]:
             store.resize(row=rows, bucket=2 * rows)
             self._rebuild()
