@@ -70,8 +70,8 @@ class ArrivalOrder:
     """Rows as they came; `slots` [row]: the place of its key among `keys`.
 
     >>> rows = ArrivalOrder(np.array([3, 0, 3], dtype=np.int32))
-    >>> rows.keys, rows.slots, rows.of_rows(np.array([7, 8]))
-    (array([0, 3]), array([1, 0, 1], dtype=int32), array([8, 7, 8]))
+    >>> rows.keys, rows.slots, rows.of_rows(np.array([7, 8])), rows.of_rows(np.array([7, 7]))
+    (array([0, 3]), array([1, 0, 1], dtype=int32), array([8, 7, 8]), array([7]))
     """
 
     def __init__(self, keys: Codes) -> None:
@@ -90,8 +90,9 @@ class ArrivalOrder:
         return values
 
     def of_rows(self, of_keys: NDArray[Any]) -> NDArray[Any]:
-        """Return for each row what is told of its key; of a single key it is told once."""
-        return of_keys if len(of_keys) == 1 else of_keys[self.slots]
+        """Return for each row what is told of its key; what is told of all keys alike, once."""
+        alike = len(of_keys) > 0 and bool(np.all(of_keys == of_keys[0]))
+        return of_keys[:1] if alike else of_keys[self.slots]
 
     def first(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return a value of each key, of a column that has one for all its rows."""
