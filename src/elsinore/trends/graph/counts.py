@@ -122,18 +122,17 @@ def _keep_number(
     number: float,
 ) -> None:
     """Keep the number of trends that end in an event, where others may go on with them."""
-    state, serial = ints[place + NUMBER], ints[base + SERIAL]
-    fresh = ints[base + ALIVE + state] != serial
+    alive, serial = base + ALIVE + ints[place + NUMBER], ints[base + SERIAL]
     if ints[place + KEPT] == TOGETHER:
         together = sums + header.width + ints[place + OFFSET]
-        kept = 0.0 if fresh else doubles[together]
+        kept = doubles[together] if ints[alive] == serial else 0.0
         doubles[together] = kept + number
-        ints[base + ALIVE + state] = serial
+        ints[alive] = serial
     elif ints[place + KEPT] == APART:
-        link = base + ALIVE + header.states + state
-        ints[base + ALIVE + state] = serial
-        if fresh and ints[link] != NONE:
+        link = alive + header.states
+        if ints[alive] != serial and ints[link] != NONE:
             free_all(header, ints, link)
+        ints[alive] = serial
         _begin_entry(header, ints, doubles, link, row, number)
 
 
