@@ -101,7 +101,7 @@ def place(batch: pa.RecordBatch, row: int) -> tuple[int, ...]:
 
 @often
 @given(
-    trend_workloads() | trend_workloads(features=(Feature.NEGATION,)),
+    trend_workloads() | trend_workloads(features=(Feature.NEGATION, Feature.CONJUNCTION)),
     event_streams(),
     st.integers(0, 2**16),
     st.sampled_from([0.0, 0.5, 1.0]),

@@ -56,9 +56,9 @@ often = settings(
 ALL = tuple(Feature)
 Case = tuple[Workload, list[ReferenceEvent]]
 SHARED = (Feature.ADJACENT,)
-# whatever a query may have; and NOT on its own, which needs no graph of events then
+# whatever a query may have; and NOT and AND by themselves, which need no graph of events then
 CASES = trend_cases(exact=None, features=ALL) | trend_cases(
-    exact=None, features=(Feature.NEGATION,)
+    exact=None, features=(Feature.NEGATION, Feature.CONJUNCTION)
 )
 
 

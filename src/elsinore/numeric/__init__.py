@@ -6,6 +6,6 @@ exact up to 2**53; beyond it nothing overflows before 2**(256 * 2**31).
 """
 
 from elsinore.numeric.arrays import log2, ratio, to_double
-from elsinore.numeric.extended import LIMB_BITS, THRESHOLD, add, scale
+from elsinore.numeric.extended import LIMB_BITS, THRESHOLD, add, product, scale
 
-__all__ = ["LIMB_BITS", "THRESHOLD", "add", "log2", "ratio", "scale", "to_double"]
+__all__ = ["LIMB_BITS", "THRESHOLD", "add", "log2", "product", "ratio", "scale", "to_double"]

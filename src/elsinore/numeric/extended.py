@@ -54,6 +54,12 @@ def add(mantissa: float, exponent: int, other: float, power: int) -> tuple[float
 
 
 @kernel
+def product(mantissa: float, exponent: int, other: float, power: int) -> tuple[float, int]:
+    """Return the product of two normal numbers, normal: mantissas stay below 2**768."""
+    return normalise(mantissa * other, exponent + power)
+
+
+@kernel
 def scale(mantissa: float, exponent: int, factor: float) -> tuple[float, int]:
     """Return a normal number times a finite double, normal."""
     while abs(factor) >= _UP and abs(factor) < float("inf"):

@@ -26,6 +26,7 @@ from elsinore.plan.guards import FREE, NO_WAY, GuardedPositions, Ways, either, g
 from elsinore.plan.neighbours import impossible_neighbours
 from elsinore.plan.predicates import (
     contradictions,
+    joined_parts,
     local_predicates,
     place_of,
     refuse_unreadable,
@@ -195,6 +196,21 @@ def guarded_template(query: Query) -> GuardedTemplate:
     for AND of more than two patterns, and for an aggregate over a variable of an ambiguous pattern.
     """
     refuse_unreadable(query)
+    sides, warnings = _sides(query)
+    built = sides[0] if len(sides) == 1 else _joined(*sides)
+    return replace(built, warnings=warnings)
+
+
+def guarded_sides(query: Query) -> tuple[GuardedTemplate, ...]:
+    """Return the guarded templates of the patterns that AND joins, or of the only one.
+
+    They have no warnings; a query that `guarded_template` refuses is to be refused by it.
+    """
+    return _sides(query)[0]
+
+
+def _sides(query: Query) -> tuple[tuple[GuardedTemplate, ...], tuple[str, ...]]:
+    """Return the templates of the patterns that AND joins, and warnings of the whole query."""
     placed = {whole: guarded_positions(whole) for whole in wholes_of(query.pattern)}
     local = local_predicates(query)
     between = [predicate for predicate in query.where if not is_local(predicate)]
@@ -221,21 +237,17 @@ def guarded_template(query: Query) -> GuardedTemplate:
         built = build(pattern, fields)
         return _without_idle(built) if query.strategy is Strategy.CONTIGUOUS else built
 
-    def warnings() -> tuple[str, ...]:
-        return contradictions(query, local, live) + impossible_neighbours(query, placed)
-
     fields = aggregation(query)
-    if not isinstance(query.pattern, pt.Conjunction):
-        return replace(positive(query.pattern), warnings=warnings())
-    if len(query.pattern.parts) != 2:
+    parts = joined_parts(query.pattern)
+    if len(parts) > 2:
         raise QuerySemanticError(
             "AND counts pairs of trends: it joins two patterns. Ask for the other pairs in "
             "queries of their own.",
             span=query.pattern.span or query.span,
             query=query.name,
         )
-    one, other = map(positive, query.pattern.parts)
-    return replace(_joined(one, other), warnings=warnings())
+    built = tuple(map(positive, parts))
+    return built, contradictions(query, local, live) + impossible_neighbours(query, placed)
 
 
 def _automaton(positions: GuardedPositions, local: dict[str, frozenset[Expression]]) -> Nfa:

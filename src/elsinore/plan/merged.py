@@ -68,10 +68,15 @@ Place = tuple[int, int]  # a node and the number of one of its signatures
 
 @dataclass(frozen=True, slots=True)
 class QueryEnds:
-    """Where a query's fields are found: for each, the places to add up (or take the least of)."""
+    """Where a query's fields are found: for each, the places to add up (or take the least of).
+
+    Of `pairs` of trends, the one field, there are the numbers of those of the one pattern, of the
+    other and of both.
+    """
 
     linear: tuple[tuple[Place, ...], ...]
     extremes: tuple[tuple[Place, ...], ...]
+    pairs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +301,10 @@ def _ends(
     place: dict[tuple[int, int], int],
 ) -> QueryEnds:
     accepting = [place[q, state] for state in sorted(template.accepting)]
+    if template.sides:
+        sides = (sorted(states) for states in template.sides)
+        trends = tuple(tuple((place[q, state], 0) for state in states) for states in sides)
+        return QueryEnds(trends, (), pairs=True)
 
     def places(signature: Signature) -> tuple[Place, ...]:
         found = ((node, field_index(nodes[node], signature, before[node])) for node in accepting)

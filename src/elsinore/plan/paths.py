@@ -20,6 +20,7 @@ from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.accumulators import accumulated
 from elsinore.plan.between import CURRENT, PREVIOUS, Reading, is_local, readings
+from elsinore.plan.conjoined import conjoined
 from elsinore.plan.guarded import GuardedTemplate, guarded_template
 from elsinore.plan.indexed import Indexed, indexed
 from elsinore.plan.modes import Granularity
@@ -30,6 +31,8 @@ from elsinore.plan.template import Adjacent, Template, Transition, template
 STATE_LIMIT = 62  # states of a guarded template that fit a word of bits
 
 _NEGATION = "NOT looks at what lies between events"
+_CONJUNCTION = "AND counts pairs of trends"
+_SUMMED = frozenset({_NEGATION, _CONJUNCTION})  # what sums per state can do
 _TURNED = {
     Operator.LT: Operator.GT,
     Operator.LE: Operator.GE,
@@ -83,10 +86,13 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
         else:
             guard = shared
     guarded = guarded_template(query)
-    if guards == [_NEGATION] and summed:
-        kept = accumulated(guarded)
+    if summed and _SUMMED.issuperset(guards):
+        pairs = _CONJUNCTION in guards
+        kept = conjoined(guarded) if pairs else accumulated(guarded)
         if isinstance(kept, Template):
             why = "sums per state, emptied by what NOT forbids: it is about single events"
+            if pairs:
+                why = f"sums per state of either pattern and of both: {_CONJUNCTION}"
             return Routed(Path.COARSE, why, kept)
         guard = kept
     if exact:
@@ -133,7 +139,7 @@ def _guards(query: Query) -> list[str]:
         if isinstance(node, pt.Negation):
             found[_NEGATION] = None
         if isinstance(node, pt.Conjunction):
-            found["AND counts pairs of trends"] = None
+            found[_CONJUNCTION] = None
     if query.strategy is not Strategy.ANY:
         found[f"{query.strategy.value} looks at what is skipped"] = None
     return list(found)

@@ -158,9 +158,13 @@ def _with_first(predicate: Expression, own: str) -> Expression:
 
 def wholes_of(pattern: Pattern) -> tuple[Pattern, ...]:
     """Return the patterns that have trends of their own: what AND joins, and those under NOT."""
-    parts = pattern.parts if isinstance(pattern, pt.Conjunction) else (pattern,)
     negated = (node.pattern for node in pt.walk(pattern) if isinstance(node, pt.Negation))
-    return (*parts, *negated)
+    return (*joined_parts(pattern), *negated)
+
+
+def joined_parts(pattern: Pattern) -> tuple[Pattern, ...]:
+    """Return the patterns that AND joins; the pattern itself where there is none."""
+    return pattern.parts if isinstance(pattern, pt.Conjunction) else (pattern,)
 
 
 def place_of(expression: Expression) -> Span | None:

@@ -44,7 +44,11 @@ class Routes:
 def _can_be_renamed(template: Template | GuardedTemplate) -> bool:
     """Return whether the order of states does not ask for names, and nothing else tells of any."""
     return isinstance(template, Template) and not (
-        template.determinized or template.resets or template.seeds or template.warnings
+        template.determinized
+        or template.resets
+        or template.seeds
+        or template.sides
+        or template.warnings
     )
 
 

@@ -18,6 +18,7 @@ from elsinore.automata import (
     minimize,
 )
 from elsinore.model.expression import Expression, Operator
+from elsinore.model.pattern import Pattern
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation, Field, FieldKind, aggregation
 from elsinore.plan.predicates import contradictions, local_predicates
@@ -82,6 +83,8 @@ class Template:
 
     Trends in a state with `resets` are those since the latest such event of an earlier time. A
     state in `seeds` holds one empty trend from a window's start: what may follow it begins trends.
+    Under AND there are `sides`: the states in which trends of the one pattern, of the other, and of
+    both may end (`elsinore.plan.conjoined`).
     """
 
     query: Query
@@ -94,6 +97,7 @@ class Template:
     warnings: tuple[str, ...] = ()
     resets: tuple[frozenset[Reset], ...] = ()  # [state], or nothing where no state has any
     seeds: frozenset[int] = frozenset()
+    sides: tuple[frozenset[int], ...] = ()
 
     @property
     def predicates(self) -> dict[str, frozenset[Expression]]:
@@ -149,15 +153,18 @@ def contributes(field: Field, move: Transition) -> bool:
     return field.kind is not FieldKind.TRENDS and bool(move.variables & field.variables)
 
 
-def template(query: Query) -> Template:
+def template(query: Query, whole: Pattern | None = None) -> Template:
     """Build the template of a trend query that has neither NOT nor AND nor another strategy.
 
+    whole: one of the patterns that AND joins, where the template is to be of that alone.
     Predicates between events are left out (`elsinore.plan.paths` puts them back where it may).
     Raises QuerySemanticError for an aggregate over a variable of an ambiguous pattern, with the
     two readings.
     """
     local = local_predicates(query)
-    positions = glushkov(query.pattern, lambda event: Symbol(event.type, local[event.variable]))
+    positions = glushkov(
+        whole or query.pattern, lambda event: Symbol(event.type, local[event.variable])
+    )
     fields = aggregation(query)
     witness = ambiguity(positions.nfa)
     useful = positions.nfa.trim()

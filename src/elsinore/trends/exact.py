@@ -25,6 +25,7 @@ from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.merged import Place
 from elsinore.trends.columns import Lent, order_columns, with_slots
 from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.core.pairs import exact_pairs
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics
 from elsinore.trends.updates import NOTHING, ONE, VALUE, Update, Updates
@@ -291,14 +292,18 @@ class ExactTrends:
             for query, ends in enumerate(self.unit.merged.ends):
                 if self.unit.templates[query].query.window != window:
                     continue
-                if not _add_up(place, ends.linear[0]):
+                cells = [_add_up(place, places) for places in ends.linear]
+                if ends.pairs:
+                    one, other, both = map(int, cells)
+                    cells = [exact_pairs(one - both, other - both, both)]
+                if not cells[0]:
                     continue
                 total = self._totals.setdefault(
                     (query, state.group, index),
-                    Total([0] * len(ends.linear), [_NOTHING] * len(ends.extremes)),
+                    Total([0] * len(cells), [_NOTHING] * len(ends.extremes)),
                 )
-                for field_number, places in enumerate(ends.linear):
-                    total.cells[field_number] += _add_up(place, places)
+                for field_number, number in enumerate(cells):
+                    total.cells[field_number] += number
                 for field_number, places in enumerate(ends.extremes):
                     found = [place.extremes[at] for at in places if at in place.extremes]
                     total.extremes[field_number] = min([*found, total.extremes[field_number]])

@@ -8,6 +8,7 @@ many of them is one step (`elsinore.trends.core.step`).
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from elsinore.model.expression import Expression
@@ -202,7 +203,8 @@ def _lane_order(updates: Updates) -> list[tuple[int, int]]:
 
 def _backward(updates: Updates, query: int) -> list[int]:
     """Return the nodes that trends of a query pass through, those of their last events first."""
-    found = dict.fromkeys([node for node, _ in updates.merged.ends[query].linear[0]])
+    ends = itertools.chain(*updates.merged.ends[query].linear)
+    found = dict.fromkeys([node for node, _ in ends])
     pending = list(found)
     for node in pending:
         for edge in updates.merged.nodes[node].edges:

@@ -17,6 +17,7 @@ from elsinore.model.expression import Expression
 from elsinore.trends.class_layout import BLOCKS, FAMILY, TOUCHES
 from elsinore.trends.class_words import ClassWords, Deed
 from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.core.totals import PAIRS
 from elsinore.trends.families import FEW_LANES, Family, Run, Touched
 from elsinore.trends.layout import Layout
 from elsinore.trends.run import OF_NO_INTEREST
@@ -149,7 +150,7 @@ class Program:
         chosen = [q for q, one in enumerate(unit.templates) if one.query.window == window]
         for query in chosen:
             ends = unit.merged.ends[query]
-            queries += [query, len(ends.linear), len(ends.extremes)]
+            queries += [query, PAIRS if ends.pairs else len(ends.linear), len(ends.extremes)]
             for places in ends.linear:
                 queries += [len(places), *(layout.cell_of(*one) for one in places)]
             for places in ends.extremes:

@@ -16,6 +16,7 @@ from elsinore.trends.actions.combining import Actions
 from elsinore.trends.actions.folding import Sums, add_up, fold
 from elsinore.trends.actions.shape import ActionShape, pane_numbers
 from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.core.pairs import pairs_of_rows
 from elsinore.trends.partials import totals_fields
 
 Ints = NDArray[np.int64]
@@ -241,11 +242,18 @@ class Fold:
             columns |= {name: np.full(count, FOREVER) for name in schema.names if "extreme" in name}
             columns |= {"window": states.index, "group": states.group}
             columns |= {f"shift{n}": column for n, column in enumerate(states.shift.T)}
-            for field, places in enumerate(ends.linear):
-                at = [shape.first_cell[node] + number for node, number in places]
-                columns[f"cell{field}"], columns[f"power{field}"] = add_up(
-                    states.numbers, states.powers, np.array(at, dtype=np.int64)
+            sums = [
+                add_up(states.numbers, states.powers, np.array(at, dtype=np.int64))
+                for at in (
+                    [shape.first_cell[node] + number for node, number in places]
+                    for places in ends.linear
                 )
+            ]
+            if ends.pairs:
+                one, other, both = sums
+                sums = [pairs_of_rows(*one, *other, *both)]
+            for field, (cells, powers) in enumerate(sums):
+                columns[f"cell{field}"], columns[f"power{field}"] = cells, powers
             for field, places in enumerate(ends.extremes):
                 at = [shape.first_extreme[node] + number for node, number in places]
                 if at:

@@ -10,11 +10,10 @@ import numpy as np
 
 from elsinore.numeric import LIMB_BITS, THRESHOLD
 from elsinore.trends.core.arrays import Codes, Doubles, Ints
-from elsinore.trends.core.numbers import BITS
+from elsinore.trends.core.pairs import LIMBS
 from elsinore.trends.core.totals import rebuild_table
 from elsinore.trends.wide import wide_kernel
 
-LIMBS = BITS / LIMB_BITS  # powers of `elsinore.numeric` in one of this engine
 DOWN, UP = 2.0**-LIMB_BITS, 2.0**LIMB_BITS
 LOW = THRESHOLD * DOWN
 

@@ -9,8 +9,11 @@ import numpy as np
 
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.numbers import plus
+from elsinore.trends.core.pairs import pairs_of_sums
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.wide import wide_kernel
+
+PAIRS = -1  # in place of a number of fields
 
 
 @wide_kernel(inline=True)
@@ -84,6 +87,51 @@ def rebuild_table(header: Any, ints: Ints) -> None:
 
 
 @wide_kernel(linked=True)
+def _add_pairs(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    at: int,
+    slot: int,
+    lane: int,
+    window: int,
+) -> int:
+    """Add pairs of a slot's trends to its group's totals; return where the next query is.
+
+    program[at:]: of three sums how many places are to be added up, and these; program[at - 3]: the
+    query.
+    """
+    query, group = program[at - 3], ints[header.group_code + slot]
+    one, one_power, at = _sum_of(header, doubles, program, at, slot, lane)
+    other, other_power, at = _sum_of(header, doubles, program, at, slot, lane)
+    both, both_power, at = _sum_of(header, doubles, program, at, slot, lane)
+    cell, power = pairs_of_sums(one, one_power, other, other_power, both, both_power)
+    if cell != 0.0:
+        row = find_total(header, ints, doubles, query, group, window)
+        place = row * header.field
+        cells, powers = header.total_cells + place, header.total_powers + place
+        cell, power = plus(doubles[cells], doubles[powers], cell, power)
+        doubles[cells] = cell
+        doubles[powers] = power
+    return at
+
+
+@wide_kernel(linked=True)
+def _sum_of(
+    header: Any, doubles: Doubles, program: Ints, at: int, slot: int, lane: int
+) -> tuple[float, float, int]:
+    """Return what the places of a list hold, added up, and where the next list is."""
+    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
+    total, power = 0.0, 0.0
+    end = at + 1 + program[at]
+    for place in range(at + 1, end):
+        cell = program[place] + lane
+        total, power = plus(total, power, doubles[cells + cell], doubles[powers + cell])
+    return total, power, end
+
+
+@wide_kernel(linked=True)
 def add_to_totals(
     header: Any,
     ints: Ints,
@@ -97,7 +145,8 @@ def add_to_totals(
     """Add what a slot holds in one lane of its windows to its group's totals.
 
     program[queries:]: how many queries; of each its number, linear fields and extremes, and for
-    each field and extreme how many places are to be added up or compared, and these.
+    each field and extreme how many places are to be added up or compared, and these. With `PAIRS`
+    for the fields there are three: the trends of the one pattern, of the other and of both.
     """
     group = ints[header.group_code + slot]
     cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
@@ -109,6 +158,9 @@ def add_to_totals(
         reached = False
         for place in range(at + 1, at + 1 + program[at]):
             reached |= doubles[cells + program[place] + lane] != 0.0
+        if fields == PAIRS:
+            at = _add_pairs(header, ints, doubles, program, at, slot, lane, window)
+            continue
         row = find_total(header, ints, doubles, query, group, window) if reached else -1
         for field in range(fields):
             places = program[at]

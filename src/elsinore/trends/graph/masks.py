@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.trends.core.pairs import pairs
 from elsinore.trends.graph.guards import all_hold, threshold
 from elsinore.trends.graph.interpret import CHUNK, Conditions
 from elsinore.trends.graph.layout import (
@@ -44,8 +45,6 @@ from elsinore.trends.graph.sums import (
     clear,
     contribute,
     empty_sums,
-    plus,
-    product,
     put,
 )
 from elsinore.trends.keyed import Ints
@@ -379,16 +378,6 @@ def _sum_up(program: Program, sets: Sets) -> None:
     one, one_power = cells[1, 0], powers[1, 0]
     other, other_power = cells[2, 0], powers[2, 0]
     both, both_power = cells[3, 0], powers[3, 0]
-    cell, power = product(one, one_power, other, other_power)
-    more, more_power = product(one, one_power, both, both_power)
-    cell, power = plus(cell, power, more, more_power)
-    more, more_power = product(other, other_power, both, both_power)
-    cell, power = plus(cell, power, more, more_power)
-    less, less_power = plus(both, both_power, -1.0, 0)
-    if both_power == 0 and both % 2.0 == 0.0:  # halve the even one: no bit is lost
-        more, more_power = product(both / 2.0, 0, less, less_power)
-    else:
-        more, more_power = product(both, both_power, less / 2.0, less_power)
-    cell, power = plus(cell, power, more, more_power)
+    cell, power = pairs(one, one_power, other, other_power, both, both_power)
     cells[TOTAL, 0] = cell
     powers[TOTAL, 0] = power

@@ -191,9 +191,3 @@ def add_chosen(sums: Sums, at: int, others: int, chosen: Flags, count: int) -> b
 def plus(one: float, power: int, other: float, other_power: int) -> tuple[float, int]:
     """Return the sum of two normal numbers, normal."""
     return add(one, power, other, other_power)
-
-
-@kernel
-def product(one: float, power: int, other: float, other_power: int) -> tuple[float, int]:
-    """Return the product of two normal numbers, normal: mantissas stay below 2**768."""
-    return normalise(one * other, power + other_power)

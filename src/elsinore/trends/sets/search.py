@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from elsinore.model.kinds import Strategy
 from elsinore.numeric.exact import Number
+from elsinore.trends.core.pairs import exact_pairs
 from elsinore.trends.sets.automaton import Run
 from elsinore.trends.sets.dominance import Dominance
 from elsinore.trends.sets.ground import Arrival, Ground, Place
@@ -48,7 +49,7 @@ def total(ground: Ground, addends: Addends) -> tuple[list[Number], list[int]] | 
                 whole.add(next(found.sums[run] for run in runs if accepted[run]))
     if ground.automaton.template.sides == 2:
         one, other, both = (sides.get(frozenset(which), 0) for which in ({0}, {1}, {0, 1}))
-        count = one * other + one * both + other * both + both * (both - 1) // 2
+        count = exact_pairs(one, other, both)
     else:
         count = sum(sides.values())
     return ([count, *whole.linear], whole.extremes) if count else None

@@ -15,6 +15,7 @@ same is added to both.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -184,7 +185,7 @@ def queries_through(merged: MergedTemplate) -> list[set[int]]:
     """Return for each node the queries some of whose trends pass through it."""
     passing: list[set[int]] = [set() for _ in merged.nodes]
     for query, ends in enumerate(merged.ends):
-        pending = [node for node, _ in ends.linear[0]]
+        pending = [node for node, _ in itertools.chain(*ends.linear)]
         while pending:
             node = pending.pop()
             if query not in passing[node]:

@@ -1,0 +1,139 @@
+"""AND as sums per state: pairs of trends are counted from the trends of either pattern and of both.
+
+`P1 AND P2` counts the unordered pairs of different trends, one of each pattern. How many there are
+is told by three numbers: the trends of P1, those of P2, and those that are trends of both (HAMLET,
+Section 5). So its template has the states of P1, those of P2, and pairs of them: a trend of both
+goes through the two automata side by side. Each of these states is merged with its equals, of the
+same query or of others (`elsinore.plan.merged`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+from elsinore.automata.nfa import closure
+from elsinore.plan.accumulators import accumulated
+from elsinore.plan.guarded import GuardedTemplate, guarded_sides
+from elsinore.plan.predicates import joined_parts
+from elsinore.plan.template import START, Reset, Template, Transition, template
+
+MOST_STATES = 400  # of a template, as many as places in a pattern
+
+
+def conjoined(guarded: GuardedTemplate) -> Template | str:
+    """Return a template that counts the trends of both sides of AND, or why there is none.
+
+    `guarded` has no predicates between events and the strategy ANY.
+
+    >>> from elsinore.language import parse_workload
+    >>> from elsinore.plan.guarded import guarded_template
+    >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B b+) AND SEQ(A c, B d);"
+    >>> found = conjoined(guarded_template(parse_workload(text).queries[0]))
+    >>> found.labels
+    ('A a', 'B b', 'A c', 'B d', 'A a and A c', 'B b and B d')
+    >>> [sorted(states) for states in found.sides]
+    [[1], [3], [5]]
+    """
+    query = guarded.query
+    parts: list[Template] = []
+    for whole, side in zip(joined_parts(query.pattern), guarded_sides(query), strict=True):
+        is_plain = side.ambiguous and not side.negatives
+        found = template(query, whole) if is_plain else accumulated(side)
+        if isinstance(found, str):
+            return found
+        parts.append(found)
+    one, other = parts
+    both = _both(one, other)
+    if one.states + other.states + both.states > MOST_STATES:
+        return f"AND counts pairs of trends, of more than {MOST_STATES} states here"
+    together = [one, other, both]
+    if not (one.accepting and other.accepting):  # there are no pairs, and nothing ends
+        together = [replace(part, accepting=frozenset()) for part in together]
+    shifted = list(zip(together, (0, one.states, one.states + other.states), strict=True))
+    sides = tuple(frozenset(s + shift for s in part.accepting) for part, shift in shifted)
+    return Template(
+        query=query,
+        states=sum(part.states for part in together),
+        labels=one.labels + other.labels + both.labels,
+        transitions=tuple(
+            _moved(move, shift) for part, shift in shifted for move in part.transitions
+        ),
+        accepting=frozenset[int]().union(*sides),
+        aggregation=guarded.aggregation,
+        determinized=False,
+        warnings=guarded.warnings,
+        resets=tuple(part.reset_by(s) for part in together for s in range(part.states)),
+        seeds=frozenset(s + shift for part, shift in shifted for s in part.seeds),
+        sides=sides,
+    )
+
+
+def _moved(move: Transition, shift: int) -> Transition:
+    source = START if move.source == START else move.source + shift
+    return replace(move, source=source, target=move.target + shift)
+
+
+def _both(one: Template, other: Template) -> Template:
+    """Return the template of the trends of both; a state is a pair of states.
+
+    A sequence of events has one run in either template at most, and so one in this.
+    """
+    leaving: dict[int, list[Transition]] = {}
+    for move in other.transitions:
+        leaving.setdefault(move.source, []).append(move)
+    begin = (START, START)
+    pairs = list(itertools.product((START, *one.seeds), (START, *other.seeds)))
+    number = {pair: place for place, pair in enumerate(pairs)}
+    steps: list[Transition] = []
+    for place, (state, beside) in enumerate(pairs):  # it grows while it is gone through
+        for move, along in itertools.product(
+            [move for move in one.transitions if move.source == state], leaving.get(beside, ())
+        ):
+            needs, lacks = move.needs | along.needs, move.lacks | along.lacks
+            if move.type != along.type or needs & lacks:
+                continue
+            pair = move.target, along.target
+            if pair not in number:
+                number[pair] = len(number)
+                pairs.append(pair)
+            variables = move.variables | along.variables
+            steps.append(Transition(place, number[pair], move.type, needs, lacks, variables))
+    ends = [n for n, (a, b) in enumerate(pairs) if a in one.accepting and b in other.accepting]
+    useful = closure(ends, ((move.target, move.source) for move in steps))
+    order = sorted(useful - {number[begin]}, key=lambda place: pairs[place])
+    new = {place: new for new, place in enumerate(order)} | {number[begin]: START}
+    return Template(
+        query=one.query,
+        states=len(order),
+        labels=tuple(_label(one, other, *pairs[place]) for place in order),
+        transitions=tuple(
+            replace(move, source=new[move.source], target=new[move.target])
+            for move in steps
+            if move.target in useful
+        ),
+        accepting=frozenset(new[place] for place in ends),
+        aggregation=one.aggregation,
+        determinized=False,
+        resets=tuple(_resets(one, pairs[n][0]) | _resets(other, pairs[n][1]) for n in order),
+        seeds=frozenset(
+            new[place]
+            for place in order
+            if all(
+                state == START or state in part.seeds
+                for part, state in zip((one, other), pairs[place], strict=True)
+            )
+        ),
+    )
+
+
+def _resets(part: Template, state: int) -> frozenset[Reset]:
+    return frozenset() if state == START else part.reset_by(state)
+
+
+def _label(one: Template, other: Template, *pair: int) -> str:
+    labels = [
+        "start" if state == START else part.labels[state]
+        for part, state in zip((one, other), pair, strict=True)
+    ]
+    return " and ".join(labels)

@@ -1,0 +1,123 @@
+"""AND by sums per state: what its sides have in common with other queries is worked on once."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from elsinore.language import parse_workload
+from elsinore.local import run
+from elsinore.model.window import SECOND
+from elsinore.operators import plan
+from elsinore.plan import Granularity, Path, Sharing
+from elsinore.runtime.options import RunOptions
+from elsinore.trends.kind import trend_units
+from elsinore.trends.shared import apart, shared_patterns
+from oracles.reference import ReferenceEvent
+from support.trends import event_streams, table_of
+from trends.test_against_reference import check
+
+often = settings(
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+SIDES = (
+    "A a{n}+",
+    "B b{n}+",
+    "SEQ(A a{n}, B b{n}+)",
+    "SEQ(A a{n}, B b{n})",
+    "SEQ(A a{n}, NOT C c{n}, B b{n}+)",
+    "SEQ(NOT C c{n}, A a{n}+)",
+    "SEQ(NOT C c{n}, A a{n}, B b{n}*, NOT D d{n})",
+    "SEQ(A a{n}+, NOT C c{n})",
+    "SEQ(A a{n}+, A x{n}+)",
+    "(A a{n} OR B b{n})+",
+    "SEQ(A a{n}, (B b{n} OR SEQ(C c{n}, D d{n}))+)",
+    "SEQ(A a{n}, B b{n}{{1,2}})",
+)
+CONDITIONS = ("", "a{n}.v > 0", "a{n}.v <= 1", "a{n}.w < 1", "b{n}.v > 0")
+WINDOWS = ("", "WITHIN 4 seconds", "WITHIN 6 seconds SLIDE 2 seconds")
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """Draw two to four queries, most of them with AND, of a few sides."""
+    sides = draw(st.lists(st.sampled_from(SIDES), min_size=1, max_size=3))
+    window = draw(st.sampled_from(WINDOWS))
+    queries = []
+    for number in range(draw(st.integers(2, 4))):
+        chosen = draw(st.lists(st.sampled_from(sides), min_size=1, max_size=2))
+        pattern = " AND ".join(side.format(n=n) for n, side in enumerate(chosen))
+        conditions = [
+            condition.format(n=n)
+            for n, side in enumerate(chosen)
+            if (condition := draw(st.sampled_from(CONDITIONS))) and f" {condition[0]}{{n}}" in side
+        ]
+        if draw(st.booleans()):
+            conditions.append("[k]")
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        end = draw(st.sampled_from((window, *WINDOWS)))
+        queries.append(f"QUERY q{number} RETURN COUNT(*) PATTERN {pattern} {where} {end};")
+    return "".join(queries)
+
+
+@often
+@given(
+    texts(),
+    event_streams(),
+    st.sampled_from(Sharing),
+    st.sampled_from(Granularity),
+    st.booleans(),
+)
+def test_pairs_of_trends_are_those_of_every_trend_built(
+    text: str,
+    events: list[ReferenceEvent],
+    sharing: Sharing,
+    granularity: Granularity,
+    exact: bool,
+) -> None:
+    workload = parse_workload(f"EXACT; {text}" if exact else text)
+    options = RunOptions(sharing=sharing)
+    results = run(plan(workload, granularity=granularity), table_of(events), options)
+    for query in workload:
+        check(query, events, results[query.name], exact=exact)
+
+
+COUNTED = "QUERY {} RETURN COUNT(*) PATTERN {};"
+
+
+@pytest.mark.parametrize(
+    ("other", "nodes"),
+    [("A+ AND C+", 3), ("A+", 2), ("SEQ(D, A+)", 4), ("SEQ(A a+, C) AND D", 4)],
+)
+def test_sides_that_are_equal_are_kept_once(other: str, nodes: int) -> None:
+    text = COUNTED.format("q1", "A+ AND B+") + COUNTED.format("q2", other)
+    units = trend_units(plan(parse_workload(text)))
+    ((_, unit),) = units
+    assert unit.path is Path.COARSE
+    assert len(unit.merged.nodes) == nodes
+    assert apart(units) == ()
+    assert [one.pattern for one in shared_patterns(units)] == ["A+"]
+
+
+def test_both_sides_may_be_one_state() -> None:
+    ((_, unit),) = trend_units(plan(parse_workload(COUNTED.format("q", "A a+ AND A b+"))))
+    assert len(unit.merged.nodes) == 1
+
+
+@pytest.mark.parametrize("count", [5, 300, 700, 5000])
+def test_pairs_of_very_many_trends_keep_their_size(count: int) -> None:
+    """With n events of A and of B there are 2^n - 1 trends of each, and their product of pairs."""
+    text = "QUERY q RETURN LOG2(COUNT(*)) AS bits PATTERN A+ AND B+;"
+    text += "QUERY same RETURN LOG2(COUNT(*)) AS bits PATTERN A a+ AND A b+;"
+    events = [ReferenceEvent(n * SECOND, "AB"[n % 2], {}) for n in range(2 * count)]
+    results = run(plan(parse_workload(text)), table_of(events), RunOptions())
+    one = count + math.log2(1 - 2.0**-count) if count < 50 else float(count)
+    few = math.log2((2.0**count - 1) * (2.0**count - 2) / 2) if count < 50 else 2 * one - 1
+    assert results["q"]["bits"].to_pylist() == [pytest.approx(2 * one, rel=1e-12)]
+    assert results["same"]["bits"].to_pylist() == [pytest.approx(few, rel=1e-12)]
