@@ -14,6 +14,7 @@ from elsinore.language import parse_workload
 from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
+from elsinore.trends.arrangement import ArrivalOrder, Placed
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import UnitInput, assert_close, unit_inputs
@@ -102,6 +103,26 @@ def test_closing_after_every_piece_gives_what_closing_once_does(
         )
         order = [(name, "ascending") for name in ("window_start", *given_unit.planned.group_by)]
         assert_close(cut.sort_by(order), whole.sort_by(order), "q")
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=1, max_size=60),
+    st.sampled_from((1, 1_000)),
+    st.booleans(),
+)
+def test_rows_are_put_in_the_order_of_keys_as_a_stable_sort_does(
+    drawn: list[tuple[int, bool]], apart: int, together: bool
+) -> None:
+    drawn = sorted(drawn, key=lambda row: row[0]) if together else drawn
+    keys = np.array([key * apart for key, _ in drawn], dtype=np.int32)
+    wanted, numbers = np.array([is_wanted for _, is_wanted in drawn]), np.arange(len(drawn))
+    order = ArrivalOrder(keys, together=together)
+    chosen, counts = order.in_order(wanted)
+    found = chosen.column(numbers) if isinstance(chosen, Placed) else numbers[chosen]
+    rows = np.argsort(keys, kind="stable")
+    assert found.tolist() == rows[wanted[rows]].tolist()
+    assert counts.tolist() == [np.count_nonzero(wanted & (keys == key)) for key in order.keys]
+    assert order.last(numbers).tolist() == [np.flatnonzero(keys == key)[-1] for key in order.keys]
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.kernels import enter
+from elsinore.kernels.sorting import places_by_type, read_only
 from elsinore.trends.keyed import Codes, Ints, by_key, runs
 
 _STRETCH = 2**16  # rows after which it is seen whether all keys have come
+
+
+class Placed(NamedTuple):
+    """Some rows in another order: which of those that there are, where each is put, how many.
+
+    >>> Placed(np.array([0, 2]), np.array([1, 0]), 2).column(np.array([[5, 6, 7]]))
+    array([[7, 5]])
+    """
+
+    rows: slice | Ints  # ascending
+    places: slice | Ints
+    size: int
+
+    def column(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return a column, or several [column, row], in this order."""
+        found = np.empty((*values.shape[:-1], self.size), dtype=values.dtype)
+        for of_column, given in zip(np.atleast_2d(found), np.atleast_2d(values), strict=True):
+            of_column[self.places] = given[self.rows]
+        return found
 
 
 class KeyOrder:
@@ -48,16 +69,6 @@ class KeyOrder:
         """Return how many of the chosen rows each key has."""
         return np.add.reduceat(rows, self.begins[:-1], dtype=np.int64)
 
-    def places(self, rows: NDArray[np.bool_]) -> slice | Ints:
-        """Return where the chosen rows stand among those that came, in order.
-
-        >>> KeyOrder(np.array([3, 0], dtype=np.int32), together=False).places(np.array([1, 1]) > 0)
-        array([1, 0])
-        """
-        if rows.all():
-            return slice(None) if self._order is None else self._order
-        return np.flatnonzero(rows) if self._order is None else self._order[rows]
-
     def table(self, table: pa.Table, rows: NDArray[np.bool_]) -> pa.Table:
         """Return the chosen rows of a table, in order; see `chosen`."""
         if self._order is None:
@@ -74,7 +85,17 @@ class ArrivalOrder:
     (array([0, 3]), array([1, 0, 1], dtype=int32), array([8, 7, 8]), array([7]))
     """
 
-    def __init__(self, keys: Codes) -> None:
+    def __init__(self, keys: Codes, *, together: bool = False) -> None:
+        """Arrange rows; `together`: rows of a key are together already, keys come as they do."""
+        self._together = together or not np.any(keys[1:] < keys[:-1])
+        if self._together:
+            self.keys, begins = runs(keys)
+            self.slots = np.repeat(np.arange(len(self.keys), dtype=np.int32), np.diff(begins))
+            return
+        if keys.max() > len(keys):
+            self.keys, slots = np.unique(keys, return_inverse=True)
+            self.slots = slots.astype(np.int32)
+            return
         occurs = np.zeros(int(keys.max()) + 1, dtype=np.bool_)
         for first in range(0, len(keys), _STRETCH):
             occurs[keys[first : first + _STRETCH]] = True
@@ -105,9 +126,35 @@ class ArrivalOrder:
                 break
         return found
 
+    def last(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the value that a column has in each key's last row."""
+        found = np.empty(len(self.keys), dtype=values.dtype)
+        found[self.slots] = values
+        return found
+
     def count(self, rows: NDArray[np.bool_]) -> Ints:
         """Return how many of the chosen rows each key has."""
         return np.bincount(self.slots[rows], minlength=len(self.keys))
+
+    def in_order(self, rows: NDArray[np.bool_]) -> tuple[slice | Placed, Ints]:
+        """Return the chosen rows in the order of keys, and how many each key has.
+
+        >>> rows = ArrivalOrder(np.array([3, 0, 3], dtype=np.int32))
+        >>> rows.in_order(np.array([1, 1, 0]) > 0)
+        (Placed(rows=array([0, 1]), places=array([1, 0]), size=2), array([1, 1]))
+        """
+        count, counts = int(np.count_nonzero(rows)), np.zeros(len(self.keys), dtype=np.int64)
+        if count == 0:
+            return slice(0, 0), counts
+        every = count == len(rows)
+        which = slice(None) if every else np.flatnonzero(rows)
+        if self._together:
+            found = slice(None) if every else Placed(which, slice(None), count)
+            return found, self.count(rows)
+        slots = self.slots if every else np.where(rows, self.slots, np.int32(-1))
+        seconds = 1e-6 * len(rows)
+        places, starts = enter(places_by_type, seconds, read_only(slots), len(self.keys))
+        return Placed(which, np.asarray(places), count), np.diff(starts)
 
     def table(self, table: pa.Table, rows: NDArray[np.bool_]) -> pa.Table:
         """Return the chosen rows of a table, in order; see `chosen`."""

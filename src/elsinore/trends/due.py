@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.model.window import Window
-from elsinore.trends.arrangement import KeyOrder
+from elsinore.trends.arrangement import ArrivalOrder
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.keyed import Ints
-from elsinore.trends.rows import EncodedRows
+from elsinore.trends.rows import Chosen, EncodedRows
 
-Chosen = slice | Ints
 _FOREVER, _NEVER = int(FOREVER), int(NEVER)
 
 
@@ -83,21 +82,21 @@ def due_of_keys(
     current: of all keys but this everything is due, and rows of a key stand together; None: there
     is no such key.
     """
-    order = KeyOrder(rows.column("key"), together=current is not None)
-    times = order.column(rows.column("time"))
-    last = times[order.begins[1:] - 1]
-    ready = ready_of(order.keys, last, until, everything=everything, current=current)
+    order = ArrivalOrder(rows.column("key"), together=current is not None)
+    times = rows.column("time")
+    ready = ready_of(order.keys, order.last(times), until, everything=everything, current=current)
     end, needed = bounds_of(windows, ready, ends=ends)
-    before, after = times < order.of_rows(end), times >= order.of_rows(needed)
+    wanted, counts = order.in_order(times < order.of_rows(end))
+    kept, left = order.in_order(times >= order.of_rows(needed))
     return Due(
         keys=order.keys,
         groups=order.first(rows.column("group")),
         done=done_of(done, order.keys),
         ready=ready,
-        starts=np.concatenate(([0], np.cumsum(before)))[order.begins],
-        wanted=order.places(before),
-        kept=order.places(after),
-        left=order.count(after) > 0,
+        starts=np.concatenate(([0], np.cumsum(counts))),
+        wanted=wanted,
+        kept=kept,
+        left=left > 0,
     )
 
 

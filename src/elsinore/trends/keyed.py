@@ -34,14 +34,15 @@ class KeyedEvents:
     done: Ints  # [key] windows that end at or before it are given out already; NEVER: none
     until: Ints  # [key] windows that end at or before it are wanted now; FOREVER: all
     times: Ints  # [row] microseconds
-    codes: NDArray[Any]  # [row] class; below 0: no state takes it; int64, with `slots` int32
+    # [row] class, or its place among `classes` where these are told; below 0: no state takes it;
+    # int64, with `slots` int32
+    codes: NDArray[Any]
     values: Doubles  # [attribute of unit.summed, row]
     present: Flags
     orders: Ints  # [attribute of unit.ranked, row]
     ordered: Flags
     keys: Ints | None = None  # [key] its code, where records of bursts tell it
-    # the classes that may occur and [row] the place of each among them, where they are numbered
-    classes: tuple[list[int], Ints] | None = None
+    classes: list[int] | None = None  # that may occur
     slots: Codes | None = None  # [row] -> key, where rows are as they came; starts are not told
 
     def by_key(self, order: Ints) -> KeyedEvents:
@@ -60,7 +61,6 @@ class KeyedEvents:
             present=self.present[:, rows],
             orders=self.orders[:, rows],
             ordered=self.ordered[:, rows],
-            classes=None,
             slots=None,
         )
 

@@ -15,9 +15,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.plan import TrendUnit
+from elsinore.trends.arrangement import Placed
 from elsinore.trends.columns import matrix, order_columns
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.keyed import FEW_CLASSES, Doubles, Flags, Ints, occurring
+
+Chosen = slice | Placed
 
 _FEW_ROWS = 2**10  # room that is made at least, and ...
 _MANY_ROWS = 2**16  # ... that is given back if it is eight times what is needed
@@ -28,7 +31,7 @@ class Encoded(NamedTuple):
 
     times: Ints
     codes: Ints
-    classes: tuple[list[int], Ints] | None
+    classes: list[int] | None
     values: Doubles
     present: Flags
     orders: Ints
@@ -85,11 +88,9 @@ class EncodedRows:
             "time": np.empty(0, dtype=np.int64),
             "key": np.empty(0, dtype=np.int32),
             "group": np.empty(0, dtype=np.int32),
-            "class": np.empty(0, dtype=np.int64),
-            "place": np.empty(0, dtype=np.int64),
+            "class": np.empty(0, dtype=np.int64),  # its place, where classes are numbered
             "compared": np.empty((compared, 0), dtype=np.int64),
             "known": np.empty((compared, 0), dtype=np.uint8),
-            "numbers": np.empty((compared, 0)),
             "values": np.empty((len(unit.summed), 0)),
             "present": np.empty((len(unit.summed), 0), dtype=np.uint8),
             "orders": np.empty((ranked, 0), dtype=np.int64),
@@ -128,17 +129,16 @@ class EncodedRows:
 
         arrays["time"][here] = arrived.times
         arrays["key"][here] = arrived.keys
-        arrays["class"][here] = arrived.codes
         put("group", batch.column("group").to_numpy())
         if self._numbered:
-            arrays["place"][here] = self._placed(arrived.codes)
+            arrays["class"][here] = self._placed(arrived.codes)
         else:
+            arrays["class"][here] = arrived.codes
             self.classes = np.union1d(self.classes, occurring(arrived.codes)).astype(int).tolist()
         for row, name in enumerate(self._columns.names):
             encoded = self._columns.codes_of(name, batch.column(f"pair:{name}"), chosen)
             arrays["compared"][row, here] = encoded[0]
             arrays["known"][row, here] = encoded[1]
-            arrays["numbers"][row, here] = encoded[2]
         if unit.summed:
             values, present = matrix(batch, "sum:", unit.summed, np.float64)
             put("values", values)
@@ -163,24 +163,22 @@ class EncodedRows:
             places = self._places[codes]
         return places
 
-    def read(self, chosen: slice | Ints) -> Encoded:
+    def read(self, chosen: Chosen) -> Encoded:
         """Return some rows as evaluators read them."""
         found = self._some(chosen, self._arrays.keys() - {"key", "group"})
         first = self._gone + (chosen.start or 0) if isinstance(chosen, slice) else None
         return Encoded(
             times=found["time"],
             codes=found["class"],
-            classes=(self.classes, found["place"]) if self._numbered else None,
+            classes=self.classes if self._numbered else None,
             values=found["values"],
             present=found["present"],
             orders=found["orders"],
             ordered=found["ordered"],
-            columns=self._columns.with_rows(
-                found["compared"], found["known"], found["numbers"], first
-            ),
+            columns=self._columns.with_rows(found["compared"], found["known"], first),
         )
 
-    def keep(self, chosen: slice | Ints) -> None:
+    def keep(self, chosen: Chosen) -> None:
         """Let go of all rows but some."""
         if isinstance(chosen, slice):
             first, last, _ = chosen.indices(self.count)
@@ -189,7 +187,7 @@ class EncodedRows:
         else:
             self._gone += self.count
             self._arrays = self._some(chosen, self._arrays)
-            self._begin, self._end = 0, len(chosen)
+            self._begin, self._end = 0, chosen.size
         if self.count == 0:
             self._begin = self._end = 0
         if not self._one_key:
@@ -198,14 +196,14 @@ class EncodedRows:
         if len(self._arrays["time"]) > max(_MANY_ROWS, 8 * self.count):
             self._move_to(2 * self.count)
 
-    def _some(self, chosen: slice | Ints, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+    def _some(self, chosen: Chosen, names: Iterable[str]) -> dict[str, NDArray[Any]]:
         """Return columns of some rows."""
+        first, last, _ = (chosen if isinstance(chosen, slice) else slice(None)).indices(self.count)
+        here = slice(self._begin + first, self._begin + last)
+        columns = {name: self._arrays[name][..., here] for name in names}
         if isinstance(chosen, slice):
-            first, last, _ = chosen.indices(self.count)
-            here = slice(self._begin + first, self._begin + last)
-            return {name: self._arrays[name][..., here] for name in names}
-        rows = chosen + self._begin
-        return {name: self._arrays[name].take(rows, axis=-1) for name in names}
+            return columns
+        return {name: chosen.column(columns[name]) for name in names}
 
     def _make_room(self, count: int) -> None:
         """Have room for so many rows behind the last."""

@@ -12,7 +12,7 @@ import numpy as np
 from elsinore.errors import StateError
 
 MAGIC = b"ELSI"
-VERSION = 8
+VERSION = 9
 _HEADER = struct.Struct("<4sB16s")
 
 

@@ -100,7 +100,7 @@ class ComparedColumns:
         for place, (name, column) in enumerate(plain.items()):
             order = orders[name]
             if order is Order.NUMBER:
-                _of_doubles(_with_nan(column), compared[place], known[place].view(np.bool_), None)
+                _of_doubles(_with_nan(column), compared[place], known[place].view(np.bool_))
                 continue
             known[place] = column.is_valid().to_numpy(zero_copy_only=False)
             if order is Order.NONE:
@@ -133,9 +133,11 @@ class ComparedColumns:
         if self.made is None:
             self.made = np.zeros((len(self.names), self.compared.shape[1]))
             for place, (name, order) in enumerate(self.orders.items()):
+                codes = self.compared[place]
                 if order is Order.NUMBER:
-                    values = _with_nan(self.plain[name])
-                    self.made[place] = np.where(self.known[place] != 0, values + 0.0, 0.0)
+                    self.made[place] = (codes ^ ((codes >> _SIGN) & _MAGNITUDE)).view(np.float64)
+                elif order is Order.WHOLE and self.wholes is None:
+                    self.made[place] = codes
                 elif order.is_number:
                     self.made[place] = _doubles(self.plain[name])
         return self.made
@@ -155,8 +157,8 @@ class ComparedColumns:
 
     def codes_of(
         self, name: str, column: pa.Array, chosen: Ints | None
-    ) -> tuple[Ints, NDArray[np.bool_], Doubles | float]:
-        """Return rows of `compared`, `known` and `numbers` for an attribute of steady columns.
+    ) -> tuple[Ints, NDArray[np.bool_]]:
+        """Return rows of `compared` and `known` for an attribute of steady columns.
 
         chosen: which rows of the column are read; None: all.
         """
@@ -166,21 +168,18 @@ class ComparedColumns:
             doubles = doubles if chosen is None else doubles[chosen]
             size = len(doubles)
             bits, there = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.bool_)
-            _of_doubles(doubles, bits, there, values := np.empty(size))
-            return bits, there, values
+            _of_doubles(doubles, bits, there)
+            return bits, there
         if chosen is not None:
             column = column.take(pa.array(chosen))
         column = _plain(column)
         known = column.is_valid().to_numpy(zero_copy_only=False)
         codes = _steady(name, column, order, self.unit).fill_null(0)
-        numbers = _doubles(column) if order.is_number else 0.0
-        return codes.to_numpy(zero_copy_only=False), known, numbers
+        return codes.to_numpy(zero_copy_only=False), known
 
-    def with_rows(
-        self, compared: Ints, known: Flags, numbers: Doubles, first: int | None = None
-    ) -> ComparedColumns:
+    def with_rows(self, compared: Ints, known: Flags, first: int | None = None) -> ComparedColumns:
         """Return columns of the same types and steady codes, with other rows."""
-        return replace(self, compared=compared, known=known, made=numbers, first=first)
+        return replace(self, compared=compared, known=known, made=None, first=first)
 
     def without_rows(self) -> ComparedColumns:
         """Return columns of the same types that have no rows."""
@@ -332,23 +331,21 @@ def _with_nan(column: pa.Array) -> Doubles:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _of_doubles(
-    values: Doubles, codes: Ints, known: NDArray[np.bool_], numbers: Doubles | None
-) -> None:
-    """Tell what doubles are compared as, where there is a value, and the values; -0 is 0.
+def _of_doubles(values: Doubles, codes: Ints, known: NDArray[np.bool_]) -> None:
+    """Tell what doubles are compared as, where there is a value; -0 is 0, and NaN is none.
 
-    NaN is none. Compared are their bits, those of the negative ones turned round (`to_ranks`).
+    Compared are their bits, those of the negative ones turned round (`to_ranks`).
 
-    >>> codes, known, values = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.bool_), np.zeros(3)
-    >>> _of_doubles(np.array([-0.0, 0.5, np.nan]), codes, known, values)
-    >>> known.tolist(), values.tolist(), codes[0], codes[1] > 0
-    ([True, True, False], [0.0, 0.5, 0.0], np.int64(0), np.True_)
+    >>> codes, known = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.bool_)
+    >>> _of_doubles(np.array([-0.0, 0.5, np.nan]), codes, known)
+    >>> known.tolist(), codes[0], codes[1] > 0, codes[2]
+    ([True, True, False], np.int64(0), np.True_, np.int64(0))
     """
-    unasked = np.empty(min(_STRETCH, len(values)))
+    stretch = np.empty(min(_STRETCH, len(values)))
     for first in range(0, len(values), _STRETCH):  # of which all that is made stays in the cache
         rows = slice(first, first + _STRETCH)
         there, bits = known[rows], codes[rows]
-        doubles = unasked[: len(bits)] if numbers is None else numbers[rows]
+        doubles = stretch[: len(bits)]
         np.add(values[rows], 0.0, out=doubles)
         np.equal(doubles, doubles, out=there)
         if not there.all():

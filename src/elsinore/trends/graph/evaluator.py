@@ -101,7 +101,9 @@ class GraphEvaluator:
         found: dict[int, Totals],
     ) -> None:
         """Put the totals of groups of queries into `found`; events are in the order of keys."""
-        codes, classes = events.classes or class_numbers(events.codes)
+        codes, classes = events.classes, events.codes
+        if codes is None:
+            codes, classes = class_numbers(events.codes)
         stream = stream_of(events, classes)
         keys = Keys(
             as_entered(events.starts),

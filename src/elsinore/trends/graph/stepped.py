@@ -99,7 +99,7 @@ class Stepped:
         found: dict[int, Totals] = {}
         if not self._groups:
             return found
-        codes, occur, places = _classes(events.codes)
+        codes, occur, places = _classes(events)
         slots, times = _slots(events), read_only(events.times)
         ties = np.zeros(1, dtype=np.uint8)
         if self._by_time:
@@ -192,8 +192,11 @@ def sweeps(programs: Programs, groups: Mapping[int, Program]) -> list[tuple[int,
     return [tuple(numbers[place] for place in places) for places in told]
 
 
-def _classes(codes: NDArray[Any]) -> tuple[Codes, list[int], Ints]:
+def _classes(events: KeyedEvents) -> tuple[Codes, Sequence[int], Ints]:
     """Return codes that are small numbers, the classes that occur, and the small number of each."""
+    codes = events.codes
+    if events.classes is not None:
+        return _codes(codes), events.classes, np.arange(len(events.classes))
     occur = occurring(codes)
     if len(occur) and occur[-1] >= FEW_CLASSES:
         return _codes(places_of(codes, occur)), occur.tolist(), np.arange(len(occur))
