@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from elsinore.language import parse_workload
 from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
+from elsinore.trends import buffered
 from elsinore.trends.arrangement import ArrivalOrder, Placed
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
@@ -101,6 +103,26 @@ def test_closing_after_every_piece_gives_what_closing_once_does(
         whole, cut = (
             given_unit.results(in_pieces(given_unit, events, where))["q"] for where in ([], cuts)
         )
+        order = [(name, "ascending") for name in ("window_start", *given_unit.planned.group_by)]
+        assert_close(cut.sort_by(order), whole.sort_by(order), "q")
+
+
+@often
+@given(
+    st.one_of(ranged(), queries()),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from((1, 3, 20)),
+    st.integers(1, 90),
+    st.integers(1, 60),
+)
+def test_large_batches_are_taken_in_pieces_with_the_same_results(
+    workload: Workload, seed: int, keys: int, piece: int, chunk: int
+) -> None:
+    events = many_events(seed, 250, keys)
+    for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
+        whole = given_unit.results(in_pieces(given_unit, events, []))["q"]
+        with patch.object(buffered, "PIECE", piece), patch.object(buffered, "CHUNK", chunk):
+            cut = given_unit.results(in_pieces(given_unit, events, []))["q"]
         order = [(name, "ascending") for name in ("window_start", *given_unit.planned.group_by)]
         assert_close(cut.sort_by(order), whole.sort_by(order), "q")
 

@@ -32,6 +32,7 @@ from elsinore.trends.statistics import TrendStatistics, sets_to_text, take_up
 from elsinore.trends.staying import Staying
 
 CHUNK = 2**16  # rows that are worth a call of the evaluator
+PIECE = 2**20  # rows that are encoded at once: fresh memory costs as much as what is done with it
 FEW_LEFT_OUT = 1.5  # rows for each wanted one of which copies of the wanted ones cost more
 _NEVER = int(NEVER)
 
@@ -105,6 +106,23 @@ class BufferedTrends:
         if not self._has_begun:
             self._encoded, self._has_begun = self._evaluator.rows(batch.schema), True
         self.statistics.events += batch.num_rows
+        size = batch.num_rows
+        if self._ends_early and self._encoded is not None:
+            size = min(size, PIECE)
+        for first in range(0, batch.num_rows, size or 1):
+            rows = slice(first, first + size)
+            some = None if lent is None else Lent(lent.slots[rows], lent.times[rows])
+            self._add(batch.slice(first, size), some)
+        if not self._one_slot:
+            return self._nothing
+        groups = self._totals.column("group").to_numpy()
+        waiting = [part.column("group").to_numpy() for part in self._rows]
+        if self._encoded is not None:
+            waiting.append(self._encoded.column("group"))
+        return self._take(~np.isin(groups, np.concatenate([*waiting, [self._current[1]]])))
+
+    def _add(self, batch: pa.RecordBatch, lent: Lent | None) -> None:
+        """Keep the rows of a batch that are wanted, and evaluate what is due if they are many."""
         codes = numbers_of(batch, "class", np.int64)
         if lent is None:
             keys, times = numbers_of(batch, "key", np.int32), numbers_of(batch, "time", np.int64)
@@ -137,13 +155,6 @@ class BufferedTrends:
                 self._current = (int(keys[-1]), batch.column("group")[row].as_py())
             if self._ends_early and self._pending >= max(CHUNK, self._kept):
                 self._evaluate(None, everything=False)
-        if not self._one_slot:
-            return self._nothing
-        groups = self._totals.column("group").to_numpy()
-        waiting = [part.column("group").to_numpy() for part in self._rows]
-        if self._encoded is not None:
-            waiting.append(self._encoded.column("group"))
-        return self._take(~np.isin(groups, np.concatenate([*waiting, [self._current[1]]])))
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
