@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elsinore.runtime.names import text_numbers
+from elsinore.runtime.names import BLOCK, FEW_NAMES, text_numbers
 
 # lengths about those of one word and of two, and texts that differ in any of their letters
 LENGTHS = st.sampled_from([0, 1, 7, 8, 9, 15, 16, 17, 24, 40])
@@ -43,3 +43,17 @@ def test_a_text_is_found_where_its_bytes_are_not_where_words_are() -> None:
     starts = pa.array([0, 10, 21, 32], pa.int32()).buffers()[1]
     column = pa.Array.from_buffers(pa.string(), 3, [None, starts, given_bytes])
     assert text_numbers(column, ["ABCDEFGHIJ", "xABCDEFGHIJ"]).tolist() == [0, 1, 1]
+
+
+@settings(deadline=None)
+@given(
+    texts=st.lists(TEXTS, min_size=1, max_size=30),
+    short=st.lists(st.text("ab\0", max_size=8), min_size=1, max_size=30),
+    names=st.lists(st.text("ab\0", max_size=9), unique=True, max_size=FEW_NAMES + 1),
+)
+def test_blocks_of_short_texts_have_the_places_of_their_names(
+    texts: list[str], short: list[str], names: list[str]
+) -> None:
+    places = {name: place for place, name in enumerate(names)}
+    many = 3 * BLOCK // len(short) * short + texts + BLOCK * short
+    assert text_numbers(pa.array(many), names).tolist() == [places.get(t, -1) for t in many]

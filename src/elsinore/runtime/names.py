@@ -3,6 +3,8 @@
 
 A text is told by its length, its first eight bytes and its last eight, as whole words; only of one
 longer than both are bytes compared. So what a short text costs does not depend on which it is.
+Short texts are compared with each of a few names, block by block, in vector instructions; others
+are hashed.
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ Words = NDArray[np.uint64]
 WORD = np.uint64(8)  # bytes
 TOLD = 3  # of a name: its first bytes, its last ones, its length
 NO_LENGTH = np.uint64(2**64 - 1)
+FEW_NAMES = 8  # each of which takes less time than a text's hash
+BLOCK = 2**10  # texts that are compared with a name at once
+UNKNOWN = np.uint64(2**64 - 1)  # as an integer of 32 bits, -1
 _ONE, _TWICE, _THREE, _BITS = np.uint64(1), np.uint64(16), np.uint64(3), np.uint64(63)
 
 
@@ -54,6 +59,7 @@ def text_numbers(texts: pa.Array, names: Sequence[str], threads: int = 1) -> NDA
             name_letters,
             known,
             table,
+            np.empty((3, BLOCK), dtype=np.uint64),
             numbers[begin:end],
         )
 
@@ -83,13 +89,15 @@ def name_numbers(
     names: NDArray[np.uint8],
     known: Words,
     table: NDArray[np.int32],
+    block: NDArray[np.uint64],
     out: NDArray[np.int32],
 ) -> None:
     """Find each text among a few names: out[row] = its place, or -1.
 
     Text r is text[starts[r] : starts[r + 1]], name n likewise; `words` are the bytes of `text`,
     eight by eight, but for the last. Names are found by hashing: `table` is full of their number,
-    its length a power of two and more than they are, and `known` of NO_LENGTH.
+    its length a power of two and more than they are, and `known` of NO_LENGTH. block: three rows
+    of BLOCK words to work with.
     """
     mask, none = np.uint64(len(table) - 1), len(name_starts) - 1
     for name in range(none):
@@ -102,13 +110,79 @@ def name_numbers(
         known[TOLD * name] = first
         known[TOLD * name + 1] = last
         known[TOLD * name + 2] = end - begin
+    for row in range(0, len(out), BLOCK):
+        after = min(row + BLOCK, len(out))
+        whole = starts[after] < 8 * (len(words) - 1)  # the block's texts can be read by words
+        some, numbers = starts[row : after + 1], out[row:after]
+        if none > FEW_NAMES or not whole or not _compare(some, words, known, none, block, numbers):
+            _hash(some, text, words, name_starts, names, known, table, numbers)
+
+
+@kernel
+def _compare(
+    starts: NDArray[np.int32],
+    words: Words,
+    known: Words,
+    names: int,
+    block: NDArray[np.uint64],
+    out: NDArray[np.int32],
+) -> bool:
+    """Compare texts, all read by words, with each name; return False where one is long."""
+    firsts, sizes, numbers = block[0], block[1], block[2]
+    if _read(starts, words, firsts, sizes, len(out)) > WORD:
+        return False
+    numbers[:] = UNKNOWN
+    for name in range(names):
+        first, size = known[TOLD * name], known[TOLD * name + 2]
+        _mark(firsts, sizes, first, size, np.uint64(name), numbers, len(out))
+    for row in range(len(out)):
+        out[row] = np.int32(numbers[row])
+    return True
+
+
+@kernel
+def _read(starts: NDArray[np.int32], words: Words, firsts: Words, sizes: Words, count: int) -> int:
+    """Read the first word of so many texts, and their sizes; return the longest."""
+    for row in range(count):
+        firsts[row] = _word(words, np.uint64(starts[row]))
+    longest = np.uint64(0)
+    for row in range(count):
+        size = np.uint64(starts[row + 1] - starts[row])
+        firsts[row] &= _letters(size)
+        sizes[row] = size
+        longest = max(longest, size)
+    return longest
+
+
+@kernel
+def _mark(
+    firsts: Words, sizes: Words, first: int, size: int, name: int, numbers: Words, count: int
+) -> None:
+    """Put the number of a name where so many texts are it."""
+    for row in range(count):
+        differs = (firsts[row] ^ first) | (sizes[row] ^ size)
+        numbers[row] = name if differs == np.uint64(0) else numbers[row]
+
+
+@kernel(linked=True)
+def _hash(
+    starts: NDArray[np.int32],
+    text: NDArray[np.uint8],
+    words: Words,
+    name_starts: NDArray[np.int32],
+    names: NDArray[np.uint8],
+    known: Words,
+    table: NDArray[np.int32],
+    out: NDArray[np.int32],
+) -> None:
+    """Look texts up in the table of names."""
+    mask, none = np.uint64(len(table) - 1), len(name_starts) - 1
     whole = np.uint64(8 * max(len(words) - 1, 0))  # texts that end before can be read by words
     for row in range(len(out)):
         begin, end = np.uint64(starts[row]), np.uint64(starts[row + 1])
         size = end - begin
         if end < whole:
-            four = np.uint64(4) * min(size, WORD)
-            first = _word(words, begin) & (((_ONE << four) << four) - _ONE)
+            first = _word(words, begin) & _letters(size)
             last = np.uint64(0)
             if size > WORD:
                 last = _word(words, end - WORD)
@@ -127,6 +201,13 @@ def name_numbers(
                 break
             place = (place + _ONE) & mask
         out[row] = np.int32(name) if same else np.int32(-1)
+
+
+@kernel(inline=True)
+def _letters(size: int) -> int:
+    """Return ones for the bytes of a text's first word that are its own."""
+    four = np.uint64(4) * np.uint64(min(size, WORD))
+    return ((_ONE << four) << four) - _ONE
 
 
 @kernel(inline=True)
