@@ -1,4 +1,4 @@
-"""The engine's functions stay small enough to be read and to be compiled quickly."""
+"""Functions stay small enough to be read and to be compiled quickly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import elsinore
 
-TRENDS = Path(elsinore.__file__).parent / "trends"
+PACKAGE = Path(elsinore.__file__).parent
+TRENDS = PACKAGE / "trends"
 LINES, PARAMETERS = 80, 10
 INLINED_LINES = 20  # of a function whose body is copied into its callers before they are compiled
 
@@ -44,8 +45,8 @@ def test_no_function_has_more_lines_or_parameters_than_the_limit() -> None:
 
 def test_no_long_function_is_inlined_by_force() -> None:
     found = {
-        f"{path.relative_to(TRENDS).as_posix()}:{name}": lines
-        for path in sorted(TRENDS.rglob("*.py"))
+        f"{path.relative_to(PACKAGE).as_posix()}:{name}": lines
+        for path in sorted(PACKAGE.rglob("*.py"))
         for name, lines in inlined(path.read_text("utf-8")).items()
     }
     assert found

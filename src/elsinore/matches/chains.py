@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints, Shorts
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW
@@ -35,6 +37,7 @@ from elsinore.matches.search import (
     FULL,
     LIMITED,
     NEAR_AT,
+    NOTHING,
     PAIR_AT,
     SEGMENT,
     STATES,
@@ -161,7 +164,7 @@ def link(tables: Ints, count: int, room: Any, shorts: Shorts) -> None:
             )
 
 
-@kernel(inline=True, borrows=True)
+@kernel(borrows=True)
 def grow(
     tables: Ints,
     doubles: Doubles,
@@ -181,28 +184,14 @@ def grow(
     """
     states, within = tables[STATES], progress[WITHIN]
     ends, leaves = tables[END_AT], tables[ENDS_AT]
-    is_linked, is_contiguous = progress[LINKED] == 1, tables[STRATEGY] == CONTIGUOUS
-    is_plain = tables[IS_PLAIN] == 1
     size, rows, moves = room.event, room.links + ROW * room.event, room.links + MOVES * room.event
     step_rows, step_states = room.links + STEP_ROW * size, room.links + STEP_STATE * size
-    followers, held, sums = room.links + FOLLOWER * size, room.held, room.numbers
     place, row, state = begin, shorts[rows + begin], tables[shorts[moves + begin]]
-    time, steps, taken, looks = integers[TIME, row], 0, 0, 0
-    if (
-        is_linked
-        and tables[ends + state] <= -2
-        and is_hopeless(
-            tables,
-            integers,
-            shorts[followers + (states + state) * size + begin],
-            fresh,
-            within,
-            time,
-            room,
-            shorts,
-        )
-    ):
-        return
+    time, steps, taken = integers[TIME, row], 0, 0
+    if progress[LINKED] == 1 and tables[ends + state] <= -2:
+        done = shorts[room.links + (FOLLOWER + states + state) * size + begin]
+        if is_hopeless(tables, integers, done, fresh, within, time, room, shorts):
+            return
     while True:
         shorts[step_rows + steps], shorts[step_states + steps] = row, state
         steps += 1
@@ -210,59 +199,110 @@ def grow(
             if taken == 0:
                 begin_path(tables, room, ints, reals)
                 progress[GIVEN] = 0 if within >= 0 else progress[GIVEN]
-            while taken < steps:
-                at, listed = shorts[step_rows + taken], shorts[step_states + taken]
-                listed = tables[tables[UPDATE_AT] + listed]
-                for update in range(listed + 1, listed + 1 + tables[listed], 4):
-                    kind, register = tables[update], tables[update + 1]
-                    column, is_whole = tables[update + 2], tables[update + 3]
-                    if kind <= 3:
-                        ints[held + register] = event_after(
-                            kind, column, is_whole, at, ints[held + register], doubles,
-                            integers,
-                        )  # fmt: skip
-                    else:
-                        reals[sums + register] = number_after(
-                            kind, column, is_whole, at, reals[sums + register], doubles,
-                            integers,
-                        )  # fmt: skip
-                taken += 1
+            for step in range(taken, steps):
+                take_step(tables, doubles, integers, step, room, ints, reals, shorts)
+            taken = steps
             put_down(progress, steps, room, ints, reals, shorts)
             if progress[STATUS] != DONE:
                 return
         if tables[leaves + state] == 1:
+            return
+        place = next_step(
+            tables, doubles, integers, state, place, row, time, count, progress, room, shorts
+        )
+        if place < 0:
+            return
+        row, state = shorts[rows + place], tables[shorts[moves + place] + 1 + state]
+
+
+@kernel(inline=True, borrows=True)
+def take_step(
+    tables: Ints,
+    doubles: Doubles,
+    integers: Ints,
+    step: int,
+    room: Any,
+    ints: Ints,
+    reals: Doubles,
+    shorts: Shorts,
+) -> None:
+    """Let the registers take in a step of the match under way."""
+    row = shorts[room.links + STEP_ROW * room.event + step]
+    listed = tables[tables[UPDATE_AT] + shorts[room.links + STEP_STATE * room.event + step]]
+    for update in range(listed + 1, listed + 1 + tables[listed], 4):
+        kind, register = tables[update], tables[update + 1]
+        column, is_whole = tables[update + 2], tables[update + 3]
+        if kind <= 3:
+            at = room.held + register
+            ints[at] = event_after(kind, column, is_whole, row, ints[at], doubles, integers)
+        else:
+            at = room.numbers + register
+            reals[at] = number_after(kind, column, is_whole, row, reals[at], doubles, integers)
+
+
+@kernel(inline=True, borrows=True)
+def next_step(
+    tables: Ints,
+    doubles: Doubles,
+    integers: Ints,
+    state: int,
+    place: int,
+    before: int,
+    time: int,
+    count: int,
+    progress: Ints,
+    room: Any,
+    shorts: Shorts,
+) -> int:
+    """Return the next event that may follow row `before`, event `place`; -1: there is none.
+
+    The match began at `time`.
+    """
+    within, is_contiguous = progress[WITHIN], tables[STRATEGY] == CONTIGUOUS
+    rows, moves = room.links + ROW * room.event, room.links + MOVES * room.event
+    goes_on = False
+    while not goes_on:
+        place = next_of_class(tables, state, place, before, count, progress, room, shorts)
+        if place < 0:
             break
-        before, target, goes_on = row, -1, False
-        while not goes_on:  # to the next event that may follow
-            if is_linked:
-                place = shorts[followers + state * size + place]
-                if place < 0:
-                    break
-                target = tables[shorts[moves + place] + 1 + state]
-            else:
-                place += 1
-                if is_contiguous and (place == count or shorts[rows + place] != before + 1):
-                    break
-                looks -= place
-                target = -1
-                while place < count:
-                    target = tables[shorts[moves + place] + 1 + state]
-                    if target >= 0 or is_contiguous:
-                        break
-                    place += 1
-                looks += place + 1
-                if target < 0:
-                    break
-            row = shorts[rows + place]
-            if within >= 0 and integers[TIME, row] - time > within:
-                break
-            goes_on = is_plain or may_follow(tables, state, target, doubles, integers, row, before)
-            if is_contiguous:
-                break
-        if not goes_on:
+        row = shorts[rows + place]
+        if within >= 0 and integers[TIME, row] - time > within:
             break
-        state = target
-    progress[LOOKS] += looks
+        target = tables[shorts[moves + place] + 1 + state]
+        goes_on = tables[IS_PLAIN] == 1 or may_follow(
+            tables, state, target, doubles, integers, row, before
+        )
+        if is_contiguous:
+            break
+    return place if goes_on else NOTHING
+
+
+@kernel(inline=True, borrows=True)
+def next_of_class(
+    tables: Ints,
+    state: int,
+    place: int,
+    before: int,
+    count: int,
+    progress: Ints,
+    room: Any,
+    shorts: Shorts,
+) -> int:
+    """Return the first event behind event `place` whose class leads on from a state; -1: none."""
+    if progress[LINKED] == 1:
+        return np.int64(shorts[room.links + (FOLLOWER + state) * room.event + place])
+    rows, moves = room.links + ROW * room.event, room.links + MOVES * room.event
+    first = place + 1
+    if tables[STRATEGY] == CONTIGUOUS:
+        follows = first < count and shorts[rows + first] == before + 1
+        progress[LOOKS] += follows
+        leads_on = follows and tables[shorts[moves + first] + 1 + state] >= 0
+        return first if leads_on else NOTHING
+    after = first
+    while after < count and tables[shorts[moves + after] + 1 + state] < 0:
+        after += 1
+    progress[LOOKS] += after + 1 - first
+    return after if after < count else NOTHING
 
 
 @kernel(borrows=True)

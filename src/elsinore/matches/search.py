@@ -215,34 +215,64 @@ def is_match(
     """
     last = path[depth, AT]
     if negatives is not None:
-        way = tables[tables[WAY_AT] + path[0, EDGE]]
-        if way >= 0:
-            lowest = progress[LOWEST]
-            if lowest < 0:  # the window ends with the match
-                start = integers[TIME, last] - progress[WITHIN]
-                lowest = integers[MOMENT, first_at(integers, progress[FIRST], last, start)]
-            before = last_before(integers, path[0, AT], progress[FIRST])
-            if not is_free(tables, way, negatives, lowest - 1, before):
-                return False
+        if not begins_freely(tables, integers, negatives, progress, path, last):
+            return False
         way = tables[tables[END_AT] + path[depth, STATE]]
-        if way >= 0:
-            moment = integers[MOMENT, last]
-            if not is_free(tables, way, negatives, moment, progress[HIGHEST]):
-                return False
+        if way >= 0 and not is_free(
+            tables, way, negatives, integers[MOMENT, last], progress[HIGHEST]
+        ):
+            return False
     if constants is not None:
         if tables[tables[FINAL_AT]] > 0 and not all_hold(
             tables, tables[FINAL_AT], constants, doubles, integers, last, NOTHING, depth, depth + 1,
             held, numbers, stack, whole_stack,
         ):  # fmt: skip
             return False
-        for step in range(depth + 1 if tables[HAS_LATE] == 1 else 0):
-            listed = tables[tables[LATE_AT] + path[step, EDGE]]
-            if tables[listed] > 0 and not all_hold(
-                tables, listed, constants, doubles, integers, path[step, AT],
-                path[step - 1, AT] if step else NOTHING, step, depth + 1, held, numbers, stack,
-                whole_stack,
-            ):  # fmt: skip
-                return False
+        if tables[HAS_LATE] == 1:
+            return late_hold(
+                tables, constants, doubles, integers, path, depth, held, numbers, stack, whole_stack
+            )
+    return True
+
+
+@kernel(borrows=True)
+def begins_freely(
+    tables: Ints, integers: Ints, negatives: Ints, progress: Ints, path: Ints, last: int
+) -> bool:
+    """Return whether NOT at the beginning lets a match begin that ends with row `last`."""
+    way = tables[tables[WAY_AT] + path[0, EDGE]]
+    if way < 0:
+        return True
+    lowest = progress[LOWEST]
+    if lowest < 0:  # the window ends with the match
+        start = integers[TIME, last] - progress[WITHIN]
+        lowest = integers[MOMENT, first_at(integers, progress[FIRST], last, start)]
+    before = last_before(integers, path[0, AT], progress[FIRST])
+    return is_free(tables, way, negatives, lowest - 1, before)
+
+
+@kernel(borrows=True)
+def late_hold(
+    tables: Ints,
+    constants: Doubles,
+    doubles: Doubles,
+    integers: Ints,
+    path: Ints,
+    depth: int,
+    held: Ints,
+    numbers: Doubles,
+    stack: Doubles,
+    whole_stack: Ints,
+) -> bool:
+    """Return whether the conditions of a path's steps hold that ask for the whole match."""
+    for step in range(depth + 1):
+        listed = tables[tables[LATE_AT] + path[step, EDGE]]
+        if tables[listed] > 0 and not all_hold(
+            tables, listed, constants, doubles, integers, path[step, AT],
+            path[step - 1, AT] if step else NOTHING, step, depth + 1, held, numbers, stack,
+            whole_stack,
+        ):  # fmt: skip
+            return False
     return True
 
 
@@ -399,55 +429,122 @@ def extend(
     NEXT: the first event that can follow, and those of its moment. CONTIGUOUS: the next moment's.
     States that end a match at once, `LEAVES`, have been given out before.
     """
-    states, strategy = tables[STATES], tables[STRATEGY]
-    state, row = path[depth, STATE], path[depth, AT]
-    place, choice, until = path[depth, EVENT], path[depth, CHOICE], path[depth, UNTIL]
-    wanted = tables[tables[NEXT_AT] + state + 1] & ~tables[tables[LEAF_AT] + state + 1]
+    place, until = path[depth, EVENT], path[depth, UNTIL]
+    wanted = tables[tables[NEXT_AT] + path[depth, STATE] + 1]
+    wanted &= ~tables[tables[LEAF_AT] + path[depth, STATE] + 1]
     # NEXT: what cannot be completed is not passed over where it can follow
-    column = MASK if strategy == NEXT else ALIVE
-    while place <= last:
-        if until >= 0 and events[place, WHEN] > until:
-            break
-        if events[place, column] & wanted == 0:
-            place += 1
-            choice = 0
-            continue
-        listed = events[place, TAKES]
-        current = events[place, ROW]
-        while choice < tables[listed]:
-            target = tables[listed + 1 + choice]
-            choice += 1
-            edge = tables[tables[EDGE_AT] + (state + 1) * states + target]
-            if edge < 0 or (wanted >> min(target, LAST_BIT)) & 1 == 0:
-                continue
-            if strategy == ANY and ways[place, states + target] > last:
-                continue
-            # arguments are many: nothing is called that has nothing to look at
-            looks = tables[tables[LOOKS_AT] + edge]
-            if looks & NEAR != 0 and not are_neighbours(
-                tables, edge, constants, doubles, integers, negatives, current, row,
-                progress[FIRST], held, numbers, stack, whole_stack,
+    column = MASK if tables[STRATEGY] == NEXT else ALIVE
+    while place <= last and (until < 0 or events[place, WHEN] <= until):
+        if events[place, column] & wanted != 0:
+            if goes_on_with(
+                tables, constants, doubles, integers, negatives, events, place, last, wanted,
+                progress, ways, path, depth, held, numbers, stack, whole_stack,
             ):  # fmt: skip
-                continue
-            if constants is not None and looks & FAR != 0 and not all_hold(
-                tables, tables[tables[CHECK_AT] + edge], constants, doubles, integers, current, row,
-                depth + 1, depth + 1, held, numbers, stack, whole_stack,
-            ):  # fmt: skip
-                continue
-            if strategy == NEXT:
-                until = events[place, WHEN]
-            if (events[place, ALIVE] >> min(target, LAST_BIT)) & 1 == 0:
-                continue
-            path[depth, EVENT], path[depth, CHOICE], path[depth, UNTIL] = place, choice, until
-            path[depth + 1, AT], path[depth + 1, STATE] = current, target
-            path[depth + 1, EDGE], path[depth + 1, PLACE] = edge, place
-            # where nothing else may follow here, the way back leads past this step
-            is_over = choice == tables[listed] and (
-                place == last or (until >= 0 and events[place + 1, WHEN] > until)
-            )
-            path[depth + 1, BACK] = path[depth, BACK] if is_over else depth
-            return True
-        choice = 0
+                path[depth, EVENT] = place
+                return True
+            path[depth, CHOICE], until = 0, path[depth, UNTIL]
         place += 1
     path[depth, EVENT] = last + 1
     return False
+
+
+@kernel(inline=True, borrows=True)
+def goes_on_with(
+    tables: Ints,
+    constants: Doubles | None,
+    doubles: Doubles,
+    integers: Ints,
+    negatives: Ints | None,
+    events: Ints,
+    place: int,
+    last: int,
+    wanted: int,
+    progress: Ints,
+    ways: Doubles,
+    path: Ints,
+    depth: int,
+    held: Ints,
+    numbers: Doubles,
+    stack: Doubles,
+    whole_stack: Ints,
+) -> bool:
+    """Put event `place` behind a path, in the next state that it may follow in, if there is one.
+
+    wanted: the states that may be gone on with, as bits.
+    """
+    choice, listed, is_any = path[depth, CHOICE], events[place, TAKES], tables[STRATEGY] == ANY
+    while choice < tables[listed]:
+        target = tables[listed + 1 + choice]
+        choice += 1
+        edge = tables[tables[EDGE_AT] + (path[depth, STATE] + 1) * tables[STATES] + target]
+        is_wanted = edge >= 0 and (wanted >> min(target, LAST_BIT)) & 1 != 0
+        if not is_wanted or (is_any and ways[place, tables[STATES] + target] > last):
+            continue
+        if not edge_holds(
+            tables, edge, constants, doubles, integers, negatives, events[place, ROW], progress,
+            path, depth, held, numbers, stack, whole_stack,
+        ):  # fmt: skip
+            continue
+        if tables[STRATEGY] == NEXT:
+            path[depth, UNTIL] = events[place, WHEN]
+        if (events[place, ALIVE] >> min(target, LAST_BIT)) & 1 != 0:
+            path[depth, CHOICE] = choice
+            put_behind(events, place, last, target, edge, choice == tables[listed], path, depth)
+            return True
+    return False
+
+
+@kernel(inline=True, borrows=True)
+def edge_holds(
+    tables: Ints,
+    edge: int,
+    constants: Doubles | None,
+    doubles: Doubles,
+    integers: Ints,
+    negatives: Ints | None,
+    current: int,
+    progress: Ints,
+    path: Ints,
+    depth: int,
+    held: Ints,
+    numbers: Doubles,
+    stack: Doubles,
+    whole_stack: Ints,
+) -> bool:
+    """Return whether row `current` may follow a path by an edge."""
+    # arguments are many: nothing is called that has nothing to look at
+    looks, row = tables[tables[LOOKS_AT] + edge], path[depth, AT]
+    if looks & NEAR != 0 and not are_neighbours(
+        tables, edge, constants, doubles, integers, negatives, current, row,
+        progress[FIRST], held, numbers, stack, whole_stack,
+    ):  # fmt: skip
+        return False
+    if constants is not None and looks & FAR != 0:
+        return all_hold(
+            tables, tables[tables[CHECK_AT] + edge], constants, doubles, integers, current, row,
+            depth + 1, depth + 1, held, numbers, stack, whole_stack,
+        )  # fmt: skip
+    return True
+
+
+@kernel(inline=True, borrows=True)
+def put_behind(
+    events: Ints,
+    place: int,
+    last: int,
+    target: int,
+    edge: int,
+    is_latest: bool,
+    path: Ints,
+    depth: int,
+) -> None:
+    """Make event `place` a path's next step, in the state that an edge leads to.
+
+    is_latest: whether the event has no other state to be looked at. Where nothing else may follow
+    the step before, the way back leads past that.
+    """
+    until = path[depth, UNTIL]
+    is_over = is_latest and (place == last or (until >= 0 and events[place + 1, WHEN] > until))
+    path[depth + 1, AT], path[depth + 1, STATE] = events[place, ROW], target
+    path[depth + 1, EDGE], path[depth + 1, PLACE] = edge, place
+    path[depth + 1, BACK] = path[depth, BACK] if is_over else depth

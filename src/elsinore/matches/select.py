@@ -190,28 +190,16 @@ def give_out(
     paths: Shorts,
 ) -> None:
     """Write a match down; progress[STATUS] says where there is no room, or enough of them."""
-    number = progress[FOUND]
+    steps = depth + 1 if progress[WITH_PATHS] else 0
     if progress[COUNTED] >= progress[GUARD]:
         progress[STATUS] = TOO_MANY
-        return
-    steps = depth + 1 if progress[WITH_PATHS] else 0
-    if number >= found.shape[1] or progress[FILLED] + steps > len(paths):
+    elif progress[FOUND] >= found.shape[1] or progress[FILLED] + steps > len(paths):
         progress[STATUS] = FULL
-        return
-    found[FIRST_ROW, number], found[LAST_ROW, number] = path[0, AT], path[depth, AT]
-    found[IN_WINDOW, number], found[PATH_AT, number] = progress[WINDOW], progress[FILLED]
-    for register in range(tables[EVENTS]):
-        found[BOUND + register, number] = held[depth + 1, register]
-    for register in range(tables[NUMBERS]):
-        counted[register, number] = numbers[depth + 1, register]
-    for step in range(steps):
-        paths[progress[FILLED] + step, 0] = path[step, AT]
-        paths[progress[FILLED] + step, 1] = path[step, STATE]
-    progress[FILLED] += steps
-    progress[FOUND] = number + 1
-    progress[COUNTED] += 1
-    if number + 1 >= progress[LIMIT]:
-        progress[STATUS] = LIMITED
+    else:
+        _write_ends(progress, path[0, AT], path[depth, AT], found)
+        _write_registers(tables, progress, depth + 1, held, numbers, found, counted)
+        _write_path(progress, path, steps, paths)
+        _count_match(progress)
 
 
 @kernel(inline=True, borrows=True)
@@ -234,17 +222,58 @@ def give_out_with(
 
     There is room for it, and no register is of an aggregate that the user defines.
     """
-    number, filled = progress[FOUND], progress[FILLED]
     if progress[COUNTED] >= progress[GUARD]:
         progress[STATUS] = TOO_MANY
         return
-    found[FIRST_ROW, number], found[LAST_ROW, number] = path[0, AT], row
-    found[IN_WINDOW, number], found[PATH_AT, number] = progress[WINDOW], filled
+    _write_ends(progress, path[0, AT], row, found)
+    _write_registers(tables, progress, depth + 1, held, numbers, found, counted)
+    _take_last(tables, progress, row, state, doubles, integers, found, counted)
+    if progress[WITH_PATHS] == 1:
+        _write_path(progress, path, depth + 1, paths)
+        paths[progress[FILLED], 0], paths[progress[FILLED], 1] = row, state
+        progress[FILLED] += 1
+    _count_match(progress)
+
+
+@kernel(inline=True, borrows=True)
+def _write_ends(progress: Ints, first: int, last: int, found: Ints) -> None:
+    """Write down the rows that a match begins and ends with, its window, where its path begins."""
+    number = progress[FOUND]
+    found[FIRST_ROW, number], found[LAST_ROW, number] = first, last
+    found[IN_WINDOW, number], found[PATH_AT, number] = progress[WINDOW], progress[FILLED]
+
+
+@kernel(inline=True, borrows=True)
+def _write_registers(
+    tables: Ints,
+    progress: Ints,
+    step: int,
+    held: Ints,
+    numbers: Doubles,
+    found: Ints,
+    counted: Doubles,
+) -> None:
+    """Write down what the registers hold in row `step`."""
+    number = progress[FOUND]
     for register in range(tables[EVENTS]):
-        found[BOUND + register, number] = held[depth + 1, register]
+        found[BOUND + register, number] = held[step, register]
     for register in range(tables[NUMBERS]):
-        counted[register, number] = numbers[depth + 1, register]
-    listed = tables[tables[UPDATE_AT] + state]
+        counted[register, number] = numbers[step, register]
+
+
+@kernel(inline=True, borrows=True)
+def _take_last(
+    tables: Ints,
+    progress: Ints,
+    row: int,
+    state: int,
+    doubles: Doubles,
+    integers: Ints,
+    found: Ints,
+    counted: Doubles,
+) -> None:
+    """Let the registers that are written down take in the event that a match ends with."""
+    number, listed = progress[FOUND], tables[tables[UPDATE_AT] + state]
     for place in range(listed + 1, listed + 1 + tables[listed], 4):
         kind, register = tables[place], tables[place + 1]
         column, is_whole = tables[place + 2], tables[place + 3]
@@ -256,13 +285,22 @@ def give_out_with(
             counted[register, number] = number_after(
                 kind, column, is_whole, row, counted[register, number], doubles, integers
             )
-    if progress[WITH_PATHS] == 1:
-        for step in range(depth + 1):
-            paths[filled + step, 0] = path[step, AT]
-            paths[filled + step, 1] = path[step, STATE]
-        paths[filled + depth + 1, 0], paths[filled + depth + 1, 1] = row, state
-        progress[FILLED] = filled + depth + 2
-    progress[FOUND] = number + 1
+
+
+@kernel(inline=True, borrows=True)
+def _write_path(progress: Ints, path: Ints, steps: int, paths: Shorts) -> None:
+    """Write down the first steps of a path."""
+    filled = progress[FILLED]
+    for step in range(steps):
+        paths[filled + step, 0] = path[step, AT]
+        paths[filled + step, 1] = path[step, STATE]
+    progress[FILLED] = filled + steps
+
+
+@kernel(inline=True, borrows=True)
+def _count_match(progress: Ints) -> None:
+    """Count a match that is written down; progress[STATUS] says where there are enough of them."""
+    progress[FOUND] += 1
     progress[COUNTED] += 1
-    if number + 1 >= progress[LIMIT]:
+    if progress[FOUND] >= progress[LIMIT]:
         progress[STATUS] = LIMITED
