@@ -20,6 +20,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+import elsinore.quantitative as qre
 from elsinore.errors import InputError, QuerySemanticError
 from elsinore.workload import Workload
 
@@ -177,6 +178,16 @@ def test_batches_may_end_anywhere(spark: SparkSession) -> None:
                 assert_same(found[query], expected[query])
     finally:
         spark.conf.set(name, before)
+
+
+def test_a_stream_is_refused_as_each_micro_batch_would_be_answered_by_itself(
+    spark: SparkSession,
+) -> None:
+    stream = spark.readStream.format("rate").load().selectExpr("timestamp AS time", "'A' AS type")
+    with pytest.raises(InputError, match=r"a stream \(spark.readStream\)"):
+        Workload.parse("QUERY q RETURN COUNT(*) PATTERN A WITHIN 1 hour;").run(stream)
+    with pytest.raises(InputError, match=r"a stream \(spark.readStream\)"):
+        qre.iterate(qre.atom(qre.event("A")), qre.count()).run(stream)
 
 
 def test_no_events_give_empty_results_with_the_same_columns(spark: SparkSession) -> None:

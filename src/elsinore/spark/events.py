@@ -137,11 +137,25 @@ class Events:
 def look_at_time(frame: DataFrame, options: RunOptions) -> tuple[bool, bool]:
     """Return whether the times of events are numbers, and whether they have nanoseconds.
 
-    Looks at all events where times are text. Raises InputError for unknown columns.
+    Looks at all events where times are text. Raises InputError for unknown columns and streams.
     """
+    refuse_stream(frame)
     column = Events(frame, options).column(options.time, "time")
     field = frame.select(column.alias("time")).schema["time"]
     return look_at(frame, column, field, options.time_unit)
+
+
+def refuse_stream(frame: DataFrame) -> None:
+    """Raise InputError for a data frame of Structured Streaming.
+
+    Spark would run it, and answer each micro-batch as if it were all events.
+    """
+    if frame.isStreaming:
+        raise InputError(
+            "The events are a stream (spark.readStream), and queries run over events that are "
+            "there: each micro-batch would be answered by itself. Read them with spark.read, for "
+            "example from the table or the files that the stream is written to."
+        )
 
 
 def schema_of(frame: DataFrame) -> Schema:

@@ -27,7 +27,7 @@ from elsinore.runtime.streams import (
     unknown,
 )
 from elsinore.spark.compiled import hand_over
-from elsinore.spark.events import Events
+from elsinore.spark.events import Events, refuse_stream
 from elsinore.spark.expressions import quoted
 from elsinore.spark.passes import Pass, operator_options
 from elsinore.spark.workers import modules_of_users, ship_by_value, use_own_interpreter
@@ -54,9 +54,10 @@ def run(
     of a sample of the events.
 
     Raises QuerySemanticError where a column is missing or the type of the values cannot be told,
-    InputError for times that are text. Events without a time, or a type that is asked for, fail the
-    job.
+    InputError for times that are text and for streams. Events without a time, or a type that is
+    asked for, fail the job.
     """
+    refuse_stream(data)
     for name in (time, *([type] if type != TYPE else [])):
         if name not in data.columns:
             raise unknown(name, data.columns, "column")
