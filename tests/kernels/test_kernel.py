@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 
 from elsinore.kernels import COMPILE_VARIABLE, is_kernel, kernel, uncompiled
 
@@ -64,6 +65,15 @@ def test_kernels_in_the_functions_around_one_run_uncompiled_too() -> None:
     assert python(2**80) == 9 * 2**80
     assert python.__closure__ is not None  # type: ignore[attr-defined]
     assert not is_kernel(python.__closure__[0].cell_contents)  # type: ignore[attr-defined]
+
+
+def test_a_kernel_that_borrows_makes_no_arrays() -> None:
+    def total(count: int) -> int:
+        return int(np.ones(count, dtype=np.int64).sum())
+
+    assert kernel(total)(3) == 3
+    with pytest.raises(TypingError, match="No implementation of function"):
+        kernel(borrows=True)(total)(3)
 
 
 def test_what_is_no_kernel_stays_as_it_is() -> None:

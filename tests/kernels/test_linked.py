@@ -117,7 +117,7 @@ def test_names_that_stay_of_one_type_are_compiled() -> None:
 
 
 def test_quick_passes_give_what_all_passes_give() -> None:
-    quick = compiled(cubes, {}, pipeline=QuickCompiler)
+    quick = compiled(cubes, pipeline=QuickCompiler)
     numbers = np.arange(9)
     assert quick(numbers) == kernel(cubes)(numbers) == cubes(numbers)
     assert KNOWN

@@ -19,13 +19,13 @@ from typing import Any
 import llvmlite  # type: ignore[import-untyped]
 import numba
 import numpy as np
-from numba.core.compiler import Compiler
 
 FORM = 1  # of what is kept: to be raised where its files, or these keys, take another form
 PACKAGE = __name__.partition(".")[0]
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic)
 WRAPPERS = {"no_cfunc_wrapper"}  # options for what stands beside a kernel's code
-RARE = "_is_rare"  # of a function: that it is called seldom, so that small code is best
+# of a function: that it is called seldom, so that small code is best; that it counts no references
+RARE, BORROWS = "_is_rare", "_borrows"
 _SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
 
 
@@ -82,11 +82,8 @@ def _of_kernel(dispatcher: Any, seen: dict[int, int]) -> Iterator[str]:
     options = {n: v for n, v in dispatcher.targetoptions.items() if n not in WRAPPERS}
     yield f"kernel {function.__module__}.{function.__qualname__}"
     yield repr(sorted((name, repr(value)) for name, value in options.items()))
-    if getattr(function, RARE, False):
-        yield "rare"
-    passes = dispatcher._compiler.pipeline_class
-    if passes is not Compiler:
-        yield from _of_value(passes, seen)
+    yield from (name for name in (RARE, BORROWS) if getattr(function, name, False))
+    yield from _of_value(dispatcher._compiler.pipeline_class, seen)
     yield from _of_function(function, seen)
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ParamSpec, TypeGuard, TypeVar, overload
 
 from numba import njit
 from numba.extending import is_jitted
 
 from elsinore.kernels.cache import KernelCache
-from elsinore.kernels.content import PACKAGE, RARE
-from elsinore.kernels.linked import LinkedCompiler, LinkedDispatcher
+from elsinore.kernels.content import BORROWS, PACKAGE, RARE
+from elsinore.kernels.linked import KernelCompiler, LinkedCompiler, LinkedDispatcher
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-BORROWS = {"_nrt": False}  # to the compiler: a kernel that counts no references to arrays
 COMPILE_VARIABLE = "ELSINORE_COMPILE"  # "0": kernels run as plain Python, for debugging, coverage
 
 
@@ -71,39 +70,39 @@ def kernel(
     """
 
     def declared(body: Callable[P, R]) -> Callable[P, R]:
-        options: dict[str, Any] = {"inline": "always"} if inline else {}
-        if borrows:
-            options |= BORROWS
         if rare:
             setattr(body, RARE, True)
-        return compiled(body, options, linked=linked)
+        return compiled(body, inline=inline, borrows=borrows, linked=linked)
 
     return declared if function is None else declared(function)
 
 
 def compiled(
     body: Callable[P, R],
-    options: Mapping[str, Any],
     *,
+    inline: bool = False,
+    borrows: bool = False,
     linked: bool = False,
     pipeline: type | None = None,
 ) -> Callable[P, R]:
-    """Return a function compiled with more of Numba's options than `kernel` gives.
+    """Return a function compiled as `kernel` does, by the compiler's passes of a `pipeline`.
 
-    pipeline: the compiler's passes; those of a `linked` kernel include `LINKED`.
+    Those of a `linked` kernel include `LINKED`.
     """
     if os.environ.get(COMPILE_VARIABLE) == "0":
         return body
     # nothing of C calls a kernel: what would let it need not be compiled
-    options = {"nogil": True, "no_cfunc_wrapper": True, **options}
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+    if inline:
+        options["inline"] = "always"
+    if borrows:
+        setattr(body, BORROWS, True)
     dispatcher: Any
     if linked:
         told = {"nopython": True, "boundscheck": None, **options}
         dispatcher = LinkedDispatcher(body, {}, told, pipeline or LinkedCompiler)
-    elif pipeline is not None:
-        dispatcher = njit(pipeline_class=pipeline, **options)(body)
     else:
-        dispatcher = njit(**options)(body)
+        dispatcher = njit(pipeline_class=pipeline or KernelCompiler, **options)(body)
     if _is_kept(body):
         dispatcher._cache = KernelCache(dispatcher)  # as `enable_caching` does with Numba's own
     python: Callable[P, R] = dispatcher

@@ -22,7 +22,7 @@ from numba.core.runtime import rtsys
 from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes
 
-from elsinore.kernels.content import RARE
+from elsinore.kernels.content import BORROWS, RARE
 from elsinore.kernels.inference import OneTypeInference, RememberingInference
 
 UNUSED = InlineClosureLikes, NopythonRewrites  # of functions in functions, and of whole arrays
@@ -125,7 +125,22 @@ def changed(passes: Any, instead: Mapping[type, type], dropped: Collection[type]
     return passes
 
 
-class LinkedCompiler(CompilerBase):  # type: ignore[misc]
+class KernelCompiler(CompilerBase):  # type: ignore[misc]
+    """Numba's compiler, for kernels: one that borrows counts no references to arrays."""
+
+    def compile_extra(self, function: Any) -> Any:
+        """Compile a function; without Numba's runtime, which counts, if it borrows."""
+        if getattr(function, BORROWS, False):
+            self.state.flags.nrt = False
+            self.state.targetctx = self.state.targetctx.subtarget(enable_nrt=False)
+        return super().compile_extra(function)
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the compiler's passes."""
+        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+
+class LinkedCompiler(KernelCompiler):
     """Numba's compiler, for kernels that only kernels call."""
 
     def define_pipelines(self) -> list[Any]:
@@ -137,7 +152,7 @@ class LinkedCompiler(CompilerBase):  # type: ignore[misc]
         return [passes]
 
 
-class QuickCompiler(CompilerBase):  # type: ignore[misc]
+class QuickCompiler(KernelCompiler):
     """Numba's compiler without what kernels over words do not need."""
 
     def define_pipelines(self) -> list[Any]:

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
 
 from elsinore.language import parse_workload
 from elsinore.operators import plan
@@ -33,6 +32,7 @@ from elsinore.trends.hamlet.optimizer import SAMPLE, decide
 from elsinore.trends.hamlet.program import HamletProgram
 from elsinore.trends.hamlet.storage import graph_of, new_graphs
 from elsinore.trends.kind import spec_of
+from elsinore.trends.wide import wide_kernel
 from oracles.pruning import (
     SharingPlan,
     choose,
@@ -120,7 +120,7 @@ def class_codes(program: HamletProgram) -> dict[frozenset[int], int]:
     return found
 
 
-@njit(_nrt=False)
+@wide_kernel
 def let_stand(program: Any, graphs: Any, snapshots: int) -> None:
     """Make the graph of the first set one of so many snapshots."""
     graph = graph_of(program, graphs, 0)

@@ -14,7 +14,7 @@ from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from elsinore.kernels import is_kernel
-from elsinore.kernels.decorator import BORROWS, compiled
+from elsinore.kernels.decorator import compiled
 from elsinore.kernels.linked import QuickCompiler
 from elsinore.model.collecting import without_collecting
 from elsinore.quantitative.approximate import CellAt
@@ -239,7 +239,7 @@ def _lowered(
         kinds=tuple(kinds),
         machine=machine,
         shapes=context.shapes.array(),
-        run=compiled(names["run"], BORROWS, pipeline=QuickCompiler),
+        run=compiled(names["run"], borrows=True, pipeline=QuickCompiler),
         classes={as_named_tuple(kind): kind for kind in _dataclasses(query)},
         spelled_out=context.spelled_out
         | texts_of(value for node in _nodes(query) for value in _functions(node)),
