@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Bytes, Ints, Shorts
+from elsinore.model import window
 
 TIME, CLASS, MOMENT = 0, 1, 2  # rows of `integers` (`elsinore.matches.operands`)
 FIRST_ROW, END_ROW, NEW_ROW, PASSED, REACHED = range(5)  # columns of `keys`
 KEY_COLUMNS = 5
 FOREVER = 2**63 - 1  # reached where a key is over
+
+first_window = kernel(inline=True, borrows=True)(window.first_window)
 
 
 @kernel(borrows=True)
@@ -135,7 +138,7 @@ def slides(
         for event in range(keys[key, FIRST_ROW], keys[key, END_ROW]):
             if fits[event] == 0:
                 continue
-            number = (integers[TIME, event] - origin - within) // slide + 1
+            number = first_window(integers[TIME, event], within, slide, origin)
             while origin + number * slide <= integers[TIME, event]:
                 over = origin + number * slide + within
                 if over > keys[key, REACHED]:

@@ -37,6 +37,7 @@ from elsinore.matches.scan import NO_WINDOW
 from elsinore.matches.spec import MatchUnit, attribute_of, column_of, spec_of
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.together import MOST_QUERIES, Together
+from elsinore.model.window import first_window
 from elsinore.operators import OperatorOptions
 from elsinore.plan import Unit
 from elsinore.plan.modes import HIGH, LAW
@@ -292,7 +293,7 @@ class MatchOperator:
             elif slide == 0:
                 begin = reached - within
             else:  # the first window that is not over
-                begin = origin + ((reached - origin - within) // slide + 1) * slide
+                begin = origin + first_window(reached, within, slide, origin) * slide
             longest = _longest_interval(table) if template.uncertain is not None else 0
             if begin.max(initial=NEVER) > NEVER:
                 begin = begin - longest
@@ -481,9 +482,9 @@ def _next_deadline(template: MatchTemplate, times: Ints, latest: Ints, passed: i
     if slide == 0:
         waiting = latest[latest > passed - within - 1] if passed > NEVER else latest
         return int(waiting.min()) + within + 1 if len(waiting) else None
-    first = (int(times.min()) - origin - within) // slide + 1
+    first = first_window(int(times.min()), within, slide, origin)
     if passed > NEVER:
-        first = max(first, (passed - origin - within) // slide + 1)
+        first = max(first, first_window(passed, within, slide, origin))
     return origin + first * slide + within if origin + first * slide <= latest.max() else None
 
 

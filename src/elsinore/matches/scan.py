@@ -14,7 +14,15 @@ from __future__ import annotations
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints, Shorts
 from elsinore.matches.counting import completions
-from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, PASSED, REACHED, first_at
+from elsinore.matches.keyed import (
+    END_ROW,
+    FIRST_ROW,
+    NEW_ROW,
+    PASSED,
+    REACHED,
+    first_at,
+    first_window,
+)
 from elsinore.matches.reach import ALIVE, ANY, NEXT_AT, ROW, TAKES, WHEN, gather
 from elsinore.matches.search import (
     BEGIN,
@@ -213,7 +221,7 @@ def next_window(
     origin = progress[ORIGIN]
     first = progress[FROM]
     if is_first:
-        number = (integers[TIME, events[0, ROW]] - origin - within) // slide + 1
+        number = first_window(integers[TIME, events[0, ROW]], within, slide, origin)
     else:
         number = progress[WINDOW] + 1
     while True:
@@ -224,7 +232,7 @@ def next_window(
             return False
         time = integers[TIME, events[first, ROW]]
         if time >= start + within:  # nothing in it: go on to the first window that has the event
-            number = (time - origin - within) // slide + 1
+            number = first_window(time, within, slide, origin)
             continue
         last = first
         while last + 1 < count and integers[TIME, events[last + 1, ROW]] < start + within:

@@ -24,7 +24,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints, Shorts
-from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, first_at
+from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, first_at, first_window
 from elsinore.matches.search import (
     AT,
     BACK,
@@ -166,7 +166,7 @@ def next_beginning(integers: Ints, keys: Ints, progress: Ints, cursor: Ints) -> 
             cursor[HAS_WINDOW], cursor[BEGIN] = 1, first
             cursor[FROM], cursor[TO] = -FAR, FAR
             if slide > 0:
-                progress[WINDOW] = (integers[TIME, first] - origin - within) // slide + 1
+                progress[WINDOW] = first_window(integers[TIME, first], within, slide, origin)
                 cursor[FROM] = origin + progress[WINDOW] * slide
                 cursor[TO] = cursor[FROM] + within - 1
         while keys[key, NEW_ROW] < end:
@@ -179,7 +179,7 @@ def next_beginning(integers: Ints, keys: Ints, progress: Ints, cursor: Ints) -> 
             if begin == end:
                 break
             if integers[TIME, begin] >= origin + number * slide + within:  # nothing is in it
-                number = (integers[TIME, begin] - origin - within) // slide + 1
+                number = first_window(integers[TIME, begin], within, slide, origin)
             progress[WINDOW], cursor[BEGIN] = number, begin
             cursor[FROM] = origin + number * slide
             cursor[TO] = cursor[FROM] + within - 1

@@ -29,6 +29,14 @@ UNITS = {
 }
 
 
+def first_window(time: Numbers, within: int, step: int, origin: int) -> Numbers:
+    """Return which of the windows [origin + k*step, ... + within) is the first to end after `time`.
+
+    Engines compile it.
+    """
+    return (time - origin - within) // step + 1
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """The windows `[origin + k*slide, origin + k*slide + within)` for every integer k.
@@ -118,7 +126,7 @@ class Window:
 
     def first(self, time: Numbers) -> Numbers:
         """Return the index of the first window that ends after `time`; of times, theirs."""
-        return (time - self.origin - self.within) // self.step + 1
+        return first_window(time, self.within, self.step, self.origin)
 
     def last(self, time: Numbers) -> Numbers:
         """Return the index of the last window that begins at or before `time`; of times, theirs."""

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
-"""Windows: which are open at a time, and the one place where they open and close.
+"""Windows: the one place where they open and close.
 
 A kind of window (a WITHIN, SLIDE and ORIGIN, or the whole stream) is the words WITHIN to HOLDERS.
 Window k of a kind lies in lane `k % OVERLAP` of all cells of the kind's nodes.
@@ -14,6 +14,7 @@ import numpy as np
 from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, NEVER, Doubles, Ints
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import add_to_totals
+from elsinore.trends.core.window_times import next_edge, windows_at
 from elsinore.trends.sharing.clock import GROUP, NUMBER, begin_lane, settle_lane
 from elsinore.trends.wide import wide_kernel
 
@@ -26,26 +27,6 @@ OPEN, SEEDS, QUERIES, HOLDERS, KIND = 8, 9, 10, 11, 12
 STAYS, LEAVES = np.int64(0), np.int64(1)
 
 KINDS = 0  # the program's word that tells where the list of kinds is: their number, then they
-
-
-@wide_kernel(inline=True)
-def windows_at(program: Ints, kind: int, time: int) -> tuple[int, int]:
-    """Return the first and the last window of a kind that hold a time; none if first > last."""
-    within = program[kind + WITHIN]
-    if within == FOREVER:
-        return 0, 0
-    since = time - program[kind + ORIGIN]
-    step = program[kind + STEP]
-    return (since - within) // step + 1, since // step
-
-
-@wide_kernel(inline=True)
-def end_of(program: Ints, kind: int, window: int) -> int:
-    """Return when a window ends: the first time that it does not hold."""
-    within = program[kind + WITHIN]
-    if within == FOREVER:
-        return FOREVER
-    return program[kind + ORIGIN] + window * program[kind + STEP] + within
 
 
 @wide_kernel
@@ -68,11 +49,9 @@ def advance(
         kind = kinds + 1 + number * KIND
         first, last = 0, BEFORE_ALL
         if leaves == STAYS:
-            first, last = windows_at(program, kind, time)
-            if program[kind + WITHIN] != FOREVER:
-                edge = min(edge, program[kind + ORIGIN] + (last + 1) * program[kind + STEP])
-                if first <= last:
-                    edge = min(edge, end_of(program, kind, first))
+            within, step = program[kind + WITHIN], program[kind + STEP]
+            first, last = windows_at(within, step, program[kind + ORIGIN], time)
+            edge = min(edge, next_edge(within, step, program[kind + ORIGIN], first, last))
         place = slot * header.kind + number
         before = ints[header.last + place]
         end = before + 1 if leaves == LEAVES else min(before + 1, first)

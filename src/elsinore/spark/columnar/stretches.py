@@ -77,8 +77,7 @@ class Stretches:
         if self.crossing:
             first = numbers
             for window in self.windows:
-                opened = (times - window.origin - window.within) // window.step + 1
-                first = np.minimum(first, self.of_windows(window, opened))
+                first = np.minimum(first, self.of_windows(window, window.first(times)))
             again = np.add.reduceat(first < numbers, firsts, dtype=np.int64)
             there = np.flatnonzero(again)
             firsts, key = np.append(firsts, firsts[there]), np.append(key, key[there])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only
-from elsinore.model.window import Window
+from elsinore.model.window import Window, first_window
 from elsinore.numeric.extended import THRESHOLD
 from elsinore.plan import TrendUnit
 from elsinore.plan.paths import goes_in_steps
@@ -231,10 +231,10 @@ def _wanted(wanted: Wanted, done: Ints, until: Ints) -> tuple[Ints, Ints]:
     if wanted.within == FOREVER:
         return np.where((until == FOREVER) & (done != FOREVER), 0, 1), np.zeros_like(done)
     plain = (done != NEVER) & (done != FOREVER)
-    first = (np.where(plain, done, 0) - wanted.origin - wanted.within) // wanted.step + 1
+    first = first_window(np.where(plain, done, 0), *wanted)
     first = np.where(plain, first, np.where(done == NEVER, -_NO_WINDOW, _NO_WINDOW))
     bound = np.where(until == FOREVER, 0, until)
-    last = (bound - wanted.origin - wanted.within) // wanted.step
+    last = first_window(bound, *wanted) - 1
     return first, np.where(until == FOREVER, _NO_WINDOW, last)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.core.window_times import next_edge, windows_at
 from elsinore.trends.graph.acts import act_alone
 from elsinore.trends.graph.counts import count_alone
 from elsinore.trends.graph.entries import free_all
@@ -156,14 +157,9 @@ def _pass_edge(
 ) -> None:
     """Give out those of a key's windows that end at or before a time; open those that hold it."""
     at, overlap = header.at_keys + key * KEY, header.overlap
-    low, high = np.int64(0), np.int64(0)
-    edge = FOREVER
-    if header.within != FOREVER:
-        since = time - header.origin
-        low, high = (since - header.within) // header.every + 1, since // header.every
-        edge = header.origin + (high + 1) * header.every
-        if low <= high:
-            edge = min(edge, header.origin + low * header.every + header.within)
+    within, every, origin = header.within, header.every, header.origin
+    low, high = windows_at(within, every, origin, time)
+    edge = next_edge(within, every, origin, low, high)
     low, high = max(low, ints[at + FROM]), min(high, ints[at + UP_TO])
     first, last = ints[at + LOW], ints[at + HIGH]
     for window in range(first, min(last + 1, low)):

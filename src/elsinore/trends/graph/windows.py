@@ -10,6 +10,7 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.model.window import Window
 from elsinore.trends.core.arrays import FOREVER, NEVER
+from elsinore.trends.core.window_times import first_window
 from elsinore.trends.graph.sums import TOTAL, Sums
 from elsinore.trends.keyed import Ints
 
@@ -55,6 +56,7 @@ def windows(keys: Keys, wanted: Wanted) -> Windows:
     found = np.empty((16, 4), dtype=np.int64)
     count = 0
     longest = np.int64(0)
+    within, step, origin = wanted.within, wanted.step, wanted.origin
     for key in range(len(keys.starts) - 1):
         low, stop = keys.starts[key], keys.starts[key + 1]
         high = low
@@ -62,19 +64,19 @@ def windows(keys: Keys, wanted: Wanted) -> Windows:
         index = np.int64(0)
         if low == stop or done == FOREVER:
             continue
-        if wanted.within == FOREVER:
+        if within == FOREVER:
             if until != FOREVER:
                 continue
         else:
-            index = _first(wanted, keys.times[low])
+            index = first_window(keys.times[low], within, step, origin)
             if done != NEVER:
-                index = max(index, _first(wanted, done))
+                index = max(index, first_window(done, within, step, origin))
         while low < stop:
-            if wanted.within == FOREVER:
+            if within == FOREVER:
                 high = stop
             else:
-                start = wanted.origin + index * wanted.step
-                end = start + wanted.within
+                start = origin + index * step
+                end = start + within
                 if until != FOREVER and end > until:
                     break
                 while low < stop and keys.times[low] < start:
@@ -82,7 +84,7 @@ def windows(keys: Keys, wanted: Wanted) -> Windows:
                 if low == stop:
                     break
                 if keys.times[low] >= end:
-                    index = max(index + 1, _first(wanted, keys.times[low]))
+                    index = max(index + 1, first_window(keys.times[low], within, step, origin))
                     continue
                 high = max(high, low)
                 while high < stop and keys.times[high] < end:
@@ -98,16 +100,10 @@ def windows(keys: Keys, wanted: Wanted) -> Windows:
             longest = max(longest, high - low)
             count += 1
             index += 1
-            if wanted.within == FOREVER:
+            if within == FOREVER:
                 break
     columns = np.ascontiguousarray(found[:count].T)
     return Windows(columns[0], columns[1], columns[2], columns[3], longest)
-
-
-@kernel
-def _first(wanted: Wanted, time: int) -> int:
-    """Return the index of the first window that ends after `time`."""
-    return (time - wanted.origin - wanted.within) // wanted.step + 1
 
 
 @kernel

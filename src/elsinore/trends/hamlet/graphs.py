@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from elsinore.trends.core.window_times import first_window
 from elsinore.trends.hamlet.forms import plus, times
 from elsinore.trends.hamlet.layout import (
     BIG,
@@ -244,6 +245,6 @@ def earliest_start(program: Program, number: int, time: int) -> int:
         kind = program.kinds[program.lists[k]]
         if kind.within == FOREVER:
             return NEVER
-        first = (time - kind.origin - kind.within) // kind.step + 1
+        first = first_window(time, kind.within, kind.step, kind.origin)
         earliest = min(earliest, kind.origin + first * kind.step)
     return earliest

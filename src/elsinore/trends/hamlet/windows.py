@@ -6,6 +6,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.numeric.extended import normalise
+from elsinore.trends.core.window_times import end_of, next_edge, windows_at
 from elsinore.trends.hamlet.forms import plus
 from elsinore.trends.hamlet.graphs import clear_holder, earliest_start, sweep
 from elsinore.trends.hamlet.layout import (
@@ -172,20 +173,12 @@ def advance(
     edge = FOREVER
     closed = False
     for kind in range(program.kinds.shape[0] - 1):
-        within = program.kinds[kind].within
-        if time == FOREVER:
-            first, last = -BEFORE_ALL, BEFORE_ALL
-        elif within == FOREVER:
-            first, last = np.int64(0), np.int64(0)
-        else:
-            since = time - program.kinds[kind].origin
-            first = (since - within) // program.kinds[kind].step + 1
-            last = since // program.kinds[kind].step
-            edge = min(edge, program.kinds[kind].origin + (last + 1) * program.kinds[kind].step)
-            if first <= last:
-                edge = min(
-                    edge, program.kinds[kind].origin + first * program.kinds[kind].step + within
-                )
+        within, step = program.kinds[kind].within, program.kinds[kind].step
+        origin = program.kinds[kind].origin
+        first, last = -BEFORE_ALL, BEFORE_ALL
+        if time != FOREVER:
+            first, last = windows_at(within, step, origin, time)
+            edge = min(edge, next_edge(within, step, origin, first, last))
         for window in range(work.open[kind].first, work.open[kind].last + 1):
             if window < first:
                 if window == work.open[kind].first:  # the oldest saw most
@@ -194,10 +187,7 @@ def advance(
                 closed = True
         opened = False
         for window in range(max(first, work.open[kind].last + 1), last + 1):
-            end = FOREVER
-            if within != FOREVER:
-                end = program.kinds[kind].origin + window * program.kinds[kind].step + within
-            if done < end <= until:
+            if done < end_of(within, step, origin, window) <= until:
                 opening = program.kinds[kind].openings + window % program.kinds[kind].overlap
                 work.opened[opening] = 1.0
                 for number in range(program.sets.shape[0] - 1):
