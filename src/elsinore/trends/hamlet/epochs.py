@@ -82,18 +82,11 @@ def next_epoch(
 @wide_kernel(linked=True)
 def _until(program: Program, events: Events, number: int, begin: int, key_end: int) -> int:
     """Return where in the set's list an epoch ends."""
-    low, high = begin, events.lists[number + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if events.listed[middle].row < key_end:
-            low = middle + 1
-        else:
-            high = middle
     start = events.listed[begin].time
-    low, high = begin + 1, low
+    low, high = begin + 1, events.lists[number + 1]
     while low < high:
-        middle = (low + high) >> 1
-        if earliest_start(program, number, events.listed[middle].time) <= start:
+        middle, event = (low + high) >> 1, events.listed[(low + high) >> 1]
+        if event.row < key_end and earliest_start(program, number, event.time) <= start:
             low = middle + 1
         else:
             high = middle
