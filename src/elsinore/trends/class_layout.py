@@ -22,9 +22,10 @@ NUMBER, ORDER, APART, SERIAL, READS, CHANGES, RESETS, BREAKS, RUNS, ALL_STEPS = 
 QUICK, FAMILY, NOTED, BEHIND, DIRECT, CELLS, GAINS, GAIN_CELLS, TOUCHES = range(10, 19)
 SECTIONS = 19
 
-# a reset: its block, first cell, length, rows, distance between them, and likewise its extremes
-RESET_BLOCK, LATE, CELL, LONG, ROWS, STRIDE, OUTLIER, OUTLIER_ROWS, OUTLIER_STRIDE = range(9)
-RESET_WORDS = 9
+# a reset: whether the class reads what it empties, first cell, length, rows, distance between them,
+# and likewise its extremes
+LATE, CELL, LONG, ROWS, STRIDE, OUTLIER, OUTLIER_ROWS, OUTLIER_STRIDE = range(8)
+RESET_WORDS = 8
 
 BLOCKS = 2  # the program's word that tells where blocks are; each is BLOCK_WORDS words:
 # first cell, cells, first extreme, extremes

@@ -225,16 +225,18 @@ class ClassWords:
         """Write what a class empties; return where."""
         layout = self._layout
         told: list[list[int]] = []
+        before: tuple[int, int] | None = None
         for node in sorted(nodes, key=lambda n: (layout.block_of[n], layout.index_of[n])):
             number = layout.block_of[node]
             block = layout.blocks[number]
             cell, late = layout.cell_of(node, 0), int(node in read)
-            if told and told[-1][:2] == [number, late] and told[-1][2] + told[-1][3] == cell:
-                told[-1][3] += block.overlap
+            if before == (number, late) and told[-1][1] + told[-1][2] == cell:
+                told[-1][2] += block.overlap
                 continue
+            before = number, late
             extreme = block.extreme + layout.index_of[node] * block.overlap
             shape = [block.sums, block.width, extreme, block.extremes, block.width]
-            told.append([number, late, cell, block.overlap, *shape])
+            told.append([late, cell, block.overlap, *shape])
         return written.add([len(told), *(word for reset in told for word in reset)])
 
     def _write_steps(self, written: _Writer, steps: Sequence[Step]) -> Here:
