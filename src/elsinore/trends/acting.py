@@ -28,7 +28,7 @@ from elsinore.trends.class_layout import (
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.mixtures import compose_touched, note
 from elsinore.trends.core.numbers import LIMIT
-from elsinore.trends.core.plain import add_cells, gain_plainly, is_great, take_plain
+from elsinore.trends.core.plain import GREAT, add_cells, are_beyond, gain_plainly, take_plain
 from elsinore.trends.core.step import (
     FIRST,
     LANES,
@@ -58,15 +58,6 @@ WILD = 2.0**64  # greater addends, infinities and NaN act at once: they would sp
 
 
 @wide_kernel(inline=True)
-def _is_wild(header: Any, doubles: Doubles, addends: int) -> bool:
-    """Return whether some addend is beyond what a clock adds up."""
-    wild = False
-    for place in range(addends, addends + header.addend):
-        wild |= not abs(doubles[place]) <= WILD
-    return wild
-
-
-@wide_kernel(inline=True)
 def act_now(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int) -> None:
     """Let the event that was brought last, a moment of its own, take the steps of its class.
 
@@ -77,7 +68,7 @@ def act_now(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int,
         ints[header.asleep + slot] -= 1
     to, to_rank = header.waiting_addends + slot * header.addend, header.waiting_ranks
     to_rank += slot * header.rank
-    if cells != 0 and ints[header.big + slot] == 0 and not is_great(header, doubles, to):
+    if cells != 0 and ints[header.big + slot] == 0 and not are_beyond(header, doubles, to, GREAT):
         base = header.cells + slot * header.cell
         if add_cells(doubles, program, cells, base, base, 0, to):
             _get_all_powers(header, ints, doubles, program, steps, slot)
@@ -102,7 +93,7 @@ def gain(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, sl
     """
     steps, cells = program[kind + GAINS], program[kind + GAIN_CELLS]
     to = header.waiting_addends + slot * header.addend
-    if steps == 0 or ints[header.big + slot] != 0 or is_great(header, doubles, to):
+    if steps == 0 or ints[header.big + slot] != 0 or are_beyond(header, doubles, to, GREAT):
         return False
     if header.group != 0:
         if ints[header.asleep + slot] <= 1:
@@ -281,7 +272,7 @@ def _act_by_sections(
         if number > 0:
             place = slot * header.group + program[group + GROUP_NUMBER]
             if ints[header.shared + place] != 0:
-                if not _is_wild(header, doubles, addends):
+                if not are_beyond(header, doubles, addends, WILD):
                     move(header, ints, doubles, program, group, slot, entry, events, moments)
                     continue
                 settle_group(header, ints, doubles, program, group, slot)

@@ -89,12 +89,8 @@ def end_moment(
     ints[header.entry_order] = 0
     series = ints[header.series + slot]
     if ints[header.mixed + slot] != 0:
-        if series != 0:
-            note(header, ints, program, program[kind + QUICK], slot, series)
-        if header.group != 0:
-            ints[header.asleep + slot] -= series + ints[header.mixed + slot]
+        _end_noted(header, ints, doubles, program, kind, slot, series)
         series = 0
-        end_mixture(header, ints, doubles, program, program[kind + FAMILY], slot)
     if series != 0 and ints[header.waiting + slot] == 1 and ints[header.chain + slot] < 0:
         series += 1  # the present moment is one more of them
         entries = 0
@@ -129,18 +125,27 @@ def end_moment(
 @wide_kernel(inline=True)
 def end_series(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
     """Let moments of one event each act, the latest of a class whose steps are QUICK."""
-    steps = program[ints[header.waiting_class + slot] + QUICK]
-    moments, mixed = ints[header.series + slot] + 1, ints[header.mixed + slot]
+    kind, moments = ints[header.waiting_class + slot], ints[header.series + slot] + 1
     ints[header.waiting + slot] = 0
     ints[header.series + slot] = 0
+    if ints[header.mixed + slot] != 0:
+        _end_noted(header, ints, doubles, program, kind, slot, moments)
+        return
     if header.group != 0:
-        ints[header.asleep + slot] -= moments + mixed
-    if mixed != 0:
-        note(header, ints, program, steps, slot, moments)
-        family = program[ints[header.waiting_class + slot] + FAMILY]
-        end_mixture(header, ints, doubles, program, family, slot)
-    else:
-        act_in_turn(header, ints, doubles, program, steps, slot, moments)
+        ints[header.asleep + slot] -= moments
+    act_in_turn(header, ints, doubles, program, program[kind + QUICK], slot, moments)
+
+
+@wide_kernel(inline=True)
+def _end_noted(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int, moments: int
+) -> None:
+    """Let a slot's mixture act, and so many moments of a class of its family after it."""
+    if moments != 0:
+        note(header, ints, program, program[kind + QUICK], slot, moments)
+    if header.group != 0:
+        ints[header.asleep + slot] -= moments + ints[header.mixed + slot]
+    end_mixture(header, ints, doubles, program, program[kind + FAMILY], slot)
 
 
 @wide_kernel

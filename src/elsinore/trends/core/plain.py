@@ -124,12 +124,12 @@ def add_cells(
 
 
 @wide_kernel(inline=True)
-def is_great(header: Any, doubles: Doubles, addends: int) -> bool:
-    """Return whether some addend is beyond GREAT, or none that can be added up plainly."""
-    great = False
+def are_beyond(header: Any, doubles: Doubles, addends: int, most: float) -> bool:
+    """Return whether some addend is greater in size than `most`, or not a number."""
+    beyond = False
     for place in range(addends, addends + header.addend):
-        great |= not abs(doubles[place]) <= GREAT
-    return great
+        beyond |= not abs(doubles[place]) <= most
+    return beyond
 
 
 @wide_kernel(inline=True)
