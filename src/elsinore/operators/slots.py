@@ -8,6 +8,7 @@ a key gives these rows to keys by a table, and takes them back.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,30 +23,42 @@ NEVER = np.int64(np.iinfo(np.int64).min)
 FOREVER = np.int64(np.iinfo(np.int64).max)
 
 
+class KeyTable(NamedTuple):
+    """What kernels find slots in, and lend them from."""
+
+    table: NDArray[np.int32]  # open addressing; a power of two
+    key: NDArray[np.int32]  # [slot] -> its key
+    last: NDArray[np.int64]  # [slot] -> time of its key's last event
+    free: NDArray[np.int32]  # slots, of which the last goes first, ...
+    count: NDArray[np.int64]  # ... and how many they are
+
+
 class KeySlots:
     """Which key has which slot, and when each key's last event was."""
 
     def __init__(self) -> None:
-        self._table = np.full(4 * FIRST_SLOTS, EMPTY)  # open addressing; a power of two
-        self._key = np.full(FIRST_SLOTS, EMPTY)  # [slot] -> its key
-        self._last = np.full(FIRST_SLOTS, NEVER)  # [slot] -> time of its key's last event
-        self._free = np.arange(FIRST_SLOTS, dtype=np.int32)[::-1].copy()  # the last goes first
-        self._count = np.array([FIRST_SLOTS])  # free slots
+        self.lent = KeyTable(
+            table=np.full(4 * FIRST_SLOTS, EMPTY),
+            key=np.full(FIRST_SLOTS, EMPTY),
+            last=np.full(FIRST_SLOTS, NEVER),
+            free=np.arange(FIRST_SLOTS, dtype=np.int32)[::-1].copy(),
+            count=np.array([FIRST_SLOTS]),
+        )
 
     @property
     def used(self) -> NDArray[np.int64]:
         """The slots that keys have."""
-        return np.flatnonzero(self._key >= 0)
+        return np.flatnonzero(self.lent.key >= 0)
 
     @property
     def count(self) -> int:
         """How many slots keys have."""
-        return len(self._key) - self._count.item()
+        return len(self.lent.key) - self.lent.count.item()
 
     @property
     def nbytes(self) -> int:
         """How much memory the table takes."""
-        return sum(a.nbytes for a in (self._table, self._key, self._last, self._free))
+        return sum(array.nbytes for array in self.lent)
 
     def of(self, keys: NDArray[np.int32], times: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the slots of events' keys, lending new keys free ones; -1 for keys below 0.
@@ -57,27 +70,16 @@ class KeySlots:
         slots = np.empty(len(keys), dtype=np.int32)
         done = 0
         while True:
-            done = enter(
-                lend,
-                1e-5 * (len(keys) - done),
-                self._table,
-                self._key,
-                self._last,
-                self._free,
-                self._count,
-                keys,
-                times,
-                slots,
-                done,
-            )
+            seconds = 1e-5 * (len(keys) - done)
+            done = enter(lend, seconds, *self.lent, keys, times, slots, done)
             if done == len(keys):
                 return slots
-            self._grow()
+            self.grow()
 
     def idle(self, until: int, windows: Iterable[Window | None]) -> NDArray[np.int64]:
         """Return the slots of keys whose last event is in no window that ends after `until`."""
         used = self.used
-        last = self._last[used]
+        last = self.lent.last[used]
         ends = np.full(len(used), NEVER)
         for window in windows:
             if window is None:
@@ -94,15 +96,16 @@ class KeySlots:
         >>> slots.of(np.array([9, 8], np.int32), np.array([11, 12])).tolist()
         [1, 0]
         """
-        seconds = 2e-5 * len(slots)
-        enter(
-            take_back, seconds, self._table, self._key, self._last, self._free, self._count, slots
-        )
+        enter(take_back, 2e-5 * len(slots), *self.lent, slots)
 
     def arrays(self) -> dict[str, NDArray[np.int64]]:
         """Return what `from_arrays` makes the same slots of."""
         used = self.used
-        return {"slots": used, "keys": self._key[used].astype(np.int64), "last": self._last[used]}
+        return {
+            "slots": used,
+            "keys": self.lent.key[used].astype(np.int64),
+            "last": self.lent.last[used],
+        }
 
     @classmethod
     def from_arrays(
@@ -110,26 +113,29 @@ class KeySlots:
     ) -> KeySlots:
         """Return slots that some keys have, and no other."""
         made = cls()
-        while len(made._key) <= slots.max(initial=-1):
-            made._grow()
-        made._key[slots], made._last[slots] = keys, last
-        free = np.flatnonzero(made._key < 0)[::-1]
-        made._free[: len(free)] = free
-        made._count[0] = len(free)
-        enter(fill, 5e-6 * len(made._key), made._table, made._key)
+        while len(made.lent.key) <= slots.max(initial=-1):
+            made.grow()
+        table, key, latest, free, count = made.lent
+        key[slots], latest[slots] = keys, last
+        unused = np.flatnonzero(key < 0)[::-1]
+        free[: len(unused)] = unused
+        count[0] = len(unused)
+        enter(fill, 5e-6 * len(key), table, key)
         return made
 
-    def _grow(self) -> None:
-        have = len(self._key)
-        self._table = np.full(8 * have, EMPTY)
-        self._key = np.concatenate((self._key, np.full(have, EMPTY)))
-        self._last = np.concatenate((self._last, np.full(have, NEVER)))
+    def grow(self) -> None:
+        """Have twice as many."""
+        _, key, last, free, count = self.lent
+        have = len(key)
         more = np.arange(have, 2 * have, dtype=np.int32)[::-1]
-        free = self._free[: self._count[0]]
-        self._free = np.empty(2 * have, dtype=np.int32)
-        self._free[: have + len(free)] = np.concatenate((more, free))
-        self._count[0] += have
-        enter(fill, 5e-6 * len(self._key), self._table, self._key)
+        self.lent = KeyTable(
+            table=np.full(8 * have, EMPTY),
+            key=np.concatenate((key, np.full(have, EMPTY))),
+            last=np.concatenate((last, np.full(have, NEVER))),
+            free=np.concatenate((more, free)),
+            count=count + have,
+        )
+        enter(fill, 5e-6 * 2 * have, self.lent.table, self.lent.key)
 
 
 @kernel
@@ -165,27 +171,29 @@ def lend(
 ) -> int:
     """Find the slots of events' keys from `begin` on; return the event for which there was none."""
     size = len(table)
-    before, slot = -1, -1  # a key and its slot: events of one key often come in turn
+    before, slot, latest = -1, -1, NEVER  # a key, its slot and last event: many come in turn
     for event in range(begin, len(keys)):
         wanted = keys[event]
-        if wanted < 0:
-            slots[event] = -1
-            continue
         if wanted != before:
-            place = _home(wanted, size)
-            while table[place] != -1 and key[table[place]] != wanted:
-                place = (place + 1) & (size - 1)
-            if table[place] == -1:
-                if count[0] == 0:
-                    return event
-                count[0] -= 1
-                lent = free[count[0]]
-                table[place] = lent
-                key[lent] = wanted
-                last[lent] = times[event]
-            before, slot = wanted, table[place]
-        last[slot] = max(last[slot], times[event])
+            if slot >= 0:
+                last[slot] = latest
+            before, slot, latest = wanted, -1, NEVER
+            if wanted >= 0:
+                place = _home(wanted, size)
+                while table[place] != -1 and key[table[place]] != wanted:
+                    place = (place + 1) & (size - 1)
+                if table[place] == -1:
+                    if count[0] == 0:
+                        return event
+                    count[0] -= 1
+                    table[place] = free[count[0]]
+                    key[table[place]] = wanted
+                slot = np.int64(table[place])
+                latest = last[slot]
+        latest = max(latest, times[event])
         slots[event] = slot
+    if slot >= 0:
+        last[slot] = latest
     return len(keys)
 
 

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError, StateError
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only
+from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.arrangement import ArrivalOrder, KeyOrder
-from elsinore.trends.columns import Lent, numbers_of, with_slots
+from elsinore.trends.columns import numbers_of, with_slots
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.due import bounds_of, done_of, due_of_keys, due_of_one, ready_of
 from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
@@ -97,10 +98,10 @@ class BufferedTrends:
             return int(self._encoded.column("group")[0])
         return int(self._rows[0].column("group")[0].as_py()) if self._rows else self._current[1]
 
-    def process(self, batch: pa.RecordBatch, lent: Lent | None = None) -> pa.RecordBatch:
+    def process(self, batch: pa.RecordBatch, slots: KeySlots | None = None) -> pa.RecordBatch:
         """Take a batch; return totals that are final already (with `one_slot`), else none.
 
-        Slots that are `lent` stand for the column `key`. Raises InputError where a key's
+        slots: of keys; None: a key is its own slot. Raises InputError where a key's
         rows are not in time order.
         """
         if not self._has_begun:
@@ -110,9 +111,7 @@ class BufferedTrends:
         if self._ends_early and self._encoded is not None:
             size = min(size, PIECE)
         for first in range(0, batch.num_rows, size or 1):
-            rows = slice(first, first + size)
-            some = None if lent is None else Lent(lent.slots[rows], lent.times[rows])
-            self._add(batch.slice(first, size), some)
+            self._add(batch.slice(first, size), slots)
         if not self._one_slot:
             return self._nothing
         groups = self._totals.column("group").to_numpy()
@@ -121,13 +120,12 @@ class BufferedTrends:
             waiting.append(self._encoded.column("group"))
         return self._take(~np.isin(groups, np.concatenate([*waiting, [self._current[1]]])))
 
-    def _add(self, batch: pa.RecordBatch, lent: Lent | None) -> None:
+    def _add(self, batch: pa.RecordBatch, slots: KeySlots | None) -> None:
         """Keep the rows of a batch that are wanted, and evaluate what is due if they are many."""
         codes = numbers_of(batch, "class", np.int64)
-        if lent is None:
-            keys, times = numbers_of(batch, "key", np.int32), numbers_of(batch, "time", np.int64)
-        else:
-            keys, times = lent
+        keys, times = numbers_of(batch, "key", np.int32), numbers_of(batch, "time", np.int64)
+        if slots is not None:
+            keys = slots.of(keys, times)
         wanted = codes >= 0
         matched = int(np.count_nonzero(wanted))
         self.statistics.matched += matched
@@ -147,7 +145,7 @@ class BufferedTrends:
                 self.statistics.classes = len(self._classes)
                 if chosen is not None:
                     batch = batch.filter(pa.array(wanted))
-                batch = batch if lent is None else with_slots(batch, keys)
+                batch = batch if slots is None else with_slots(batch, keys)
                 self._rows.append(pa.Table.from_batches([batch]))
             self._pending += len(keys)
             if self._one_slot:

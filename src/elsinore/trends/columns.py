@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import FieldKind
 
@@ -103,13 +104,6 @@ def order_columns(
     return np.concatenate((orders, zeros)), np.concatenate((ordered, edges))
 
 
-class Lent(NamedTuple):
-    """The slots that a batch's keys have, for its column `key`; and its times, read for that."""
-
-    slots: NDArray[np.int32]
-    times: NDArray[np.int64]
-
-
 def numbers_of(batch: pa.RecordBatch, name: str, kind: type[Number]) -> NDArray[Number]:
     """Return a column of whole numbers without nulls, without copying where it is of the kind.
 
@@ -127,6 +121,11 @@ def numbers_of(batch: pa.RecordBatch, name: str, kind: type[Number]) -> NDArray[
     converted = np.ascontiguousarray(found, dtype=kind)
     converted.flags.writeable = False
     return converted
+
+
+def slots_of(batch: pa.RecordBatch, slots: KeySlots) -> NDArray[np.int32]:
+    """Return the slots of a batch's keys."""
+    return slots.of(numbers_of(batch, "key", np.int32), numbers_of(batch, "time", np.int64))
 
 
 def with_slots(batch: pa.RecordBatch, slots: NDArray[np.int32]) -> pa.RecordBatch:

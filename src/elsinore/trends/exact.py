@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from elsinore.errors import InputError, StateError
 from elsinore.numeric.exact import Number, decode, encode, simple
+from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.merged import Place
-from elsinore.trends.columns import Lent, order_columns, with_slots
+from elsinore.trends.columns import order_columns, slots_of, with_slots
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.pairs import exact_pairs
 from elsinore.trends.saved import pack, unpack
@@ -88,13 +89,13 @@ class ExactTrends:
         """The group of the key that goes on, with `one_slot`; -1 where there is none yet."""
         return next((state.group for state in self._keys.values()), -1)
 
-    def process(self, batch: pa.RecordBatch, lent: Lent | None = None) -> pa.RecordBatch:
+    def process(self, batch: pa.RecordBatch, slots: KeySlots | None = None) -> pa.RecordBatch:
         """Take a batch; return totals that are final already (with `one_slot`), else none.
 
-        Slots that are `lent` stand for the column `key`. Raises InputError where a key's
+        slots: of keys; None: a key is its own slot. Raises InputError where a key's
         rows are not in time order, or for an infinite addend.
         """
-        batch = batch if lent is None else with_slots(batch, lent.slots)
+        batch = batch if slots is None else with_slots(batch, slots_of(batch, slots))
         columns = [batch.column(name).to_pylist() for name in ("key", "group", "time", "class")]
         addends = [
             (batch.column(f"sum:{name}").to_pylist(), 2 if kind is FieldKind.SQUARE else 1)

@@ -8,27 +8,19 @@ from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.kernels import Store, enter
-from elsinore.kernels.sorting import read_only
+from elsinore.kernels.arrow import lent
+from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
-from elsinore.trends.columns import Lent, addend_columns, numbers_of, order_columns
+from elsinore.trends.columns import addend_columns, numbers_of, order_columns
 from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, Ints
 from elsinore.trends.core.given_out import take_totals
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import rebuild_table
+from elsinore.trends.entry import ALL_SLOTS, CLASS, LISTED_SLOTS, MORE_LENT, MORE_SLOTS, arrive
 from elsinore.trends.measure import measure
 from elsinore.trends.partials import TotalsRoom, totals_fields
 from elsinore.trends.prepared import prepared
-from elsinore.trends.run import (
-    ALL_SLOTS,
-    COMPILE,
-    DONE,
-    GROW,
-    LISTED_SLOTS,
-    NO_SLOTS,
-    UNKNOWN,
-    Columns,
-    run,
-)
+from elsinore.trends.run import COMPILE, DISORDER, DONE, UNKNOWN
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics
 from elsinore.trends.store import STATE, new_store
@@ -40,17 +32,10 @@ AHEAD = 2**14  # events looked at for classes that are not compiled yet
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 NO_GROUP = -1
 
-_NO_TIMES = read_only(np.empty(0, dtype=np.int64))
-_NO_KEYS = read_only(np.empty(0, dtype=np.int32))
-_NO_EVENTS = Columns(
-    times=_NO_TIMES,
-    keys=_NO_KEYS,
-    groups=_NO_KEYS,
-    codes=_NO_TIMES,
-    known=np.empty(0, dtype=np.int64),
-    addends=np.empty(0),
-    ranks=np.empty(0, dtype=np.int64),
-)
+_COLUMNS = (("key", pa.int32()), ("group", pa.int32()), ("time", pa.int64()), ("class", pa.int64()))
+_NO_SLOTS = np.empty(0, dtype=np.int32)
+_NO_ADDENDS, _NO_RANKS = np.empty(0), np.empty(0, dtype=np.int64)
+_NO_KEYS = KeySlots().lent
 
 
 class TrendOperator:
@@ -89,6 +74,8 @@ class TrendOperator:
         self._prepared = prepared(unit, sharing)
         self._words = self._prepared.words
         self._ranks = self._prepared.updates.ranks
+        self._schema = pa.schema([])  # of batches that fit as they are
+        self._numbered = unit.classes.size > TABLE_LIMIT
         self._compiled: list[int] = []  # the codes of the classes that occurred, in turn
         self._places: dict[int, int] = {}  # code -> place in `_known`, where codes are too many
         self._known = np.full(min(unit.classes.size, TABLE_LIMIT) + 1, UNKNOWN, dtype=np.int64)
@@ -114,6 +101,7 @@ class TrendOperator:
     def statistics(self) -> TrendStatistics:
         """What the operator has done so far."""
         self._statistics.matched = self._store["matched"]
+        self._statistics.state_bytes = self._store.nbytes  # which never get less
         if self._prepared.shared.groups:
             found = measure(self.unit, self._prepared.shared.groups, self._store)
             # what the windows of a single query share, it shares with no other
@@ -137,50 +125,109 @@ class TrendOperator:
                 entries += overlap * (1 + 2 * len(node.linear))  # its marks
         return 8 * entries
 
-    def process(self, batch: pa.RecordBatch, lent: Lent | None = None) -> pa.RecordBatch:
+    def process(self, batch: pa.RecordBatch, slots: KeySlots | None = None) -> pa.RecordBatch:
         """Take a batch; return totals that are final already (with `one_slot`), else none.
 
-        Slots that are `lent` stand for the column `key`. Raises InputError where a key's
-        rows are not in time order.
+        slots: of keys; None: a key is its own slot. Raises InputError where a key's rows are not in
+        time order.
         """
-        if batch.num_rows == 0:
+        rows = batch.num_rows
+        if rows == 0:
             return self._none
-        self._statistics.events += batch.num_rows
-        events = self._read(batch, lent)
-        if not self._one_slot:
-            self._store.grow(slot=int(events.keys.max()) + 1)
-        self._work(events, 0, batch.num_rows)
-        self._measure()
+        self._statistics.events += rows
+        batch = self._fitting(batch)
+        addends = self._read_addends(batch) if self.unit.addends else _NO_ADDENDS
+        ranks = self._read_ranks(batch) if self._ranks else _NO_RANKS
+        found = _NO_SLOTS if slots is None else np.empty(rows, dtype=np.int32)
+        address, lender = lent(batch)  # the address is good as long as the lender is there
+        seconds = self._seconds * rows
+        while (how := self._enter(seconds, address, slots, found, addends, ranks)) != DONE:
+            self._help(how, batch, slots, found)
+        del lender
         if not self._one_slot:
             return self._none
         return self._take(self._all_windows, self._store["group_code"].item(0))
 
-    def _read(self, batch: pa.RecordBatch, lent: Lent | None) -> Columns:
-        """Return a batch's columns as the kernels read them."""
-        if lent is None:
-            keys, times = numbers_of(batch, "key", np.int32), numbers_of(batch, "time", np.int64)
-        else:
-            keys, times = read_only(lent.slots), lent.times
-        groups = numbers_of(batch, "group", np.int32)
-        addends, ranks = _NO_EVENTS.addends, _NO_EVENTS.ranks
-        if self.unit.addends:
-            addends = self._read_addends(batch, groups)
-        if self._ranks:
-            ranks = self._read_ranks(batch)
-        return Columns(
-            times=times,
-            keys=keys,
-            groups=groups,
-            codes=self._codes(numbers_of(batch, "class", np.int64)),
-            known=self._known,
-            addends=addends,
-            ranks=ranks,
+    def _fitting(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return a batch whose first columns are as `arrive` reads them."""
+        schema = batch.schema
+        if not schema.equals(self._schema):
+            first = [(field.name, field.type) for field in list(schema)[: len(_COLUMNS)]]
+            if (tuple(first), self._numbered) != (_COLUMNS, False):
+                return self._made_fitting(batch)
+            self._schema = schema
+        return batch
+
+    def _made_fitting(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns = [batch.column(name).cast(kind) for name, kind in _COLUMNS]
+        if self._numbered:
+            columns[CLASS] = pa.array(self._codes(columns[CLASS].to_numpy()))
+        names = [name for name, _ in _COLUMNS]
+        others = [name for name in batch.schema.names if name not in names]
+        columns += [batch.column(name) for name in others]
+        return pa.RecordBatch.from_arrays(columns, [*names, *others])
+
+    def _enter(
+        self,
+        seconds: float,
+        address: int,
+        slots: KeySlots | None,
+        found: NDArray[np.int32],
+        addends: NDArray[np.float64] = _NO_ADDENDS,
+        ranks: NDArray[np.int64] = _NO_RANKS,
+    ) -> int:
+        """Let a batch's events act, or wait, or close slots' windows, as `arrive` does."""
+        headers, ints, doubles = self._store.entered
+        words, known = self._words, self._known
+        keys = _NO_KEYS if slots is None else slots.lent
+        return enter(
+            arrive,
+            seconds,
+            headers,
+            ints,
+            doubles,
+            words,
+            known,
+            address,
+            keys,
+            found,
+            addends,
+            ranks,
         )
 
-    def _read_addends(
-        self, batch: pa.RecordBatch, groups: NDArray[np.int32]
-    ) -> NDArray[np.float64]:
+    def _help(
+        self,
+        how: int,
+        batch: pa.RecordBatch,
+        slots: KeySlots | None,
+        found: NDArray[np.int32],
+    ) -> None:
+        """Do what must be done before a run goes on."""
+        turn = self._store["begin"]
+        if how == COMPILE:
+            codes = numbers_of(batch, "class", np.int64)[turn : turn + AHEAD]
+            seen = np.unique(codes)
+            seen = seen[seen >= 0]
+            self._compile(seen[self._known[seen] == UNKNOWN].tolist())
+        elif how == MORE_SLOTS:
+            keys = numbers_of(batch, "key", np.int32) if slots is None else found
+            self._store.grow(slot=int(keys.max()) + 1)
+        elif how == MORE_LENT:
+            assert slots is not None
+            slots.grow()
+        elif how == DISORDER:
+            time = numbers_of(batch, "time", np.int64)[turn]
+            self._store["begin"] = 0
+            raise InputError(
+                f"Events of a key are out of time order: time {time} came "
+                "after a later one. Sort the input by time."
+            )
+        else:
+            self._grow()
+
+    def _read_addends(self, batch: pa.RecordBatch) -> NDArray[np.float64]:
         """Return the addends of event 0, of event 1, ...; each with whether it is there."""
+        groups = numbers_of(batch, "group", np.int32)
         values, present, self._shifts = addend_columns(self.unit, batch, groups, self._shifts)
         addends = np.empty((batch.num_rows, 2 * len(values)))
         for number in range(len(values)):
@@ -197,35 +244,18 @@ class TrendOperator:
             ranks[:, place] = np.where(ordered[code >> 1] != 0, column, NO_VALUE)
         return ranks.reshape(-1)
 
-    def _work(
-        self, events: Columns, begin: int, end: int, closing: int = NO_SLOTS, until: int = 0
-    ) -> None:
-        """Let events act on their keys' slots, or wait there; or close slots' windows."""
+    def _close(self, closing: int, until: int, listed: NDArray[np.int32] = _NO_SLOTS) -> None:
+        """Close windows of slots that end by a time."""
         store = self._store
-        store["begin"], store["end"], store["closing"], store["until"] = begin, end, closing, until
-        turn = begin
-        while turn < end:
-            headers, ints, doubles = store.entered
-            seconds = self._seconds * (end - turn)
-            how = enter(run, seconds, headers, ints, doubles, self._words, events)
-            turn = store["begin"]
-            if how == COMPILE:
-                seen = np.unique(events.codes[turn : min(turn + AHEAD, end)])
-                seen = seen[seen >= 0]
-                self._compile(seen[self._known[seen] == UNKNOWN].tolist())
-            elif how == GROW:
-                self._grow()
-            elif how != DONE:
-                raise InputError(
-                    f"Events of a key are out of time order: time {events.times[turn]} came "
-                    "after a later one. Sort the input by time."
-                )
+        store["closing"], store["until"] = closing, until
+        slots = len(listed) if closing == LISTED_SLOTS else store.length("slot")
+        while self._enter(self._seconds * slots, 0, None, listed) != DONE:
+            self._grow()
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
         time = int(FOREVER) if until is None else until
-        self._work(_NO_EVENTS, 0, self._store.length("slot"), ALL_SLOTS, time)
-        self._measure()
+        self._close(ALL_SLOTS, time)
         return self._take(self._all_windows if until is None else self._last_windows(until))
 
     def _last_windows(self, until: int) -> Ints:
@@ -245,8 +275,7 @@ class TrendOperator:
         What is shared stays so.
         """
         known = slots[slots < self._store.length("slot")]
-        events = _NO_EVENTS._replace(keys=read_only(known.astype(np.int32)))
-        self._work(events, 0, len(known), LISTED_SLOTS, int(FOREVER))
+        self._close(LISTED_SLOTS, int(FOREVER), known.astype(np.int32))
 
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""
@@ -268,12 +297,11 @@ class TrendOperator:
         return min(ends, default=None)
 
     def _codes(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return codes that index the table of known classes.
+        """Return codes that index the table of known classes, where it has a row for each class.
 
-        Where there are more classes than a table should have rows, those that occur are numbered
-        anew, by sorting.
+        Where it has not, those that occur are numbered anew, by sorting.
         """
-        if self.unit.classes.size <= TABLE_LIMIT:
+        if not self._numbered:
             return codes
         unique, inverse = np.unique(codes, return_inverse=True)
         for code in unique[unique >= 0].tolist():
@@ -283,12 +311,12 @@ class TrendOperator:
             more = np.full(2 * len(self._places) - len(self._known), UNKNOWN, dtype=np.int64)
             self._known = np.concatenate((self._known, more))
         places = [self._places[code] if code >= 0 else -1 for code in unique.tolist()]
-        return read_only(np.array(places, dtype=np.int64)[inverse])
+        return np.array(places, dtype=np.int64)[inverse]
 
     def _compile(self, places: list[int]) -> None:
         """Add the classes at some places of the table of known classes to the program."""
         codes = places
-        if self.unit.classes.size > TABLE_LIMIT:
+        if self._numbered:
             code_of = {number: code for code, number in self._places.items()}
             codes = [code_of[place] for place in places]
         self._known[places] = self._prepared.places(codes)
@@ -327,7 +355,6 @@ class TrendOperator:
         operator._shifts = arrays["shifts"]
         told = operator._statistics
         told.events, told.totals = arrays["statistics"].tolist()
-        operator._measure()
         return operator
 
     def _grow(self) -> None:
@@ -361,8 +388,3 @@ class TrendOperator:
     def _rebuild(self) -> None:
         seconds = 1e-5 * (self._store.sizes["bucket"] + self._store["totals"])
         enter(rebuild_table, seconds, *self._store.arguments[:2])
-
-    def _measure(self) -> None:
-        """Take note of how much memory there is."""
-        size = self._store.nbytes
-        self._statistics.state_bytes = max(self._statistics.state_bytes, size)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from elsinore.errors import StateError
 from elsinore.operators.slots import NEVER, KeySlots
 from elsinore.plan import Path, Sharing, TrendUnit
-from elsinore.trends.columns import Lent, numbers_of, with_slots
+from elsinore.trends.columns import numbers_of, slots_of, with_slots
 from elsinore.trends.operator import TrendOperator
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics
@@ -34,10 +34,10 @@ class TrendsOperator(Protocol):
     def open_group(self) -> int:
         """The group of the key that goes on, with `one_slot`; -1 where there is none yet."""
 
-    def process(self, batch: pa.RecordBatch, lent: Lent | None = None) -> pa.RecordBatch:
+    def process(self, batch: pa.RecordBatch, slots: KeySlots | None = None) -> pa.RecordBatch:
         """Take a batch; return totals that are final already (with `one_slot`), else none.
 
-        Slots that are `lent` stand for the column `key`.
+        slots: of keys; None: a key is its own slot.
         """
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
@@ -98,18 +98,15 @@ class GivingOut:
 
     def process(self, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
         """Take a batch; give out totals that are final already (with `one_slot`)."""
-        lent = None
-        if not self._one_slot and batch.num_rows:
-            if self._slots is None:
-                self._look_at_latest()
-                self._latest = batch
-            else:
-                times = numbers_of(batch, "time", np.int64)
-                lent = Lent(self._slots.of(numbers_of(batch, "key", np.int32), times), times)
+        if self._slots is None and not self._one_slot and batch.num_rows:
+            self._look_at_latest()
+            self._latest = batch
         if self._recorder is not None:
-            taken = batch if lent is None else with_slots(batch, lent.slots)
+            taken = (
+                batch if self._slots is None else with_slots(batch, slots_of(batch, self._slots))
+            )
             self._recorder.take(taken, batch.column("key"))
-        return _filled(self._inner.process(batch, lent))
+        return _filled(self._inner.process(batch, self._slots))
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
         """Give out the totals of all windows that end at or before `until`; None: of all."""

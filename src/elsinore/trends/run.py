@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
-"""The loop over events, or over slots whose windows are to be closed."""
+"""The loop over events, and how windows of slots are closed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from elsinore.trends.wide import wide_kernel
 from elsinore.trends.windows import LEAVES, STAYS, advance
 
 # how a run over a batch ends; after COMPILE and GROW it is resumed where it stopped
-DONE, COMPILE, GROW, DISORDER = 0, 1, 2, 3
-
-NO_SLOTS, ALL_SLOTS, LISTED_SLOTS = 0, 1, 2  # whose windows are to be closed
+DONE, COMPILE, GROW, DISORDER = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 
 UNKNOWN, OF_NO_INTEREST = -2, -1  # of a class: not compiled yet; it acts on nothing
 
@@ -43,21 +41,14 @@ class Columns(NamedTuple):
     ranks: Ints
 
 
-@wide_kernel
-def run(headers: Any, ints: Ints, doubles: Doubles, program: Ints, events: Columns) -> int:
+@wide_kernel(linked=True)
+def run(header: Any, ints: Ints, doubles: Doubles, program: Ints, events: Columns) -> int:
     """Let events `header.begin` to `header.end` - 1 act on their keys' slots; return how it ended.
 
-    The header is the only one of `headers`.
     With `header.one_slot` keys come one after another and share slot 0; otherwise a key is its own
     slot. `header.ordered`: each event is a moment of its own. `header.dynamic`: whether to share is
     decided burst by burst. Where it ends, `header.begin` is the event.
-
-    With `header.closing` the windows of slots are closed instead that end by `header.until`: of
-    slots `header.begin` to `header.end` - 1, or of LISTED_SLOTS, those of the events' keys there.
     """
-    header = headers[0]
-    if header.closing != NO_SLOTS:
-        return _close_slots(header, ints, doubles, program, events.keys)
     turn, end, how = header.begin, header.end, DONE
     one_slot, ordered = header.one_slot != 0, header.ordered != 0
     while turn < end:
@@ -92,8 +83,8 @@ def run(headers: Any, ints: Ints, doubles: Doubles, program: Ints, events: Colum
             end_waiting(header, ints, doubles, program, slot)
         if edge:
             if here >= 0 and here != key:
-                _leave(header, ints, doubles, program, slot)
-            _pass_edge(header, ints, doubles, program, slot, time)
+                leave(header, ints, doubles, program, slot)
+            pass_edge(header, ints, doubles, program, slot, time)
         if here != key:
             ints[header.key + slot] = key
             ints[header.group_code + slot] = events.groups[turn]
@@ -220,34 +211,7 @@ def _is_moment(header: Any, events: Columns, turn: int) -> bool:
 
 
 @wide_kernel
-def _close_slots(header: Any, ints: Ints, doubles: Doubles, program: Ints, listed: Codes) -> int:
-    """Close the windows of slots that end by `header.until`; see `run`.
-
-    Of moments those act before that are over; FOREVER: all do, and slots are free after it. Returns
-    how it ended; where that is before the last slot, `header.begin` is the one to go on with.
-    """
-    until = header.until
-    for turn in range(header.begin, header.end):
-        slot = np.int64(listed[turn]) if header.closing == LISTED_SLOTS else turn
-        if ints[header.key + slot] < 0:
-            continue
-        edge = until >= ints[header.edge + slot] or until == FOREVER
-        if edge and header.totals + 2 * header.most_closed > header.row:
-            header.begin = turn
-            return GROW
-        if ints[header.waiting + slot] != 0 and ints[header.time + slot] < until:
-            end_waiting(header, ints, doubles, program, slot)
-        if until == FOREVER:
-            _leave(header, ints, doubles, program, slot)
-        elif edge:
-            _pass_edge(header, ints, doubles, program, slot, until)
-            ints[header.time + slot] = max(ints[header.time + slot], until)
-    header.begin = header.end
-    return DONE
-
-
-@wide_kernel
-def _pass_edge(
+def pass_edge(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, time: int
 ) -> None:
     """Close a slot's windows that end at or before `time`; open those that hold it."""
@@ -258,7 +222,7 @@ def _pass_edge(
 
 
 @wide_kernel
-def _leave(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
+def leave(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
     """Close all windows of a slot's key, which leaves it."""
     if header.group != 0:
         settle_slot(header, ints, doubles, program, slot)

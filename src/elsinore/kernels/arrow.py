@@ -1,0 +1,74 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""Columns of an Arrow batch, read by kernels where they lie.
+
+To make an array of each column takes Python longer than a kernel takes for some hundred events. A
+batch lends all of its columns at once, by Arrow's C data interface: a struct of words whose address
+is a number like any other.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numba import carray, types
+from numba.extending import intrinsic, overload
+from numpy.typing import NDArray
+
+from elsinore.kernels.decorator import kernel
+
+# words of an `ArrowArray`: how many rows, the first of them, where the addresses are of what there
+# is in memory (of a column the values are the second), and where those of its columns are
+LENGTH, OFFSET, BUFFERS, CHILDREN, WORDS = 0, 2, 5, 6, 7
+VALUES = 1
+
+_NAME = b"arrow_array"  # of a capsule that holds an `ArrowArray`
+_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.restype = ctypes.c_void_p
+_pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+
+def lent(batch: pa.RecordBatch) -> tuple[int, object]:
+    """Return the address of a batch for kernels, and what keeps it valid as long as it is kept."""
+    _, capsule = batch.__arrow_c_array__()
+    return _pointer_of(capsule, _NAME), capsule
+
+
+def array_at(address: int, length: int, kind: type[np.generic]) -> NDArray[Any]:
+    """Return the numbers at an address as an array; nobody may write to it.
+
+    >>> numbers = np.array([5, 7])
+    >>> array_at(numbers.ctypes.data, 2, np.int64).tolist()
+    [5, 7]
+    """
+    dtype: np.dtype[Any] = np.dtype(kind)
+    memory = (ctypes.c_char * (int(length) * dtype.itemsize)).from_address(int(address))
+    return np.frombuffer(memory, dtype=dtype)  # type: ignore[call-overload]
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _pointer(_typing: Any, address: Any) -> Any:  # noqa: ARG001 - of the compiler
+    def generate(context: Any, builder: Any, _signature: Any, given: Any) -> Any:
+        return builder.inttoptr(given[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.int64), generate
+
+
+@overload(array_at)  # type: ignore[untyped-decorator]
+def _array_at(address: Any, length: Any, kind: Any) -> Any:  # noqa: ARG001 - of the compiler
+    def found(address: Any, length: Any, kind: Any) -> Any:
+        return carray(_pointer(address), (length,), kind)
+
+    return found
+
+
+@kernel(linked=True)
+def column_of(batch: int, place: int, kind: type[np.generic]) -> NDArray[Any]:
+    """Return a column of the batch at an address, of numbers of a kind without nulls."""
+    rows = array_at(batch, WORDS, np.int64)
+    column = array_at(array_at(rows[CHILDREN], place + 1, np.int64)[place], WORDS, np.int64)
+    first = rows[OFFSET] + column[OFFSET]
+    values = array_at(column[BUFFERS], VALUES + 1, np.int64)[VALUES]
+    return array_at(values, first + rows[LENGTH], kind)[first:]

@@ -1,0 +1,44 @@
+"""Columns that kernels read where Arrow has them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from elsinore.kernels import kernel, uncompiled
+from elsinore.kernels.arrow import column_of, lent
+
+CODE, NUMBER = 0, 1
+
+
+@kernel
+def copy_columns(batch: int, codes: NDArray[np.int32], numbers: NDArray[np.int64]) -> None:
+    """Fill arrays with the columns of a batch."""
+    codes[:] = column_of(batch, CODE, np.int32)
+    numbers[:] = column_of(batch, NUMBER, np.int64)
+
+
+@pytest.mark.parametrize("copy", [copy_columns, uncompiled(copy_columns)])
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 40), st.data())
+def test_a_slice_of_a_slice_is_read_as_it_is(copy: object, rows: int, data: st.DataObject) -> None:
+    whole = pa.record_batch(
+        {
+            "code": pa.array(np.arange(rows, dtype=np.int32)),
+            "number": pa.array(np.arange(rows) * 2**40),
+            "text": pa.array([str(row) for row in range(rows)]),
+        }
+    )
+    first, second = (data.draw(st.integers(0, rows - 1)) for _ in range(2))
+    batch = whole.slice(first).slice(min(second, rows - first - 1))
+    codes, numbers = np.zeros(batch.num_rows, np.int32), np.zeros(batch.num_rows, np.int64)
+    address, lender = lent(batch)
+    assert callable(copy)
+    copy(address, codes, numbers)
+    del lender
+    assert codes.tolist() == batch.column("code").to_pylist()
+    assert numbers.tolist() == batch.column("number").to_pylist()

@@ -1,0 +1,60 @@
+"""Batches as the operator of sums takes them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from elsinore.errors import InputError
+from elsinore.language import parse_workload
+from elsinore.operators import plan
+from elsinore.operators.slots import KeySlots
+from support.trends import table_of
+from support.units import UnitInput, unit_inputs
+from trends.test_closing import many_events
+
+TEXT = """QUERY q RETURN k, COUNT(*), SUM(b.v), MIN(b.v) PATTERN SEQ(A a, B b+) GROUP BY k
+WITHIN 20 seconds SLIDE 5 seconds;"""
+
+
+def drawn() -> UnitInput:
+    """Return events of many keys, and the unit of a query."""
+    table = table_of(many_events(5, 300, 90))
+    (found,) = unit_inputs(plan(parse_workload(TEXT)), table, exact=False)
+    return found
+
+
+def test_columns_of_other_places_and_widths_are_taken_too() -> None:
+    given = drawn()
+    batch = given.batch
+    names = [*batch.schema.names[4:], "time", "class", "group", "key"]
+    columns = [batch.column(name) for name in names[:-1]]
+    other = pa.record_batch([*columns, batch.column("key").cast(pa.int64())], names)
+    results = []
+    for taken in (batch, other):
+        operator = given.operator()
+        results.append(given.results([operator.process(taken), operator.close()])["q"])
+    assert results[0].num_rows > 0
+    assert results[0].equals(results[1])
+
+
+def test_slots_that_are_lent_give_what_keys_give() -> None:
+    given, results = drawn(), []
+    for slots in (None, KeySlots()):
+        operator = given.operator()
+        batches = [given.batch.slice(0, 170), given.batch.slice(170)]
+        taken = [operator.process(batch, slots) for batch in batches]
+        results.append(given.results([*taken, operator.close()])["q"])
+    assert results[0].equals(results[1])
+
+
+def test_a_batch_after_one_out_of_order_is_read_from_its_first_event() -> None:
+    given = drawn()
+    operator, batch = given.operator(), given.batch
+    rows = pa.array([*range(9), *range(200, 290), *range(9, 100)])
+    with pytest.raises(InputError, match="out of time order"):
+        operator.process(batch.take(rows))
+    before, fresh = operator.statistics.matched, given.operator()
+    for one in (operator, fresh):
+        one.process(batch.slice(290))
+    assert operator.statistics.matched - before == fresh.statistics.matched > 0
