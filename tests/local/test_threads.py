@@ -45,6 +45,7 @@ def test_one_thread_several_and_all_trends_built_give_the_same(
     with (
         mock.patch.object(threads, "WORTH", 1),  # else so few events go to one thread
         mock.patch.object(threads, "STRETCH", cut),  # rows that are made ready at once
+        mock.patch.object(threads, "KEPT", cut),
         mock.patch("elsinore.local.driver.STATE_LIMIT", limit),
     ):
         one = run(ready, table_of(events), RunOptions(threads=1))

@@ -263,7 +263,7 @@ def _run_unit(
         operators = partial(kind.operator, unit, asked)
         given_out, counted = run_in_threads(
             batch_of_rows,
-            stretches(rows, keys.count, threads),
+            stretches(rows, keys.count, threads, kept=kind.keeps_batches(unit)),
             operators,
             threads,
             keeps_all=unit.keeps_all,

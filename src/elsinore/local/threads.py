@@ -25,6 +25,7 @@ from elsinore.operators import Operator, OperatorStatistics
 # the columns that all batches have
 ALWAYS = ("key", "group", "time", "class")
 STRETCH = 2**18  # rows that are made ready at once
+KEPT = 2**22  # rows at once of those that are kept: fewer are put together more often
 NOBODY = np.uint16(2**16 - 1)  # has rows of no interest
 WORTH = 2**17  # events of a thread below which starting another operator takes more than it gives
 
@@ -45,8 +46,10 @@ def threads_for(events: int, keys: int, most: int | None) -> int:
     return max(1, min(cores() if most is None else most, keys, events // WORTH))
 
 
-def stretches(rows: int, keys: int, threads: int = 1) -> list[tuple[int, int]]:
-    """Return the ranges of rows that operators are given in turn.
+def stretches(
+    rows: int, keys: int, threads: int = 1, *, kept: bool = False
+) -> list[tuple[int, int]]:
+    """Return the ranges of rows that operators are given in turn; `kept`: who go on reading them.
 
     What is made of one stays near the processor, in memory that serves again; where there are more
     keys than rows in it, what is done for all keys at once would take longer than the rows.
@@ -54,7 +57,7 @@ def stretches(rows: int, keys: int, threads: int = 1) -> list[tuple[int, int]]:
     >>> stretches(10, 3), stretches(10, 3, 2)
     ([(0, 10)], [(0, 5), (5, 10)])
     """
-    count = max(threads, -(-rows // max(STRETCH, keys)))
+    count = max(threads, -(-rows // (KEPT if kept else max(STRETCH, keys))))
     return [(rows * n // count, rows * (n + 1) // count) for n in range(count)]
 
 
