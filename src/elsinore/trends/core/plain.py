@@ -115,8 +115,7 @@ def add_cells(
         trends, before = program[at + np.uint64(TRENDS)], program[at + np.uint64(BEFORE)]
         ended = doubles[np.uint64(base + trends)] + doubles[np.uint64(base + before)]
         value = doubles[np.uint64(addends + times if times >= 0 else base - 1 - times)]
-        added = doubles[np.uint64(own)] + doubles[np.uint64(other)] + ended * value
-        after = doubles[to] + added
+        after = doubles[to] + (doubles[np.uint64(own)] + doubles[np.uint64(other)] + ended * value)
         doubles[to] = after
         passed |= not abs(after) < LIMIT
         at += np.uint64(CELL_WORDS)
