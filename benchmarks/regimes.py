@@ -174,11 +174,13 @@ def measured(regime: Regime) -> dict[str, float]:
 def least_seconds(works: Mapping[str, Callable[[], object]]) -> dict[str, float]:
     """Return the least processor time of each work, of several runs in turn after one of each.
 
-    Short ones run more often, as less disturbs them all the same.
+    Short ones run more often, as less disturbs them all the same. Every other turn is the other way
+    round: what comes after the loop, which gives much memory back, takes a tenth longer.
     """
     taken = {name: cpu_seconds(work) for name, work in works.items()}
+    there = list(works.items())
     for turn in range(MOST_RUNS):
-        for name, work in works.items():
+        for name, work in there if turn % 2 == 0 else reversed(there):
             if turn < RUNS or turn * taken[name] < ENOUGH:
                 taken[name] = min(taken[name], cpu_seconds(work))
     return taken
