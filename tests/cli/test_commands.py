@@ -71,6 +71,26 @@ def test_long_results_are_cut_and_their_rest_counted(folder: Path) -> None:
     assert "30 rows, of which 10 are not shown" in done.stdout
 
 
+def test_a_file_cannot_take_several_results_or_another_format(folder: Path) -> None:
+    Path("two.cep").write_text(QUERY + QUERY.replace("QUERY q", "QUERY r"))
+    done = run("--out", "q.csv", workload="two.cep")
+    assert done.exit_code == 2
+    assert "2 results do not go into one file, --out 'q.csv'. Name a folder, as in --out q " in (
+        done.stderr
+    )
+    done = run("--out", "q.csv", "--format", "json")
+    assert (done.exit_code, "--format says json. Leave out --format" in done.stderr) == (2, True)
+    assert not Path("q.csv").exists()
+
+
+def test_an_empty_standard_input_is_called_so(folder: Path) -> None:
+    for nothing in ("", "\n"):
+        arguments = ["run", "w.cep", "--events", "-", "--engine", "local"]
+        done = CliRunner().invoke(app, arguments, input=nothing)
+        assert done.exit_code == 2
+        assert done.stderr == "The standard input is empty: there are no events to read.\n"
+
+
 @pytest.mark.parametrize("form", ["parquet", "csv", "json"])
 def test_every_format_is_written_and_holds_the_same(folder: Path, form: str) -> None:
     done = run("--out", "results", "--format", form)

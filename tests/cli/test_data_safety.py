@@ -49,6 +49,32 @@ def run(engine: str, *arguments: str, workload: str = "w.cep", events: str = "tr
     return CliRunner().invoke(app, [*command, *arguments])
 
 
+def test_a_file_named_by_out_is_the_result_and_keeps_what_exists(folder: Path, engine: str) -> None:
+    done = run(engine, "--out", "out/one.csv", "--rejects", "bad.csv")
+    assert done.exit_code == 0
+    assert "1 row written to out/one.csv" in done.stdout
+    written = Path("out/one.csv").read_text().splitlines()
+    assert (len(written), written[0]) == (2, '"window_start","window_end","count(*)"')
+    before = contents(folder)
+    for refused in (
+        ["--out", "out/one.csv"],
+        ["--out", "trips.csv"],
+        ["--out", "trips.csv", "--overwrite"],
+        ["--out", "days/monday.csv", "--format", "parquet"],
+        ["--out", "out/one.tsv"],
+        ["--out", "out/one.csv.gz"],
+    ):
+        assert run(engine, *refused, "--rejects", "bad2.csv").exit_code == 2
+    assert contents(folder) == before
+    Path("out/mine.csv").mkdir()
+    Path("out/mine.csv/note").write_text("mine")
+    assert run(engine, "--out", "out/mine.csv", "--overwrite").exit_code == 2
+    assert Path("out/mine.csv/note").read_text() == "mine"
+    options = ["--parts", "--rejects", "bad3.csv"]
+    assert run(engine, "--out", "out/parts.jsonl", *options).exit_code == 0
+    assert [path.suffix for path in Path("out/parts.jsonl").glob("part-*")] == [".json"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -15,6 +15,7 @@ from elsinore.errors import InputError, SetupError, did_you_mean
 from elsinore.workload import Workload
 
 if TYPE_CHECKING:
+    from elsinore.runtime.outputs import OutputFormat
     from elsinore.runtime.sources import Source
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -281,6 +282,38 @@ def _parsed(text: str, name: str, *, exact: bool, python: Sequence[str]) -> Work
         return Workload.parse(text, name, exact=exact, python=python)
     except SetupError as error:
         raise ArgumentError(str(error)) from error
+
+
+def format_of_out(out: Path, form: TableFormat | None, results: int) -> OutputFormat | None:
+    """Return the format of the one file that --out names by its suffix; None: it names a folder.
+
+    Raises ArgumentError for a suffix that results are not written as or that --format contradicts,
+    for several results, and for a folder where a file is.
+    """
+    from elsinore.runtime.outputs import output_format  # noqa: PLC0415 - loads Arrow
+    from elsinore.runtime.sources import format_of  # noqa: PLC0415
+
+    named = output_format(out)
+    if named is None:
+        if out.exists() and not out.is_dir():
+            raise ArgumentError(f"--out names a folder, but '{out}' is a file.")
+        if format_of(out) is not None and not out.is_dir():
+            raise ArgumentError(
+                f"Results are not written as the name of --out '{out}' says. Name a file .parquet, "
+                ".csv or .jsonl, or a folder."
+            )
+        return None
+    if form is not None and form.value != named:
+        raise ArgumentError(
+            f"--out '{out}' names a file of {named}, and --format says {form.value}. Leave out "
+            "--format, or give the file another suffix."
+        )
+    if results != 1:
+        raise ArgumentError(
+            f"{results} results do not go into one file, --out '{out}'. Name a folder, as in "
+            f"--out {out.stem} --format {named}, or run one query."
+        )
+    return named
 
 
 def warn_without_effect(context: typer.Context, why: Mapping[str, str]) -> None:

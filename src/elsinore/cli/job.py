@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A workload, its events, and where results go: to a folder, or to the terminal."""
+    """A workload, its events, and where results go: to a folder, a file, or the terminal."""
 
     workload: Workload
     source: Source
@@ -37,6 +37,7 @@ class Job:
     type: str = "type"
     order_by: tuple[str, ...] = ()
     out: Path | None = None
+    out_is_file: bool = False
     form: OutputFormat | None = None
     parts: bool = False
     limit: int = SHOWN_ROWS
@@ -122,8 +123,10 @@ class Job:
         return self.form or "parquet"
 
     def place(self, query: str) -> Path:
-        """Return where a query's result is written under --out."""
+        """Return where a query's result is written under --out, or as it."""
         assert self.out is not None
+        if self.out_is_file:
+            return self.out
         return self.out / f"{quote(query, safe=' ')}.{self.out_format}"
 
 

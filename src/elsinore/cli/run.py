@@ -35,6 +35,7 @@ from elsinore.cli.arguments import (
     TypeOption,
     Unit,
     WorkloadFile,
+    format_of_out,
     one_of,
     read_workload,
     source_of,
@@ -66,14 +67,19 @@ def run(
     null: NullOption = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Where results go; else they are printed."),
+        typer.Option(
+            "--out",
+            metavar="PATH",
+            help="Where results go, else they are printed: a folder, or the file of one result, "
+            "named .parquet, .csv or .jsonl.",
+        ),
     ] = None,
     form: Annotated[
         TableFormat | None,
         typer.Option(
             "--format",
-            help="What results are written as: under --out (parquet if not said), else to the "
-            "standard output.",
+            help="What results are written as: under --out (as its suffix says, or parquet), else "
+            "to the standard output.",
             **one_of(TableFormat),
         ),
     ] = None,
@@ -137,8 +143,7 @@ def run(
     queries = read_workload(workload, query, exact=exact, python=python)
     for warning in queries.warnings:  # planning, it also refuses what cannot run
         warn(warning)
-    if out is not None and out.exists() and not out.is_dir():
-        raise ArgumentError(f"--out names a folder, but '{out}' is a file.")
+    named = None if out is None else format_of_out(out, form, len(queries))
     times = Times.of(
         time,
         time_unit.value,
@@ -155,7 +160,8 @@ def run(
         type=type,
         order_by=tuple(order_by or ()),
         out=out,
-        form=None if form is None else form.value,
+        form=named if form is None else form.value,
+        out_is_file=named is not None,
         parts=parts,
         limit=limit,
         rejects=rejects,

@@ -145,7 +145,7 @@ def output_format(path: Path) -> OutputFormat | None:
     ('json', None)
     """
     found = format_of(path)
-    if found is None or found == "zeek" or path.suffix in {".gz", ".tsv"}:
+    if found is None or found == "zeek" or path.suffix.lower() in {".gz", ".tsv"}:
         return None
     return found
 

@@ -188,11 +188,16 @@ def _url(name: str, scheme: str) -> str:
 
 
 def _spooled() -> Path:
-    """Write the standard input to a temporary file, named after the format it shows; return it."""
-    folder = Path(tempfile.mkdtemp(prefix="elsinore-stdin-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    """Write the standard input to a temporary file, named after the format it shows; return it.
+
+    Raise InputError where it is empty.
+    """
     stream = sys.stdin.buffer
     first = stream.read(1 << 16)
+    if not first.strip():
+        raise InputError("The standard input is empty: there are no events to read.")
+    folder = Path(tempfile.mkdtemp(prefix="elsinore-stdin-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = folder / f"standard input{_sniffed(first)}"
     with path.open("wb") as file:
         file.write(first)
