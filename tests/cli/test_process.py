@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,33 @@ def test_a_workload_is_generated_for_checked_and_run(tmp_path: Path) -> None:
     done = call("run", "w.cep", "--events", "e.csv", "--engine", "local", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "count(*)" in done.stdout
+
+
+@pytest.mark.parametrize("options", [["--format", "csv"], ["--limit", "20000"], []])
+@pytest.mark.parametrize("shown", [0, 1])
+def test_a_pipe_that_is_closed_ends_the_command_without_a_word(
+    tmp_path: Path, options: list[str], shown: int
+) -> None:
+    rows = "".join(f"{time},A\n" for time in range(20_000))
+    (tmp_path / "e.csv").write_text(f"time,type\n{rows}")
+    query = ["-q", "RETURN COUNT(*) PATTERN A WITHIN 1", "--events", "e.csv", "--engine", "local"]
+    reader, writer = os.pipe()
+    if not shown:
+        os.close(reader)
+    running = subprocess.Popen(
+        [*COMMAND, "run", *query, *options],
+        cwd=tmp_path,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writer)
+    if shown:
+        with os.fdopen(reader) as pipe:
+            assert pipe.readline().strip()
+    _, said = running.communicate()
+    assert said == ""
+    assert running.returncode == 141 or (shown and not options and running.returncode == 0)
 
 
 def test_a_wrong_query_gives_status_2_and_no_traceback(tmp_path: Path) -> None:

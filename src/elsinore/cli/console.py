@@ -27,6 +27,7 @@ from elsinore.words import count
 
 RUN_FAILED = 1
 WRONG_ARGUMENTS = 2
+CLOSED_PIPE = 141  # what a shell reports of a command that SIGPIPE ended
 SHOWN_ROWS = 20
 DEBUG_VARIABLE = "ELSINORE_DEBUG"
 MOST_TOLD = 300  # characters of what an unexpected failure says of itself
@@ -43,8 +44,10 @@ class ArgumentError(ElsinoreError):
 def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
     """Turn what a command raises into a message on the standard error and an exit status.
 
-    A query or an argument that is wrong gives 2, any other failure 1. The traceback of what nobody
-    expected is shown only where the environment variable `DEBUG_VARIABLE` is set.
+    A query or an argument that is wrong gives 2, any other failure 1. Where nobody reads the
+    standard output any more it ends as a tool of the shell does, with `CLOSED_PIPE` and no word.
+    The traceback of what nobody expected is shown only where the environment variable
+    `DEBUG_VARIABLE` is set.
     """
 
     @functools.wraps(command)
@@ -52,11 +55,15 @@ def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
         try:
             with on_the_command_line():
                 command(*args, **kwargs)
+            sys.stdout.flush()
         except (QueryError, InvalidWorkloadError, ArgumentError) as error:
             _fail(str(error), WRONG_ARGUMENTS)
         except ElsinoreError as error:
             _fail(str(error), RUN_FAILED)
-        except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is held back is written at the end
+            raise typer.Exit(CLOSED_PIPE) from None
+        except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except Exception as error:
             if os.environ.get(DEBUG_VARIABLE):
@@ -162,12 +169,18 @@ def plain_table(title: str, rows: Sequence[tuple[str, str]]) -> None:
     console.print()
 
 
+class _Output(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to `reported`; Rich would exit with the status of a run that failed."""
+        raise BrokenPipeError
+
+
 def _output() -> Console:
     """Return the standard output: as wide as the terminal, or as a file's tables may be."""
-    console = Console(markup=False, highlight=False, emoji=False)
+    console = _Output(markup=False, highlight=False, emoji=False)
     if console.is_terminal:
         return console
-    return Console(markup=False, highlight=False, emoji=False, width=PIPE_WIDTH, file=sys.stdout)
+    return _Output(markup=False, highlight=False, emoji=False, width=PIPE_WIDTH, file=sys.stdout)
 
 
 def _is_number(value: object) -> bool:
