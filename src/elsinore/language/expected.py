@@ -79,6 +79,7 @@ SINGLE = {
 TURNED = {("EQ", "GT"): ">=", ("EQ", "LT"): "<=", ("GT", "EQ"): ">=", ("LT", "EQ"): "<="}
 FOREIGN = {  # words of SQL and of other pattern languages
     "HAVING": "There is no HAVING: filter the result.",
+    "CASE": "There is no CASE: a condition has its parts joined by AND, OR and NOT.",
     "DISTINCT": "There is no DISTINCT: COUNT(T) counts an event once for each trend it is in.",
     "FROM": "There is no FROM: a run is given its events.",
     "FOLLOWED": "One event after another is written SEQ(A, B).",
@@ -165,11 +166,12 @@ def unexpected(
             before, ["SEQ"], near_enough=0.6
         )  # in a pattern only SEQ stands before a parenthesis
     hint = f" Did you mean '{near}'?" if near else ""
+    foreign = _of_other_languages(token, before, after, within)
     if token.type == "BAD" and text in CURLY:
         message = (
             f"Text goes in single quotes, 'like this', and names in double ones, not in {text}."
         )
-    elif token.type == "NAME" and within in LENGTHS and "UNIT" in expected:
+    elif token.type == "NAME" and within in LENGTHS and "UNIT" in expected and not foreign:
         message = f"'{_short(text)}' is no unit of time.{hint} Units: {', '.join(UNIT_CHOICES)}."
     elif token.type == "BAD" and text[0] in "\"'`":
         message = f"This quote is never closed: end it with {text[0]}."
@@ -178,7 +180,6 @@ def unexpected(
     else:
         found = "the end of the text" if token.type == "END" else f"'{_short(text)}'"
         message = f"Expected {listed(words)}, found {found}.{hint}"
-        foreign = _of_other_languages(token, before, after, within)
         message += foreign
         if token.type == "_DOT" and within != "PATTERN" and _are_names(before, after):
             message += f' A name with a dot in it goes in double quotes: "{before}.{after}".'
@@ -195,7 +196,8 @@ def _of_other_languages(
     for word in (token, before):
         if word is not None and word.type == "NAME" and word.upper() in FOREIGN:
             return f" {FOREIGN[word.upper()]}"
-    if token.type == "BY" and before is not None and before.upper() == "ORDER":
+    beside = " ".join(str(word).upper() for word in (before, token, after) if word is not None)
+    if beside.startswith("ORDER BY") or beside.endswith("ORDER BY"):
         return " There is no ORDER BY: sort the result."
     kinds = [one.type if one is not None else None for one in (before, token, after)]
     if within == "PATTERN" and kinds[1:] == ["MINUS", "GT"]:

@@ -532,7 +532,8 @@ def predicates_make_sense(query: Clauses) -> Iterator[QueryError]:
                 break
             if isinstance(node, Call) and node.name not in SCALARS | _INDICES.keys():
                 aggregated.update(id(found) for found in ex.walk(node))
-                if not any(found.reference in PREFIX_REFERENCES for found in ex.attributes(node)):
+                ranges = any(one.reference in PREFIX_REFERENCES for one in ex.attributes(node))
+                if not ranges and not _is_unknown(node):
                     yield _error(
                         query,
                         f"In WHERE, {node.name} ranges over the events a Kleene variable has "
