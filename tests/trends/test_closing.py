@@ -15,8 +15,8 @@ from elsinore.language import parse_workload
 from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends import buffered
-from elsinore.trends.arrangement import ArrivalOrder, Placed
+from elsinore.trends import buffered, due
+from elsinore.trends.arrangement import ArrivalOrder, KeyOrder, Placed
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import UnitInput, assert_close, unit_inputs
@@ -114,14 +114,19 @@ def test_closing_after_every_piece_gives_what_closing_once_does(
     st.sampled_from((1, 3, 20)),
     st.integers(1, 90),
     st.integers(1, 60),
+    st.sampled_from((0, due.FEW_ROWS)),
 )
 def test_large_batches_are_taken_in_pieces_with_the_same_results(
-    workload: Workload, seed: int, keys: int, piece: int, chunk: int
+    workload: Workload, seed: int, keys: int, piece: int, chunk: int, few: int
 ) -> None:
     events = many_events(seed, 250, keys)
     for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
         whole = given_unit.results(in_pieces(given_unit, events, []))["q"]
-        with patch.object(buffered, "PIECE", piece), patch.object(buffered, "CHUNK", chunk):
+        with (
+            patch.object(buffered, "PIECE", piece),
+            patch.object(buffered, "CHUNK", chunk),
+            patch.object(due, "FEW_ROWS", few),
+        ):
             cut = given_unit.results(in_pieces(given_unit, events, []))["q"]
         order = [(name, "ascending") for name in ("window_start", *given_unit.planned.group_by)]
         assert_close(cut.sort_by(order), whole.sort_by(order), "q")
@@ -131,20 +136,25 @@ def test_large_batches_are_taken_in_pieces_with_the_same_results(
     st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=1, max_size=60),
     st.sampled_from((1, 1_000)),
     st.booleans(),
+    st.sampled_from((ArrivalOrder, KeyOrder)),
 )
 def test_rows_are_put_in_the_order_of_keys_as_a_stable_sort_does(
-    drawn: list[tuple[int, bool]], apart: int, together: bool
+    drawn: list[tuple[int, bool]],
+    apart: int,
+    together: bool,
+    ordered: type[ArrivalOrder | KeyOrder],
 ) -> None:
     drawn = sorted(drawn, key=lambda row: row[0]) if together else drawn
     keys = np.array([key * apart for key, _ in drawn], dtype=np.int32)
     wanted, numbers = np.array([is_wanted for _, is_wanted in drawn]), np.arange(len(drawn))
-    order = ArrivalOrder(keys, together=together)
-    chosen, counts = order.in_order(wanted)
+    order = ordered(keys, together=together)
+    chosen, counts = order.in_order(order.column(wanted))
     found = chosen.column(numbers) if isinstance(chosen, Placed) else numbers[chosen]
     rows = np.argsort(keys, kind="stable")
     assert found.tolist() == rows[wanted[rows]].tolist()
     assert counts.tolist() == [np.count_nonzero(wanted & (keys == key)) for key in order.keys]
-    assert order.last(numbers).tolist() == [np.flatnonzero(keys == key)[-1] for key in order.keys]
+    last = order.last(order.column(numbers))
+    assert last.tolist() == [np.flatnonzero(keys == key)[-1] for key in order.keys]
 
 
 @pytest.mark.parametrize(

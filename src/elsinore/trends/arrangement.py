@@ -23,7 +23,7 @@ class Placed(NamedTuple):
     """
 
     rows: slice | Ints  # ascending
-    places: slice | Ints
+    places: Ints
     size: int
 
     def column(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -32,6 +32,9 @@ class Placed(NamedTuple):
         for of_column, given in zip(np.atleast_2d(found), np.atleast_2d(values), strict=True):
             of_column[self.places] = given[self.rows]
         return found
+
+
+Chosen = slice | Ints | Placed  # all that stand together, rows in another order, or written so
 
 
 class KeyOrder:
@@ -65,9 +68,25 @@ class KeyOrder:
         starts = self.begins[:-1]
         return values[starts if self._order is None else self._order[starts]]
 
+    def last(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the value that a column in this order has in each key's last row."""
+        return values[self.begins[1:] - 1]
+
     def count(self, rows: NDArray[np.bool_]) -> Ints:
         """Return how many of the chosen rows each key has."""
         return np.add.reduceat(rows, self.begins[:-1], dtype=np.int64)
+
+    def in_order(self, rows: NDArray[np.bool_]) -> tuple[Chosen, Ints]:
+        """Return where the chosen rows stand among those that came, and how many each key has.
+
+        >>> rows = KeyOrder(np.array([3, 0, 3], dtype=np.int32), together=False)
+        >>> rows.in_order(np.array([1, 1, 0]) > 0)
+        (array([1, 0]), array([1, 1]))
+        """
+        order = slice(None) if self._order is None else self._order
+        if not rows.all():
+            order = np.flatnonzero(rows) if isinstance(order, slice) else order[rows]
+        return order, self.count(rows)
 
     def table(self, table: pa.Table, rows: NDArray[np.bool_]) -> pa.Table:
         """Return the chosen rows of a table, in order; see `chosen`."""
@@ -136,7 +155,7 @@ class ArrivalOrder:
         """Return how many of the chosen rows each key has."""
         return np.bincount(self.slots[rows], minlength=len(self.keys))
 
-    def in_order(self, rows: NDArray[np.bool_]) -> tuple[slice | Placed, Ints]:
+    def in_order(self, rows: NDArray[np.bool_]) -> tuple[Chosen, Ints]:
         """Return the chosen rows in the order of keys, and how many each key has.
 
         >>> rows = ArrivalOrder(np.array([3, 0, 3], dtype=np.int32))
@@ -149,8 +168,7 @@ class ArrivalOrder:
         every = count == len(rows)
         which = slice(None) if every else np.flatnonzero(rows)
         if self._together:
-            found = slice(None) if every else Placed(which, slice(None), count)
-            return found, self.count(rows)
+            return which, self.count(rows)
         slots = self.slots if every else np.where(rows, self.slots, np.int32(-1))
         seconds = 1e-6 * len(rows)
         places, starts = enter(places_by_type, seconds, read_only(slots), len(self.keys))

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.model.window import Window
-from elsinore.trends.arrangement import ArrivalOrder
+from elsinore.trends.arrangement import ArrivalOrder, Chosen, KeyOrder
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.keyed import Ints
-from elsinore.trends.rows import Chosen, EncodedRows
+from elsinore.trends.rows import EncodedRows
 
+FEW_ROWS = 2**17  # that are picked in the order of keys; more lie too far apart for that
 _FOREVER, _NEVER = int(FOREVER), int(NEVER)
 
 
@@ -82,8 +83,9 @@ def due_of_keys(
     current: of all keys but this everything is due, and rows of a key stand together; None: there
     is no such key.
     """
-    order = ArrivalOrder(rows.column("key"), together=current is not None)
-    times = rows.column("time")
+    ordered = KeyOrder if rows.count <= FEW_ROWS else ArrivalOrder
+    order = ordered(rows.column("key"), together=current is not None)
+    times = order.column(rows.column("time"))
     ready = ready_of(order.keys, order.last(times), until, everything=everything, current=current)
     end, needed = bounds_of(windows, ready, ends=ends)
     wanted, counts = order.in_order(times < order.of_rows(end))

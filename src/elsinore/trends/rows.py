@@ -15,12 +15,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.plan import TrendUnit
-from elsinore.trends.arrangement import Placed
+from elsinore.trends.arrangement import Chosen, Placed
 from elsinore.trends.columns import matrix, order_columns
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.keyed import FEW_CLASSES, Doubles, Flags, Ints, occurring
-
-Chosen = slice | Placed
 
 _FEW_ROWS = 2**10  # room that is made at least, and ...
 _MANY_ROWS = 2**16  # ... that is given back if it is eight times what is needed
@@ -203,7 +201,9 @@ class EncodedRows:
         columns = {name: self._arrays[name][..., here] for name in names}
         if isinstance(chosen, slice):
             return columns
-        return {name: chosen.column(columns[name]) for name in names}
+        if isinstance(chosen, Placed):
+            return {name: chosen.column(columns[name]) for name in names}
+        return {name: columns[name].take(chosen, axis=-1) for name in names}
 
     def _make_room(self, count: int) -> None:
         """Have room for so many rows behind the last."""
