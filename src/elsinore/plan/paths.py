@@ -86,6 +86,8 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
         else:
             guard = shared
     guarded = guarded_template(query)
+    if guards[:1] == [_NEGATION] and not guarded.negatives:  # CONTIGUOUS needs none
+        guard = guards[-1]
     if summed and _SUMMED.issuperset(guards):
         pairs = _CONJUNCTION in guards
         kept = conjoined(guarded) if pairs else accumulated(guarded)
