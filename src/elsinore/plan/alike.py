@@ -124,6 +124,8 @@ def equal_states(templates: Sequence[GuardedTemplate]) -> list[list[int]]:
                     follow.setdefault(name, going)
                 row.append(numbers.setdefault((name, going), len(numbers)))
             found.append(row)
+        if found == equal:
+            break
         equal = found
     for number, own in enumerate(has):
         if any(move.target in own and move.source not in own for move in templates[0].moves):
