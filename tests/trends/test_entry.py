@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pyarrow as pa
 import pytest
 
@@ -58,3 +60,21 @@ def test_a_batch_after_one_out_of_order_is_read_from_its_first_event() -> None:
     for one in (operator, fresh):
         one.process(batch.slice(290))
     assert operator.statistics.matched - before == fresh.statistics.matched > 0
+
+
+def test_a_closing_that_was_interrupted_can_be_done_again_and_events_come_before() -> None:
+    given, results = drawn(), []
+    first, second = given.batch.slice(0, 170), given.batch.slice(170)
+    for is_interrupted in (True, False):
+        operator = given.operator()
+        given_out = [operator.process(first)]
+        if is_interrupted:
+            with (
+                mock.patch.object(operator, "_enter", side_effect=KeyboardInterrupt),
+                pytest.raises(KeyboardInterrupt),
+            ):
+                operator.close(given.batch.column("time")[170].as_py())
+        given_out += [operator.process(second), operator.close()]
+        results.append(given.results(given_out)["q"])
+    assert results[0].num_rows > 0
+    assert results[0].equals(results[1])

@@ -16,7 +16,15 @@ from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, Ints
 from elsinore.trends.core.given_out import take_totals
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import rebuild_table
-from elsinore.trends.entry import ALL_SLOTS, CLASS, LISTED_SLOTS, MORE_LENT, MORE_SLOTS, arrive
+from elsinore.trends.entry import (
+    ALL_SLOTS,
+    CLASS,
+    LISTED_SLOTS,
+    MORE_LENT,
+    MORE_SLOTS,
+    NO_SLOTS,
+    arrive,
+)
 from elsinore.trends.measure import measure
 from elsinore.trends.partials import TotalsRoom, totals_fields
 from elsinore.trends.prepared import prepared
@@ -141,8 +149,12 @@ class TrendOperator:
         found = _NO_SLOTS if slots is None else np.empty(rows, dtype=np.int32)
         address, lender = lent(batch)  # the address is good as long as the lender is there
         seconds = self._seconds * rows
-        while (how := self._enter(seconds, address, slots, found, addends, ranks)) != DONE:
-            self._help(how, batch, slots, found)
+        try:
+            while (how := self._enter(seconds, address, slots, found, addends, ranks)) != DONE:
+                self._help(how, batch, slots, found)
+        except BaseException:
+            self._store["begin"] = 0  # of the next batch
+            raise
         del lender
         if not self._one_slot:
             return self._none
@@ -217,7 +229,6 @@ class TrendOperator:
             slots.grow()
         elif how == DISORDER:
             time = numbers_of(batch, "time", np.int64)[turn]
-            self._store["begin"] = 0
             raise InputError(
                 f"Events of a key are out of time order: time {time} came "
                 "after a later one. Sort the input by time."
@@ -249,8 +260,12 @@ class TrendOperator:
         store = self._store
         store["closing"], store["until"] = closing, until
         slots = len(listed) if closing == LISTED_SLOTS else store.length("slot")
-        while self._enter(self._seconds * slots, 0, None, listed) != DONE:
-            self._grow()
+        try:
+            while self._enter(self._seconds * slots, 0, None, listed) != DONE:
+                self._grow()
+        except BaseException:  # what was closed stays so; the others may be closed anew
+            store["begin"], store["closing"] = 0, NO_SLOTS
+            raise
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
