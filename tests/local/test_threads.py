@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 from dataclasses import replace
 from functools import partial
+from threading import get_ident
+from time import sleep
 from unittest import mock
 
 import numpy as np
@@ -109,6 +112,29 @@ def test_the_first_error_of_a_thread_ends_all() -> None:
     ranges = [(begin, begin + 2) for begin in range(0, 12, 2)]
     with pytest.raises(ValueError, match="rows from 6 on cannot be read"):
         threads.run_in_threads(batch_of_rows, ranges, operator, 2, keeps_all=False)
+
+
+def test_threads_end_with_the_range_that_they_are_at_where_they_are_interrupted() -> None:
+    columns = {"key": pa.int32(), "group": pa.int32(), "time": pa.int64(), "class": pa.int64()}
+    batch = pa.record_batch({name: pa.array([0, 1], kind) for name, kind in columns.items()})
+    taken: list[pa.RecordBatch] = []
+    operator, main = mock.Mock(), get_ident()
+
+    def process(share: pa.RecordBatch) -> list[pa.RecordBatch]:
+        if not taken:
+            signal.pthread_kill(main, signal.SIGINT)
+        taken.append(share)
+        sleep(0.01)
+        return []
+
+    operator.process = process
+    ranges = [(2 * place, 2 * place + 2) for place in range(1000)]
+    with pytest.raises(KeyboardInterrupt):
+        threads.run_in_threads(lambda *_: batch, ranges, lambda: operator, 2, keeps_all=False)
+    so_far = len(taken)
+    sleep(0.1)
+    assert len(taken) == so_far < len(ranges)
+    operator.close.assert_not_called()
 
 
 @often

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from threading import Event
 from typing import Any
@@ -113,7 +113,12 @@ def run_in_threads(
             raise
 
     with ThreadPoolExecutor(threads, thread_name_prefix="elsinore") as pool:
-        running = [pool.submit(work_or_fail, number) for number in range(threads)]
+        try:
+            running = [pool.submit(work_or_fail, number) for number in range(threads)]
+            wait(running)
+        except BaseException:  # Ctrl-C: threads end with the range that they are at
+            failed.set()
+            raise
     raise_first(one.exception() for one in running)
     done = [one.result() for one in running]
     together = done[0][1]
