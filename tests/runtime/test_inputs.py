@@ -4,6 +4,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import dataset
 
 import elsinore as el
 from elsinore.errors import InputError
@@ -29,6 +30,7 @@ class OnlyStream:
         TABLE.to_pandas,
         lambda: pl.from_arrow(TABLE),
         lambda: pl.from_arrow(TABLE).lazy(),
+        lambda: dataset.dataset(TABLE),
         OnlyStream,
         TABLE.to_pydict,
         lambda: {"time": TABLE["time"], "type": TABLE["type"]},
@@ -73,6 +75,15 @@ def test_a_column_whose_name_is_part_of_another_that_is_read_is_not_read():
     assert run(frame)["query"]["n"].to_pylist() == [2]
     with pytest.raises(InputError, match="'m' holds values of several kinds"):
         run(frame, time="CASE WHEN m = 1 THEN time ELSE 0 END")
+
+
+def test_of_a_dataset_the_columns_that_a_run_reads_are_read(tmp_path):
+    folder = tmp_path / "events"
+    dataset.write_dataset(TABLE.append_column("v", pa.array([1, 2])), folder, format="parquet")
+    events = dataset.dataset(folder)
+    assert as_table(events, {"time", "v"}).column_names == ["time", "v"]
+    workload = el.Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B);")
+    assert workload.run(events)["q"].to_pylist() == workload.run(TABLE)["q"].to_pylist()
 
 
 def test_of_a_pandas_frame_the_columns_that_a_run_reads_are_converted():

@@ -16,7 +16,8 @@ from elsinore.runtime.tables import check_names, plain_views
 
 ACCEPTED = (
     "a path, a pyarrow Table, RecordBatch or RecordBatchReader, an iterable of RecordBatches, a "
-    "pandas or polars DataFrame, a polars LazyFrame, a dict of columns or a list of dicts"
+    "pyarrow Dataset, a pandas or polars DataFrame, a polars LazyFrame, a dict of columns or a "
+    "list of dicts"
 )
 
 
@@ -24,12 +25,12 @@ def as_table(data: Any, few: Collection[str] | None = None) -> pa.Table:
     """Return `data` as a table; read an iterator of batches to its end, collect a LazyFrame.
 
     Accepted are a pyarrow Table, RecordBatch or RecordBatchReader, an iterable of RecordBatches, a
-    pandas or polars DataFrame, a polars LazyFrame, whatever has `__arrow_c_stream__`, a dict of
-    columns and a list of dicts (a key that a row lacks is null there). The index of a pandas
-    DataFrame is an attribute of the events if it has a name. The place of files (a path, a folder,
-    a pattern) is read as `read_events` does.
+    pyarrow Dataset, a pandas or polars DataFrame, a polars LazyFrame, whatever has
+    `__arrow_c_stream__`, a dict of columns and a list of dicts (a key that a row lacks is
+    null there). The index of a pandas DataFrame is an attribute of the events if it has a name.
+    The place of files (a path, a folder, a pattern) is read as `read_events` does.
 
-    `few`: of a pandas DataFrame, whose columns take long to convert, no others are wanted.
+    `few`: of a pandas DataFrame or a Dataset, whose columns take long to make, these are wanted.
 
     Raise InputError for anything else, and where columns are of unequal length, of mixed types or
     of the same name.
@@ -56,6 +57,8 @@ def _convert(data: Any, few: Collection[str] | None) -> pa.Table:
         return pa.Table.from_batches([data])
     if isinstance(data, pa.RecordBatchReader):
         return data.read_all()
+    if is_dataset(data):
+        return data.to_table([name for name in data.schema.names if few is None or name in few])
     library, name = type(data).__module__.partition(".")[0], type(data).__name__
     if is_pandas_frame(data):
         check_names([str(column) for column in data.columns], "the events")
@@ -86,10 +89,15 @@ def is_pandas_frame(data: object) -> bool:
     return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame"
 
 
+def is_dataset(data: object) -> bool:
+    """Return whether `data` is a Dataset of pyarrow, without importing what reads them."""
+    return type(data).__module__ == "pyarrow._dataset" and hasattr(data, "to_table")
+
+
 def columns_to_convert(
     data: Any, attributes: Collection[str] | None, options: RunOptions
 ) -> frozenset[str] | None:
-    """Return the columns of a pandas DataFrame that a run reads; None: all, or no such frame.
+    """Return the columns of a pandas DataFrame or a Dataset that a run reads; None: all.
 
     `attributes` are those that queries read, None where that is not known. Events set aside are
     handed out whole; an SQL expression may read any column whose name is in it.
@@ -100,11 +108,12 @@ def columns_to_convert(
     >>> sorted(columns_to_convert(frame, ["v"], options))
     ['kind', 't', 'v']
     """
-    if attributes is None or not is_pandas_frame(data):
+    if attributes is None or not (is_pandas_frame(data) or is_dataset(data)):
         return None
     if options.allow_rejects or options.uncertain is not None:
         return None
-    names = [str(name) for name in (*data.columns, *data.index.names)]
+    held = data.schema.names if is_dataset(data) else (*data.columns, *data.index.names)
+    names = [str(name) for name in held]
     wanted = {*attributes, options.time, options.type, *options.order_by}
     texts = [text.lower() for text in wanted.difference(attributes, names)]
     return frozenset(
