@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from elsinore.runtime.files import read_events
     from elsinore.runtime.results import Results
+    from elsinore.runtime.warnings import NoRowsWarning
     from elsinore.workload import Workload
 
 __version__ = "0.1.0"
@@ -50,6 +51,7 @@ __all__ = [
     "ElsinoreError",
     "InputError",
     "InvalidWorkloadError",
+    "NoRowsWarning",
     "OutputError",
     "QueryError",
     "QuerySemanticError",
@@ -76,6 +78,7 @@ __all__ = [
 
 _ERRORS = {name for name in __all__ if name.endswith("Error")}
 _HOMES = {
+    "NoRowsWarning": "elsinore.runtime.warnings",
     "Results": "elsinore.runtime.results",
     "Workload": "elsinore.workload",
     "read_events": "elsinore.runtime.files",

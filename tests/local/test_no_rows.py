@@ -26,6 +26,13 @@ def test_a_misspelt_type_is_told_where_there_are_no_rows(returned: str) -> None:
     )
 
 
+def test_the_warning_can_be_filtered_by_its_class() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", el.NoRowsWarning)
+        el.Workload.parse("RETURN COUNT(*) PATTERN SEQ(Aa, B)").run(EVENTS)
+
+
 def test_queries_with_rows_are_not_warned_of() -> None:
     assert run("QUERY q RETURN COUNT(*) PATTERN SEQ(A, NOT X, B);") == []
     assert run("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) WHERE A.time > 99;") == []
