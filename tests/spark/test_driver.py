@@ -369,6 +369,13 @@ def test_an_unknown_time_column_is_refused(spark: SparkSession) -> None:
         workload.run(frame_of(spark, events()), time="tme")
 
 
+def test_two_columns_of_one_name_are_refused_before_anything_runs(spark: SparkSession) -> None:
+    workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);")
+    frame = frame_of(spark, events()).selectExpr("*", "time AS time")
+    with pytest.raises(InputError, match=r"^Two columns of the events are named 'time'\. Rename"):
+        workload.run(frame)
+
+
 def test_what_spark_finds_wrong_is_told_in_one_line_and_not_logged(
     spark: SparkSession, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -27,6 +27,7 @@ from elsinore.runtime.rejects import (
     UNPARSEABLE_TIME,
     mend_or_reject,
 )
+from elsinore.runtime.tables import check_names
 from elsinore.spark.distributions import distributions
 from elsinore.spark.expressions import quoted
 from elsinore.spark.quiet import first_line, silenced
@@ -137,9 +138,11 @@ class Events:
 def look_at_time(frame: DataFrame, options: RunOptions) -> tuple[bool, bool]:
     """Return whether the times of events are numbers, and whether they have nanoseconds.
 
-    Looks at all events where times are text. Raises InputError for unknown columns and streams.
+    Looks at all events where times are text. Raises InputError for unknown columns, two of
+    one name, and streams.
     """
     refuse_stream(frame)
+    check_names(frame.columns, "the events")
     column = Events(frame, options).column(options.time, "time")
     field = frame.select(column.alias("time")).schema["time"]
     return look_at(frame, column, field, options.time_unit)
