@@ -66,6 +66,27 @@ def test_windows_finer_than_the_times_make_the_clock_finer(spark: SparkSession) 
     assert (row["window_start"], row["window_end"]) == (1.0, 2.5)
 
 
+def test_times_that_are_all_null_are_told_as_such() -> None:
+    nothing = {"time": pa.nulls(2), "type": ["Tick"] * 2, "price": [1.0, 2.0]}
+    with pytest.raises(InputError, match="2 with null time"):
+        local(RISE.format("WITHIN 10"), nothing)
+
+
+def test_text_that_is_no_time_is_told_with_what_reads_it() -> None:
+    numbers = TICKS | {"time": ["1", "2"]}
+    with pytest.raises(InputError, match=r'numbers, name them with time="CAST\(time AS DOUBLE\)"'):
+        local(RISE.format("WITHIN 10 s"), numbers)
+    (row,) = local(RISE.format("WITHIN 10"), numbers, time="CAST(time AS DOUBLE)")
+    assert row["count(*)"] == 1.0
+
+
+def test_the_form_of_a_time_is_told_on_spark(spark: SparkSession) -> None:
+    days = TICKS | {"time": ["01/02/2024", "02/02/2024"]}
+    told = "TO_TIMESTAMP(time, 'dd/MM/yyyy')"
+    (row,) = on_spark(spark, RISE.format("WITHIN 1 week"), days, time=told)
+    assert row["count(*)"] == 1.0
+
+
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_bare_numbers_are_in_the_unit_of_the_times(spark: SparkSession, unit: str) -> None:
     times = {"time": [1, 2, 3], "type": ["Tick"] * 3, "price": [1.0, 2.0, 3.0]}

@@ -162,7 +162,7 @@ def look_at_time(table: pa.Table, options: RunOptions) -> tuple[bool, bool]:
     kind, fine = kind_of_column(time, options.time_unit)
     if kind.form == "text":
         _, fine = kind_of_column(evaluate_sql(options.time, table, "time"), options.time_unit)
-    return kind.is_number, fine
+    return kind.is_number or pa.types.is_null(time.type), fine  # nulls alone are told as such
 
 
 def prepare(

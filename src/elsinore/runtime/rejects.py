@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -90,16 +92,27 @@ def _refusal(table: pa.Table, reasons: pa.Array) -> str:
         if len(shown) > SHOWN_WIDTH:
             shown = shown[: SHOWN_WIDTH - 3] + "..."
         lines.append(f"  row {row + 1} ({reasons[row].as_py()}): {shown}")
-    lines.append(mend_or_reject())
+    lines.append(mend_or_reject({one["values"] for one in counts}))
     return "\n".join(lines)
 
 
-def mend_or_reject() -> str:
-    """Say what can be done about events that cannot be used."""
+def mend_or_reject(reasons: Collection[str]) -> str:
+    """Say what can be done about events that cannot be used for these reasons."""
+    if UNPARSEABLE_TIME in reasons:
+        number, text = "CAST(time AS DOUBLE)", "TO_TIMESTAMP(time, 'dd/MM/yyyy')"
+        return (
+            "Times in text are read as ISO 8601, such as '2024-01-31T12:00:00'. If they are "
+            f"numbers, name them with {option('time', _quoted(number))}; if they have another "
+            f"form, on Spark with {option('time', _quoted(text))}.\n{mend_or_reject(())}"
+        )
     if is_on_the_command_line():
         where = option("rejects", "PATH")
         return f"Mend them, or name a place for them with {where} and the run goes on."
     return "Mend them, or let the run go on without them (rejects=True): results.rejected has them."
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"' if is_on_the_command_line() else text
 
 
 def _shown(value: object) -> str:

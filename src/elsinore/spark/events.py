@@ -184,7 +184,7 @@ def unusable_report(frame: DataFrame, options: RunOptions) -> str | None:
         told = values.pop(REASON_COLUMN)
         cells = ", ".join(f"{k}={'null' if v is None else v}" for k, v in values.items())
         lines.append(f"  ({told}): {cells}")
-    lines.append(mend_or_reject())
+    lines.append(mend_or_reject(counts))
     return "\n".join(lines)
 
 
