@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -64,6 +65,22 @@ def test_windows_finer_than_the_times_make_the_clock_finer(spark: SparkSession) 
     query = RISE.format("WITHIN 1500 ns SLIDE 500 ns")
     (row,) = both(spark, query, times, time_unit="us")
     assert (row["window_start"], row["window_end"]) == (1.0, 2.5)
+
+
+def test_decimals_are_times_as_the_doubles_nearest_to_them(spark: SparkSession) -> None:
+    texts = ["1700000000.000001", "1700000000.000002", "-0.5", None]
+    times = pa.array([None if text is None else Decimal(text) for text in texts])
+    columns = {"time": times, "type": ["Tick"] * 4, "price": [1.0, 2.0, 0.5, 3.0]}
+    query = RISE.format("WITHIN 10")
+    rows = both(spark, query, {name: column[:2] for name, column in columns.items()})
+    assert rows == [
+        {"window_start": 1_700_000_000.0, "window_end": 1_700_000_010.0, "count(*)": 1.0}
+    ]
+    assert both(spark, query, columns, rejects=True) == rows
+    far = columns | {"time": pa.array([Decimal(n) * 10**20 for n in range(4)])}
+    for run in (local, lambda *given: on_spark(spark, *given)):
+        with pytest.raises(Exception, match="time out of range"):
+            run(query, far)
 
 
 def test_times_that_are_all_null_are_told_as_such() -> None:

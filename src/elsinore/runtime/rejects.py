@@ -22,6 +22,8 @@ NULL_END = "unusable end of its time"
 ENDS_BEFORE = "time that ends before it begins"
 ODD_LAW = "probabilities of its time that do not add up to 1"
 
+# What a time may be that is a time unless it is too far away.
+IN_RANGE = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_temporal)
 SHOWN_ROWS = 5
 SHOWN_WIDTH = 200  # characters of a row in an error
 
@@ -47,7 +49,7 @@ def unusable_reasons(
     if pa.types.is_floating(value_type):
         reasons[lost] = TIME_OUT_OF_RANGE
         reasons[_mask(pc.fill_null(pc.is_nan(time), False))] = NOT_A_NUMBER
-    elif pa.types.is_integer(value_type) or pa.types.is_temporal(value_type):
+    elif any(kind(value_type) for kind in IN_RANGE):
         reasons[lost] = TIME_OUT_OF_RANGE
     else:
         reasons[lost] = UNPARSEABLE_TIME

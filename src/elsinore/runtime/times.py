@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from elsinore.errors import InputError
 from elsinore.model.clock import LARGEST, NANOSECONDS
 from elsinore.model.window import Window
+from elsinore.runtime.expressions import nearest_doubles
 from elsinore.runtime.iso8601 import has_nanoseconds, parse_iso8601
 from elsinore.runtime.ranges import by_ranges
 
@@ -32,8 +33,8 @@ FIRST_FLOAT_TOO_LARGE = 2.0**63
 AT_ONCE = 2**15  # times that are converted at once: what is made on the way stays in the cache
 
 ACCEPTED = (
-    "a timestamp, a date, an integer or a float (seconds, or the unit that --time-unit or "
-    "time_unit says), or text in ISO 8601"
+    "a timestamp, a date, an integer, a float or a decimal (seconds, or the unit that --time-unit "
+    "or time_unit says), or text in ISO 8601"
 )
 
 
@@ -133,10 +134,11 @@ def to_ticks(
     """Return `column` as ticks since the epoch, and the kind it was.
 
     `unit` is the unit of numbers and says nothing about other kinds. So many `threads` convert
-    numbers, timestamps and dates, range by range. Floats are rounded to the
-    nearest tick. A null in the result where `column` has a value marks an unusable one: text that
-    is not ISO 8601, NaN, or a time further from the epoch than `largest` ticks. Text without a zone
-    is a local time; in a column where some rows name a zone, the others are taken as UTC.
+    numbers, timestamps and dates, range by range. Floats, and decimals as the nearest of them, are
+    rounded to the nearest tick. A null in the result where `column` has a value marks an unusable
+    one: text that is not ISO 8601, NaN, or a time further from the epoch than `largest`
+    ticks. Text without a zone is a local time; in a column where some rows name a zone, the others
+    are taken as UTC.
 
     Raise InputError for any other kind of column.
 
@@ -229,7 +231,7 @@ def _kind(data_type: pa.DataType, unit: TimeUnit) -> TimeKind:
         return TimeKind(form="date")
     if pa.types.is_integer(data_type):
         return TimeKind(form="integer", unit=unit)
-    if pa.types.is_floating(data_type):
+    if pa.types.is_floating(data_type) or pa.types.is_decimal(data_type):
         return TimeKind(form="float", unit=unit)
     if _is_text(data_type):
         return TimeKind(form="text")
@@ -316,7 +318,8 @@ def _floats_to_ticks(chunk: pa.Array, per_unit: int) -> pa.Array:
     So the only rounding is that of the fraction, and a time written with six decimals comes out as
     those six decimals for as long as a double can tell them apart (until the year 2112 in seconds).
     """
-    doubles = chunk.cast(pa.float64())
+    decimals = pa.types.is_decimal(chunk.type)
+    doubles = nearest_doubles(chunk) if decimals else chunk.cast(pa.float64())
     numbers = np.asarray(doubles.fill_null(0.0) if doubles.null_count else doubles)
     if not doubles.null_count and len(numbers):
         near = FIRST_FLOAT_TOO_LARGE / per_unit / 2
