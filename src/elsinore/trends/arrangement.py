@@ -84,7 +84,9 @@ class KeyOrder:
         (array([1, 0]), array([1, 1]))
         """
         order = slice(None) if self._order is None else self._order
-        if not rows.all():
+        if not rows.any():
+            order = slice(len(rows), None)  # all before it may be let go of
+        elif not rows.all():
             order = np.flatnonzero(rows) if isinstance(order, slice) else order[rows]
         return order, self.count(rows)
 
@@ -164,7 +166,7 @@ class ArrivalOrder:
         """
         count, counts = int(np.count_nonzero(rows)), np.zeros(len(self.keys), dtype=np.int64)
         if count == 0:
-            return slice(0, 0), counts
+            return slice(len(rows), None), counts  # all before it may be let go of
         every = count == len(rows)
         which = slice(None) if every else np.flatnonzero(rows)
         if self._together:
