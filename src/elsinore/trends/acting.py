@@ -107,7 +107,7 @@ def gain(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, sl
     return True
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _gain_steps(
     header: Any,
     ints: Ints,
@@ -132,7 +132,7 @@ def _gain_steps(
         at += program[at + LENGTH]
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def act_beside(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int
 ) -> bool:
@@ -158,7 +158,7 @@ def act_beside(
     return True
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _get_all_powers(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, steps: int, slot: int
 ) -> None:
@@ -183,7 +183,7 @@ def act_in_turn(
         repeat_steps(header, ints, doubles, program, steps, slot, moments)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def repeat_steps(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, steps: int, slot: int, moments: int
 ) -> None:
@@ -285,7 +285,7 @@ def _act_by_sections(
             )
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _take_steps(
     header: Any,
     ints: Ints,

@@ -20,7 +20,7 @@ from elsinore.trends.wide import wide_kernel
 ROOT = np.int64(0)  # of the compiler's one type for numbers: a literal would be compiled apart
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def gather_classes(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, entries: int
 ) -> int:
@@ -59,7 +59,7 @@ def gather_classes(
     return entries
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def put_in_order(header: Any, ints: Ints, program: Ints, entries: int) -> None:
     """Order entries: what is read before what changes it, where that can be (a heap sort)."""
     for entry in range(entries):
@@ -73,7 +73,7 @@ def put_in_order(header: Any, ints: Ints, program: Ints, entries: int) -> None:
         _sift(header, ints, program, ROOT, last)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _sift(header: Any, ints: Ints, program: Ints, root: int, end: int) -> None:
     """Let an entry sink in a heap whose least order is on top."""
     entry = ints[header.entry_order + root]

@@ -73,7 +73,7 @@ def end_waiting(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: 
         end_moment(header, ints, doubles, program, slot, header.dynamic != 0)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def end_moment(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, dynamic: bool
 ) -> None:
@@ -148,7 +148,7 @@ def _end_noted(
     end_mixture(header, ints, doubles, program, program[kind + FAMILY], slot)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _look_at_bursts(
     header: Any,
     ints: Ints,
@@ -214,7 +214,7 @@ def _keep_before(
             ints[header.extremes_before + extreme] = value
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _empty(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int, late: int
 ) -> None:

@@ -210,7 +210,7 @@ def _is_moment(header: Any, events: Columns, turn: int) -> bool:
     )
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def pass_edge(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, time: int
 ) -> None:
@@ -221,7 +221,7 @@ def pass_edge(
     advance(header, ints, doubles, program, slot, time, STAYS)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def leave(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
     """Close all windows of a slot's key, which leaves it."""
     if header.group != 0:
@@ -234,7 +234,7 @@ def leave(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -
     ints[header.key + slot] = -1
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _join_alike(header: Any, ints: Ints, events: Columns, slot: int, turn: int) -> int:
     """Let events of the key, class and time of event `turn` join its moment, as it has done.
 
@@ -254,7 +254,7 @@ def _join_alike(header: Any, ints: Ints, events: Columns, slot: int, turn: int) 
     return after
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _begin_series(
     header: Any,
     ints: Ints,
@@ -312,7 +312,7 @@ def _end_of_series(header: Any, ints: Ints, events: Columns, slot: int, turn: in
     return np.int64(at)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _repeat_class(header: Any, ints: Ints, events: Columns, slot: int, turn: int) -> int:
     """Let events from `turn` on wait together with a slot's series; return the first that does not.
 

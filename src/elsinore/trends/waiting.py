@@ -49,7 +49,7 @@ def wait(header: Any, ints: Ints, kind: int, slot: int) -> None:
     ints[header.waiting_class + slot] = kind
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def join(
     header: Any,
     ints: Ints,

@@ -29,7 +29,7 @@ STAYS, LEAVES = np.int64(0), np.int64(1)
 KINDS = 0  # the program's word that tells where the list of kinds is: their number, then they
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def advance(
     header: Any,
     ints: Ints,

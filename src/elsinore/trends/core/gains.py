@@ -35,7 +35,7 @@ def add_gains(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
         _add_with_powers(header, ints, doubles, slot)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _add_with_powers(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
     """Do so where numbers have powers, or get them."""
     cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell

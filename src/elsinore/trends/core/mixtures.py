@@ -45,7 +45,7 @@ RUN_FAMILY, RUN_BLOCK, RUN_CELL, RUN_SOURCE, RUN_ONE, RUN_LANES, RUN_LOOP, RUN_B
 RUN_WORDS = 8
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def note(header: Any, ints: Ints, program: Ints, steps: int, slot: int, moments: int) -> None:
     """Take note of moments of one event each, the list of whose class's steps is at `steps`.
 
@@ -60,7 +60,7 @@ def note(header: Any, ints: Ints, program: Ints, steps: int, slot: int, moments:
         at += program[at + LENGTH]
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def end_mixture(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, family: int, slot: int
 ) -> None:
@@ -87,7 +87,7 @@ def end_mixture(
         at += SPAN_WORDS
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def compose_touched(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, touches: int, family: int, slot: int
 ) -> bool:
@@ -105,7 +105,7 @@ def compose_touched(
     return True
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _compose_run(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, at: int, slot: int
 ) -> None:

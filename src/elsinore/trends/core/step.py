@@ -48,7 +48,7 @@ NOTHING, EACH = -1, -2  # what an event adds in place of an addend: nothing; one
 NO_VALUE = np.int64(np.iinfo(np.int64).max)  # the least of no ranks
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def step(
     header: Any,
     ints: Ints,
@@ -99,7 +99,7 @@ def step(
         ints[header.big + slot] = 1
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def act_once(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, at: int, slot: int, events: float
 ) -> None:
@@ -110,7 +110,7 @@ def act_once(
         act_plainly(header, ints, doubles, program, at, slot, events)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def act_scaled(
     header: Any, doubles: Doubles, program: Ints, at: int, slot: int, events: float
 ) -> None:
@@ -131,7 +131,7 @@ def act_plainly(
         get_powers(header, ints, doubles, program, at, slot)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def get_powers(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, at: int, slot: int
 ) -> None:
@@ -196,7 +196,7 @@ def _compose_lanes(
     return big
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def repeat(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, at: int, slot: int, moments: int
 ) -> None:
@@ -218,7 +218,7 @@ def repeat(
         ints[header.big + slot] = 1
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def compose(
     header: Any,
     ints: Ints,
@@ -323,7 +323,7 @@ def _composed(
     return total * DOWN if passed else total, top + 1.0 if passed else top
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _take_in(
     header: Any,
     ints: Ints,
@@ -372,7 +372,7 @@ def _weigh(doubles: Doubles, work: int, lanes: int, events: float) -> None:
             doubles[np.uint64(work) + lane] *= events
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _add_to(
     doubles: Doubles, cells: int, powers: int, work: int, work_power: int, lanes: int
 ) -> bool:

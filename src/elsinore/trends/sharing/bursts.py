@@ -39,7 +39,7 @@ TURNS = 100  # ... and so many changes of class in it
 MOST_JOINS = 2  # of a burst's parts; where there would be more, lanes one by one are cheaper
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def decide(header: Any, ints: Ints, doubles: Doubles, group: int, saved: float) -> None:
     """Take note of what sharing a burst saved or would have saved; change the state if it pays.
 
@@ -68,7 +68,7 @@ def decide_often(header: Any, ints: Ints, doubles: Doubles, times: int) -> None:
         decide(header, ints, doubles, turn % header.group, 1.0 if turn % 3 == 0 else -1.0)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def end_burst(header: Any, ints: Ints, doubles: Doubles, slot: int, number: int) -> None:
     """Take note of a burst that has ended, if there was one."""
     place = slot * header.group + number
@@ -84,7 +84,7 @@ def end_burst(header: Any, ints: Ints, doubles: Doubles, slot: int, number: int)
     ints[header.burst + place] = -1
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _record(header: Any, ints: Ints, doubles: Doubles, slot: int, number: int, shared: int) -> None:
     """Keep what was decided of a burst so far, where that is asked for and there is room."""
     record, place = header.records, slot * header.group + number
@@ -98,14 +98,14 @@ def _record(header: Any, ints: Ints, doubles: Doubles, slot: int, number: int, s
         doubles[header.record_benefit + record] = doubles[header.benefits + number]
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def end_bursts(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
     """Take note of a key's bursts, all of which end."""
     for number in range(header.group):
         end_burst(header, ints, doubles, slot, number)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def clear_bursts(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
     """Make an emptied slot ready for the next key; what is shared stays."""
     groups = program[GROUPS]
@@ -119,7 +119,7 @@ def clear_bursts(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot:
     ints[header.naps + slot] = 0
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def forget_bursts(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
     """Begin to look at a key's bursts; of those in progress the beginning was not seen."""
     for place in range(slot * header.group, (slot + 1) * header.group):
@@ -140,7 +140,7 @@ def _forget_costs(header: Any, ints: Ints, doubles: Doubles, place: int) -> None
     ints[header.joins + place] = 0
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def settle_slot(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
     """Bring all lanes of a slot up to date."""
     groups = program[GROUPS]
@@ -148,7 +148,7 @@ def settle_slot(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: 
         settle_group(header, ints, doubles, program, program[place], slot)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def arrive(
     header: Any,
     ints: Ints,
@@ -206,7 +206,7 @@ def arrive(
             ints[header.naps + slot] = min(ints[header.naps + slot] + 1, LONGEST)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _settle_runs(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, runs: int, slot: int
 ) -> None:
@@ -228,7 +228,7 @@ def _settle_runs(
         at += 2 + holders
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _judge(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int, dynamic: bool
 ) -> None:
@@ -264,7 +264,7 @@ def _judge(
         ints[header.joins + place] = 1
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _saved(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int
 ) -> float:
@@ -288,7 +288,7 @@ def _saved(
     return benefit(doubles[header.eager + place], moving, snapshots, header.boundary)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def count_costs(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, section: int, slot: int, acts: int
 ) -> None:

@@ -78,7 +78,7 @@ def first_stack(header: Any, program: Ints, group: int, slot: int, part: int) ->
     return slot * header.stack + program[group + STACK] + part * width
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def tick(
     header: Any,
     ints: Ints,
@@ -159,7 +159,7 @@ def is_full(
     return False
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def settle_lane(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, at: int, slot: int, lane: int
 ) -> bool:
@@ -188,7 +188,7 @@ def settle_lane(
     return True
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def begin_lane(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, at: int, slot: int, lane: int
 ) -> None:
@@ -262,7 +262,7 @@ def _settle_sums(
     return trends, trends_power
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _add_up(
     header: Any, doubles: Doubles, program: Ints, place: int, slot: int, lane: int
 ) -> tuple[float, float, int]:
@@ -286,7 +286,7 @@ def _gone(now: float, then: float, now_error: float, then_error: float) -> float
     return gone + ((now - (gone - back)) - (then + back) + (now_error - then_error))
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _add_beside(
     header: Any,
     ints: Ints,
@@ -351,7 +351,7 @@ def _settle_extremes(
         place += 1 + program[place]
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def settle_group(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int
 ) -> int:
@@ -379,7 +379,7 @@ def settle_group(
     return behind
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def clear_clocks(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int
 ) -> None:

@@ -36,7 +36,7 @@ from elsinore.trends.wide import wide_kernel
 WHOLE = -1  # of a part, in place of how many of its cohorts are listed: all of them
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def unite(header: Any, ints: Ints, program: Ints, group: int, slot: int) -> None:
     """Bring all cohorts of a group together in one part; their clocks are at their beginning."""
     place = slot * header.group + program[group + NUMBER]
@@ -47,7 +47,7 @@ def unite(header: Any, ints: Ints, program: Ints, group: int, slot: int) -> None
     ints[header.cohorts_in + clock_of(header, program, group, slot, 0)] = program[group + COHORTS]
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def align(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int, takers: int
 ) -> None:
@@ -81,7 +81,7 @@ def align(
     _forget_listed(header, ints, program, group, slot)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _count_listed(
     header: Any, ints: Ints, program: Ints, group: int, slot: int, takers: int
 ) -> int:
@@ -100,14 +100,14 @@ def _count_listed(
     return cuts
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _forget_listed(header: Any, ints: Ints, program: Ints, group: int, slot: int) -> None:
     """Make the numbers of listed cohorts ready for the next event."""
     for part in range(ints[header.parts + slot * header.group + program[group + NUMBER]]):
         ints[header.listed + part] = 0
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _cut_parts(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int, takers: int
 ) -> None:
@@ -136,7 +136,7 @@ def _cut_parts(
         ints[header.cohorts_in + first + half] += 1
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def _copy_clock(
     header: Any,
     ints: Ints,
@@ -169,7 +169,7 @@ def _copy_clock(
             ints[header.when + to_rank + depth] = ints[header.when + from_rank + depth]
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def move(
     header: Any,
     ints: Ints,
