@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 from dataclasses import replace
@@ -118,10 +119,10 @@ def test_threads_end_with_the_range_that_they_are_at_where_they_are_interrupted(
     columns = {"key": pa.int32(), "group": pa.int32(), "time": pa.int64(), "class": pa.int64()}
     batch = pa.record_batch({name: pa.array([0, 1], kind) for name, kind in columns.items()})
     taken: list[pa.RecordBatch] = []
-    operator, main = mock.Mock(), get_ident()
+    operator, main, calls = mock.Mock(), get_ident(), itertools.count()
 
     def process(share: pa.RecordBatch) -> list[pa.RecordBatch]:
-        if not taken:
+        if next(calls) == 0:
             signal.pthread_kill(main, signal.SIGINT)
         taken.append(share)
         sleep(0.01)
