@@ -16,6 +16,7 @@ from threading import Event
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -151,9 +152,9 @@ def deal(batch: pa.RecordBatch, threads: int, *, keeps_all: bool) -> list[pa.Rec
     """
     rows = batch.num_rows
     given = [np.asarray(batch.column(name).to_numpy()) for name in ALWAYS]
-    taken = [np.empty(rows + 1, dtype=column.dtype) for column in given]
-    places = np.empty(rows + 1 if batch.num_columns > len(ALWAYS) else 0, dtype=np.int64)
-    share_of, ends = np.empty(rows, dtype=np.uint16), np.empty(threads + 1, dtype=np.int64)
+    taken = [_room(rows + 1, column.dtype) for column in given]
+    places = _room(rows + 1 if batch.num_columns > len(ALWAYS) else 0, np.int64)
+    share_of, ends = _room(rows, np.uint16), np.empty(threads + 1, dtype=np.int64)
     arguments: tuple[Any, ...] = (*given, *taken, places, share_of, ends, keeps_all)
     enter(deal_rows, 2e-6 * rows, *arguments)
     begins = [0, *ends[:threads].tolist()]
@@ -164,6 +165,15 @@ def deal(batch: pa.RecordBatch, threads: int, *, keeps_all: bool) -> list[pa.Rec
         columns |= dict(zip(others.schema.names, others.columns, strict=True))
     together = pa.RecordBatch.from_pydict({name: columns[name] for name in batch.schema.names})
     return [together.slice(begin, end - begin) for begin, end in itertools.pairwise(begins)]
+
+
+def _room(count: int, dtype: npt.DTypeLike) -> NDArray[Any]:
+    """Return an array to be written, of Arrow's memory: that serves again across threads.
+
+    What one thread allocates and another frees goes back to the system otherwise, page by page.
+    """
+    kind = np.dtype(dtype)
+    return np.frombuffer(pa.allocate_buffer(count * kind.itemsize), dtype=kind)
 
 
 @kernel
