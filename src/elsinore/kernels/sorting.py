@@ -25,6 +25,18 @@ def read_only(column: Column) -> Column:
 
 
 @kernel
+def _begins(numbers: NDArray[np.int32], types: int) -> NDArray[np.int64]:
+    """Return where the rows of each type begin in their order, and where the last ones end."""
+    starts = np.zeros(types + 1, dtype=np.int64)
+    for row in range(len(numbers)):
+        if numbers[row] >= 0:
+            starts[numbers[row] + 1] += 1
+    for kind in range(types):
+        starts[kind + 1] += starts[kind]
+    return starts
+
+
+@kernel
 def rows_by_type(
     numbers: NDArray[np.int32], types: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -32,12 +44,7 @@ def rows_by_type(
 
     numbers: [row] -> type, or -1 for rows to leave out. A counting sort: rows keep their order.
     """
-    starts = np.zeros(types + 1, dtype=np.int64)
-    for row in range(len(numbers)):
-        if numbers[row] >= 0:
-            starts[numbers[row] + 1] += 1
-    for kind in range(types):
-        starts[kind + 1] += starts[kind]
+    starts = _begins(numbers, types)
     place = starts.copy()
     order = np.empty(starts[types], dtype=np.int64)
     for row in range(len(numbers)):
@@ -58,12 +65,7 @@ def places_by_type(
     time that it takes to pick its rows in order: a processor writes a few thousand stretches, one
     for each type, out of its cache, and what is picked lies far from what was picked before.
     """
-    starts = np.zeros(types + 1, dtype=np.int64)
-    for row in range(len(numbers)):
-        if numbers[row] >= 0:
-            starts[numbers[row] + 1] += 1
-    for kind in range(types):
-        starts[kind + 1] += starts[kind]
+    starts = _begins(numbers, types)
     place = starts.copy()
     places = np.empty(starts[types], dtype=np.int64)
     count = 0
