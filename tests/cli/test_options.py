@@ -147,3 +147,29 @@ def test_shells_can_complete(folder: Path, words: str, expected: list[str]) -> N
         check=False,
     )
     assert done.stdout.split() == expected
+
+
+@pytest.mark.parametrize("out", ["q.txt", "a/q.xlsx", "q.csv.gz"])
+def test_a_file_that_results_are_not_written_as_is_no_folder(folder: Path, out: str) -> None:
+    done = run("w.cep", "--out", out)
+    assert done.exit_code == 2
+    assert "Name a file .parquet, .csv or .jsonl" in done.stderr
+    assert not Path(out).exists()
+    Path(out).mkdir(parents=True)
+    assert run("w.cep", "--out", out).exit_code == 0
+
+
+@pytest.mark.parametrize("out", ["v0.5", ".cache", "a.b/results"])
+def test_a_name_without_the_suffix_of_a_file_is_a_folder(folder: Path, out: str) -> None:
+    assert run("w.cep", "--out", out).exit_code == 0
+    assert (Path(out) / "q.parquet").is_file()
+
+
+@pytest.mark.parametrize(
+    "command", [["report", "w.cep", "--events", "e.parquet", *NAMED], ["demo"]]
+)
+def test_what_writes_a_folder_takes_no_name_of_a_file(folder: Path, command: list[str]) -> None:
+    done = call(*command, "--out", "x.csv")
+    assert done.exit_code == 2
+    assert "Name it without a suffix, as in --out x, or make that folder first." in done.stderr
+    assert not Path("x.csv").exists()

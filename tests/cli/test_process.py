@@ -58,6 +58,25 @@ def test_a_pipe_that_is_closed_ends_the_command_without_a_word(
     assert running.returncode == 141 or (shown and not options and running.returncode == 0)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", [["check"], ["run", "--engine", "local", "--events", "e.csv"]])
+def test_a_full_disk_behind_the_standard_output_is_named(
+    tmp_path: Path, command: list[str]
+) -> None:
+    (tmp_path / "e.csv").write_text("time,type\n1,A\n")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, *command, "-q", "RETURN COUNT(*) PATTERN A"],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "Cannot write the standard output: No space left on device.\n"
+
+
 def test_a_wrong_query_gives_status_2_and_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "w.cep").write_text("QUERY q RETURN COUNT(*) PATTERN SEQ(A, WITHIN 1 second;")
     done = call("check", "w.cep", cwd=tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from elsinore.runtime.sources import Source
 
 Choice = TypeVar("Choice", bound=StrEnum)
+
+SUFFIX = re.compile(r".\.[a-z]\w*$", re.IGNORECASE)  # of a file; v0.5 and .cache have none
 
 
 class Engine(StrEnum):
@@ -291,17 +294,15 @@ def format_of_out(out: Path, form: TableFormat | None, results: int) -> OutputFo
     for several results, and for a folder where a file is.
     """
     from elsinore.runtime.outputs import output_format  # noqa: PLC0415 - loads Arrow
-    from elsinore.runtime.sources import format_of  # noqa: PLC0415
 
     named = output_format(out)
     if named is None:
-        if out.exists() and not out.is_dir():
-            raise ArgumentError(f"--out names a folder, but '{out}' is a file.")
-        if format_of(out) is not None and not out.is_dir():
+        if SUFFIX.search(out.name) and not out.is_dir():
             raise ArgumentError(
                 f"Results are not written as the name of --out '{out}' says. Name a file .parquet, "
-                ".csv or .jsonl, or a folder."
+                f".csv or .jsonl, or a folder; where '{out}' is to be a folder, make it first."
             )
+        check_folder(out)
         return None
     if form is not None and form.value != named:
         raise ArgumentError(
@@ -314,6 +315,21 @@ def format_of_out(out: Path, form: TableFormat | None, results: int) -> OutputFo
             f"--out {out.stem} --format {named}, or run one query."
         )
     return named
+
+
+def check_folder(out: Path) -> None:
+    """Raise ArgumentError where --out is to name a folder, and names a file.
+
+    That is what is a file already, and what has a suffix, as in x.csv, and is not there.
+    """
+    if out.exists():
+        if not out.is_dir():
+            raise ArgumentError(f"--out names a folder, but '{out}' is a file.")
+    elif SUFFIX.search(out.name):
+        raise ArgumentError(
+            f"--out names a folder, and '{out}' reads as a file. Name it without a suffix, as in "
+            f"--out {out.with_suffix('')}, or make that folder first."
+        )
 
 
 def warn_without_effect(context: typer.Context, why: Mapping[str, str]) -> None:

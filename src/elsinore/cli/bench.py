@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import elsinore
-from elsinore.cli.arguments import OverwriteOption
+from elsinore.cli.arguments import OverwriteOption, check_folder
 from elsinore.cli.console import ArgumentError, reported
 from elsinore.errors import SetupError, did_you_mean
 
@@ -57,4 +57,5 @@ def bench(
             f"There is no figure '{name}'. Figures: {', '.join(papers.FIGURES)}."
             f"{did_you_mean(name, papers.FIGURES)}"
         )
+    check_folder(out)
     papers.reproduce(name, quick=quick, out=out, overwrite=overwrite)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import re
@@ -28,6 +29,7 @@ from elsinore.words import count
 RUN_FAILED = 1
 WRONG_ARGUMENTS = 2
 CLOSED_PIPE = 141  # what a shell reports of a command that SIGPIPE ended
+FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}  # what a disk or a quota that is full raises
 SHOWN_ROWS = 20
 DEBUG_VARIABLE = "ELSINORE_DEBUG"
 MOST_TOLD = 300  # characters of what an unexpected failure says of itself
@@ -61,10 +63,15 @@ def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
         except ElsinoreError as error:
             _fail(str(error), RUN_FAILED)
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is held back is written at the end
+            _drop_output()
             raise typer.Exit(CLOSED_PIPE) from None
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
+        except OSError as error:
+            if error.errno not in FULL or error.filename is not None:
+                raise
+            _drop_output()
+            _fail(f"Cannot write the standard output: {error.strerror}.", RUN_FAILED)
         except Exception as error:
             if os.environ.get(DEBUG_VARIABLE):
                 traceback.print_exc()
@@ -88,6 +95,11 @@ def unexpected(error: Exception) -> str:
         "This is a defect of Elsinore. Please report it with the command, the queries and what the "
         f"same command prints with {DEBUG_VARIABLE}=1 set before it."
     )
+
+
+def _drop_output() -> None:
+    """Let what is held back of the standard output go nowhere: it is written at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _fail(message: str, status: int) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elsinore.cli.arguments import OverwriteOption
+from elsinore.cli.arguments import OverwriteOption, check_folder
 from elsinore.cli.console import reported, steps, warn
 from elsinore.cli.job import Job, check_places
 from elsinore.cli.times import Times
@@ -40,6 +40,7 @@ def demo(
     """Run trend queries over the 336,776 flights that left New York City in 2013, on Spark."""
     from elsinore.datasets import flights  # noqa: PLC0415 - loads Arrow
 
+    check_folder(out)
     run_demo(flights(), out, master, overwrite=overwrite)
 
 

@@ -25,10 +25,11 @@ from elsinore.cli.arguments import (
     TypeOption,
     Unit,
     WorkloadFile,
+    check_folder,
     read_workload,
     source_of,
 )
-from elsinore.cli.console import ArgumentError, reported, steps, warn
+from elsinore.cli.console import reported, steps, warn
 from elsinore.cli.job import Job, check_places, inputs_of
 from elsinore.cli.times import Times
 from elsinore.errors import InputError
@@ -79,8 +80,7 @@ def report(
     queries = read_workload(workload, query)
     for warning in queries.warnings:
         warn(warning)
-    if out.exists() and not out.is_dir():
-        raise ArgumentError(f"--out names a folder, but '{out}' is a file.")
+    check_folder(out)
     job = Job(
         workload=queries,
         source=source_of(events, delimiter, null, workload),
