@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from elsinore.kernels import kernel, uncompiled
-from elsinore.kernels.arrow import column_of, lent
+from elsinore.kernels.arrow import column_of, is_there, lent, validity_of
 
 CODE, NUMBER = 0, 1
 
@@ -42,3 +42,30 @@ def test_a_slice_of_a_slice_is_read_as_it_is(copy: object, rows: int, data: st.D
     del lender
     assert codes.tolist() == batch.column("code").to_pylist()
     assert numbers.tolist() == batch.column("number").to_pylist()
+
+
+@kernel
+def copy_known(batch: int, known: NDArray[np.bool_]) -> None:
+    """Tell which values of a batch's first column are there."""
+    bits, first = validity_of(batch, 0)
+    for row in range(len(known)):
+        known[row] = is_there(bits, first + row)
+
+
+@pytest.mark.parametrize("copy", [copy_known, uncompiled(copy_known)])
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.none() | st.floats(), min_size=1, max_size=40) | st.just([1.0, 2.0]),
+    st.integers(0, 39),
+)
+def test_nulls_are_told_from_other_values(
+    copy: object, values: list[float | None], first: int
+) -> None:
+    batch = pa.record_batch({"value": pa.array(values, pa.float64())})
+    batch = batch.slice(min(first, len(values) - 1))
+    known = np.zeros(batch.num_rows, dtype=np.bool_)
+    address, lender = lent(batch)
+    assert callable(copy)
+    copy(address, known)
+    del lender
+    assert known.tolist() == [value is not None for value in batch.column("value").to_pylist()]

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from elsinore.kernels.decorator import kernel
 
 # words of an `ArrowArray`: how many rows, the first of them, where the addresses are of what there
-# is in memory (of a column the values are the second), and where those of its columns are
+# is in memory (of a column: which values are there, 0 where all are, and the values), and where
+# those of its columns are
 LENGTH, OFFSET, BUFFERS, CHILDREN, WORDS = 0, 2, 5, 6, 7
-VALUES = 1
+VALIDITY, VALUES = 0, 1
 
 _NAME = b"arrow_array"  # of a capsule that holds an `ArrowArray`
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
@@ -66,9 +67,31 @@ def _array_at(address: Any, length: Any, kind: Any) -> Any:  # noqa: ARG001 - of
 
 @kernel(linked=True)
 def column_of(batch: int, place: int, kind: type[np.generic]) -> NDArray[Any]:
-    """Return a column of the batch at an address, of numbers of a kind without nulls."""
+    """Return a column of the batch at an address, of numbers of a kind; any, where one is null."""
+    values, first, after = _buffer_of(batch, place, VALUES)
+    return array_at(values, after, kind)[first:]
+
+
+@kernel(linked=True)
+def validity_of(batch: int, place: int) -> tuple[NDArray[np.uint8], int]:
+    """Return the bits that tell which of a column's values are there, and which is the first's.
+
+    Without bits all are: `is_there` reads them.
+    """
+    bits, first, after = _buffer_of(batch, place, VALIDITY)
+    return array_at(bits, 0 if bits == 0 else (after + 7) >> 3, np.uint8), first
+
+
+@kernel(linked=True)
+def is_there(bits: NDArray[np.uint8], bit: int) -> bool:
+    """Return whether a value is no null, by its bit of what `validity_of` returns."""
+    return len(bits) == 0 or (bits[bit >> 3] >> (bit & 7)) & 1 != 0
+
+
+@kernel(linked=True)
+def _buffer_of(batch: int, place: int, buffer: int) -> tuple[int, int, int]:
+    """Return the address of a column's buffer, the batch's first value in it, the one behind."""
     rows = array_at(batch, WORDS, np.int64)
     column = array_at(array_at(rows[CHILDREN], place + 1, np.int64)[place], WORDS, np.int64)
     first = rows[OFFSET] + column[OFFSET]
-    values = array_at(column[BUFFERS], VALUES + 1, np.int64)[VALUES]
-    return array_at(values, first + rows[LENGTH], kind)[first:]
+    return array_at(column[BUFFERS], VALUES + 1, np.int64)[buffer], first, first + rows[LENGTH]

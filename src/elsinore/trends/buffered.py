@@ -15,19 +15,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.errors import InputError, StateError
+from elsinore.errors import StateError
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.arrangement import ArrivalOrder, KeyOrder
-from elsinore.trends.columns import numbers_of, with_slots
+from elsinore.trends.columns import numbers_of, out_of_order, with_slots
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.due import bounds_of, done_of, due_of_keys, due_of_one, ready_of
 from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
 from elsinore.trends.keyed import Ints, first_out_of_order, occurring
 from elsinore.trends.partials import merge, totals_fields
-from elsinore.trends.rows import Arrived, EncodedRows, restored
+from elsinore.trends.rows import EncodedRows, restored
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics, sets_to_text, take_up
 from elsinore.trends.staying import Staying
@@ -122,6 +122,26 @@ class BufferedTrends:
 
     def _add(self, batch: pa.RecordBatch, slots: KeySlots | None) -> None:
         """Keep the rows of a batch that are wanted, and evaluate what is due if they are many."""
+        if self._encoded is not None:
+            self._add_encoded(self._encoded, batch, slots)
+        else:
+            self._add_as_they_came(batch, slots)
+        if self._ends_early and self._pending >= max(CHUNK, self._kept):
+            self._evaluate(None, everything=False)
+
+    def _add_encoded(
+        self, rows: EncodedRows, batch: pa.RecordBatch, slots: KeySlots | None
+    ) -> None:
+        current = self._current[0] if self._one_slot else None
+        taken = rows.add(batch, slots, self._last, current)
+        self._last = taken.last
+        self._pending += taken.rows
+        self.statistics.matched += taken.matched
+        self.statistics.classes = len(rows.classes)
+        if self._one_slot and taken.rows:
+            self._current = (taken.current, int(rows.column("group")[-1]))
+
+    def _add_as_they_came(self, batch: pa.RecordBatch, slots: KeySlots | None) -> None:
         codes = numbers_of(batch, "class", np.int64)
         keys, times = numbers_of(batch, "key", np.int32), numbers_of(batch, "time", np.int64)
         if slots is not None:
@@ -131,28 +151,20 @@ class BufferedTrends:
         self.statistics.matched += matched
         if self._keeps_all or (self._may_keep and FEW_LEFT_OUT * matched >= len(codes)):
             wanted = keys >= 0
-        chosen = None if wanted.all() else wanted.nonzero()[0]
-        if chosen is not None:
-            keys, times, codes = keys[chosen], times[chosen], codes[chosen]
-        if len(keys):
-            self._check_order(keys, times, codes)
-            if self._encoded is not None:
-                self._encoded.add(Arrived(batch, keys, times, codes, chosen))
-                self.statistics.classes = len(self._encoded.classes)
-            else:
-                self._staying.leave_late(keys, times)
-                self._classes = np.union1d(self._classes, occurring(codes))
-                self.statistics.classes = len(self._classes)
-                if chosen is not None:
-                    batch = batch.filter(pa.array(wanted))
-                batch = batch if slots is None else with_slots(batch, keys)
-                self._rows.append(pa.Table.from_batches([batch]))
-            self._pending += len(keys)
-            if self._one_slot:
-                row = -1 if chosen is None or self._encoded is None else int(chosen[-1])
-                self._current = (int(keys[-1]), batch.column("group")[row].as_py())
-            if self._ends_early and self._pending >= max(CHUNK, self._kept):
-                self._evaluate(None, everything=False)
+        if not wanted.all():
+            keys, times, codes = keys[wanted], times[wanted], codes[wanted]
+            batch = batch.filter(pa.array(wanted))
+        if len(keys) == 0:
+            return
+        self._check_order(keys, times, codes)
+        self._staying.leave_late(keys, times)
+        self._classes = np.union1d(self._classes, occurring(codes))
+        self.statistics.classes = len(self._classes)
+        batch = batch if slots is None else with_slots(batch, keys)
+        self._rows.append(pa.Table.from_batches([batch]))
+        self._pending += len(keys)
+        if self._one_slot:
+            self._current = (int(keys[-1]), batch.column("group")[-1].as_py())
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
@@ -203,10 +215,7 @@ class BufferedTrends:
         rows = keys, read_only(times), read_only(codes), least
         wrong = enter(first_out_of_order, 1e-6 * len(keys), *rows, self._last)
         if wrong >= 0:
-            raise InputError(
-                f"Events of a key are out of time order: time {times[wrong]} came after a "
-                "later one. Sort the input by time."
-            )
+            raise out_of_order(int(times[wrong]))
         if self._one_slot:
             self._last = self._last[most:][:1].copy()
 

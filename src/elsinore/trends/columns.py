@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.errors import InputError
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import FieldKind
@@ -17,6 +18,8 @@ EDGE = {  # the ranks that read as none: inverted ones are compared for the grea
     FieldKind.LEAST_EDGE: np.iinfo(np.int64).max,
     FieldKind.GREATEST_EDGE: np.iinfo(np.int64).min,
 }
+KEY, GROUP, TIME, CLASS = 0, 1, 2, 3  # places of a batch's columns, as kernels read them
+_PLACES = (("key", pa.int32()), ("group", pa.int32()), ("time", pa.int64()), ("class", pa.int64()))
 Number = TypeVar("Number", np.int32, np.int64)
 MEDIAN_OF = 2**16  # so many values are looked at to find shifts, if that finds some for all groups
 
@@ -102,6 +105,28 @@ def order_columns(
         edges[row] = ordered[place] & (orders[place] == EDGE[kind])
     zeros = np.zeros(edges.shape, dtype=np.int64)
     return np.concatenate((orders, zeros)), np.concatenate((ordered, edges))
+
+
+def is_in_place(schema: pa.Schema) -> bool:
+    """Return whether the first columns are those that kernels read, in their places."""
+    return tuple((field.name, field.type) for field in list(schema)[: len(_PLACES)]) == _PLACES
+
+
+def in_place(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch with those columns in their places."""
+    names = [name for name, _ in _PLACES]
+    columns = [batch.column(name).cast(kind) for name, kind in _PLACES]
+    others = [name for name in batch.schema.names if name not in names]
+    columns += [batch.column(name) for name in others]
+    return pa.RecordBatch.from_arrays(columns, [*names, *others])
+
+
+def out_of_order(time: int) -> InputError:
+    """Return what is raised where an event comes after a later one of its key."""
+    return InputError(
+        f"Events of a key are out of time order: time {time} came after a later one. "
+        "Sort the input by time."
+    )
 
 
 def numbers_of(batch: pa.RecordBatch, name: str, kind: type[Number]) -> NDArray[Number]:

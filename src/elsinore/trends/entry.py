@@ -10,12 +10,11 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.kernels.arrow import column_of
 from elsinore.operators.slots import KeyTable, lend
+from elsinore.trends.columns import CLASS, GROUP, KEY, TIME
 from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
 from elsinore.trends.moments import end_waiting
 from elsinore.trends.run import DONE, GROW, Columns, leave, pass_edge, run
 from elsinore.trends.wide import wide_kernel
-
-KEY, GROUP, TIME, CLASS = 0, 1, 2, 3  # places of a batch's columns
 
 NO_SLOTS, ALL_SLOTS, LISTED_SLOTS = 0, 1, 2  # whose windows are to be closed
 

@@ -24,7 +24,7 @@ from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.merged import Place
-from elsinore.trends.columns import order_columns, slots_of, with_slots
+from elsinore.trends.columns import order_columns, out_of_order, slots_of, with_slots
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.pairs import exact_pairs
 from elsinore.trends.saved import pack, unpack
@@ -119,10 +119,7 @@ class ExactTrends:
                     self._close_keys(None)
                 state = self._keys[key] = KeyState(group, time)
             if time < state.time:
-                raise InputError(
-                    f"Events of a key are out of time order: time {time} came after a later one. "
-                    "Sort the input by time."
-                )
+                raise out_of_order(time)
             if time > state.time or self._ordered:
                 _settle(state)
                 self._close_key(state, time)

@@ -6,19 +6,25 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.errors import InputError
 from elsinore.kernels import Store, enter
 from elsinore.kernels.arrow import lent
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
-from elsinore.trends.columns import addend_columns, numbers_of, order_columns
+from elsinore.trends.columns import (
+    CLASS,
+    addend_columns,
+    in_place,
+    is_in_place,
+    numbers_of,
+    order_columns,
+    out_of_order,
+)
 from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, Ints
 from elsinore.trends.core.given_out import take_totals
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import rebuild_table
 from elsinore.trends.entry import (
     ALL_SLOTS,
-    CLASS,
     LISTED_SLOTS,
     MORE_LENT,
     MORE_SLOTS,
@@ -40,7 +46,6 @@ AHEAD = 2**14  # events looked at for classes that are not compiled yet
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 NO_GROUP = -1
 
-_COLUMNS = (("key", pa.int32()), ("group", pa.int32()), ("time", pa.int64()), ("class", pa.int64()))
 _NO_SLOTS = np.empty(0, dtype=np.int32)
 _NO_ADDENDS, _NO_RANKS = np.empty(0), np.empty(0, dtype=np.int64)
 _NO_KEYS = KeySlots().lent
@@ -164,20 +169,14 @@ class TrendOperator:
         """Return a batch whose first columns are as `arrive` reads them."""
         schema = batch.schema
         if not schema.equals(self._schema):
-            first = [(field.name, field.type) for field in list(schema)[: len(_COLUMNS)]]
-            if (tuple(first), self._numbered) != (_COLUMNS, False):
-                return self._made_fitting(batch)
-            self._schema = schema
+            if not is_in_place(schema):
+                batch = in_place(batch)
+            elif not self._numbered:
+                self._schema = schema
+            if self._numbered:
+                codes = pa.array(self._codes(batch.column(CLASS).to_numpy()))
+                batch = batch.set_column(CLASS, "class", codes)
         return batch
-
-    def _made_fitting(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        columns = [batch.column(name).cast(kind) for name, kind in _COLUMNS]
-        if self._numbered:
-            columns[CLASS] = pa.array(self._codes(columns[CLASS].to_numpy()))
-        names = [name for name, _ in _COLUMNS]
-        others = [name for name in batch.schema.names if name not in names]
-        columns += [batch.column(name) for name in others]
-        return pa.RecordBatch.from_arrays(columns, [*names, *others])
 
     def _enter(
         self,
@@ -228,11 +227,7 @@ class TrendOperator:
             assert slots is not None
             slots.grow()
         elif how == DISORDER:
-            time = numbers_of(batch, "time", np.int64)[turn]
-            raise InputError(
-                f"Events of a key are out of time order: time {time} came "
-                "after a later one. Sort the input by time."
-            )
+            raise out_of_order(numbers_of(batch, "time", np.int64)[turn])
         else:
             self._grow()
 

@@ -7,6 +7,7 @@ their rank among all that there are: such rows are kept as they came (`trends.bu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -14,14 +15,46 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.kernels import enter
+from elsinore.kernels.arrow import lent
+from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
 from elsinore.trends.arrangement import Chosen, Placed
-from elsinore.trends.columns import matrix, order_columns
+from elsinore.trends.arriving import (
+    CURRENT,
+    DISORDER,
+    DONE,
+    HEAD,
+    KEEPS_ALL,
+    MATCHED,
+    MORE_KEYS,
+    MORE_LENT,
+    NEW_CLASS,
+    NUMBERED,
+    OF_BATCH,
+    ONE_KEY,
+    TAKEN,
+    TURN,
+    Waiting,
+    take_rows,
+)
+from elsinore.trends.columns import (
+    in_place,
+    is_in_place,
+    matrix,
+    numbers_of,
+    order_columns,
+    out_of_order,
+)
+from elsinore.trends.core.arrays import NEVER
 from elsinore.trends.graph.columns import ComparedColumns
-from elsinore.trends.keyed import FEW_CLASSES, Doubles, Flags, Ints, occurring
+from elsinore.trends.keyed import FEW_CLASSES, Doubles, Flags, Ints, as_entered, occurring
 
 _FEW_ROWS = 2**10  # room that is made at least, and ...
 _MANY_ROWS = 2**16  # ... that is given back if it is eight times what is needed
+_SECONDS = 4e-6  # that a row takes in plain Python
+_NO_SLOTS = np.empty(0, dtype=np.int32)
+_NO_KEYS = KeySlots().lent
 
 
 class Encoded(NamedTuple):
@@ -37,14 +70,13 @@ class Encoded(NamedTuple):
     columns: ComparedColumns
 
 
-class Arrived(NamedTuple):
-    """A batch, which of its rows are kept (None: all), and some columns of these."""
+class Taken(NamedTuple):
+    """What is known of a batch whose rows were put behind those that wait."""
 
-    batch: pa.RecordBatch
-    keys: NDArray[np.int32]
-    times: Ints
-    codes: Ints
-    chosen: Ints | None
+    rows: int  # that were taken
+    matched: int  # rows that some state takes
+    last: Ints  # [key] -> the time of its last row
+    current: int  # the key that goes on, where keys come one after another
 
 
 def encoded_rows(unit: TrendUnit, schema: pa.Schema) -> EncodedRows | None:
@@ -80,9 +112,14 @@ class EncodedRows:
         self._numbered = unit.classes.size <= FEW_CLASSES
         self._begin = self._end = 0
         self._gone = 0  # rows that were let go of, or have other places now
-        self._one_key = True
+        self._head = np.zeros(HEAD, dtype=np.int64)
+        self._head[KEEPS_ALL], self._head[NUMBERED] = unit.keeps_all, self._numbered
+        self._head[ONE_KEY] = True
+        self._looked_at = pa.schema([])  # of batches whose columns are told by ...
+        self._doubles = np.zeros(0, dtype=np.int64)  # ... pairs for `take_rows`, and ...
+        self._others: list[str] = []  # ... attributes that it does not encode
         compared, ranked = len(unit.compared), len(unit.ranked) + len(unit.edges)
-        self._arrays: dict[str, NDArray[Any]] = {
+        arrays: dict[str, NDArray[Any]] = {
             "time": np.empty(0, dtype=np.int64),
             "key": np.empty(0, dtype=np.int32),
             "group": np.empty(0, dtype=np.int32),
@@ -94,6 +131,9 @@ class EncodedRows:
             "orders": np.empty((ranked, 0), dtype=np.int64),
             "ordered": np.empty((ranked, 0), dtype=np.uint8),
         }
+        sizes = [array.itemsize * math.prod(array.shape[:-1]) for array in arrays.values()]
+        self._row = sum(sizes)  # bytes of a row
+        self._has(arrays)
 
     @property
     def count(self) -> int:
@@ -103,40 +143,97 @@ class EncodedRows:
     @property
     def one_key(self) -> bool:
         """Whether all rows that there are were found to be of one key."""
-        return self._one_key
+        return bool(self._head[ONE_KEY])
 
     @property
     def nbytes(self) -> int:
         """How much memory they take, with the room for more."""
-        return sum(array.nbytes for array in self._arrays.values())
+        return self._row * len(self._waiting.times)
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of codes: `key`, `group` or `time`."""
         return self._arrays[name][self._begin : self._end]
 
-    def add(self, arrived: Arrived) -> None:
-        """Put rows behind those that there are."""
-        batch, chosen = arrived.batch, arrived.chosen
-        count = len(arrived.keys)
-        self._make_room(count)
+    def add(
+        self, batch: pa.RecordBatch, slots: KeySlots | None, last: Ints, current: int | None
+    ) -> Taken:
+        """Put the rows of a batch that are wanted behind those that there are.
+
+        slots: of keys; None: a key is its own slot. last: [key] -> the time of its last row.
+        current: the key that goes on, where keys come one after another; None: they do not. Raises
+        InputError where a key's rows are not in time order.
+        """
+        batch = self._in_place(batch)
+        size, head = batch.num_rows, self._head
+        self._make_room(size if size <= _MANY_ROWS else self._wanted(batch))
+        key = (0, -1) if current is None else (1, current)
+        head[:OF_BATCH] = 0, 0, 0, self._end, self._begin, *key
+        found = _NO_SLOTS if slots is None else np.empty(size, dtype=np.int32)
+        chosen = np.empty(size, dtype=np.int64)
+        address, lender = lent(batch)  # the address is good as long as the lender is there
+        how = MORE_KEYS
+        while how != DONE:
+            keys = _NO_KEYS if slots is None else slots.lent
+            known = self._places, self._doubles, self._waiting
+            how = np.int64(
+                enter(take_rows, _SECONDS * size, head, address, keys, found, last, *known, chosen)
+            )
+            if how == DISORDER:
+                raise out_of_order(int(numbers_of(batch, "time", np.int64)[head[TURN]]))
+            if how == NEW_CLASS:
+                self._number(numbers_of(batch, "class", np.int64)[head[TURN] :])
+            elif how == MORE_KEYS:
+                most = int((numbers_of(batch, "key", np.int32) if slots is None else found).max())
+                last = np.append(last, np.full(max(most + 1 - len(last), len(last)), NEVER))
+            elif how == MORE_LENT and slots is not None:
+                slots.grow()
+        del lender
+        taken = head.item(TAKEN)
+        if taken:
+            self._add_others(batch, None if taken == size else chosen[:taken], taken)
+            self._end += taken
+        return Taken(taken, head.item(MATCHED), last, head.item(CURRENT))
+
+    def _in_place(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return a batch with its first columns in their places; look for where the others are."""
+        schema = batch.schema
+        if schema.equals(self._looked_at):
+            return batch
+        if not is_in_place(schema):
+            return self._in_place(in_place(batch))
+        doubles, self._others = [], []
+        for row, name in enumerate(self._columns.names):
+            place = schema.get_field_index(f"pair:{name}")
+            if schema.field(place).type == pa.float64():
+                doubles += [place, row]
+            else:
+                self._others.append(name)
+        self._doubles = np.array(doubles, dtype=np.int64)
+        self._looked_at = schema
+        return batch
+
+    def _number(self, codes: Ints) -> None:
+        """Give the classes of events places, where they have none yet."""
+        for code in occurring(np.maximum(codes, -1)).tolist():
+            if self._places[code] < 0:
+                self._places[code] = len(self.classes)
+                self.classes.append(code)
+
+    def _add_others(self, batch: pa.RecordBatch, chosen: Ints | None, count: int) -> None:
+        """Put the columns of so many rows that `take_rows` does not read behind the others."""
         here = slice(self._end, self._end + count)
         unit, arrays = self._unit, self._arrays
 
         def put(name: str, column: NDArray[Any]) -> None:
             arrays[name][..., here] = column if chosen is None else column[..., chosen]
 
-        arrays["time"][here] = arrived.times
-        arrays["key"][here] = arrived.keys
-        put("group", batch.column("group").to_numpy())
-        if self._numbered:
-            arrays["class"][here] = self._placed(arrived.codes)
-        else:
-            arrays["class"][here] = arrived.codes
-            self.classes = np.union1d(self.classes, occurring(arrived.codes)).astype(int).tolist()
-        for row, name in enumerate(self._columns.names):
+        if not self._numbered:
+            classes = occurring(arrays["class"][here])
+            self.classes = np.union1d(self.classes, classes).astype(int).tolist()
+        for name in self._others:
+            row = self._columns.names.index(name)
             encoded = self._columns.codes_of(name, batch.column(f"pair:{name}"), chosen)
-            arrays["compared"][row, here] = encoded[0]
-            arrays["known"][row, here] = encoded[1]
+            arrays["compared"][row, here], arrays["known"][row, here] = encoded
         if unit.summed:
             values, present = matrix(batch, "sum:", unit.summed, np.float64)
             put("values", values)
@@ -145,21 +242,17 @@ class EncodedRows:
             orders, ordered = order_columns(unit, batch)
             put("orders", orders)
             put("ordered", ordered)
-        if count and self._one_key:
-            self._one_key = bool((arrived.keys == arrays["key"][self._begin]).all())
-        self._end = here.stop
 
-    def _placed(self, codes: Ints) -> Ints:
-        """Return the places of events' classes among those that came; -1 for those below 0."""
-        places = self._places[codes]
-        if len(places) and places.min() < 0:
-            codes = np.maximum(codes, -1)  # the last place is for those below 0, and stays so
-            for code in occurring(codes).tolist():
-                if self._places[code] < 0:
-                    self._places[code] = len(self.classes)
-                    self.classes.append(code)
-            places = self._places[codes]
-        return places
+    def _wanted(self, batch: pa.RecordBatch) -> int:
+        """Return how many rows of a batch are wanted, at most."""
+        codes = numbers_of(batch, "class", np.int64)
+        return len(codes) if self._unit.keeps_all else int(np.count_nonzero(codes >= 0))
+
+    def _has(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Have other columns from now on."""
+        self._arrays = {name: as_entered(array) for name, array in arrays.items()}
+        names = ("key", "group", "time", "class", "compared", "known")
+        self._waiting = Waiting(*(self._arrays[name] for name in names))
 
     def read(self, chosen: Chosen) -> Encoded:
         """Return some rows as evaluators read them."""
@@ -184,13 +277,12 @@ class EncodedRows:
             self._begin, self._end = self._begin + first, self._begin + last
         else:
             self._gone += self.count
-            self._arrays = self._some(chosen, self._arrays)
+            self._has(self._some(chosen, self._arrays))
             self._begin, self._end = 0, chosen.size
         if self.count == 0:
             self._begin = self._end = 0
-        if not self._one_key:
-            keys = self.column("key")
-            self._one_key = bool((keys[1:] == keys[:-1]).all())
+        if not self.one_key:
+            self._look_for_keys()
         if len(self._arrays["time"]) > max(_MANY_ROWS, 8 * self.count):
             self._move_to(2 * self.count)
 
@@ -219,11 +311,11 @@ class EncodedRows:
 
     def _move_to(self, room: int) -> None:
         """Have room for so many rows in all."""
-        rows = self.count
+        rows, arrays = self.count, {}
         for name, array in self._arrays.items():
-            larger = np.empty((*array.shape[:-1], room), dtype=array.dtype)
-            larger[..., :rows] = array[..., self._begin : self._end]
-            self._arrays[name] = larger
+            arrays[name] = np.empty((*array.shape[:-1], room), dtype=array.dtype)
+            arrays[name][..., :rows] = array[..., self._begin : self._end]
+        self._has(arrays)
         self._begin, self._end = 0, rows
 
     def saved(self) -> dict[str, NDArray[Any]]:
@@ -239,7 +331,11 @@ class EncodedRows:
         self.classes = arrays["row:classes"].tolist()
         if self._numbered:
             self._places[self.classes] = np.arange(len(self.classes))
-        self._arrays = {name: arrays[f"row:{name}"] for name in self._arrays}
+        self._has({name: arrays[f"row:{name}"] for name in self._arrays})
         self._end = len(self._arrays["time"])
+        self._look_for_keys()
+
+    def _look_for_keys(self) -> None:
+        """Find out whether all rows that there are are of one key."""
         keys = self.column("key")
-        self._one_key = bool((keys[1:] == keys[:-1]).all())
+        self._head[ONE_KEY] = (keys[1:] == keys[:-1]).all()

@@ -17,7 +17,7 @@ from elsinore.trends.graph.evaluate import evaluate_masks, evaluate_runs
 from elsinore.trends.graph.layout import Program, Stream, stream_of
 from elsinore.trends.graph.program import Programs, class_numbers, joined_queries
 from elsinore.trends.graph.stepped import Stepped, Totals
-from elsinore.trends.graph.sums import Sums, empty_sums
+from elsinore.trends.graph.sums import Sums, new_sums
 from elsinore.trends.graph.windows import Keys, Windows, wanted_of, windows
 from elsinore.trends.keyed import KeyedEvents, WindowTotals, as_entered, by_key, size_of
 
@@ -117,10 +117,10 @@ class GraphEvaluator:
             group = self._programs.groups[number]
             template = group.template
             program, chosen = self._programs.program(number, codes)
-            held = enter(windows, 1e-5 * len(keys.times), keys, wanted_of(template.query.window))
+            held = windows(keys, wanted_of(template.query.window))
             count, finals = len(held.key), max(group.finals) + 1
             linear, extremes = program.linear.shape[1], program.extreme.shape[1]
-            totals = enter(empty_sums, 1e-4, count * finals, linear, extremes)
+            totals = new_sums(count * finals, linear, extremes)
             used = None
             if count and self._index is not None:
                 used = self._index.sum_up(

@@ -24,14 +24,16 @@ class Sums(NamedTuple):
     extremes: Ints
 
 
-@kernel
-def empty_sums(count: int, fields: int, extremes: int) -> Sums:
+def new_sums(count: int, fields: int, extremes: int) -> Sums:
     """Return room for sums, all of nothing."""
     return Sums(
         np.zeros((count, fields)),
         np.zeros((count, fields), dtype=np.int32),
         np.full((count, extremes), FOREVER, dtype=np.int64),
     )
+
+
+empty_sums = kernel(new_sums)
 
 
 @kernel(borrows=True)

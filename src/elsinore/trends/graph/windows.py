@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elsinore.kernels import kernel
+from elsinore.kernels import enter, kernel
 from elsinore.model.window import Window
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.core.window_times import first_window
 from elsinore.trends.graph.sums import TOTAL, Sums
 from elsinore.trends.keyed import Ints
+
+_FEW = 2**10  # windows for which there is room at first
 
 
 class Keys(NamedTuple):
@@ -50,10 +52,23 @@ class Windows(NamedTuple):
     longest: int  # rows
 
 
-@kernel
 def windows(keys: Keys, wanted: Wanted) -> Windows:
     """Return the windows that end after `done` and at or before `until`, key after key."""
-    found = np.empty((16, 4), dtype=np.int64)
+    room, count = 0, _FEW
+    while count > room:
+        room = count
+        columns = np.empty((4, room), dtype=np.int64)
+        count, longest = enter(find_windows, 1e-5 * len(keys.times), keys, wanted, columns)
+    key, window, low, high = columns[:, :count]
+    return Windows(key, window, low, high, longest)
+
+
+@kernel
+def find_windows(keys: Keys, wanted: Wanted, columns: Ints) -> tuple[int, int]:
+    """Fill the columns of `Windows`; return how many there are and the most rows of one.
+
+    Where there are more windows than room, the first are filled in.
+    """
     count = 0
     longest = np.int64(0)
     within, step, origin = wanted.within, wanted.step, wanted.origin
@@ -89,21 +104,15 @@ def windows(keys: Keys, wanted: Wanted) -> Windows:
                 high = max(high, low)
                 while high < stop and keys.times[high] < end:
                     high += 1
-            if count == len(found):
-                longer = np.empty((2 * count, 4), dtype=np.int64)
-                longer[:count] = found
-                found = longer
-            found[count, 0] = key
-            found[count, 1] = index
-            found[count, 2] = low
-            found[count, 3] = high
+            if count < columns.shape[1]:
+                columns[0, count], columns[1, count] = key, index
+                columns[2, count], columns[3, count] = low, high
             longest = max(longest, high - low)
             count += 1
             index += 1
             if within == FOREVER:
                 break
-    columns = np.ascontiguousarray(found[:count].T)
-    return Windows(columns[0], columns[1], columns[2], columns[3], longest)
+    return count, longest
 
 
 @kernel

@@ -13,7 +13,7 @@ from elsinore.plan.indexed import Indexed, indexed
 from elsinore.plan.joined import Joined
 from elsinore.trends.graph.columns import ComparedColumns, Order
 from elsinore.trends.graph.layout import Program, Stream
-from elsinore.trends.graph.sums import Fields, Sums, empty_sums
+from elsinore.trends.graph.sums import Fields, Sums, new_sums
 from elsinore.trends.graph.windows import Keys, Windows
 from elsinore.trends.index.axes import Columns, InfiniteError
 from elsinore.trends.index.layout import (
@@ -151,7 +151,7 @@ class Indexes:
             columns=numbered,
             words=words,
             work=np.zeros(sizes.arena, dtype=np.int64),
-            sums=enter(empty_sums, 1e-4, sizes.rows, *shape),
+            sums=new_sums(sizes.rows, *shape),
         )
 
 

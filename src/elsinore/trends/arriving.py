@@ -1,0 +1,124 @@
+# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+"""The rows of a batch that are wanted, put behind those that wait, read where Arrow has them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from elsinore.kernels import kernel
+from elsinore.kernels.arrow import column_of, is_there, validity_of
+from elsinore.operators.slots import KeyTable, lend
+from elsinore.trends.columns import CLASS, GROUP, KEY, TIME
+from elsinore.trends.core.arrays import NEVER
+from elsinore.trends.keyed import Codes, Flags, Ints
+
+# words of the head, first those of a batch: its next row, how many rows were taken, how many some
+# state takes; where they are put, and where the first row is that waits; whether keys come one
+# after another, and the one that goes on then
+TURN, TAKEN, MATCHED, AT, FIRST, ONE_SLOT, CURRENT = range(7)
+OF_BATCH = CURRENT + 1
+# whether rows that no state takes are taken too, whether classes have places, whether all rows that
+# wait are of one key
+KEEPS_ALL, NUMBERED, ONE_KEY, HEAD = range(OF_BATCH, OF_BATCH + 4)
+
+# how a batch is gone through; after the others but DISORDER it is gone on with
+DONE, DISORDER, MORE_LENT = np.int64(0), np.int64(1), np.int64(2)
+MORE_KEYS, NEW_CLASS = np.int64(3), np.int64(4)
+
+_MAGNITUDE = np.int64(np.iinfo(np.int64).max)
+_INFINITE = np.int64(0x7FF << 52)  # the bits of infinity; those of what is no number are above
+
+
+class Waiting(NamedTuple):
+    """Columns of the rows that wait, with room behind them."""
+
+    keys: Codes
+    groups: Codes
+    times: Ints
+    classes: Ints  # places of classes, or they themselves
+    compared: Ints  # [attribute, row]
+    known: Flags
+
+
+@kernel
+def take_rows(
+    head: Ints,
+    batch: int,
+    lent: KeyTable,
+    slots: Codes,
+    last: Ints,
+    places: Ints,
+    doubles: Ints,
+    waiting: Waiting,
+    chosen: Ints,
+) -> int:
+    """Put the rows of the batch at an address that are wanted behind those that wait.
+
+    slots: [row], to be filled with the slots that keys are `lent`; nothing where a key is its own.
+    last: [key] -> the time of its last row, kept up to date; with ONE_SLOT of the current one.
+    places: [class] -> its place, below 0 where it has none yet. doubles: pairs of a column of the
+    batch and the row of `compared` that it is encoded in. chosen: filled with the rows taken.
+    """
+    keys, times = column_of(batch, KEY, np.int32), column_of(batch, TIME, np.int64)
+    groups, codes = column_of(batch, GROUP, np.int32), column_of(batch, CLASS, np.int64)
+    if len(slots) != 0:
+        done = lend(lent.table, lent.key, lent.last, lent.free, lent.count, keys, times, slots, 0)
+        if done < len(keys):
+            return MORE_LENT
+        keys = slots
+    how, taken, matched = DONE, head[TAKEN], head[MATCHED]
+    keeps_all, one_slot, numbered = head[KEEPS_ALL] != 0, head[ONE_SLOT] != 0, head[NUMBERED] != 0
+    row = head[TURN]
+    while row < len(keys):
+        key, code, time = np.int64(keys[row]), codes[row], times[row]
+        if (key if keeps_all else code) < 0:
+            row += 1
+            continue
+        kind = code
+        if numbered:
+            kind = np.int64(-1) if code < 0 else places[code]
+            if code >= 0 and kind < 0:
+                how = NEW_CLASS
+                break
+        lane = np.int64(0) if one_slot else key
+        if lane >= len(last):
+            how = MORE_KEYS
+            break
+        if one_slot and key != head[CURRENT]:
+            head[CURRENT] = key
+            last[0] = NEVER
+        if time < last[lane]:
+            how = DISORDER
+            break
+        last[lane] = time
+        at = head[AT] + taken
+        waiting.keys[at], waiting.groups[at] = key, groups[row]
+        waiting.times[at], waiting.classes[at] = time, kind
+        if key != waiting.keys[head[FIRST]]:
+            head[ONE_KEY] = 0
+        chosen[taken] = row
+        taken += 1
+        matched += code >= 0
+        row += 1
+    head[TURN], head[TAKEN], head[MATCHED] = row, taken, matched
+    if how == DONE:
+        for pair in range(0, len(doubles), 2):
+            _encode(batch, doubles[pair], waiting, doubles[pair + 1], head[AT], chosen, taken)
+    return how
+
+
+@kernel(linked=True)
+def _encode(
+    batch: int, place: int, waiting: Waiting, row: int, at: int, chosen: Ints, count: int
+) -> None:
+    """Encode chosen doubles of a column as `ComparedColumns` does, each by its bits."""
+    bits, (there, first) = column_of(batch, place, np.int64), validity_of(batch, place)
+    for turn in range(count):
+        word = bits[chosen[turn]]
+        size = word & _MAGNITUDE
+        known = size <= _INFINITE and is_there(there, first + chosen[turn])
+        code = word ^ ((word >> 63) & _MAGNITUDE)
+        waiting.compared[row, at + turn] = code if known and size != 0 else 0
+        waiting.known[row, at + turn] = known
