@@ -6,9 +6,10 @@ import math
 import os
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from elsinore.errors import InvalidWorkloadError
 from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.model.window import SECOND
@@ -41,14 +42,27 @@ SIDES = (
     "SEQ(A a{n}, B b{n}{{1,2}})",
 )
 CONDITIONS = ("", "a{n}.v > 0", "a{n}.v <= 1", "a{n}.w < 1", "b{n}.v > 0")
+# on neighbours, by the part of a side that makes them such
+COMPARED = {
+    "B b{n}+": ("b{n}[i].v >= b{n}[i-1].v", "b{n}[i].v != b{n}[i-1].v", "b{n}[i].v < b{n}[i-1].w"),
+    "A a{n}, B b{n}+": ("a{n}.v <= b{n}[1].v",),
+    "A a{n}, B b{n})": ("a{n}.v <= b{n}.v",),
+    "A a{n}+)": ("a{n}[i].v > a{n}[i-1].v",),
+}
+STRATEGIES = ("", "", "STRATEGY SKIP TILL NEXT MATCH", "STRATEGY CONTIGUOUS")
 WINDOWS = ("", "WITHIN 4 seconds", "WITHIN 6 seconds SLIDE 2 seconds")
 
 
 @st.composite
-def texts(draw: st.DrawFn) -> str:
-    """Draw two to four queries, most of them with AND, of a few sides."""
+def texts(draw: st.DrawFn, *, compared: bool = False) -> str:
+    """Draw two to four queries, most of them with AND, of a few sides.
+
+    `compared`: neighbours may be compared, or events skipped as strategies have it.
+    """
     sides = draw(st.lists(st.sampled_from(SIDES), min_size=1, max_size=3))
     window = draw(st.sampled_from(WINDOWS))
+    strategy = draw(st.sampled_from(STRATEGIES)) if compared else ""
+    hows = draw(st.lists(st.integers(0, 2), min_size=1, max_size=2))
     queries = []
     for number in range(draw(st.integers(2, 4))):
         chosen = draw(st.lists(st.sampled_from(sides), min_size=1, max_size=2))
@@ -58,11 +72,18 @@ def texts(draw: st.DrawFn) -> str:
             for n, side in enumerate(chosen)
             if (condition := draw(st.sampled_from(CONDITIONS))) and f" {condition[0]}{{n}}" in side
         ]
+        for n, side in enumerate(chosen if compared else ()):
+            asked = [found for part, found in COMPARED.items() if part in side]
+            if asked and (how := draw(st.sampled_from((None, *hows)))) is not None:
+                several = asked[how % len(asked)]
+                conditions.append(several[how % len(several)].format(n=n))
         if draw(st.booleans()):
             conditions.append("[k]")
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         end = draw(st.sampled_from((window, *WINDOWS)))
-        queries.append(f"QUERY q{number} RETURN COUNT(*) PATTERN {pattern} {where} {end};")
+        queries.append(
+            f"QUERY q{number} RETURN COUNT(*) PATTERN {pattern} {where} {strategy} {end};"
+        )
     return "".join(queries)
 
 
@@ -88,6 +109,22 @@ def test_pairs_of_trends_are_those_of_every_trend_built(
         check(query, events, results[query.name], exact=exact)
 
 
+@often
+@given(texts(compared=True), event_streams(), st.sampled_from(Sharing), st.booleans())
+def test_pairs_of_trends_whose_neighbours_are_compared_are_those_of_every_trend_built(
+    text: str, events: list[ReferenceEvent], sharing: Sharing, exact: bool
+) -> None:
+    workload = parse_workload(f"EXACT; {text}" if exact else text)
+    try:
+        ready = plan(workload)
+    except InvalidWorkloadError:  # a condition that no neighbours are asked for
+        assume(False)
+        raise
+    results = run(ready, table_of(events), RunOptions(sharing=sharing))
+    for query in workload:
+        check(query, events, results[query.name], exact=exact)
+
+
 COUNTED = "QUERY {} RETURN COUNT(*) PATTERN {};"
 
 
@@ -103,6 +140,39 @@ def test_sides_that_are_equal_are_kept_once(other: str, nodes: int) -> None:
     assert len(unit.merged.nodes) == nodes
     assert apart(units) == ()
     assert [one.pattern for one in shared_patterns(units)] == ["A+"]
+
+
+RISING = "b[i].v >= b[i-1].v"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "way"),
+    [
+        (f"SEQ(A, B b+) AND SEQ(C, D+) WHERE {RISING}", "an index"),
+        (f"SEQ(A, B b+) AND SEQ(A, NOT C, B d) WHERE {RISING}", "an index"),
+        (f"SEQ(A, B b+) AND SEQ(A, B b2+, B b3+) WHERE {RISING}", "its own graph"),
+        ("SEQ(A, B b+) AND SEQ(C, D+) STRATEGY SKIP TILL NEXT MATCH", "sums carried"),
+        ("SEQ(A, B b+) AND SEQ(A, B d) STRATEGY SKIP TILL NEXT MATCH", "its own graph"),
+        ("SEQ(A, B b+) AND SEQ(A, B d) STRATEGY CONTIGUOUS", "sums carried"),
+    ],
+)
+def test_patterns_that_and_joins_go_the_way_that_each_can(pattern: str, way: str) -> None:
+    ((_, unit),) = trend_units(plan(parse_workload(f"QUERY q RETURN COUNT(*) PATTERN {pattern};")))
+    (why,) = unit.why
+    assert unit.path is Path.GRAPH
+    assert why.startswith(way)
+    assert "AND counts pairs of trends" in why or "looks at what is skipped" in why
+
+
+def test_a_pattern_that_and_joins_is_worked_on_once_with_that_of_another_query() -> None:
+    text = COUNTED.format("q1", "SEQ(A, B b+) AND SEQ(C, D) WHERE {0}")
+    text += COUNTED.format("q2", "SEQ(A, B b+) AND SEQ(E, D) WHERE {0}")
+    text += COUNTED.format("q3", "SEQ(E, NOT B, D) AND SEQ(C, E e+) WHERE e[i].v >= e[i-1].v")
+    units = trend_units(plan(parse_workload(text.replace("{0}", RISING))))
+    assert [(one.pattern, one.queries) for one in shared_patterns(units)] == [
+        ("SEQ(A, B b+)", ("q1", "q2"))
+    ]
+    assert {pair for one in apart(units) for pair in one.pairs()} == {("q1", "q3"), ("q2", "q3")}
 
 
 def test_both_sides_may_be_one_state() -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from elsinore.automata.symbols import Letter, Meeting, Symbol, letters
+
+State = TypeVar("State")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +152,9 @@ class Abreast:
                     yield both, move.target, other_move.target
 
 
-def closure(states: Iterable[int], steps: Iterable[tuple[int, int]]) -> frozenset[int]:
+def closure(states: Iterable[State], steps: Iterable[tuple[State, State]]) -> frozenset[State]:
     """Return the states that some of `states` lead to by any number of steps."""
-    onward: dict[int, list[int]] = {}
+    onward: dict[State, list[State]] = {}
     for source, target in steps:
         onward.setdefault(source, []).append(target)
     found = set(states)

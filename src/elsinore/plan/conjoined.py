@@ -12,10 +12,10 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
-from elsinore.automata.nfa import closure
 from elsinore.plan.accumulators import accumulated
 from elsinore.plan.guarded import GuardedTemplate, guarded_sides
 from elsinore.plan.predicates import joined_parts
+from elsinore.plan.side_by_side import BEGIN, product_of
 from elsinore.plan.template import START, Reset, Template, Transition, template
 
 MOST_STATES = 400  # of a template, as many as places in a pattern
@@ -79,50 +79,40 @@ def _both(one: Template, other: Template) -> Template:
 
     A sequence of events has one run in either template at most, and so one in this.
     """
-    leaving: dict[int, list[Transition]] = {}
-    for move in other.transitions:
-        leaving.setdefault(move.source, []).append(move)
-    begin = (START, START)
-    pairs = list(itertools.product((START, *one.seeds), (START, *other.seeds)))
-    number = {pair: place for place, pair in enumerate(pairs)}
-    steps: list[Transition] = []
-    for place, (state, beside) in enumerate(pairs):  # it grows while it is gone through
-        for move, along in itertools.product(
-            [move for move in one.transitions if move.source == state], leaving.get(beside, ())
-        ):
-            needs, lacks = move.needs | along.needs, move.lacks | along.lacks
-            if move.type != along.type or needs & lacks:
-                continue
-            pair = move.target, along.target
-            if pair not in number:
-                number[pair] = len(number)
-                pairs.append(pair)
-            variables = move.variables | along.variables
-            steps.append(Transition(place, number[pair], move.type, needs, lacks, variables))
-    ends = [n for n, (a, b) in enumerate(pairs) if a in one.accepting and b in other.accepting]
-    useful = closure(ends, ((move.target, move.source) for move in steps))
-    order = sorted(useful - {number[begin]}, key=lambda place: pairs[place])
-    new = {place: new for new, place in enumerate(order)} | {number[begin]: START}
+
+    def met(move: Transition, along: Transition) -> Transition | None:
+        needs, lacks = move.needs | along.needs, move.lacks | along.lacks
+        if move.type != along.type or needs & lacks:
+            return None
+        return Transition(START, START, move.type, needs, lacks, move.variables | along.variables)
+
+    pairs, steps = product_of(
+        [(move.source, move.target, move) for move in one.transitions],
+        [(move.source, move.target, move) for move in other.transitions],
+        met,
+        set(itertools.product((START, *one.seeds), (START, *other.seeds))),
+        set(itertools.product(one.accepting, other.accepting)),
+    )
+    new = {pair: place for place, pair in enumerate(pairs)} | {BEGIN: START}
     return Template(
         query=one.query,
-        states=len(order),
-        labels=tuple(_label(one, other, *pairs[place]) for place in order),
+        states=len(pairs),
+        labels=tuple(_label(one, other, *pair) for pair in pairs),
         transitions=tuple(
-            replace(move, source=new[move.source], target=new[move.target])
-            for move in steps
-            if move.target in useful
+            replace(move, source=new[source], target=new[target]) for source, target, move in steps
         ),
-        accepting=frozenset(new[place] for place in ends),
+        accepting=frozenset(
+            place
+            for place, (a, b) in enumerate(pairs)
+            if a in one.accepting and b in other.accepting
+        ),
         aggregation=one.aggregation,
         determinized=False,
-        resets=tuple(_resets(one, pairs[n][0]) | _resets(other, pairs[n][1]) for n in order),
+        resets=tuple(_resets(one, a) | _resets(other, b) for a, b in pairs),
         seeds=frozenset(
-            new[place]
-            for place in order
-            if all(
-                state == START or state in part.seeds
-                for part, state in zip((one, other), pairs[place], strict=True)
-            )
+            place
+            for place, (a, b) in enumerate(pairs)
+            if a in (START, *one.seeds) and b in (START, *other.seeds)
         ),
     )
 

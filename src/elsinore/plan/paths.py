@@ -26,6 +26,7 @@ from elsinore.plan.indexed import Indexed, indexed
 from elsinore.plan.modes import Granularity
 from elsinore.plan.sharing import obstacle
 from elsinore.plan.sinks import with_sinks
+from elsinore.plan.taken_apart import taken_apart
 from elsinore.plan.template import Adjacent, Template, Transition, template
 
 STATE_LIMIT = 62  # states of a guarded template that fit a word of bits
@@ -100,18 +101,45 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     if exact:
         why = f"one by one in exact integers: {guard or 'predicates compare events'}"
         return Routed(Path.SETS, why, guarded)
-    if (guarded.ambiguous and guarded.anchors) or len(guarded.anchors) > 1:
-        return Routed(Path.SETS, "one by one: its events can be anchored in several ways", guarded)
-    if max(len(one.states) for one in (guarded, *guarded.negatives_at_any_depth)) > STATE_LIMIT:
-        return Routed(Path.SETS, f"one by one: it has more than {STATE_LIMIT} states", guarded)
-    if any(negative.anchors for negative in guarded.negatives_at_any_depth):
-        return Routed(Path.SETS, "one by one: events under NOT are anchored", guarded)
+    whole = guarded if guarded.sides > 1 else with_steps(guarded)
+    parts = asked_of(whole)
+    if len(parts) == 1 and guarded.sides > 1:
+        guard = str(taken_apart(guarded))
+    for part in parts:
+        hindrance = _too_much(part)
+        if hindrance is not None:
+            return Routed(Path.SETS, f"one by one: {hindrance}", guarded)
     way = "its own graph of events"
-    if isinstance(indexed(guarded), Indexed):
+    if all(isinstance(indexed(part), Indexed) for part in parts):
         way = "an index over its own events"
-    elif goes_in_steps(with_sinks(guarded)):
-        way, guarded = "sums carried from event to event", with_sinks(guarded)
-    return Routed(Path.GRAPH, f"{way}: {guard}", guarded)
+    elif all(map(goes_in_steps, parts)):
+        way = "sums carried from event to event"
+    return Routed(Path.GRAPH, f"{way}: {guard}", whole)
+
+
+def asked_of(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...]:
+    """Return the templates whose trends tell a query's: those that AND is taken apart into."""
+    if guarded.sides == 1:
+        return (guarded,)
+    parts = taken_apart(guarded)
+    return (guarded,) if isinstance(parts, str) else tuple(map(with_steps, parts))
+
+
+def with_steps(guarded: GuardedTemplate) -> GuardedTemplate:
+    """Return a template without negatives where it goes in steps so."""
+    stepping = with_sinks(guarded)
+    return stepping if goes_in_steps(stepping) else guarded
+
+
+def _too_much(guarded: GuardedTemplate) -> str | None:
+    """Return what of a template only trends that are built one by one can tell."""
+    if (guarded.ambiguous and guarded.anchors) or len(guarded.anchors) > 1:
+        return "its events can be anchored in several ways"
+    if max(len(one.states) for one in (guarded, *guarded.negatives_at_any_depth)) > STATE_LIMIT:
+        return f"it has more than {STATE_LIMIT} states"
+    if any(negative.anchors for negative in guarded.negatives_at_any_depth):
+        return "events under NOT are anchored"
+    return None
 
 
 def goes_in_steps(guarded: GuardedTemplate) -> bool:

@@ -18,6 +18,7 @@ from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
 from elsinore.trends.counted import as_run, is_counted
+from elsinore.trends.graph.pairs import Asked, asked
 from elsinore.trends.graph.program import Programs, joined_queries
 from elsinore.trends.graph.stepped import stepping, sweeps
 from elsinore.trends.graph.steps import MOST_LANES
@@ -129,7 +130,8 @@ def shared_patterns(units: Units, *, record: bool = False) -> tuple[SharedPatter
                 found.append(SharedPattern(pattern, told, merged=True))
         for pattern, queries in _lanes(unit):
             told = tuple(names[query] for query in queries)
-            found.append(SharedPattern(pattern, told, lanes=True))
+            if not any(one.whole and {*told} <= {*one.queries} for one in found):
+                found.append(SharedPattern(pattern, told, lanes=True))
     return tuple(found)
 
 
@@ -149,9 +151,10 @@ def _sharing_sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     if unit.path is Path.SHARED:
         return [(f"{one.type}+", one.queries) for one in sharing_sets(unit.templates)]
     if unit.path is Path.GRAPH:
+        whole = asked(unit)
         return [
-            (render(unit.guarded[queries[0]].query.pattern), queries)
-            for group in joined_queries(unit)
+            (render(whole.patterns[queries[0]]), whole.queries(queries))
+            for group in joined_queries(whole.unit)
             for queries, _ in group.common
             if group.covers(queries)
         ]
@@ -161,12 +164,14 @@ def _sharing_sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
 def _merged(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     """Return the queries that have some states in common: sub-patterns and queries."""
     if unit.path is Path.GRAPH:
-        return [
-            (_pattern(group.template, states), queries)
-            for group in joined_queries(unit)
+        whole = asked(unit)
+        told = [
+            (_pattern(group.template, states), whole.queries(queries))
+            for group in joined_queries(whole.unit)
             for queries, states in group.common
             if not group.covers(queries) and group.keeps(states)
-        ] + _equal(unit)
+        ] + _equal(whole)
+        return [(pattern, queries) for pattern, queries in told if len(queries) > 1]
     if unit.path is not Path.COARSE:
         return []
     found: dict[tuple[str, tuple[int, ...]], None] = {}
@@ -177,8 +182,9 @@ def _merged(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     return list(found)
 
 
-def _equal(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
+def _equal(whole: Asked) -> list[tuple[str, tuple[int, ...]]]:
     """Return the queries that have states in common in a sweep of which they are lanes."""
+    unit = whole.unit
     found: dict[tuple[int, ...], list[int]] = {}
     for queries in _sweeps(unit):
         for state, row in enumerate(equal_states([unit.guarded[query] for query in queries])):
@@ -190,15 +196,16 @@ def _equal(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
                 if len({shape(unit.guarded[query]) for query in several}) > 1:
                     found.setdefault(tuple(several), []).append(state)
     return [
-        (_pattern(unit.guarded[queries[0]], states), tuple(sorted(queries)))
+        (_pattern(unit.guarded[queries[0]], states), whole.queries(queries))
         for queries, states in found.items()
     ]
 
 
 def _sweeps(unit: TrendUnit) -> list[list[int]]:
-    """Return the queries that are lanes of one sweep, the one that has all states first."""
-    if unit.path is not Path.GRAPH:
-        return []
+    """Return the queries that are lanes of one sweep, the one that has all states first.
+
+    They are queries as they are `asked`.
+    """
     if "lanes" not in unit.kept:
         programs = Programs(unit, joined_queries(unit))
         told = {number: programs.program(number, ())[0] for number in stepping(programs)}
@@ -212,10 +219,14 @@ def _sweeps(unit: TrendUnit) -> list[list[int]]:
 
 def _lanes(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     """Return the queries that are lanes of one sweep, with the pattern that has all states."""
-    return [
-        (render(unit.guarded[queries[0]].query.pattern), tuple(sorted(queries)))
-        for queries in _sweeps(unit)
+    if unit.path is not Path.GRAPH:
+        return []
+    whole = asked(unit)
+    told = [
+        (render(whole.patterns[queries[0]]), whole.queries(queries))
+        for queries in _sweeps(whole.unit)
     ]
+    return [(pattern, queries) for pattern, queries in told if len(queries) > 1]
 
 
 def _pattern(template: GuardedTemplate, states: Sequence[int]) -> str:
@@ -295,7 +306,10 @@ def _alike(unit: TrendUnit) -> list[Alike]:
                 told = (told, aggregated(template.aggregation))
         elif unit.path is Path.GRAPH:
             own = tuple(number for number in range(len(lanes)) if number in within[query])
-            told = (told, own or shape(template), goes_in_steps(template))
+            steps = tuple(map(goes_in_steps, _asked_of(unit, query)))
+            if template.sides > 1 or not own:
+                told = (told, shape(template))
+            told = (told, own, steps)
         places.setdefault((within[query], told), []).append(query)
     names = [template.query.name for template in unit.members]
     return [
@@ -325,11 +339,9 @@ def _why_not(one: Alike, other: Alike) -> str | None:
             return "each is worked out by itself in integers of any size"
         if unit.path is not Path.GRAPH:
             return f"{what}: {reason}"
-        two = unit.guarded[one.first], unit.guarded[other.first]
-        differs = _differ(*two)
-        groups = joined_queries(unit)
-        together = any({one.first, other.first} <= {*group.queries} for group in groups)
-        if together and have_one_order(*two):
+        two = [_asked_of(unit, side.first) for side in (one, other)]
+        differs = " and ".join(dict.fromkeys(itertools.starmap(_differ, itertools.product(*two))))
+        if _one_order(unit, one.first, other.first):
             return f"each keeps sums of its own over one order of events for both; {differs}"
         return f"each keeps {what}, as {reason}; {differs}"
     here, there = (loops(unit.templates[side.first]) for side in (one, other))
@@ -339,6 +351,22 @@ def _why_not(one: Alike, other: Alike) -> str | None:
     return (
         f"what a burst of {' or '.join(common)} does in one of them is not told by how many events "
         "it has: some of them lead to, or come from, other states at the same time"
+    )
+
+
+def _asked_of(unit: TrendUnit, query: int) -> list[GuardedTemplate]:
+    """Return the templates that tell a query of the graph path: of AND, those of its patterns."""
+    whole = asked(unit)
+    return [whole.unit.guarded[place] for place in whole.places[query][:2]]
+
+
+def _one_order(unit: TrendUnit, one: int, other: int) -> bool:
+    """Return whether an index puts some events in one order for both of two queries."""
+    whole = asked(unit)
+    return any(
+        have_one_order(whole.unit.guarded[here], whole.unit.guarded[there])
+        for here, there in itertools.product(whole.places[one], whole.places[other])
+        if any({here, there} <= {*group.queries} for group in joined_queries(whole.unit))
     )
 
 

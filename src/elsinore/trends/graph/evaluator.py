@@ -15,6 +15,7 @@ from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
 from elsinore.trends.graph.evaluate import evaluate_masks, evaluate_runs
 from elsinore.trends.graph.layout import Program, Stream, stream_of
+from elsinore.trends.graph.pairs import asked
 from elsinore.trends.graph.program import Programs, class_numbers, joined_queries
 from elsinore.trends.graph.stepped import Stepped, Totals
 from elsinore.trends.graph.sums import Sums, new_sums
@@ -66,15 +67,17 @@ class GraphEvaluator:
         index: Index | None = None,
     ) -> None:
         self.unit = unit
+        self._asked = asked(unit)
         self._index = index
         self._by_time = by_time
+        apart = self._asked.unit
         if share:
-            groups = joined_queries(unit)
+            groups = joined_queries(apart)
         else:
-            groups = [by_itself(query, template) for query, template in enumerate(unit.guarded)]
-        self._programs = Programs(unit, groups)
+            groups = [by_itself(query, template) for query, template in enumerate(apart.guarded)]
+        self._programs = Programs(apart, groups)
         self._joined = len(self._programs.groups)
-        self._stepped = Stepped(unit, self._programs, by_time=by_time, share=share)
+        self._stepped = Stepped(apart, self._programs, by_time=by_time, share=share)
         self.bytes_held = 0  # by all arrays of the last call, at most
 
     def evaluate(self, events: KeyedEvents, columns: ComparedColumns) -> WindowTotals:
@@ -91,7 +94,7 @@ class GraphEvaluator:
             events, columns = events.by_key(order), columns.take(order)
         if left:
             self._evaluate(left, events, columns, found)
-        return _joined([found[query] for query in sorted(found)])
+        return _joined(self._asked.joined(found))
 
     def _evaluate(
         self,

@@ -1,0 +1,145 @@
+"""AND as three queries: pairs of trends are told by the trends of either pattern and of both.
+
+Where sums per state do not do (`elsinore.plan.conjoined`), because neighbours are compared or
+events skipped, each of the three numbers is that of a template like any other query's. It goes the
+fastest way there is for it, and has in common with others what it may (`elsinore.plan.joined`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+
+from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
+from elsinore.plan.guarded import (
+    End,
+    GuardedState,
+    GuardedTemplate,
+    Move,
+    Start,
+    guarded_sides,
+)
+from elsinore.plan.guards import Ways
+from elsinore.plan.side_by_side import BEGIN, product_of
+from elsinore.plan.template import START
+
+_Free = frozenset[frozenset[GuardedTemplate]]  # `Ways`, by the negatives themselves
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What a step asks for: an event of a state, conditions between neighbours, a free way."""
+
+    state: GuardedState
+    conditions: frozenset[Expression]
+    ways: _Free
+
+
+def taken_apart(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
+    """Return templates of one side for one pattern, the other and both, or why it cannot be.
+
+    `guarded` has two sides. Where no trend is one of both patterns, there are but two templates.
+
+    >>> from elsinore.language import parse_workload
+    >>> from elsinore.plan.guarded import guarded_template
+    >>> def found(text):
+    ...     text = f"QUERY q RETURN COUNT(*) PATTERN {text};"
+    ...     return taken_apart(guarded_template(parse_workload(text).queries[0]))
+    >>> _, _, both = found("SEQ(A, B b+) AND SEQ(A, B c) WHERE b[i].v >= b[i-1].v")
+    >>> [state.variable for state in both.states]
+    ['A and A', 'b and c']
+    >>> len(found("SEQ(A, B b+) AND SEQ(C, D) WHERE b[i].v >= b[i-1].v"))
+    2
+    """
+    one, other = guarded_sides(guarded.query)
+    both = _guarded_both(one, other)
+    if not both.ends:
+        return one, other
+    why = "AND counts pairs of trends, and "
+    if one.ambiguous or other.ambiguous:
+        return f"{why}one of its patterns is ambiguous"
+    if one.anchors or other.anchors:
+        return f"{why}events are compared with one far before them"
+    if guarded.query.strategy is Strategy.NEXT:
+        return f"{why}what one of its patterns skips the other may not"
+    return one, other, both
+
+
+def _guarded_both(one: GuardedTemplate, other: GuardedTemplate) -> GuardedTemplate:
+    """Return the guarded template of the trends of both; a state is a pair of states.
+
+    Nothing is asked of anchors: there are trends of both only where it has an end.
+    """
+
+    def met(move: _Step, along: _Step) -> _Step | None:
+        here, there = move.state, along.state
+        ways = _both_free(move.ways, along.ways)
+        if here.type != there.type or not ways:
+            return None
+        variable = f"{here.variable} and {there.variable}"
+        state = GuardedState(here.type, variable, here.needs | there.needs)
+        return _Step(state, move.conditions | along.conditions, ways)
+
+    ends = {
+        (end.source, last.source): _both_free(_free_of(one, end.ways), _free_of(other, last.ways))
+        for end, last in itertools.product(one.ends, other.ends)
+    }
+    pairs, steps = product_of(_steps(one), _steps(other), met, {BEGIN}, ends.keys())
+    new = {pair: place for place, pair in enumerate(pairs)}
+    states = {new[target]: step.state for _, target, step in steps}
+    negatives = tuple(dict.fromkeys(one.negatives + other.negatives))
+    conditions = tuple(dict.fromkeys(one.conditions + other.conditions))
+
+    def told(ways: _Free) -> Ways:
+        return frozenset(frozenset(map(negatives.index, way)) for way in ways)
+
+    return replace(
+        one,
+        states=tuple(states[place] for place in range(len(pairs))),
+        starts=tuple(
+            Start(new[target], told(step.ways)) for source, target, step in steps if source == BEGIN
+        ),
+        moves=tuple(
+            Move(
+                new[source],
+                new[target],
+                told(step.ways),
+                frozenset(map(conditions.index, step.conditions)),
+            )
+            for source, target, step in steps
+            if source != BEGIN
+        ),
+        ends=tuple(End(new[pair], told(ends[pair])) for pair in pairs if pair in ends),
+        conditions=conditions,
+        negatives=negatives,
+    )
+
+
+def _steps(part: GuardedTemplate) -> list[tuple[int, int, _Step]]:
+    begun = [
+        (
+            START,
+            start.target,
+            _Step(part.states[start.target], frozenset(), _free_of(part, start.ways)),
+        )
+        for start in part.starts
+    ]
+    return begun + [
+        (
+            move.source,
+            move.target,
+            _Step(part.states[move.target], part.asked(move), _free_of(part, move.ways)),
+        )
+        for move in part.moves
+    ]
+
+
+def _free_of(part: GuardedTemplate, ways: Ways) -> _Free:
+    """Return ways by the negatives themselves."""
+    return frozenset(frozenset(part.negatives[n] for n in way) for way in ways)
+
+
+def _both_free(ways: _Free, others: _Free) -> _Free:
+    """Return the ways to be free for both: one of either."""
+    return frozenset(way | other for way, other in itertools.product(ways, others))
