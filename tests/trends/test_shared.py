@@ -158,6 +158,13 @@ def test_one_query_with_an_index_and_one_with_a_graph_are_told_apart() -> None:
     )
 
 
+def test_two_indexes_are_told_of_where_one_is_in_place_of_the_shared_graph() -> None:
+    (found,) = apart(units_of(rising("q1"), rising("q2").replace("b+)", "b+, NOT C)")))
+    assert found.why == (
+        "they have an index each, as q1 would go by the shared graph with more queries like them"
+    )
+
+
 def test_queries_on_the_shared_graph_with_one_sub_pattern_are_not_apart() -> None:
     summed = [rising(f"q{n}", "ACDEF"[n]).replace("COUNT(*)", "AVG(b.v)") for n in range(5)]
     assert apart(units_of(*summed)) == ()

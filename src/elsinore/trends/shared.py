@@ -277,12 +277,7 @@ def apart(units: Units) -> tuple[Apart, ...]:
             if key != other_key:
                 why = _differently_keyed(key, other_key)
             else:
-                why = " and ".join(
-                    f"{listed(side.names, MOST_NAMES)} on the "
-                    f"{path_in_words(planned.path, planned.why[side.first])}"
-                    for side, planned in ((one, unit), (other, other_unit))
-                )
-                why = f"they go different ways, {why}"
+                why = _different_ways((one, unit), (other, other_unit))
             found.setdefault(why, []).append(Block(one.names, other.names))
     return tuple(Apart(tuple(blocks), why) for why, blocks in found.items())
 
@@ -384,6 +379,21 @@ def _differ(one: GuardedTemplate, other: GuardedTemplate) -> str:
     return why_no_lanes(first, second) or (
         f"they add up different things, or with others would be more than {MOST_LANES} in one pass"
     )
+
+
+def _different_ways(*sides: tuple[Alike, TrendUnit]) -> str:
+    """Return why queries of two units are not of one; each side with its unit as it was planned."""
+    if len({side.unit.path for side, _ in sides}) == 1:
+        (names,) = (side.names for side, planned in sides if planned is not side.unit)
+        return (
+            f"they have an index each, as {listed(names, MOST_NAMES)} would go by the shared graph "
+            "with more queries like them"
+        )
+    told = " and ".join(
+        f"{listed(side.names, MOST_NAMES)} on the {path_in_words(side.unit.path, side.why)}"
+        for side, _ in sides
+    )
+    return f"they go different ways, {told}"
 
 
 def _differently_keyed(one: Partition, other: Partition) -> str:
