@@ -22,6 +22,7 @@ from elsinore.plan.accumulators import accumulated
 from elsinore.plan.between import CURRENT, PREVIOUS, Reading, is_local, readings
 from elsinore.plan.conjoined import conjoined
 from elsinore.plan.guarded import GuardedTemplate, guarded_template
+from elsinore.plan.implied import without_implied
 from elsinore.plan.indexed import Indexed, indexed
 from elsinore.plan.modes import Granularity
 from elsinore.plan.sharing import obstacle
@@ -86,7 +87,7 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
                 return Routed(Path.SHARED, why, shared)
         else:
             guard = shared
-    guarded = guarded_template(query)
+    guarded = without_implied(guarded_template(query))
     if guards[:1] == [_NEGATION] and not guarded.negatives:  # CONTIGUOUS needs none
         guard = guards[-1]
     if summed and _SUMMED.issuperset(guards):

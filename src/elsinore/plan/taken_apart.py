@@ -21,6 +21,7 @@ from elsinore.plan.guarded import (
     guarded_sides,
 )
 from elsinore.plan.guards import Ways
+from elsinore.plan.implied import without_implied
 from elsinore.plan.side_by_side import BEGIN, product_of
 from elsinore.plan.template import START
 
@@ -52,7 +53,7 @@ def taken_apart(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
     >>> len(found("SEQ(A, B b+) AND SEQ(C, D) WHERE b[i].v >= b[i-1].v"))
     2
     """
-    one, other = guarded_sides(guarded.query)
+    one, other = map(without_implied, guarded_sides(guarded.query))
     both = _guarded_both(one, other)
     if not both.ends:
         return one, other

@@ -1,0 +1,111 @@
+"""Conditions on an event far before that follow from those on neighbours, and so need no anchor.
+
+Where each `b` is above the `b` before it, and the first one above `a`, all are above `a`: what
+`b[i].v > a.v` asks of the later ones is known of them. And of the event right after `a` it is a
+condition on neighbours. So `SEQ(A a, B b+)` with both conditions compares neighbours alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from elsinore.model import expression as ex
+from elsinore.model.expression import Attribute, Binary, Expression, Literal, Negative, Operator
+from elsinore.plan.between import CURRENT, PREVIOUS
+from elsinore.plan.guarded import GuardedTemplate, Move
+
+# comparisons of neighbours that keep one with an earlier event true
+_KEEPING = {
+    Operator.GT: (Operator.GT, Operator.GE, Operator.EQ),
+    Operator.GE: (Operator.GT, Operator.GE, Operator.EQ),
+    Operator.LT: (Operator.LT, Operator.LE, Operator.EQ),
+    Operator.LE: (Operator.LT, Operator.LE, Operator.EQ),
+    Operator.EQ: (Operator.EQ,),
+}
+_TURNED = {
+    Operator.LT: Operator.GT,
+    Operator.LE: Operator.GE,
+    Operator.GT: Operator.LT,
+    Operator.GE: Operator.LE,
+    Operator.EQ: Operator.EQ,
+}
+
+
+def without_implied(template: GuardedTemplate) -> GuardedTemplate:
+    """Return a template without anchors that only what follows from neighbours is asked of.
+
+    >>> from elsinore.language import parse_workload
+    >>> from elsinore.plan.guarded import guarded_template
+    >>> def anchors(where):
+    ...     text = f"QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B b+) WHERE {where};"
+    ...     return without_implied(guarded_template(parse_workload(text).queries[0])).anchors
+    >>> anchors("b[i].v > a.v AND b[i].v >= b[i-1].v")
+    ()
+    >>> anchors("b[i].v > a.v AND b[i].v <= b[i-1].v")
+    ('a',)
+    """
+    negatives = tuple(map(without_implied, template.negatives))
+    if not template.anchors:
+        return replace(template, negatives=negatives) if negatives else template
+    into: list[list[Move]] = [[] for _ in template.states]
+    for move in template.moves:
+        into[move.target].append(move)
+    needed = set()
+    for move in template.moves:
+        for anchor, number in move.checks:
+            known = all((anchor, number) in before.checks for before in into[move.source])
+            if anchor != template.states[move.source].anchor and not (
+                known and _goes_on(template.conditions[number], template.asked(move))
+            ):
+                needed.add(anchor)
+    place = {anchor: number for number, anchor in enumerate(sorted(needed))}
+    moves = []
+    for move in template.moves:
+        source = template.states[move.source].anchor
+        near = {n for anchor, n in move.checks if anchor == source and anchor not in needed}
+        far = frozenset((place[anchor], n) for anchor, n in move.checks if anchor in needed)
+        moves.append(replace(move, conditions=move.conditions | near, checks=far))
+    return replace(
+        template,
+        states=tuple(
+            replace(state, anchor=None if state.anchor is None else place.get(state.anchor))
+            for state in template.states
+        ),
+        moves=tuple(moves),
+        anchors=tuple(template.anchors[anchor] for anchor in place),
+        negatives=negatives,
+    )
+
+
+def _goes_on(check: Expression, neighbours: Collection[Expression]) -> bool:
+    """Return whether what holds for an event holds for one that follows it as neighbours are."""
+    checked = _compared(check)
+    if checked is None:
+        return False
+    name, operator, _ = checked
+    kept = [(name, keeping, Attribute(PREVIOUS, name)) for keeping in _KEEPING[operator]]
+    return any(_compared(condition) in kept for condition in neighbours)
+
+
+def _compared(condition: Expression) -> tuple[str, Operator, Expression] | None:
+    """Return what of the later event is compared as it is, how, and with what of the earlier one.
+
+    That is computed from the same attribute, so that all values are of one order.
+    """
+    match condition:
+        case Binary(operator, left, right) if operator in _TURNED:
+            if isinstance(right, Attribute) and right.variable == CURRENT:
+                operator, left, right = _TURNED[operator], right, left
+            if not isinstance(left, Attribute) or left.name is None:
+                return None
+            one_order = set(ex.attributes(right)) == {Attribute(PREVIOUS, left.name)}
+            if left.variable == CURRENT and one_order and all(map(_computes, ex.walk(right))):
+                return left.name, operator, right
+    return None
+
+
+def _computes(node: Expression) -> bool:
+    if isinstance(node, Binary):
+        return node.operator.is_arithmetic
+    return isinstance(node, Attribute | Literal | Negative)
