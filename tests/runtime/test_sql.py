@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime
 from typing import Any
 
@@ -146,3 +147,39 @@ def test_a_table_without_rows_has_no_values() -> None:
         evaluate_sql("CASE WHEN delay > 5 THEN 'a' END", TABLE.slice(0, 0), "type").to_pylist()
         == []
     )
+
+
+NESTED = pa.table(
+    {
+        "type": ["outer", "outer", "outer"],
+        "id.orig": [1, 2, 3],
+        "s": [{"Type": "A", "in": {"v": {"w": {"u": 1}}}}, None, {"Type": "B", "in": None}],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("s.type", ["A", None, "B"]),
+        ("LOWER(S.Type)", ["a", None, "b"]),
+        ("s.in.v.w.u + 1", [2, None, None]),
+        ("`id.orig` * 2", [2, 4, 6]),
+    ],
+)
+def test_fields_of_structs_are_read_as_spark_does(text: str, values: list[Any]) -> None:
+    assert evaluate_sql(text, NESTED, "type").to_pylist() == values
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("s.typ = 'A'", "there is no field 'typ'. Did you mean 'Type'? Fields: Type, in."),
+        ("type.a = 'A'", "what is before '.a' is no struct but of type string"),
+        ("id.orig = 1", "in backticks: `id.orig`"),
+        ("r.type = 'A'", "no column 'r'"),
+    ],
+)
+def test_a_field_that_is_not_there_is_never_read_from_elsewhere(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        evaluate_sql(text, NESTED, "type")

@@ -182,7 +182,10 @@ def unexpected(
         message = f"Expected {listed(words)}, found {found}.{hint}"
         message += foreign
         if token.type == "_DOT" and within != "PATTERN" and _are_names(before, after):
-            message += f' A name with a dot in it goes in double quotes: "{before}.{after}".'
+            message += (
+                f' A name with a dot in it goes in double quotes: "{before}.{after}"; a field of a '
+                "struct needs a column of its own."
+            )
         is_keyword = token.type not in CLAUSES and text.upper() in RESERVED
         if is_keyword and not foreign and "NAME" in expected:
             message += keyword_hint(token)

@@ -1,14 +1,14 @@
 """SQL expressions over the input's columns, computed in process.
 
-They are parsed by sqlglot and computed with Arrow: columns, constants, CASE, comparisons, AND, OR,
-NOT, IN, BETWEEN, LIKE, IS NULL, arithmetic with `%`, `||`, CAST, COALESCE, IF, CONCAT, LOWER,
-UPPER, TRIM, LENGTH, SUBSTRING, LEFT, ABS, FLOOR, CEIL.
+They are parsed by sqlglot and computed with Arrow: columns, fields of structs, constants, CASE,
+comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, IS NULL, arithmetic with `%`, `||`, CAST, COALESCE,
+IF, CONCAT, LOWER, UPPER, TRIM, LENGTH, SUBSTRING, LEFT, ABS, FLOOR, CEIL.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from elsinore.errors import InputError, is_on_the_command_line, no_column, option
+from elsinore.errors import (
+    InputError,
+    choices_text,
+    did_you_mean,
+    is_on_the_command_line,
+    no_column,
+    option,
+)
 from elsinore.runtime.chunks import whole
 from elsinore.runtime.reasons import reason
 
@@ -103,7 +110,13 @@ def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
         case exp.Paren():
             return of(node.this)
         case exp.Column():
-            return _column(node.name, table, what)
+            first, *fields = (part.name for part in node.parts)
+            column = _column(first, fields, table, what)
+            for name in fields:
+                column = _field(column, name, node, what)
+            return column
+        case exp.Dot():
+            return _field(of(node.this), node.name, node, what)
         case exp.Literal():
             return pa.scalar(node.this if node.is_string else _number(node.this))
         case exp.Boolean():
@@ -163,15 +176,39 @@ def _on_spark() -> str:
     return "Hand over a Spark DataFrame, and Spark computes it"
 
 
-def _column(name: str, table: pa.Table, what: str) -> pa.Array:
+def _column(name: str, fields: Sequence[str], table: pa.Table, what: str) -> pa.Array:
     names = table.column_names
-    found = [column for column in names if column == name] or [
-        column for column in names if column.casefold() == name.casefold()
-    ]
+    found = _called(name, names)
     if len(found) != 1:
-        raise InputError(no_column(name, what, names))
+        dotted = ".".join((name, *fields))
+        quote = f" A name with a dot goes in backticks: `{dotted}`." if dotted in names else ""
+        raise InputError(no_column(name, what, names) + quote)
     column = whole(table.column(found[0]))
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _field(value: Value, name: str, node: exp.Expression, what: str) -> Value:
+    """Return a field of structs, null where a struct is."""
+    written = node.sql(dialect="spark")
+    if not pa.types.is_struct(value.type):
+        raise InputError(
+            f"The expression for the {what} reads {written!r}, and what is before '.{name}' is no "
+            f"struct but of type {value.type}."
+        )
+    names = [field.name for field in value.type.fields]
+    found = _called(name, names)
+    if len(found) != 1:
+        raise InputError(
+            f"The expression for the {what} reads {written!r}, and there is no field '{name}'."
+            f"{did_you_mean(name, names)} Fields: {choices_text(names)}."
+        )
+    return pc.struct_field(value, names.index(found[0]))
+
+
+def _called(name: str, names: Sequence[str]) -> list[str]:
+    """Return which of `names` SQL means by one: that, or those that differ by case alone."""
+    exact = [one for one in names if one == name]
+    return exact or [one for one in names if one.casefold() == name.casefold()]
 
 
 def _case(node: exp.Case, of: Callable[[exp.Expression], Value]) -> Value:
