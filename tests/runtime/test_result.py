@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from datetime import datetime
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import elsinore as el
-from elsinore.runtime.result import Result
+from elsinore.runtime.result import Result, shown_values
 from elsinore.runtime.results import Results
 
 TABLE = pa.table({"k": ["<a>", None], "trends": [3.0, 1.0]})
@@ -86,3 +87,14 @@ def test_a_result_can_be_run_over_again() -> None:
 def test_an_unknown_query_is_named_with_the_nearest() -> None:
     with pytest.raises(KeyError, match="Did you mean 'slow'"):
         Results({"slow": TABLE})["slwo"]
+
+
+def test_times_that_python_has_not_are_shown_and_named() -> None:
+    events = {"time": [datetime(9999, 12, 31, 1), datetime(9999, 12, 31, 2)], "type": ["A", "B"]}
+    workload = el.Workload.parse("RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 1 day")
+    (result,) = workload.run(events).values()
+    assert "<td>10000-01-01 00:00:00.000000</td>" in result._repr_html_()
+    with pytest.raises(el.InputError, match=r"the years 1 to 9999, .* to_arrow"):
+        result.to_pylist()
+    nested = pa.chunked_array([pa.array([[253402300800]]).cast(pa.list_(pa.timestamp("s")))])
+    assert shown_values(nested) == ['["10000-01-01T00:00:00"]']

@@ -22,6 +22,7 @@ from elsinore.cli.job import Job
 from elsinore.cli.statistics import print_statistics
 from elsinore.runtime.files import read_source
 from elsinore.runtime.outputs import Rows, write_part, write_table, write_to, writing_rows
+from elsinore.runtime.result import shown_values
 from elsinore.words import count
 
 T = TypeVar("T")
@@ -124,6 +125,6 @@ def hand_out(job: Job, name: str, found: pa.Table) -> None:
 
 def print_result(name: str, first: pa.Table, total: int) -> None:
     """Print the first rows of a query's result, and how many there are."""
-    columns = [column.to_pylist() for column in first.columns]
+    columns = [shown_values(column) for column in first.columns]
     rows = list(zip(*columns, strict=True))
     print_table(name, first.column_names, rows, total, first.num_rows)

@@ -169,7 +169,7 @@ def _csv_column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
     if pa.types.is_decimal(data_type):
         return column.cast(pa.string())
     if pa.types.is_nested(data_type):
-        texts = [None if cell == "null" else cell for cell in _json_cells(column)]
+        texts = [None if cell == "null" else cell for cell in json_cells(column)]
         return pa.array(texts, pa.string())
     return column
 
@@ -201,13 +201,13 @@ def _write_json(table: pa.Table, file: BinaryIO) -> None:
     names = [json.dumps(name, ensure_ascii=False) for name in table.column_names]
     for start in range(0, table.num_rows, ROWS_AT_A_TIME):
         part = table.slice(start, ROWS_AT_A_TIME)
-        cells = [_json_cells(column) for column in part.columns]
+        cells = [json_cells(column) for column in part.columns]
         for row in zip(*cells, strict=True):
             fields = ", ".join(f"{name}: {cell}" for name, cell in zip(names, row, strict=True))
             file.write(f"{{{fields}}}\n".encode())
 
 
-def _json_cells(column: pa.ChunkedArray) -> Iterator[str]:
+def json_cells(column: pa.ChunkedArray) -> Iterator[str]:
     """Yield the JSON text of each value of a column."""
     data_type = column.type
     if pa.types.is_decimal(data_type):
@@ -215,6 +215,8 @@ def _json_cells(column: pa.ChunkedArray) -> Iterator[str]:
         return ("null" if text is None else text for text in digits)
     if pa.types.is_timestamp(data_type):
         return (_json_plain(text) for text in _iso8601(column).to_pylist())
+    if pa.types.is_date(data_type):
+        return (_json_plain(text) for text in column.cast(pa.string()).to_pylist())
     if _holds(data_type, pa.types.is_timestamp) or _holds(data_type, pa.types.is_decimal):
         return (_json_nested(value) for value in column)
     return (_json_plain(value) for value in column.to_pylist())

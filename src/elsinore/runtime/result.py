@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from elsinore.errors import SetupError
+from elsinore.errors import InputError, SetupError
 from elsinore.words import count
 
 SHOWN_ROWS = 20  # of a table in a notebook
@@ -66,7 +66,14 @@ class Result:
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """Return the rows as dicts; Spark computes and collects them."""
-        rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
+        table = self.to_arrow()
+        try:
+            rows: list[dict[str, Any]] = table.to_pylist()
+        except OverflowError as error:
+            raise InputError(
+                f"The rows of '{self._query}' hold times outside of the years 1 to 9999, which "
+                "Python's datetime does not have; to_arrow() has them."
+            ) from error
         return rows
 
     def __getattr__(self, name: str) -> Any:
@@ -115,8 +122,25 @@ class Result:
         more = total - first.num_rows
         rest = f"{more:,} more" if isinstance(self.frame, pa.Table) else "more rows"
         note = f"<caption>{escape(self._query)}{f': {rest} not shown' if more else ''}</caption>"
-        columns = [column.to_pylist() for column in first.columns]
+        columns = [shown_values(column) for column in first.columns]
         return html_table(first.column_names, list(zip(*columns, strict=True)), note)
+
+
+def shown_values(column: pa.ChunkedArray) -> list[Any]:
+    """Return a column's values; times outside of the years 1 to 9999, as Python has none, as text.
+
+    >>> days = pa.array([2932897], pa.int32()).cast(pa.date32())
+    >>> shown_values(pa.chunked_array([days.cast(pa.timestamp("s"))]))
+    ['10000-01-01 00:00:00']
+    """
+    try:
+        values: list[Any] = column.to_pylist()
+    except OverflowError:
+        from elsinore.runtime.outputs import json_cells  # noqa: PLC0415 - where needed
+
+        nested = pa.types.is_nested(column.type)
+        values = list(json_cells(column)) if nested else column.cast(pa.string()).to_pylist()
+    return values
 
 
 def rows_text(frame: Any) -> str:
