@@ -173,3 +173,33 @@ def test_what_writes_a_folder_takes_no_name_of_a_file(folder: Path, command: lis
     assert done.exit_code == 2
     assert "Name it without a suffix, as in --out x, or make that folder first." in done.stderr
     assert not Path("x.csv").exists()
+
+
+@pytest.mark.parametrize("command", [["check"], ["explain", "--sample", "0"], ["explain"]])
+def test_events_at_which_a_run_would_stop_are_warned_of(folder: Path, command: list[str]) -> None:
+    Path("nulls.csv").write_text("when,kind\n,A\n,B\n3,\n4,B\n5,A\n")
+    done = call(*command, "w.cep", "--events", "nulls.csv", *NAMED)
+    assert done.exit_code == 0
+    assert (
+        "Warning: 3 events of 5 cannot be used (2 with null time, 1 with null type): a run stops "
+        "unless --rejects names a place for them.\n"
+    ) in done.stderr
+
+
+@pytest.mark.parametrize("form", [[], ["--format", "csv"], ["--format", "json"]])
+@pytest.mark.parametrize("time", ["when", "CAST(`when` AS DATE)"])
+def test_a_window_that_ends_after_the_year_9999_is_shown(
+    folder: Path, form: list[str], time: str
+) -> None:
+    Path("late.csv").write_text("when,kind\n9999-12-30T22:00,A\n9999-12-31T23:00,B\n")
+    query = "RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 1000 days"
+    given = ["run", "-q", query, "--events", "late.csv", "--engine", "local"]
+    done = call(*given, "--time", time, "--type", "kind", *form)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "10000-04-13" in done.stdout
+
+
+def test_a_file_bears_its_querys_name_in_letters_of_any_language(folder: Path) -> None:
+    done = run("-q", 'QUERY "größe 1/2" RETURN COUNT(*) PATTERN SEQ(A, B)', "--out", "ü")
+    assert done.exit_code == 0, done.stderr
+    assert Path("ü/größe 1%2F2.parquet").is_file()

@@ -5,23 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pyarrow as pa
 
 from elsinore.cli.console import ArgumentError, warn
 from elsinore.cli.job import Job
 from elsinore.errors import InputError, InvalidWorkloadError, QueryError
+from elsinore.local.driver import prepare
 from elsinore.runtime.files import read_source
 from elsinore.runtime.options import RunOptions
+from elsinore.runtime.rejects import reasons_text
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.text_files import text_notes
 from elsinore.runtime.times import kind_of_column
 from elsinore.runtime.types import types_of
 from elsinore.runtime.warnings import absent_types, types_seen
+from elsinore.words import count
 
 
 def looked_at(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
-    """Return a job's events, and warnings of types that none of them has.
+    """Return a job's events, and warnings of types that none has and of what cannot be used.
 
     Raises ArgumentError for columns that the options name and the events lack, and what is wrong
     with the queries for these events.
@@ -31,9 +35,20 @@ def looked_at(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
     with explained(job, table):
         job.workload.check(table.schema)
     kind, fine = kind_of_column(evaluate_sql(job.time, table, "time"), job.times.unit)
-    job.workload.timed(RunOptions(time_unit=job.times.unit), kind.is_number, fine)
+    options = job.workload.timed(job.options(), kind.is_number, fine)
     types = types_of(table, job.type)
-    return table, absent_types(job.workload.planned(job.granularity), types_seen(types))
+    plan = job.workload.planned(job.granularity)
+    return table, (*unusable(table, options), *absent_types(plan, types_seen(types)))
+
+
+def unusable(table: pa.Table, options: RunOptions) -> tuple[str, ...]:
+    """Return a warning of events at which a run would stop, with why, if there are any."""
+    _, rejected = prepare(table, replace(options, allow_rejects=True))
+    if rejected is None:
+        return ()
+    many = f"{count(rejected.num_rows, 'event')} of {table.num_rows:,}"
+    why = reasons_text(rejected.column(rejected.num_columns - 1))
+    return (f"{many} cannot be used ({why}): a run stops unless --rejects names a place for them.",)
 
 
 def check_columns(job: Job, table: pa.Table) -> None:

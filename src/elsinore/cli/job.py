@@ -127,7 +127,16 @@ class Job:
         assert self.out is not None
         if self.out_is_file:
             return self.out
-        return self.out / f"{quote(query, safe=' ')}.{self.out_format}"
+        return self.out / f"{file_name(query)}.{self.out_format}"
+
+
+def file_name(query: str) -> str:
+    """Return what the file of a query's result is called; letters of any language are kept.
+
+    >>> file_name("größe 1/2")
+    'größe 1%2F2'
+    """
+    return "".join(letter if letter.isalnum() else quote(letter, safe=" ") for letter in query)
 
 
 def inputs_of(source: Source, workload: Path | None) -> list[Path]:

@@ -84,8 +84,7 @@ def set_aside(table: pa.Table, reasons: pa.Array, *, allowed: bool) -> tuple[pa.
 def _refusal(table: pa.Table, reasons: pa.Array) -> str:
     """Render what is wrong: how many events, why, and the first of them (rows count from 1)."""
     rows = np.flatnonzero(_mask(reasons.is_valid()))
-    counts = pc.value_counts(reasons.filter(reasons.is_valid())).to_pylist()
-    why = ", ".join(f"{one['counts']:,} with {one['values']}" for one in counts)
+    why = reasons_text(reasons)
     lines = [f"{count(len(rows), 'event')} of {table.num_rows:,} cannot be used ({why})."]
     lines.append("The first of them:" if len(rows) > 1 else "It is:")
     for row in rows[:SHOWN_ROWS].tolist():
@@ -94,8 +93,18 @@ def _refusal(table: pa.Table, reasons: pa.Array) -> str:
         if len(shown) > SHOWN_WIDTH:
             shown = shown[: SHOWN_WIDTH - 3] + "..."
         lines.append(f"  row {row + 1} ({reasons[row].as_py()}): {shown}")
-    lines.append(mend_or_reject({one["values"] for one in counts}))
+    lines.append(mend_or_reject(set(reasons.drop_null().to_pylist())))
     return "\n".join(lines)
+
+
+def reasons_text(reasons: pa.Array | pa.ChunkedArray) -> str:
+    """Return how many events there are for each reason.
+
+    >>> reasons_text(pa.array(["null time", None, "null time", "null type"]))
+    '2 with null time, 1 with null type'
+    """
+    counts = pc.value_counts(reasons.drop_null()).to_pylist()
+    return ", ".join(f"{one['counts']:,} with {one['values']}" for one in counts)
 
 
 def mend_or_reject(reasons: Collection[str]) -> str:
