@@ -199,6 +199,8 @@ def _with_first_word(statement: Statement, errors: list[QuerySyntaxError]) -> li
     hint = f" Did you mean '{near}'?" if near else ""
     if any(token.upper() == "MATCH_RECOGNIZE" for token in tokens):
         hint = f" {FOREIGN['MATCH_RECOGNIZE']}"
+    elif tokens[-1].upper() == "CEP":
+        hint = " Here the queries themselves are asked for, not the name of a file with them."
     errors.append(
         QuerySyntaxError(
             f"A query begins with {listed(may_start)}; found '{first}'.{hint}",
