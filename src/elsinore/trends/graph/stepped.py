@@ -156,6 +156,7 @@ class Stepped:
         first, last = _wanted(wanted, events.done, events.until)
         headers, most = header_of(lanes, wanted, len(first), by_time=self._by_time)
         headers["rows"] = len(rows.slots)
+        more = True if lanes.fields + lanes.extremes > 1 else None
         parts = []
         for begin in range(0, len(first), most):
             keys = range(begin, min(begin + most, len(first)))
@@ -163,7 +164,7 @@ class Stepped:
             given = _given(memory, (len(keys) + 2) * int(memory.headers[0]["overlap"]))
             while True:
                 seconds = _STEP * (len(rows.slots) - int(memory.headers[0]["at"]))
-                how = enter(sweep, seconds, *memory, rows, read, given)
+                how = enter(sweep, seconds, *memory, rows, read, given, more)
                 if how == LARGE_NUMBERS:
                     return None
                 if how == DONE:

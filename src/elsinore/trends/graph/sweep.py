@@ -16,7 +16,6 @@ from elsinore.kernels import kernel
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.window_times import next_edge, windows_at
 from elsinore.trends.graph.acts import act_alone
-from elsinore.trends.graph.counts import count_alone
 from elsinore.trends.graph.entries import free_all
 from elsinore.trends.graph.records import (
     ACTS,
@@ -29,6 +28,7 @@ from elsinore.trends.graph.records import (
     Events,
     go_to,
 )
+from elsinore.trends.graph.single import Slot, act_in_one_lane
 from elsinore.trends.graph.waiting import act_together, end_moment
 from elsinore.trends.keyed import Codes, Doubles, Flags, Ints
 
@@ -77,17 +77,26 @@ def tie(slots: Codes, times: Ints, keys: int) -> Flags:
 
 @kernel(borrows=True)
 def sweep(
-    headers: Any, ints: Ints, doubles: Doubles, rows: Rows, events: Events, given: Given
+    headers: Any,
+    ints: Ints,
+    doubles: Doubles,
+    rows: Rows,
+    events: Events,
+    given: Given,
+    more: bool | None,
 ) -> int:
     """Let the events from `header.at` on act on the windows of their keys; return how it ended.
 
     At the end all windows that are open are given out.
-    The header is the only one of `headers`.
+    The header is the only one of `headers`. more: None where trends are only counted.
     """
     header = headers[0]
     first, keys, overlap, at_keys = header.first_key, header.keys, header.overlap, header.at_keys
     tied, contiguous = len(rows.ties) > 1, header.contiguous != 0
-    counts = header.fields == 1 and header.extremes == 0 and not tied
+    if more is not None:
+        fields, extremes = header.fields, header.extremes
+    else:
+        fields, extremes = np.int64(1), np.int64(0)
     int_slots, int_slot = header.int_slots, header.int_slot
     double_slots, double_slot = header.double_slots, header.double_slot
     step = header.contiguous
@@ -111,15 +120,14 @@ def sweep(
             _pass_edge(header, ints, doubles, given, key, rows.times[row])
         for window in range(ints[at + LOW], ints[at + HIGH] + 1):
             slot = key if overlap == 1 else key * overlap + window % overlap
-            if counts and (kind < 0 or ints[kind + ACTS] == IN_ONE_LANE):
-                base = int_slots + slot * int_slot
+            if ties == 0 and (kind < 0 or ints[kind + ACTS] == IN_ONE_LANE):
+                base, sums = int_slots + slot * int_slot, double_slots + slot * double_slot
                 if kind < 0:
                     ints[base + SERIAL] += step
                     continue
-                sums, place = double_slots + slot * double_slot, ints[kind + CLASS]
-                if not count_alone(
-                    header, ints, doubles, events.compared, place, row, base, sums, step
-                ):
+                place = ints[kind + CLASS]
+                at_slot = Slot(base, sums, step, fields, extremes)
+                if not act_in_one_lane(header, ints, doubles, events, place, row, at_slot):
                     return LARGE_NUMBERS
                 continue
             header.row = row
@@ -139,9 +147,6 @@ def sweep(
 @kernel(borrows=True, inline=True)
 def _act(header: Any, ints: Ints, doubles: Doubles, events: Events, kind: int, ties: int) -> bool:
     """Let an event act on a window; return whether its numbers are small enough."""
-    if ties == 0 and kind < 0:
-        ints[header.slot_ints + SERIAL] += header.contiguous
-        return True
     if ties == 0 and ints[kind + ACTS] != TOGETHER_WITH_OTHERS:
         return act_alone(header, ints, doubles, events, kind)
     if kind >= 0 and not act_together(header, ints, doubles, events, kind):
