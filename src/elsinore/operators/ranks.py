@@ -35,11 +35,13 @@ def to_ranks(column: pa.Array) -> pa.Array:
     """
     kind = column.type
     if pa.types.is_floating(kind):
-        doubles = column.cast(pa.float64())
-        missing = pc.or_kleene(doubles.is_null(), pc.is_nan(doubles)).fill_null(True)
-        bits = doubles.fill_null(0.0).to_numpy(zero_copy_only=False).view(np.int64)
-        ranks = bits ^ ((bits >> _SIGN) & _MAGNITUDE)
-        return pa.array(ranks, mask=missing.to_numpy(zero_copy_only=False))
+        doubles = column.cast(pa.float64()).to_numpy(zero_copy_only=False)  # null is NaN
+        missing = np.isnan(doubles)
+        bits = doubles.view(np.int64)
+        ranks = bits >> _SIGN
+        ranks &= _MAGNITUDE
+        ranks ^= bits
+        return pa.array(ranks, mask=missing if missing.any() else None)
     if pa.types.is_boolean(kind):
         return column.cast(pa.int8()).cast(pa.int64())
     if pa.types.is_date32(kind):

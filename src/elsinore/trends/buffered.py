@@ -249,7 +249,9 @@ class BufferedTrends:
             part = self._staying.part(table, rows, times, (done, ready, last), keep)
         else:
             chosen = table.drop_columns(["key", "group"])
-            part = Part(chosen, _NOWHERE, done, ready, present, slots=rows.slots)
+            part = Part(
+                chosen, _NOWHERE, done, ready, present, slots=rows.slots, classes=self._classes
+            )
         totals = self._evaluator.evaluate(part)
         self._staying.leave_all(present[~left])
         if totals.num_rows:

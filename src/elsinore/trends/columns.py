@@ -99,6 +99,8 @@ def order_columns(
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     """Return ranks [column of `unit.ranked` and `unit.edges`, row], and where there are any."""
     orders, ordered = matrix(batch, "rank:", unit.ranked, np.int64)
+    if not unit.edges:
+        return orders, ordered
     edges = np.zeros((len(unit.edges), batch.num_rows), dtype=np.uint8)
     for row, (kind, name) in enumerate(unit.edges):
         place = unit.ranked.index(name)

@@ -39,6 +39,7 @@ class Part:
     the operator's code of each; `staying`: those of them that the evaluator is to keep, with their
     open windows, until it is given what comes after `until`, an edge of windows. `slots`: [row] ->
     key, where rows are as they came; then no rows are left out and `starts` says nothing.
+    `classes`: all that occur, ascending, and maybe more; None: not known.
     """
 
     table: pa.Table
@@ -48,6 +49,7 @@ class Part:
     keys: NDArray[np.int64]
     staying: frozenset[int] = frozenset()
     slots: NDArray[np.int32] | None = None
+    classes: NDArray[np.int64] | None = None
 
 
 class Evaluator(Protocol):
@@ -275,6 +277,7 @@ def _keyed(
         ordered=ordered,
         keys=part.keys,
         slots=part.slots,
+        occur=part.classes,
     )
     return events, shifts
 

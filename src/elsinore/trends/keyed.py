@@ -44,6 +44,7 @@ class KeyedEvents:
     keys: Ints | None = None  # [key] its code, where records of bursts tell it
     classes: list[int] | None = None  # that may occur
     slots: Codes | None = None  # [row] -> key, where rows are as they came; starts are not told
+    occur: Ints | None = None  # the classes that `codes` tell, maybe with others, where known
 
     def by_key(self, order: Ints) -> KeyedEvents:
         """Return events that are as they came in the order of their keys."""

@@ -198,7 +198,7 @@ def _classes(events: KeyedEvents) -> tuple[Codes, Sequence[int], Ints]:
     codes = events.codes
     if events.classes is not None:
         return _codes(codes), events.classes, np.arange(len(events.classes))
-    occur = occurring(codes)
+    occur = occurring(codes) if events.occur is None else events.occur
     if len(occur) and occur[-1] >= FEW_CLASSES:
         return _codes(places_of(codes, occur)), occur.tolist(), np.arange(len(occur))
     return _codes(codes), occur.tolist(), occur
