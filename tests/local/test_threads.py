@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 
 import elsinore as el
 from elsinore.local import run, threads
+from elsinore.local.events import Events
 from elsinore.model import Workload
 from elsinore.operators import OperatorOptions, kind_for, plan
+from elsinore.runtime.keys import Keys
 from elsinore.runtime.options import RunOptions
 from oracles.reference import ReferenceEvent
 from support.trends import Feature, column_names, table_of, trend_cases
@@ -105,14 +107,14 @@ def test_the_first_error_of_a_thread_ends_all() -> None:
     ready = plan(workload)
     operator = partial(kind_for(ready.units[0]).operator, ready.units[0], OperatorOptions())
 
-    def batch_of_rows(begin: int, end: int) -> pa.RecordBatch:
+    def share_of(begin: int, end: int, thread: int) -> pa.RecordBatch:
         if begin >= 6:
             raise ValueError(f"rows from {begin} on cannot be read")
         return batch
 
     ranges = [(begin, begin + 2) for begin in range(0, 12, 2)]
     with pytest.raises(ValueError, match="rows from 6 on cannot be read"):
-        threads.run_in_threads(batch_of_rows, ranges, operator, 2, keeps_all=False)
+        threads.run_in_threads(share_of, ranges, operator, 2)
 
 
 def test_threads_end_with_the_range_that_they_are_at_where_they_are_interrupted() -> None:
@@ -131,7 +133,7 @@ def test_threads_end_with_the_range_that_they_are_at_where_they_are_interrupted(
     operator.process = process
     ranges = [(2 * place, 2 * place + 2) for place in range(1000)]
     with pytest.raises(KeyboardInterrupt):
-        threads.run_in_threads(lambda *_: batch, ranges, lambda: operator, 2, keeps_all=False)
+        threads.run_in_threads(lambda *_: batch, ranges, lambda: operator, 2)
     so_far = len(taken)
     sleep(0.1)
     assert len(taken) == so_far < len(ranges)
@@ -140,33 +142,39 @@ def test_threads_end_with_the_range_that_they_are_at_where_they_are_interrupted(
 
 @often
 @given(
-    st.lists(st.tuples(st.integers(-1, 9), st.integers(-1, 2)), max_size=12),
+    st.lists(st.tuples(st.integers(-1, 9), st.integers(-1, 2)), min_size=1, max_size=12),
     st.integers(2, 5),
     st.booleans(),
+    st.integers(0, 11),
 )
-def test_each_row_is_dealt_to_the_thread_of_its_key(
-    rows: list[tuple[int, int]], number: int, keeps_all: bool
+def test_each_row_goes_to_the_thread_of_its_key(
+    rows: list[tuple[int, int]], number: int, keeps_all: bool, begin: int
 ) -> None:
-    keys, classes = np.array(rows, dtype=np.int64).reshape(-1, 2).T
-    batch = pa.record_batch(
-        {
-            "key": keys.astype(np.int32),
-            "group": keys.astype(np.int32) + 7,
-            "time": np.arange(len(rows)),
-            "class": classes,
-            "sum:v": np.arange(len(rows)) / 2,
-        }
+    keys, numbers = np.array(rows, dtype=np.int32).reshape(-1, 2).T.copy()
+    values = pa.array(np.arange(len(rows)) / 2)
+    ready = plan(
+        el.Workload.parse("QUERY q RETURN SUM(B.v) PATTERN SEQ(A, B+) WHERE B.v < 4 GROUP BY k;")
     )
-    shares = threads.deal(batch, number, keeps_all=keeps_all)
-    assert len(shares) == number
-    for thread, share in enumerate(shares):
+    events = Events(
+        replace(ready.units[0], keeps_all=keeps_all),
+        Keys(keys, keys + 7, 10, np.arange(17), incomplete=True),
+        np.arange(len(rows)),
+        numbers,
+        ["A", "C", "B"],  # of no interest: C, -1, and what has no key
+        lambda _: values,
+    )
+    begin = min(begin, len(rows) - 1)
+    every = events.batch(begin, len(rows))
+    kinds, owners = every.column("class").to_pylist(), events.owners(number)
+    for thread in range(number):
         places = [
             row
-            for row, (key, kind) in enumerate(rows)
-            if max(key, 0) % number == thread and (keeps_all or kind >= 0)
+            for row, key in enumerate(keys[begin:].tolist())
+            if max(key, 0) % number == thread and (keeps_all or kinds[row] >= 0)
         ]
-        expected = batch.take(pa.array(places, pa.int64())).to_pydict()
+        expected = every.take(pa.array(places, pa.int64())).to_pydict()
         expected["key"] = [key // number if key >= 0 else -1 for key in expected["key"]]
+        share = events.share(owners, number, begin, len(rows), thread)
         assert share.to_pydict() == expected
 
 

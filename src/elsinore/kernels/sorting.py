@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from elsinore.kernels.decorator import kernel
 
-Column = TypeVar("Column", NDArray[np.int32], NDArray[np.int64])
+Kind = TypeVar("Kind", bound=np.generic)
 
 
-def read_only(column: Column) -> Column:
+def read_only(column: NDArray[Kind]) -> NDArray[Kind]:
     """Return a column as Arrow's are, for which kernels are compiled.
 
     >>> read_only(np.zeros(2, np.int32)).flags.writeable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 
@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from elsinore.kernels import enter
-from elsinore.kernels.sorting import read_only, rows_by_type
+from elsinore.kernels.sorting import read_only
+from elsinore.local.events import Events
 from elsinore.local.threads import run_in_threads, stretches, threads_for
 from elsinore.operators import (
     Operator,
@@ -53,7 +53,7 @@ from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, from_ticks, kind_of_bounds, kind_of_column, to_ticks
 from elsinore.runtime.types import types_of
 from elsinore.runtime.uncertain import bounds
-from elsinore.runtime.units import batch_of, keys_of
+from elsinore.runtime.units import keys_of
 from elsinore.runtime.warnings import (
     absent_types,
     overflow,
@@ -247,7 +247,9 @@ def _run_unit(
     asked = OperatorOptions(
         one_slot=one_slot, ordered=ordered, sharing=options.sharing, record=options.record
     )
-    rows, batch_of_rows = _batches(unit, stream, keys, places, one_slot=one_slot)
+    events = Events(unit, keys, stream.times, *places, stream.column)
+    events = events.by_key() if one_slot else events
+    rows = len(events.times)
     types = {name: plain_type(stream.column(name).type) for name in unit.carried}
     groups = [keys.of_groups(stream.column(name)) for name in unit.group_by]
     after = kind.after(unit)
@@ -260,19 +262,17 @@ def _run_unit(
         return [table for table, _ in results_of(unit, outputs, groups, types, present)]
 
     if threads > 1:
-        operators = partial(kind.operator, unit, asked)
         given_out, counted = run_in_threads(
-            batch_of_rows,
+            partial(events.share, events.owners(threads), threads),
             stretches(rows, keys.count, threads, kept=kind.keeps_batches(unit)),
-            operators,
+            partial(kind.operator, unit, asked),
             threads,
-            keeps_all=unit.keeps_all,
         )
         return results(given_out), counted
     operator = kind.operator(unit, asked)
     # what is kept is kept in one piece
     ranges = [(0, rows)] if kind.keeps_batches(unit) else stretches(rows, keys.count)
-    outputs = _outputs(operator, itertools.starmap(batch_of_rows, ranges))
+    outputs = _outputs(operator, itertools.starmap(events.batch, ranges))
     if in_pieces and not kind.adds_up(unit) and after is None:
         forms = [
             kind.result(unit, place, [values.type for values in groups], types)
@@ -297,37 +297,6 @@ def _outputs(operator: Operator, batches: Iterable[pa.RecordBatch]) -> Iterator[
     for batch in batches:
         yield from operator.process(batch)
     yield from operator.close()
-
-
-def _batches(
-    unit: Unit,
-    stream: Stream,
-    keys: Keys,
-    places: tuple[NDArray[np.int32], Sequence[str]],
-    *,
-    one_slot: bool,
-) -> tuple[int, Callable[[int, int], pa.RecordBatch]]:
-    """Return how many events there are, and what makes the batch of events `begin` to `end` - 1.
-
-    With `one_slot` events are in the order of their keys, those without a key left out.
-    """
-    numbers, names = places
-
-    def batch_of_rows(begin: int, end: int) -> pa.RecordBatch:
-        return batch_of(
-            unit,
-            keys.of_rows(begin, end),
-            stream.times[begin:end],
-            numbers[begin:end],
-            names,
-            lambda name: stream.column(name).slice(begin, end - begin),
-        )
-
-    if not one_slot:
-        return len(keys.key), batch_of_rows
-    order, _ = enter(rows_by_type, 1e-6 * len(keys.key), read_only(keys.key), keys.count)
-    batch = batch_of_rows(0, len(keys.key)).take(pa.array(order))
-    return len(order), lambda begin, end: batch.slice(begin, end - begin)
 
 
 def _presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:

@@ -37,9 +37,9 @@ class Keys:
     example: NDArray[np.int64]
     incomplete: bool  # whether some row has no key
 
-    def of_rows(self, begin: int, end: int) -> Keys:
+    def of_rows(self, rows: slice | NDArray[np.int64]) -> Keys:
         """Return the codes of some rows."""
-        return replace(self, key=self.key[begin:end], group=self.group[begin:end])
+        return replace(self, key=self.key[rows], group=self.group[rows])
 
     def of_groups(self, column: pa.Array) -> pa.Array:
         """Return a column's value for each group code, null for a code that no row has."""
