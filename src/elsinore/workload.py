@@ -408,8 +408,10 @@ class Workload:
         unit = NANOSECONDS[options.time_unit] if numbers else None
         with self._pointing():
             clock = clock_for(self._queries, fine=fine, number=unit)
-            windows = windows_set_to(self._queries, clock).values()
-        return replace(options, clock=clock, largest_time=largest_time(windows))
+            windows = windows_set_to(self._queries, clock)
+        units = any("WITHIN" not in window.bare for window in windows)
+        largest = largest_time(windows.values())
+        return replace(options, clock=clock, largest_time=largest, units_written=units)
 
     def check(self, schema: Any) -> None:
         """Raise what is wrong with the queries for events of a pyarrow schema."""

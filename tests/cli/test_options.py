@@ -203,3 +203,11 @@ def test_a_file_bears_its_querys_name_in_letters_of_any_language(folder: Path) -
     done = run("-q", 'QUERY "größe 1/2" RETURN COUNT(*) PATTERN SEQ(A, B)', "--out", "ü")
     assert done.exit_code == 0, done.stderr
     assert Path("ü/größe 1%2F2.parquet").is_file()
+
+
+@pytest.mark.parametrize("command", [["check"], ["explain"], ["run", "--engine", "local"]])
+def test_times_of_a_finer_unit_are_warned_of(folder: Path, command: list[str]) -> None:
+    Path("ms.csv").write_text("when,kind\n1704067200000,A\n1704067201000,B\n")
+    done = call(*command, "w.cep", "--events", "ms.csv", *NAMED)
+    assert done.exit_code == 0
+    assert "If they count milliseconds: --time-unit ms." in done.stderr

@@ -1,6 +1,7 @@
 """A query without rows that names a type which no event has: the run warns of it."""
 
 import warnings
+from typing import Any
 
 import pytest
 
@@ -41,3 +42,31 @@ def test_queries_with_rows_are_not_warned_of() -> None:
 def test_no_more_than_three_queries_are_told_of() -> None:
     queries = [f"QUERY q{n} RETURN COUNT(*) PATTERN Aa{n};" for n in range(9)]
     assert len(run(*queries)) == 3
+
+
+@pytest.mark.parametrize(
+    ("scale", "unit", "told"),
+    [
+        (1, "s", ""),
+        (10**3, "s", "in the year 55,969. If they count milliseconds: time_unit="),
+        (10**6, "ms", 'microseconds: time_unit="us"'),
+        (10**9, "us", 'nanoseconds: time_unit="ns"'),
+        (10**3, "ms", ""),
+        (10**9, "ns", ""),
+    ],
+)
+def test_numeric_times_of_a_finer_unit_are_warned_of(scale: int, unit: Any, told: str) -> None:
+    events = [{"time": 1_704_067_200 * scale, "type": "A"}]
+    hour, bare, none = (
+        el.Workload.parse(f"RETURN COUNT(*) PATTERN A {within}").run(events, time_unit=unit)
+        for within in ("WITHIN 1 hour", "WITHIN 3600", "")
+    )
+    assert (bare.warnings, none.warnings) == ((), ())
+    assert len(hour.warnings) == bool(told)
+    assert told in "".join(hour.warnings)
+
+
+def test_times_beyond_64_bits_are_refused_with_the_unit_they_may_count() -> None:
+    events = [{"time": 1_704_067_200 * 10**6, "type": "A"}]
+    with pytest.raises(el.InputError, match=r"count seconds unless time_unit= says ms, us or ns"):
+        el.Workload.parse("RETURN COUNT(*) PATTERN A WITHIN 1 hour").run(events)

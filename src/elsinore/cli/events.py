@@ -12,7 +12,7 @@ import pyarrow as pa
 from elsinore.cli.console import ArgumentError, warn
 from elsinore.cli.job import Job
 from elsinore.errors import InputError, InvalidWorkloadError, QueryError
-from elsinore.local.driver import prepare
+from elsinore.local.driver import prepare, warnings_of_times
 from elsinore.runtime.files import read_source
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import reasons_text
@@ -25,7 +25,7 @@ from elsinore.words import count
 
 
 def looked_at(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
-    """Return a job's events, and warnings of types that none has and of what cannot be used.
+    """Return a job's events, and warnings of what cannot be used, odd times and absent types.
 
     Raises ArgumentError for columns that the options name and the events lack, and what is wrong
     with the queries for these events.
@@ -38,14 +38,15 @@ def looked_at(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
     options = job.workload.timed(job.options(), kind.is_number, fine)
     types = types_of(table, job.type)
     plan = job.workload.planned(job.granularity)
-    return table, (*unusable(table, options), *absent_types(plan, types_seen(types)))
+    return table, (*warnings_of(table, options), *absent_types(plan, types_seen(types)))
 
 
-def unusable(table: pa.Table, options: RunOptions) -> tuple[str, ...]:
-    """Return a warning of events at which a run would stop, with why, if there are any."""
-    _, rejected = prepare(table, replace(options, allow_rejects=True))
+def warnings_of(table: pa.Table, options: RunOptions) -> tuple[str, ...]:
+    """Return a warning of events at which a run would stop, with why, and one of odd times."""
+    stream, rejected = prepare(table, replace(options, allow_rejects=True))
+    odd = warnings_of_times(stream, options)
     if rejected is None:
-        return ()
+        return odd
     many = f"{count(rejected.num_rows, 'event')} of {table.num_rows:,}"
     why = reasons_text(rejected.column(rejected.num_columns - 1))
     return (f"{many} cannot be used ({why}): a run stops unless --rejects names a place for them.",)

@@ -56,6 +56,7 @@ from elsinore.runtime.uncertain import bounds
 from elsinore.runtime.units import keys_of
 from elsinore.runtime.warnings import (
     absent_types,
+    finer_times,
     overflow,
     overflown_columns,
     types_seen,
@@ -132,6 +133,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
             )
             tables |= dict(zip(unit.queries, results, strict=True))
     seen = stream.types
+    late = warnings_of_times(stream, options)
     if not in_pieces:
         queries = enumerate(plan.workload)
         empty = [query.name for place, query in queries if not tables[place].num_rows]
@@ -143,7 +145,8 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
             query.name: overflown_columns(query, tables[number])
             for number, query in enumerate(plan.workload)
         }
-        return absent_types(plan, types_seen(seen)) + overflow(plan.workload, overflown)
+        absent = absent_types(plan, types_seen(seen))
+        return late + absent + overflow(plan.workload, overflown)
 
     return Results(
         {query.name: tables[number] for number, query in enumerate(plan.workload)},
@@ -151,6 +154,13 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
         find_statistics=lambda: tuple(statistics[n] for n in range(len(plan.units))),
         find_warnings=warnings,
     )
+
+
+def warnings_of_times(stream: Stream, options: RunOptions) -> tuple[str, ...]:
+    """Return what may be a mistake in the times of events."""
+    if not len(stream.times):
+        return ()
+    return finer_times(int(stream.times[-1]), stream.kind, options)
 
 
 def look_at_time(table: pa.Table, options: RunOptions) -> tuple[bool, bool]:

@@ -24,7 +24,8 @@ class RunOptions:
     decided. `scan`: on Spark, whether tasks read files
     themselves, Spark does, or whichever gives the same sooner. `combine`: on Spark, whether a key's
     events of a pane are combined before the shuffle. `clock` says what times are counted
-    in, and `largest_time` how far from the epoch they may be, for windows to stay within 64 bits.
+    in, and `largest_time` how far from the epoch they may be, for windows to stay within 64 bits;
+    `units_written` tells whether the length of a window has a unit of time.
     `uncertain` is what is said of uncertain times; `time` is then the first possible one, or the
     last where that is told by granularity.
     `threads`: over how many threads keys are spread in this process at most; None: all cores.
@@ -42,6 +43,7 @@ class RunOptions:
     threads: int | None = None
     combine: Combine = Combine.AUTO
     clock: Clock = Clock()  # noqa: RUF009 - frozen
+    units_written: bool = False
     largest_time: int = LARGEST
     uncertain: UncertainTimes | None = None
 

@@ -116,6 +116,11 @@ def mend_or_reject(reasons: Collection[str]) -> str:
             f"numbers, name them with {option('time', _quoted(number))}; if they have another "
             f"form, on Spark with {option('time', _quoted(text))}.\n{mend_or_reject(())}"
         )
+    if TIME_OUT_OF_RANGE in reasons:
+        return (
+            f"Times that are numbers count seconds unless {option('time_unit')} says ms, us or ns."
+            f"\n{mend_or_reject(())}"
+        )
     if is_on_the_command_line():
         where = option("rejects", "PATH")
         return f"Mend them, or name a place for them with {where} and the run goes on."

@@ -9,16 +9,22 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from elsinore.errors import called, did_you_mean, is_on_the_command_line
+from elsinore.errors import called, did_you_mean, is_on_the_command_line, option
 from elsinore.language import render
 from elsinore.language.render import column_name
 from elsinore.model import Query, ReturnItem
 from elsinore.model import pattern as pt
+from elsinore.model.clock import NANOSECONDS
 from elsinore.model.expression import Call
 from elsinore.plan import Plan
+from elsinore.runtime.options import RunOptions
+from elsinore.runtime.times import TimeKind
 
 SEEN_TYPES = 12  # types listed in a warning
 SHOWN_QUERIES = 3
+FAR = 100_000_000_000  # seconds: the year 5138
+SECONDS_PER_YEAR = 31_556_952
+UNIT_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 
 
 class NoRowsWarning(UserWarning):
@@ -76,6 +82,28 @@ def commas_left_out(queries: Iterable[Query], seen: Collection[str]) -> tuple[st
         for event in dict.fromkeys(pt.events(query.pattern))
         if event.variable != event.type and event.variable in seen
     )
+
+
+def finer_times(latest: int, kind: TimeKind, options: RunOptions) -> tuple[str, ...]:
+    """Return a sentence where numeric times are so far off that they must count a finer unit.
+
+    `latest` is the latest, in ticks. Numbers after WITHIN count in that unit too where they are
+    bare, so it matters only where a unit is written.
+    """
+    if not (kind.is_number and options.units_written):
+        return ()
+    second = options.clock.ticks_per("s")
+    number = latest // second * NANOSECONDS["s"] // NANOSECONDS[kind.unit]
+    finer = [unit for unit in UNIT_NAMES if NANOSECONDS[unit] < NANOSECONDS[kind.unit]]
+    near = [unit for unit in finer if number * NANOSECONDS[unit] < FAR * NANOSECONDS["s"]]
+    if latest < FAR * second or not near:
+        return ()
+    year = 1970 + latest // second // SECONDS_PER_YEAR
+    told = (
+        f"times count {UNIT_NAMES[kind.unit]}, and so the latest is in the year {year:,}. If they "
+        f"count {UNIT_NAMES[near[0]]}: {option('time_unit', near[0])}."
+    )
+    return (told,)
 
 
 def types_seen(types: pa.Array) -> list[str]:
