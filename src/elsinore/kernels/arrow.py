@@ -38,7 +38,9 @@ def lent(batch: pa.RecordBatch) -> tuple[int, object]:
 
 
 def array_at(address: int, length: int, kind: type[np.generic]) -> NDArray[Any]:
-    """Return the numbers at an address as an array; nobody may write to it.
+    """Return the numbers at an address as an array, for as long as they are there.
+
+    Nobody may write to those that Arrow lends.
 
     >>> numbers = np.array([5, 7])
     >>> array_at(numbers.ctypes.data, 2, np.int64).tolist()

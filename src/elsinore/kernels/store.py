@@ -52,6 +52,7 @@ class Store:
         "_arenas",
         "_begins",
         "_bytes",
+        "_entered",
         "_headers",
         "_numbers",
         "_sizes",
@@ -92,7 +93,7 @@ class Store:
         The header is its only record. A kernel takes an array in half a microsecond, a record of a
         hundred numbers in twenty.
         """
-        return self._headers, *self._arenas.values()
+        return self._entered
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -213,6 +214,7 @@ class Store:
             kind: np.zeros(length, object if self.exact and kind is np.float64 else kind)
             for kind, length in places.lengths.items()
         }
+        self._entered = self._headers, *self._arenas.values()
         self._bytes = self._headers.nbytes + sum(arena.nbytes for arena in self._arenas.values())
         for column in self.layout.columns:
             if column.fill:

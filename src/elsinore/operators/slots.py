@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.kernels import enter, kernel
+from elsinore.kernels.arrow import array_at
 from elsinore.model.window import Window
 
 FIRST_SLOTS = 64
@@ -31,6 +32,29 @@ class KeyTable(NamedTuple):
     last: NDArray[np.int64]  # [slot] -> time of its key's last event
     free: NDArray[np.int32]  # slots, of which the last goes first, ...
     count: NDArray[np.int64]  # ... and how many they are
+
+
+TABLE_WORDS = 2 * len(KeyTable._fields)
+
+
+def words_of(lent: KeyTable) -> list[int]:
+    """Return where a table's arrays are and how long each is: one array is sooner passed than five.
+
+    They are good as long as the table is kept.
+    """
+    return [word for array in lent for word in (array.ctypes.data, len(array))]
+
+
+@kernel(linked=True)
+def table_at(words: NDArray[np.int64], at: int) -> KeyTable:
+    """Return the table that words tell of from a place on."""
+    return KeyTable(
+        array_at(words[at], words[at + 1], np.int32),
+        array_at(words[at + 2], words[at + 3], np.int32),
+        array_at(words[at + 4], words[at + 5], np.int64),
+        array_at(words[at + 6], words[at + 7], np.int32),
+        array_at(words[at + 8], words[at + 9], np.int64),
+    )
 
 
 class KeySlots:

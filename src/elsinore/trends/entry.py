@@ -8,17 +8,28 @@ from typing import Any
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.kernels.arrow import column_of
-from elsinore.operators.slots import KeyTable, lend
+from elsinore.kernels.arrow import array_at, column_of
+from elsinore.operators.slots import TABLE_WORDS, lend, table_at
 from elsinore.trends.columns import CLASS, GROUP, KEY, TIME
 from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
+from elsinore.trends.core.given_out import take_totals
 from elsinore.trends.moments import end_waiting
 from elsinore.trends.run import DONE, GROW, Columns, leave, pass_edge, run
 from elsinore.trends.wide import wide_kernel
 
+# words of a call: the address of a batch or, to close windows, whose and by when they end; where
+# the slots are that a batch's keys are lent, or those LISTED, and how many; where totals are put
+# that are given out, the next row, how many have room, and how many were given; who lends slots
+BATCH, CLOSING, UNTIL, SLOTS, SLOT_COUNT = range(5)
+WHOLES, CELLS, CODES, PLACE, ROOM, GIVEN, LENT = range(5, 12)
+CALL = LENT + TABLE_WORDS
+
 NO_SLOTS, ALL_SLOTS, LISTED_SLOTS = 0, 1, 2  # whose windows are to be closed
 
-MORE_SLOTS, MORE_LENT = 4, 5  # how it ends, too: the store needs more slots, or those who lend them
+# how it ends, too: the store needs more slots, or those who lend them, or totals room to be put
+MORE_SLOTS, MORE_LENT, MORE_ROOM = np.int64(4), np.int64(5), np.int64(6)
+
+NO_GROUP = -1
 
 
 @kernel
@@ -28,60 +39,101 @@ def arrive(
     doubles: Doubles,
     program: Ints,
     known: Ints,
-    batch: int,
-    lent: KeyTable,
-    slots: Codes,
+    call: Ints,
     addends: Doubles,
     ranks: Ints,
 ) -> int:
-    """Let the events of the batch at an address act; return how it ended, as `run` does.
+    """Let the events of a batch act, or close windows; return how it ended, as `run` does.
 
-    The header is the only one of `headers`. slots: [event], to be filled with the slots that keys
-    are `lent`; nothing where a key is its own slot.
-
-    With `header.closing` the windows of slots are closed instead that end by `header.until`: of all
-    slots, or of the LISTED_SLOTS. What is not done is gone on with from `header.begin` on.
+    The header is the only one of `headers`; `call` tells what is to be done. What is not done is
+    gone on with from `header.begin` on. Totals that are final then are given out: of windows that
+    were closed for all slots, or with `header.one_slot` of all groups but the last.
     """
     header = headers[0]
-    if header.closing != NO_SLOTS:
-        how = _close_slots(header, ints, doubles, program, slots)
+    closing, until, group = call[CLOSING], FOREVER, np.int64(NO_GROUP)
+    call[GIVEN] = 0
+    if closing != NO_SLOTS:
+        until = call[UNTIL]
+        listed = array_at(call[SLOTS], call[SLOT_COUNT], np.int32)
+        how = _close_slots(header, ints, doubles, program, closing, until, listed)
     else:
-        keys, times = column_of(batch, KEY, np.int32), column_of(batch, TIME, np.int64)
-        header.end = len(times)
-        if len(slots) != 0:
-            done = lend(
-                lent.table, lent.key, lent.last, lent.free, lent.count, keys, times, slots, 0
-            )
-            if done < len(keys):
-                return MORE_LENT
-            keys = slots
-        if header.one_slot == 0 and keys.max() >= header.slot:
-            return MORE_SLOTS
-        groups, codes = column_of(batch, GROUP, np.int32), column_of(batch, CLASS, np.int64)
-        events = Columns(times, keys, groups, codes, known, addends, ranks)
-        how = run(header, ints, doubles, program, events)
-    if how == DONE:
-        header.begin = 0
-        header.closing = NO_SLOTS
-    return how
+        how = _act(header, ints, doubles, program, known, call, addends, ranks)
+        if how == DONE and header.one_slot != 0:
+            group = ints[header.group_code]
+    if how != DONE:
+        return how
+    if header.totals != 0 and (closing == ALL_SLOTS or group != NO_GROUP):
+        room = call[ROOM]
+        if call[PLACE] + header.totals > room:
+            return MORE_ROOM
+        outliers, fields = header.outlier, header.field
+        call[GIVEN] = take_totals(
+            header,
+            ints,
+            doubles,
+            until,
+            group,
+            array_at(call[WHOLES], (1 + outliers) * room, np.int64),
+            array_at(call[CELLS], fields * room, np.float64),
+            array_at(call[CODES], (2 + fields) * room, np.int32),
+            call[PLACE],
+        )
+    header.begin = 0
+    return DONE
+
+
+@kernel(linked=True)
+def _act(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    known: Ints,
+    call: Ints,
+    addends: Doubles,
+    ranks: Ints,
+) -> int:
+    """Let the events of a call's batch act; see `arrive`."""
+    batch = call[BATCH]
+    keys, times = column_of(batch, KEY, np.int32), column_of(batch, TIME, np.int64)
+    header.end = len(times)
+    if call[SLOT_COUNT] != 0:
+        slots = array_at(call[SLOTS], call[SLOT_COUNT], np.int32)
+        lent = table_at(call, LENT)
+        done = lend(lent.table, lent.key, lent.last, lent.free, lent.count, keys, times, slots, 0)
+        if done < len(keys):
+            return MORE_LENT
+        keys = slots
+    if header.one_slot == 0 and keys.max() >= header.slot:
+        return MORE_SLOTS
+    groups, codes = column_of(batch, GROUP, np.int32), column_of(batch, CLASS, np.int64)
+    events = Columns(times, keys, groups, codes, known, addends, ranks)
+    return run(header, ints, doubles, program, events)
 
 
 @wide_kernel(linked=True)
-def _close_slots(header: Any, ints: Ints, doubles: Doubles, program: Ints, listed: Codes) -> int:
-    """Close the windows of slots that end by `header.until`; see `arrive`.
+def _close_slots(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    closing: int,
+    until: int,
+    listed: Codes,
+) -> int:
+    """Close the windows of slots that end by a time; see `arrive`.
 
     Of moments those act before that are over; FOREVER: all do, and slots are free after it. Returns
-    how it ended; where that is before the last slot, `header.begin` is the one to go on with.
+    how it ended; `header.begin` is the slot to go on with.
     """
-    until = header.until
-    end = len(listed) if header.closing == LISTED_SLOTS else header.slot
+    end = len(listed) if closing == LISTED_SLOTS else header.slot
     for turn in range(header.begin, end):
-        slot = np.int64(listed[turn]) if header.closing == LISTED_SLOTS else turn
+        header.begin = turn
+        slot = np.int64(listed[turn]) if closing == LISTED_SLOTS else turn
         if ints[header.key + slot] < 0:
             continue
         edge = until >= ints[header.edge + slot] or until == FOREVER
         if edge and header.totals + 2 * header.most_closed > header.row:
-            header.begin = turn
             return GROW
         if ints[header.waiting + slot] != 0 and ints[header.time + slot] < until:
             end_waiting(header, ints, doubles, program, slot)
@@ -90,4 +142,5 @@ def _close_slots(header: Any, ints: Ints, doubles: Doubles, program: Ints, liste
         elif edge:
             pass_edge(header, ints, doubles, program, slot, until)
             ints[header.time + slot] = max(ints[header.time + slot], until)
+    header.begin = end
     return DONE

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from elsinore.kernels import Store, enter
 from elsinore.kernels.arrow import lent
-from elsinore.operators.slots import KeySlots
+from elsinore.operators.slots import KeySlots, KeyTable, words_of
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.columns import (
     CLASS,
@@ -19,16 +19,29 @@ from elsinore.trends.columns import (
     order_columns,
     out_of_order,
 )
-from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, Ints
-from elsinore.trends.core.given_out import take_totals
+from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import rebuild_table
 from elsinore.trends.entry import (
     ALL_SLOTS,
+    BATCH,
+    CALL,
+    CELLS,
+    CLOSING,
+    CODES,
+    GIVEN,
+    LENT,
     LISTED_SLOTS,
     MORE_LENT,
+    MORE_ROOM,
     MORE_SLOTS,
     NO_SLOTS,
+    PLACE,
+    ROOM,
+    SLOT_COUNT,
+    SLOTS,
+    UNTIL,
+    WHOLES,
     arrive,
 )
 from elsinore.trends.measure import measure
@@ -44,11 +57,9 @@ PLAIN_LANE = 1e-5  # ... for each cell of a key, at most
 FEW_ROWS = 2**12  # of totals, up to which room is made for eight times as many: it takes longest
 AHEAD = 2**14  # events looked at for classes that are not compiled yet
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
-NO_GROUP = -1
 
 _NO_SLOTS = np.empty(0, dtype=np.int32)
 _NO_ADDENDS, _NO_RANKS = np.empty(0), np.empty(0, dtype=np.int64)
-_NO_KEYS = KeySlots().lent
 
 
 class TrendOperator:
@@ -102,12 +113,10 @@ class TrendOperator:
         self._store["one_slot"], self._store["ordered"] = one_slot, ordered
         self._store["dynamic"] = sharing is Sharing.DYNAMIC
         self._seconds = PLAIN_SECONDS + PLAIN_LANE * layout.cells
-        self._columns = len(schema)
         self._room = TotalsRoom(schema, len(unit.squared))
-        places = {window: place for place, window in enumerate(unit.merged.windows)}
-        self._window_of = np.array([places[one.query.window] for one in unit.templates])
-        self._all_windows = np.full(len(unit.templates), FOREVER)
-        self._last = self._all_windows.copy()  # of each query the last window that is given out
+        self._call = np.zeros(CALL, dtype=np.int64)
+        self._lent: KeyTable | None = None  # of which `_call` tells, as it does of ...
+        self._slots = _NO_SLOTS  # ... room for those of a batch's events, or those that are closed
         self._shifts = np.empty((len(unit.squared), 0))  # [attribute, group], NaN: none yet
 
     @property
@@ -151,19 +160,23 @@ class TrendOperator:
         batch = self._fitting(batch)
         addends = self._read_addends(batch) if self.unit.addends else _NO_ADDENDS
         ranks = self._read_ranks(batch) if self._ranks else _NO_RANKS
-        found = _NO_SLOTS if slots is None else np.empty(rows, dtype=np.int32)
+        found = _NO_SLOTS
+        if slots is not None:
+            found = self._listed(rows)
+            self._lend(slots)
         address, lender = lent(batch)  # the address is good as long as the lender is there
+        self._call[BATCH] = address
         seconds = self._seconds * rows
         try:
-            while (how := self._enter(seconds, address, slots, found, addends, ranks)) != DONE:
+            while (how := self._enter(seconds, addends, ranks)) != DONE:
                 self._help(how, batch, slots, found)
         except BaseException:
             self._store["begin"] = 0  # of the next batch
             raise
+        finally:
+            self._call[SLOT_COUNT] = 0
         del lender
-        if not self._one_slot:
-            return self._none
-        return self._take(self._all_windows, self._store["group_code"].item(0))
+        return self._given()
 
     def _fitting(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a batch whose first columns are as `arrive` reads them."""
@@ -181,30 +194,27 @@ class TrendOperator:
     def _enter(
         self,
         seconds: float,
-        address: int,
-        slots: KeySlots | None,
-        found: NDArray[np.int32],
         addends: NDArray[np.float64] = _NO_ADDENDS,
         ranks: NDArray[np.int64] = _NO_RANKS,
     ) -> int:
         """Let a batch's events act, or wait, or close slots' windows, as `arrive` does."""
         headers, ints, doubles = self._store.entered
-        words, known = self._words, self._known
-        keys = _NO_KEYS if slots is None else slots.lent
-        return enter(
-            arrive,
-            seconds,
-            headers,
-            ints,
-            doubles,
-            words,
-            known,
-            address,
-            keys,
-            found,
-            addends,
-            ranks,
-        )
+        words, known, call = self._words, self._known, self._call
+        return enter(arrive, seconds, headers, ints, doubles, words, known, call, addends, ranks)
+
+    def _listed(self, count: int) -> NDArray[np.int32]:
+        """Return room for so many slots, which kernels are told of."""
+        if not count <= len(self._slots) <= max(8 * count, FEW_ROWS):
+            self._slots = np.empty(count, dtype=np.int32)
+            self._call[SLOTS] = self._slots.ctypes.data
+        self._call[SLOT_COUNT] = count
+        return self._slots[:count]
+
+    def _lend(self, slots: KeySlots) -> None:
+        """Tell kernels what slots are lent from."""
+        if slots.lent is not self._lent:
+            self._lent = slots.lent
+            self._call[LENT:] = words_of(slots.lent)
 
     def _help(
         self,
@@ -226,6 +236,9 @@ class TrendOperator:
         elif how == MORE_LENT:
             assert slots is not None
             slots.grow()
+            self._lend(slots)
+        elif how == MORE_ROOM:
+            self._make_room()
         elif how == DISORDER:
             raise out_of_order(numbers_of(batch, "time", np.int64)[turn])
         else:
@@ -250,34 +263,27 @@ class TrendOperator:
             ranks[:, place] = np.where(ordered[code >> 1] != 0, column, NO_VALUE)
         return ranks.reshape(-1)
 
-    def _close(self, closing: int, until: int, listed: NDArray[np.int32] = _NO_SLOTS) -> None:
-        """Close windows of slots that end by a time."""
-        store = self._store
-        store["closing"], store["until"] = closing, until
-        slots = len(listed) if closing == LISTED_SLOTS else store.length("slot")
+    def _close(self, closing: int, until: int, slots: int) -> None:
+        """Close windows of so many slots that end by a time."""
+        store, call = self._store, self._call
+        call[CLOSING], call[UNTIL] = closing, until
         try:
-            while self._enter(self._seconds * slots, 0, None, listed) != DONE:
-                self._grow()
+            while (how := self._enter(self._seconds * slots)) != DONE:
+                if how == MORE_ROOM:
+                    self._make_room()
+                else:
+                    self._grow()
         except BaseException:  # what was closed stays so; the others may be closed anew
-            store["begin"], store["closing"] = 0, NO_SLOTS
+            store["begin"] = 0
             raise
+        finally:
+            call[CLOSING], call[SLOT_COUNT] = NO_SLOTS, 0
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
         time = int(FOREVER) if until is None else until
-        self._close(ALL_SLOTS, time)
-        return self._take(self._all_windows if until is None else self._last_windows(until))
-
-    def _last_windows(self, until: int) -> Ints:
-        """Return the last window of each query that ends by a time."""
-        last = [
-            BEFORE_ALL if one is None else one.first(until) - 1 for one in self.unit.merged.windows
-        ]
-        if len(last) == 1:
-            self._last.fill(last[0])
-        else:
-            self._last[:] = np.array(last, dtype=np.int64)[self._window_of]
-        return self._last
+        self._close(ALL_SLOTS, time, self._store.length("slot"))
+        return self._given()
 
     def forget(self, slots: NDArray[np.int64]) -> None:
         """Make slots ready for other keys; nothing of their keys is open, and what waits is over.
@@ -285,7 +291,8 @@ class TrendOperator:
         What is shared stays so.
         """
         known = slots[slots < self._store.length("slot")]
-        self._close(LISTED_SLOTS, int(FOREVER), known.astype(np.int32))
+        self._listed(len(known))[:] = known
+        self._close(LISTED_SLOTS, int(FOREVER), len(known))
 
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""
@@ -379,21 +386,22 @@ class TrendOperator:
         if store.free("run") == 0:
             store.grow(run=2 * store.sizes["run"])
 
-    def _take(self, until: Ints, group: int = NO_GROUP) -> pa.RecordBatch:
-        """Remove totals of windows up to those `until`, but of a group, and return them."""
-        store = self._store
-        waiting = store["totals"]
-        if waiting == 0:
+    def _make_room(self) -> None:
+        """Make room for all totals to be put that may be given out."""
+        room, call = self._room, self._call
+        arrays = room.arrays(self._store["totals"])
+        call[WHOLES], call[CELLS], call[CODES] = (array.ctypes.data for array in arrays)
+        call[PLACE], call[ROOM] = room.begin, room.rows
+
+    def _given(self) -> pa.RecordBatch:
+        """Return the totals that were given out."""
+        rows = self._call.item(GIVEN)
+        if rows == 0:
             return self._none
-        headers, ints, doubles = store.entered
-        room = self._room
-        arrays = room.arrays(waiting)
-        seconds = 1e-5 * (store.length("bucket") + waiting * self._columns)
-        rows = enter(
-            take_totals, seconds, headers, ints, doubles, until, group, *arrays, room.begin
-        )
         self._statistics.totals += rows
-        return room.cut(rows, self._shifts) if rows else self._none
+        totals = self._room.cut(rows, self._shifts)
+        self._call[PLACE] = self._room.begin
+        return totals
 
     def _rebuild(self) -> None:
         seconds = 1e-5 * (self._store.sizes["bucket"] + self._store["totals"])

@@ -72,6 +72,11 @@ class TotalsRoom:
         """Where the next row's place is."""
         return self._used
 
+    @property
+    def rows(self) -> int:
+        """How many rows have a place."""
+        return self._room
+
     def arrays(self, rows: int) -> tuple[Ints, Doubles, Codes]:
         """Return what `take_totals` fills from `begin` on, where so many rows have room."""
         if self._used + rows > self._room:

@@ -8,14 +8,14 @@ import numpy as np
 
 from elsinore.kernels import Field, Store
 from elsinore.kernels import Layout as StoreLayout
-from elsinore.trends.core.arrays import BEFORE_ALL, NEVER
+from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, NEVER
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.layout import Layout
 from elsinore.trends.sharing.clock import DEPTH
 from elsinore.trends.sharing.holders import GroupCost, SharedGroups
 from elsinore.trends.updates import Updates
 
-VERSION = 13
+VERSION = 14
 FIRST_ROWS = 64  # rows of totals to begin with; a power of two
 FIRST_RUNS = 16  # runs of simultaneous events to begin with
 RECORDS = 2**16  # bursts recorded at most
@@ -38,8 +38,6 @@ FIELDS = (
     # of a run: what it takes, as `trends.run` tells
     Field("begin", np.int64),
     Field("end", np.int64),
-    Field("closing", np.int64),
-    Field("until", np.int64),
     Field("one_slot", np.int64),
     Field("ordered", np.int64),
     Field("dynamic", np.int64),
@@ -142,6 +140,10 @@ FIELDS = (
     Field("record_events", np.int64, ("record",)),
     Field("record_shared", np.int64, ("record",)),
     Field("record_benefit", np.float64, ("record",)),
+    # of a query, its windows
+    Field("within", np.int64, ("query",), int(FOREVER)),
+    Field("step", np.int64, ("query",)),
+    Field("origin", np.int64, ("query",)),
     # totals of closed windows, a row for each (query, group, window), found by hashing
     Field("totals", np.int64),
     Field("most_closed", np.int64),  # rows that a key may add at once
@@ -185,11 +187,17 @@ def new_store(updates: Updates, layout: Layout, sharing: SharedGroups, *, record
         row=rows,
         bucket=2 * rows,
         field=max(len(one.aggregation.linear) for one in unit.templates),
+        query=len(unit.templates),
         outlier=max(len(one.aggregation.extremes) for one in unit.templates),
         **sharing.sizes,
     )
     store = Store(STATE, exact=False, **sizes)
     store["most_closed"] = most_closed
+    for number, template in enumerate(unit.templates):
+        window = template.query.window
+        if window is not None:
+            for name in ("within", "step", "origin"):
+                store[name][number] = getattr(window, name)
     for name in COSTS:
         store[name] = getattr(sharing.cost, name)
     for cost in fields(GroupCost):

@@ -10,14 +10,33 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elsinore.kernels import Store
+from elsinore.kernels import Store, kernel
 from elsinore.numeric import LIMB_BITS, THRESHOLD
+from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
 from elsinore.trends.core.given_out import take_totals
 from elsinore.trends.core.totals import find_total
 from elsinore.trends.store import STATE
 
 QUERIES, FIELDS, OUTLIERS = 3, 2, 1
 BUCKETS = 128
+WHOLE = (int(FOREVER), 0, 0)  # the whole stream
+
+
+@kernel
+def give_out(
+    headers: Any,
+    ints: Ints,
+    doubles: Doubles,
+    until: int,
+    group: int,
+    wholes: Ints,
+    numbers: Doubles,
+    codes: Codes,
+    place: int,
+) -> int:
+    """Call `take_totals`, as kernels do."""
+    return take_totals(headers[0], ints, doubles, until, group, wholes, numbers, codes, place)
+
 
 ROWS = st.lists(
     st.tuples(
@@ -37,15 +56,21 @@ ROWS = st.lists(
 @settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "30")), deadline=None)
 @given(
     rows=ROWS,
-    until=st.lists(st.integers(-4, 3), min_size=QUERIES),
+    windows=st.lists(
+        st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(0, 4)) | st.just(WHOLE),
+        min_size=QUERIES,
+        max_size=QUERIES,
+    ),
+    until=st.integers(-30, 30) | st.just(int(FOREVER)),
     kept=st.integers(-1, 4),
     before=st.integers(0, 3),
 )
 def test_what_is_due_is_given_out_and_the_rest_stays(
-    rows: list[Any], until: list[int], kept: int, before: int
+    rows: list[Any], windows: list[tuple[int, int, int]], until: int, kept: int, before: int
 ) -> None:
     sizes: dict[str, int] = dict.fromkeys(STATE.axes, 1)
     sizes |= {"row": 64, "bucket": BUCKETS, "field": FIELDS, "outlier": OUTLIERS}
+    sizes["query"] = QUERIES
     store = Store(STATE, **sizes)
     header, ints, doubles = store.arguments
     for (query, group, window), values, extreme in rows:
@@ -53,20 +78,27 @@ def test_what_is_due_is_given_out_and_the_rest_stays(
         store["total_cells"][row] = [cell for cell, _ in values]
         store["total_powers"][row] = [power for _, power in values]
         store["total_extremes"][row] = extreme
+    for name, column in zip(("within", "step", "origin"), zip(*windows, strict=True), strict=True):
+        store[name] = np.array(column)
     room = before + len(rows) + 3
     wholes = np.full((1 + OUTLIERS) * room, -1)
     numbers = np.full(FIELDS * room, -1.0)
     codes = np.full((2 + FIELDS) * room, -1, dtype=np.int32)
-    count = take_totals(*store.entered, np.array(until), kept, wholes, numbers, codes, before)
-    windows, extremes = wholes.reshape(-1, room)[:, before:]
+    count = give_out(*store.entered, until, kept, wholes, numbers, codes, before)
+    numbered, extremes = wholes.reshape(-1, room)[:, before:]
     cells = numbers.reshape(-1, room)[:, before:]
     queries, groups, *powers = codes.reshape(-1, room)[:, before:]
 
-    due = [r for r in rows if r[0][2] <= until[r[0][0]] and r[0][1] != kept]
+    ends = [
+        FOREVER if windows[query] == WHOLE else origin + window * step + within
+        for (query, _, window), *_ in rows
+        for within, step, origin in [windows[query]]
+    ]
+    due = [r for r, end in zip(rows, ends, strict=True) if end <= until and r[0][1] != kept]
     assert count == len(due)
     given_out = [
         (
-            (queries[n], groups[n], windows[n]),
+            (queries[n], groups[n], numbered[n]),
             [_value(cell[n], int(power[n])) for cell, power in zip(cells, powers, strict=True)],
             extremes[n],
         )

@@ -12,32 +12,32 @@ from elsinore.numeric import LIMB_BITS, THRESHOLD
 from elsinore.trends.core.arrays import Codes, Doubles, Ints
 from elsinore.trends.core.pairs import LIMBS
 from elsinore.trends.core.totals import rebuild_table
+from elsinore.trends.core.window_times import end_of
 from elsinore.trends.wide import wide_kernel
 
 DOWN, UP = 2.0**-LIMB_BITS, 2.0**LIMB_BITS
 LOW = THRESHOLD * DOWN
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def take_totals(
-    headers: Any,
+    header: Any,
     ints: Ints,
     doubles: Doubles,
-    until: Ints,
+    until: int,
     group: int,
     wholes: Ints,
     numbers: Doubles,
     codes: Codes,
     begin: int,
 ) -> int:
-    """Take rows of totals out, those of a group stay; return how many there are.
+    """Take rows of windows out that end by a time; return how many there are.
 
-    until: [query] -> the last window that is given out. `wholes` is filled with the windows and
+    Those of a group stay. `wholes` is filled with the windows and
     each of the extremes, `numbers` with the cells, `codes` with the queries, groups and the cells'
     powers: one column after another, each from `begin` on, and with room for all rows behind it.
     Numbers are the normal ones of `elsinore.numeric`.
     """
-    header = headers[0]
     fields, outliers = header.field, header.outlier
     room = len(wholes) // (1 + outliers)
     place, kept = begin, 0
@@ -47,7 +47,13 @@ def take_totals(
         to = header.total_cells + kept * fields
         cells, powers = header.total_cells + row * fields, header.total_powers + row * fields
         extremes = header.total_extremes + row * outliers
-        if window <= until[query] and of_group != group:
+        end = end_of(
+            ints[header.within + query],
+            ints[header.step + query],
+            ints[header.origin + query],
+            window,
+        )
+        if end <= until and of_group != group:
             codes[place], codes[room + place], wholes[place] = query, of_group, window
             for field in range(fields):
                 cell, power = doubles[cells + field], doubles[powers + field] * LIMBS
