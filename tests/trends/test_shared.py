@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from elsinore.errors import InvalidWorkloadError, QueryError
 from elsinore.language import parse_workload
 from elsinore.model import Query, Workload
-from elsinore.operators import plan
+from elsinore.operators import gathered, plan
 from elsinore.operators.explain import explain_text
-from elsinore.plan import Granularity, Plan
+from elsinore.plan import Granularity, Plan, Sharing
 from elsinore.trends.kind import trend_units
 from elsinore.trends.shared import (
     SharedPattern,
@@ -158,11 +158,19 @@ def test_one_query_with_an_index_and_one_with_a_graph_are_told_apart() -> None:
     )
 
 
-def test_two_indexes_are_told_of_where_one_is_in_place_of_the_shared_graph() -> None:
-    (found,) = apart(units_of(rising("q1"), rising("q2").replace("b+)", "b+, NOT C)")))
-    assert found.why == (
-        "they have an index each, as q1 would go by the shared graph with more queries like them"
-    )
+def test_queries_with_an_index_are_of_one_operator_whatever_else_they_ask_for() -> None:
+    forbidding = rising("q2").replace("b+)", "b+, NOT C)")
+    ready = planned(rising("q1"), forbidding, rising("q3"))
+    assert [unit.queries for unit in ready.units] == [(0, 2), (1,)]
+    together = gathered(ready, Sharing.DYNAMIC, record=False)
+    assert [unit.queries for unit in together.units] == [(0, 2, 1)]
+    for asked in ((Sharing.DYNAMIC, True), (Sharing.ALWAYS, False), (Sharing.NEVER, False)):
+        assert gathered(ready, asked[0], record=asked[1]).units == ready.units
+    units = units_of(rising("q1"), forbidding)
+    assert apart(units) == ()
+    assert shared_patterns(units) == (SharedPattern("SEQ(A, B+)", ("q1", "q2"), merged=True),)
+    (found,) = apart(units_of(rising("q1"), forbidding.replace(";", " WITHIN 9 seconds;")))
+    assert found.why == "each keeps an index over its own events; their windows differ"
 
 
 def test_queries_on_the_shared_graph_with_one_sub_pattern_are_not_apart() -> None:

@@ -22,6 +22,7 @@ from elsinore.operators import (
     ResultForm,
     bind,
     fitted,
+    gathered,
     kind_for,
 )
 from elsinore.operators.partials import results_of
@@ -113,6 +114,7 @@ def pieces(plan: Plan, data: object, options: RunOptions) -> Pieces:
 def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) -> Pieces:
     table = as_table(data)
     bind(plan.workload, schema_of(table.schema))
+    plan = gathered(plan, options.sharing, record=options.record)
     plan = fitted(
         plan, dict(zip(table.schema.names, table.schema.types, strict=True)), declared=False
     )

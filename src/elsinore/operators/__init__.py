@@ -2,7 +2,7 @@
 
 from elsinore.operators.kind import Kind, Rehearsal, ResultForm, Sample
 from elsinore.operators.operator import Operator, OperatorOptions
-from elsinore.operators.planning import bind, fitted, plan
+from elsinore.operators.planning import bind, fitted, gathered, plan
 from elsinore.operators.registry import kind_for, kind_in, module_for, registered
 from elsinore.operators.statistics import Detail, OperatorStatistics
 from elsinore.operators.summed import SummedKind
@@ -19,6 +19,7 @@ __all__ = [
     "SummedKind",
     "bind",
     "fitted",
+    "gathered",
     "kind_for",
     "kind_in",
     "module_for",

@@ -15,7 +15,7 @@ from elsinore.model.window import Window
 from elsinore.operators.operator import Operator, OperatorOptions
 from elsinore.operators.panes import Panes
 from elsinore.operators.statistics import OperatorStatistics
-from elsinore.plan import PlanOptions, Unit
+from elsinore.plan import PlanOptions, Sharing, Unit
 from elsinore.plan.bind import query_errors
 from elsinore.plan.explain import TemplateGraph
 from elsinore.words import count, listed
@@ -92,6 +92,19 @@ class Kind(Protocol):
         cannot be.
         """
         return unit
+
+    def gathered(
+        self,
+        units: Sequence[Unit],
+        sharing: Sharing,
+        *,
+        record: bool,
+    ) -> Sequence[Unit]:
+        """Return this kind's units as they are run where queries may share so.
+
+        `record`: the run keeps what was decided of every burst.
+        """
+        return units
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator for a unit."""

@@ -14,7 +14,7 @@ from elsinore.model.query import Form, Query, Workload
 from elsinore.model.schema import Schema
 from elsinore.operators.registry import kind_in, module_for
 from elsinore.plan import Granularity, Plan, PlanOptions, Unit
-from elsinore.plan.modes import Evaluation, Uncertainty
+from elsinore.plan.modes import Evaluation, Sharing, Uncertainty
 
 
 @without_collecting()
@@ -82,6 +82,17 @@ def fitted(plan: Plan, types: Mapping[str, pa.DataType], *, declared: bool) -> P
     """Return a plan as it is run over events with attributes of these types (`Kind.fitted`)."""
     units = [kind_in(unit.kind).fitted(unit, types, declared=declared) for unit in plan.units]
     return replace(plan, units=tuple(units))
+
+
+def gathered(plan: Plan, sharing: Sharing, *, record: bool) -> Plan:
+    """Return a plan as it is run where queries may share so (`Kind.gathered`)."""
+    places = {number: place for place, unit in enumerate(plan.units) for number in unit.queries}
+    found: dict[int, Unit] = {}
+    for module in dict.fromkeys(unit.kind for unit in plan.units):
+        units = [unit for unit in plan.units if unit.kind == module]
+        for unit in kind_in(module).gathered(units, sharing, record=record):
+            found[min(places[number] for number in unit.queries)] = unit
+    return replace(plan, units=tuple(found[place] for place in sorted(found)))
 
 
 def attributes_read(plan: Plan) -> frozenset[str] | None:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from elsinore.model import PythonQuery
-from elsinore.operators import bind, fitted, kind_for
+from elsinore.operators import bind, fitted, gathered, kind_for
 from elsinore.plan import Plan, Unit
 from elsinore.plan.modes import HIGH, LAW
 from elsinore.runtime.options import RunOptions
@@ -60,6 +60,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         if events.law is not None:
             added[LAW] = events.law
         events = Events(frame.withColumns(added), options)
+    plan = gathered(plan, options.sharing, record=options.record)
     plan = fitted(plan, {name: events.arrow_type(name) for name in frame.columns}, declared=True)
     statistics = [accumulator(frame) for _ in plan.units]
     types = {n: events.arrow_type(n) for u in plan.units for n in (*u.carried, *u.group_by)}

@@ -8,12 +8,17 @@ Where they add up more than their trends, its numbers have exponents, and they a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.plan.guarded import guarded_template
+from elsinore.plan.joined import joined
+from elsinore.plan.paths import Routed, asked_of
 from elsinore.plan.sharing import aggregated
+from elsinore.plan.trends import trend_unit
+from elsinore.plan.unit import Partition
 
 MOST_WINDOWS = 16  # open at once: each is worked on by itself
 # (query, open window): 50 queries with thresholds that differ take 1.15 times what bursts do, 20
@@ -67,6 +72,48 @@ def as_guarded(unit: TrendUnit) -> TrendUnit:
             unit, path=Path.GRAPH, templates=(), guarded=guarded, why=why
         )
     return cast("TrendUnit", unit.kept["guarded"])
+
+
+def run_together(
+    units: Sequence[tuple[Partition, TrendUnit]], sharing: Sharing, *, record: bool
+) -> list[tuple[int, ...]]:
+    """Return which units of a plan are run as one, by their places, in the order of the first.
+
+    Those are queries of the shared path that an index runs, and those of the graph path that take
+    the stream apart alike, where they have states or orders of events in common.
+    """
+    ways = {(key, unit.path): place for place, (key, unit) in enumerate(units)}
+    found: dict[int, tuple[int, ...]] = {place: (place,) for place in range(len(units))}
+    for (key, path), place in ways.items():
+        beside = ways.get((key, Path.GRAPH))
+        if path is not Path.SHARED or beside is None:
+            continue
+        here, there = units[place][1], units[beside][1]
+        if is_counted(here, sharing, record=record) and _have_in_common(here, there):
+            pair = sorted((place, beside))
+            found[pair[0]] = tuple(pair)
+            del found[pair[1]]
+    return list(found.values())
+
+
+def _have_in_common(counted: TrendUnit, unit: TrendUnit) -> bool:
+    """Return whether an index keeps something for queries of both, a unit of the graph path's."""
+    first = as_guarded(counted).guarded
+    others = [part for template in unit.guarded for part in asked_of(template)]
+    groups = joined([*first, *others])
+    return any(one.queries[0] < len(first) <= one.queries[-1] for one in groups)
+
+
+def as_one(units: Sequence[TrendUnit]) -> TrendUnit:
+    """Return the unit of all queries of some that an index runs, one unit's after another's."""
+    guarded = [as_run(unit) for unit in units]
+    return trend_unit(
+        [
+            Routed(Path.GRAPH, why, template)
+            for unit in guarded
+            for why, template in zip(unit.why, unit.guarded, strict=True)
+        ]
+    )
 
 
 def as_run(unit: TrendUnit) -> TrendUnit:

@@ -13,11 +13,21 @@ from elsinore.model.query import Query
 from elsinore.model.window import Window
 from elsinore.operators import Kind, Operator, OperatorOptions, Rehearsal, ResultForm, Sample
 from elsinore.operators.panes import Panes
-from elsinore.plan import Partition, Plan, PlanOptions, TrendUnit, Unit, plan_trends
+from elsinore.plan import (
+    Partition,
+    Plan,
+    PlanOptions,
+    Sharing,
+    TrendUnit,
+    Unit,
+    plan_trends,
+)
 from elsinore.plan.explain import TemplateGraph, template_graph
 from elsinore.plan.explain.text import query_warnings, unit_facts, unit_lines
 from elsinore.plan.panes import can_combine
 from elsinore.plan.paths import Path
+from elsinore.plan.trends import unit_of
+from elsinore.trends.counted import as_one, run_together
 from elsinore.trends.rehearsals import REHEARSALS
 from elsinore.trends.shared_text import SharedBursts, SharedSample, sharing_facts, sharing_text
 from elsinore.trends.statistics import SharingStatistics, TrendStatistics
@@ -38,6 +48,19 @@ class Trends(Kind):
     def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
         """Plan trend queries: a unit for each partition and path."""
         return plan_trends(queries, __name__, options)
+
+    def gathered(self, units: Sequence[Unit], sharing: Sharing, *, record: bool) -> Sequence[Unit]:
+        """Return units, some of them as one that an index runs."""
+        specs = [(unit.partition, spec_of(unit)) for unit in units]
+        found = []
+        for places in run_together(specs, sharing, record=record):
+            several = [units[place] for place in places]
+            if len(several) > 1:
+                numbers = [number for unit in several for number in unit.queries]
+                spec = as_one([spec_of(unit) for unit in several])
+                several = [unit_of(__name__, several[0].partition, numbers, spec)]
+            found += several
+        return found
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator: that of the unit's path."""

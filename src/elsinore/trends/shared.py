@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from elsinore.language.render import render
+from elsinore.plan import Sharing
 from elsinore.plan.alike import equal_states, shape, why_no_lanes
 from elsinore.plan.explain.text import MOST_NAMES, path_in_words
 from elsinore.plan.guarded import GuardedTemplate
@@ -17,7 +18,7 @@ from elsinore.plan.sharing import aggregated, loops, sharing_sets, why_not
 from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
-from elsinore.trends.counted import as_run, is_counted
+from elsinore.trends.counted import as_one, as_run, is_counted, run_together
 from elsinore.trends.graph.pairs import Asked, asked
 from elsinore.trends.graph.program import Programs, joined_queries
 from elsinore.trends.graph.stepped import stepping, sweeps
@@ -117,8 +118,7 @@ Units = Sequence[tuple[Partition, TrendUnit]]  # all of a workload's
 def shared_patterns(units: Units, *, record: bool = False) -> tuple[SharedPattern, ...]:
     """Return which queries may share which Kleene sub-patterns; `record`: in a run that records."""
     found = []
-    for _, planned in units:
-        unit = planned if record else as_run(planned)
+    for _, unit in units if record else _as_run(units):
         names = [template.query.name for template in unit.members]
         for pattern, queries in _sets(unit):
             if len(queries) > 1:
@@ -133,6 +133,16 @@ def shared_patterns(units: Units, *, record: bool = False) -> tuple[SharedPatter
             if not any(one.whole and {*told} <= {*one.queries} for one in found):
                 found.append(SharedPattern(pattern, told, lanes=True))
     return tuple(found)
+
+
+def _as_run(units: Units) -> list[tuple[Partition, TrendUnit]]:
+    """Return a plan's units as a run goes over them that records nothing."""
+    found = []
+    for places in run_together(units, Sharing.DYNAMIC, record=False):
+        several = [units[place][1] for place in places]
+        one = as_run(several[0]) if len(several) == 1 else as_one(several)
+        found.append((units[places[0]][0], one))
+    return found
 
 
 def _sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
@@ -261,8 +271,8 @@ def apart(units: Units) -> tuple[Apart, ...]:
     Queries of which the same is to be told go together, so that a thousand take no million pairs.
     """
     found: dict[str, list[Block]] = {}
-    alike = [(key, unit, _alike(as_run(unit))) for key, unit in units]
-    for _, _, several in alike:
+    alike = [(key, _alike(unit)) for key, unit in _as_run(units)]
+    for _, several in alike:
         for one in several:
             if len(one.names) > 1:
                 why = _why_not(one, one)
@@ -272,12 +282,12 @@ def apart(units: Units) -> tuple[Apart, ...]:
             why = _why_not(one, other)
             if why is not None:
                 found.setdefault(why, []).append(Block(one.names, other.names))
-    for (key, unit, here), (other_key, other_unit, there) in itertools.combinations(alike, 2):
+    for (key, here), (other_key, there) in itertools.combinations(alike, 2):
         for one, other in itertools.product(here, there):
             if key != other_key:
                 why = _differently_keyed(key, other_key)
             else:
-                why = _different_ways((one, unit), (other, other_unit))
+                why = _different_ways(one, other)
             found.setdefault(why, []).append(Block(one.names, other.names))
     return tuple(Apart(tuple(blocks), why) for why, blocks in found.items())
 
@@ -334,8 +344,7 @@ def _why_not(one: Alike, other: Alike) -> str | None:
             return "each is worked out by itself in integers of any size"
         if unit.path is not Path.GRAPH:
             return f"{what}: {reason}"
-        two = [_asked_of(unit, side.first) for side in (one, other)]
-        differs = " and ".join(dict.fromkeys(itertools.starmap(_differ, itertools.product(*two))))
+        differs = _why_differ((one, other))
         if _one_order(unit, one.first, other.first):
             return f"each keeps sums of its own over one order of events for both; {differs}"
         return f"each keeps {what}, as {reason}; {differs}"
@@ -381,19 +390,22 @@ def _differ(one: GuardedTemplate, other: GuardedTemplate) -> str:
     )
 
 
-def _different_ways(*sides: tuple[Alike, TrendUnit]) -> str:
-    """Return why queries of two units are not of one; each side with its unit as it was planned."""
-    if len({side.unit.path for side, _ in sides}) == 1:
-        (names,) = (side.names for side, planned in sides if planned is not side.unit)
-        return (
-            f"they have an index each, as {listed(names, MOST_NAMES)} would go by the shared graph "
-            "with more queries like them"
-        )
+def _different_ways(*sides: Alike) -> str:
+    """Return why queries of two units that take the stream apart alike are not of one."""
+    if all(side.unit.path is Path.GRAPH for side in sides):
+        what = " or ".join(dict.fromkeys(side.why.partition(": ")[0] for side in sides))
+        return f"each keeps {what}; {_why_differ(sides)}"
     told = " and ".join(
         f"{listed(side.names, MOST_NAMES)} on the {path_in_words(side.unit.path, side.why)}"
-        for side, _ in sides
+        for side in sides
     )
     return f"they go different ways, {told}"
+
+
+def _why_differ(sides: Sequence[Alike]) -> str:
+    """Return why queries of the graph path have nothing in common, pattern by pattern of AND."""
+    two = [_asked_of(side.unit, side.first) for side in sides]
+    return " and ".join(dict.fromkeys(itertools.starmap(_differ, itertools.product(*two))))
 
 
 def _differently_keyed(one: Partition, other: Partition) -> str:

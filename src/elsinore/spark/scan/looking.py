@@ -8,7 +8,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from elsinore.operators import fitted
+from elsinore.operators import fitted, gathered
 from elsinore.plan import Plan, Unit
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.schema import plain_type
@@ -84,6 +84,7 @@ def row_groups_of(plan: Plan, files: Sequence[str], options: RunOptions) -> list
     types = {field.name: _as_spark(field.type) for field in schema}
     if options.uncertain is not None or not {options.time, options.type} <= types.keys():
         return None
+    plan = gathered(plan, options.sharing, record=options.record)
     plan = fitted(plan, types, declared=True)
     found = []
     for numbers in plan.passes:
