@@ -122,6 +122,8 @@ def test_a_count_beyond_a_double_is_warned_of_once(folder: Path) -> None:
         "there. LOG2(COUNT(*)) returns its binary logarithm, --exact all digits.\n"
     )
     assert call(*given, "--exact").stderr == ""
+    alone = ["run", "-q", "RETURN COUNT(*) PATTERN A+", *given[3:]]
+    assert call(*alone).stderr.startswith("Warning: the query: COUNT(*) goes beyond")
 
 
 @pytest.mark.parametrize(

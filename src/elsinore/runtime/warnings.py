@@ -150,9 +150,9 @@ def overflow(queries: Iterable[Query], overflown: Mapping[str, Collection[str]])
     more = f" and {len(names) - SHOWN_QUERIES} more" if len(names) > SHOWN_QUERIES else ""
     first = counts_of(concerned[0])[next(iter(overflown[names[0]]))]
     exact = "--exact" if is_on_the_command_line() else "exact=True"
-    noun = "query" if len(names) == 1 else "queries"
+    subject = called(names[0]) if len(names) == 1 else f"queries {shown}{more}"
     told = (
-        f"{noun} {shown}{more}: {render(first.expression)} goes beyond a double's range, 1.8e308, "
+        f"{subject}: {render(first.expression)} goes beyond a double's range, 1.8e308, "
         f"and is infinity there. LOG2(COUNT(*)) returns its binary logarithm, {exact} all digits."
     )
     return (told,)
