@@ -98,15 +98,12 @@ def order_columns(
     unit: TrendUnit, batch: pa.RecordBatch | pa.Table
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     """Return ranks [column of `unit.ranked` and `unit.edges`, row], and where there are any."""
-    orders, ordered = matrix(batch, "rank:", unit.ranked, np.int64)
-    if not unit.edges:
-        return orders, ordered
-    edges = np.zeros((len(unit.edges), batch.num_rows), dtype=np.uint8)
-    for row, (kind, name) in enumerate(unit.edges):
+    orders, ordered = matrix(batch, "rank:", unit.ranked, np.int64, len(unit.edges))
+    for row, (kind, name) in enumerate(unit.edges, len(unit.ranked)):
         place = unit.ranked.index(name)
-        edges[row] = ordered[place] & (orders[place] == EDGE[kind])
-    zeros = np.zeros(edges.shape, dtype=np.int64)
-    return np.concatenate((orders, zeros)), np.concatenate((ordered, edges))
+        np.equal(orders[place], EDGE[kind], out=ordered[row].view(np.bool_))
+        ordered[row] &= ordered[place]
+    return orders, ordered
 
 
 def is_in_place(schema: pa.Schema) -> bool:
@@ -161,16 +158,22 @@ def with_slots(batch: pa.RecordBatch, slots: NDArray[np.int32]) -> pa.RecordBatc
 
 
 def matrix(
-    batch: pa.RecordBatch | pa.Table, prefix: str, names: Sequence[str], kind: type[np.generic]
+    batch: pa.RecordBatch | pa.Table,
+    prefix: str,
+    names: Sequence[str],
+    kind: type[np.generic],
+    more: int = 0,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Return columns as rows of one matrix, nulls as 0, and where they are not null.
+
+    more: so many rows follow, of zeros and ones.
 
     >>> found, present = matrix(pa.table({"sum:v": [1.0, None]}), "sum:", ["v"], np.float64)
     >>> found.tolist(), present.tolist()
     ([[1.0, 0.0]], [[1, 0]])
     """
-    values = np.zeros((len(names), batch.num_rows), dtype=kind)
-    present = np.ones((len(names), batch.num_rows), dtype=np.uint8)
+    values = np.zeros((len(names) + more, batch.num_rows), dtype=kind)
+    present = np.ones((len(names) + more, batch.num_rows), dtype=np.uint8)
     for row, name in enumerate(names):
         column = batch.column(prefix + name)
         if column.null_count:
