@@ -41,6 +41,11 @@ _GRAPH = """
     WHERE T[i].v >= T[i-1].v AND T[i].v < 9 * T[i-1].v;
     QUERY b RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(N, Z), T+) WHERE T[i].v >= A.v;
 """
+_STEPS = """
+    QUERY a RETURN COUNT(*) PATTERN SEQ(A, T+) WHERE T[i].v >= T[i-1].v
+    STRATEGY SKIP TILL NEXT MATCH;
+    QUERY b RETURN SUM(T.v), MAX(T.v) PATTERN SEQ(A, T+) STRATEGY CONTIGUOUS WITHIN 40 SLIDE 20;
+"""
 _BOTH = "QUERY a RETURN COUNT(*) PATTERN (SEQ(A, T+) AND Z) WITHIN 40 SLIDE 20;"
 
 REHEARSALS = (
@@ -51,5 +56,6 @@ REHEARSALS = (
     Rehearsal(queries=_NEIGHBOURS, events=_AT_ONCE),
     Rehearsal(queries=_ALONE, events=_MANY),
     Rehearsal(queries=_GRAPH, events=_FEW),
+    Rehearsal(queries=_STEPS, events=_AT_ONCE),
     Rehearsal(queries=_BOTH, events=_FEW),
 )
