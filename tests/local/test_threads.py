@@ -160,7 +160,7 @@ def test_each_row_goes_to_the_thread_of_its_key(
         Keys(keys, keys + 7, 10, np.arange(17), incomplete=True),
         np.arange(len(rows)),
         numbers,
-        ["A", "C", "B"],  # of no interest: C, -1, and what has no key
+        ["A", "B", "C"],  # of no interest: C, -1, and what has no key
         lambda _: values,
     )
     begin = min(begin, len(rows) - 1)

@@ -65,20 +65,21 @@ class Events:
     def owners(self, threads: int) -> NDArray[np.uint8]:
         """Return each event's thread: the remainder of its key when divided by `threads`.
 
-        Events without a key go with the first. Those of no interest, whose type the unit does not
-        know or that have no key, are NOBODY's, unless the unit keeps all.
+        Events without a key go with the first. Those of no interest are NOBODY's, unless the unit
+        keeps all: of a type that is beside all that it knows in `names`, or without a key.
         """
         owners = np.empty(len(self.times), dtype=np.uint8)
-        keeps_all, known = self.unit.keeps_all, {one.type for one in self.unit.classes.types}
-        wanted = [keeps_all or name in known for name in (*self.names, None)]
-        unwanted = np.where(wanted, 0, NOBODY).astype(np.uint8)
+        known = {one.type for one in self.unit.classes.types}
+        places = [number for number, name in enumerate(self.names) if name in known]
+        least_key, first, last = 0, min(places, default=0), max(places, default=-1)
+        if self.unit.keeps_all:
+            least_key, first, last = -1, -1, len(self.names)
         keys, numbers = read_only(self.keys.key), read_only(self.numbers)
-        keyless = np.uint8(0) if keeps_all else NOBODY
 
         def find(begin: int, end: int) -> None:
             rows = slice(begin, end)
-            seconds, out = 2e-6 * (end - begin), owners[rows]
-            enter(find_owners, seconds, keys[rows], numbers[rows], unwanted, threads, keyless, out)
+            given = keys[rows], numbers[rows], threads, least_key, first, last
+            enter(find_owners, 1e-6 * (end - begin), *given, owners[rows])
 
         by_ranges(find, len(owners), threads)
         return owners
@@ -116,24 +117,24 @@ class Events:
 def find_owners(
     keys: NDArray[np.int32],
     numbers: NDArray[np.int32],
-    unwanted: NDArray[np.uint8],
     threads: int,
-    keyless: int,
+    least_key: int,
+    first: int,
+    last: int,
     owners: NDArray[np.uint8],
 ) -> None:
-    """Put the remainders of keys into owners[row], NOBODY where a type's number is `unwanted`.
+    """Put the remainders of keys into owners[row], NOBODY for keys or types out of bounds.
 
-    unwanted: [number] -> 0 or NOBODY, the last place for -1. keyless: whose the rows without a key
-    are. A key is divided by multiplying doubles: half a step above a whole number, rounding does
-    not matter.
+    A key is divided by multiplying doubles: half a step above a whole number, rounding does not
+    matter. All is done in vector instructions.
     """
-    part = 1.0 / threads
+    count, part = np.int32(threads), 1.0 / threads
+    least, low, high = np.int32(least_key), np.int32(first), np.int32(last)
     for row in range(len(keys)):
         key = max(keys[row], np.int32(0))
-        owner = np.uint8(key - np.int32(threads) * np.int32((key + 0.5) * part))
-        owners[row] = owner if keys[row] >= 0 else keyless
-    for row in range(len(keys)):
-        owners[row] |= unwanted[numbers[row]]
+        owner = np.uint8(key - count * np.int32((key + 0.5) * part))
+        wanted = (keys[row] >= least) & (numbers[row] >= low) & (numbers[row] <= high)
+        owners[row] = owner if wanted else NOBODY
 
 
 @kernel
