@@ -26,14 +26,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.trends.core.arrays import Doubles, Ints
-from elsinore.trends.core.step import (
-    BLOCK,
-    FIRST,
-    LANES,
-    LENGTH,
-    compose,
-    compose_lane,
-)
+from elsinore.trends.core.step import BLOCK, FIRST, LANES, LENGTH, compose
 from elsinore.trends.wide import wide_kernel
 
 # the words of a span
@@ -112,16 +105,18 @@ def _compose_run(
     """Let the moments that were noted act on a run of lanes, which none of them takes after it."""
     begin = header.counts + slot * header.noted + program[at + RUN_BLOCK]
     first, lanes = begin + program[at + RUN_CELL], program[at + RUN_LANES]
-    before = 0
+    cell, source, one = program[at + RUN_CELL], program[at + RUN_SOURCE], program[at + RUN_ONE]
+    before, most = 0, 0
     for place in range(np.uint64(begin + program[at + RUN_BEGIN]), np.uint64(first)):
         before += ints[place]
     count = before
-    for lane in range(lanes):
-        count += ints[first + lane]
-        ints[first + lane] = 0
-        if count != 0:
-            cell, source = program[at + RUN_CELL] + lane, program[at + RUN_SOURCE]
-            source += 0 if program[at + RUN_ONE] != 0 else lane
-            compose_lane(header, ints, doubles, slot, cell, source, program[at + RUN_LOOP], count)
+    for place in range(np.uint64(first), np.uint64(first + lanes)):
+        count += ints[place]
+        ints[place] = count
+        most |= count
+    if most != 0:
+        compose(
+            header, ints, doubles, slot, cell, source, one, lanes, program[at + RUN_LOOP], first
+        )
     ints[first] = -before
     ints[first + lanes] += count

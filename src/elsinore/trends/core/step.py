@@ -266,35 +266,6 @@ def compose(
 
 
 @wide_kernel(inline=True)
-def compose_lane(
-    header: Any,
-    ints: Ints,
-    doubles: Doubles,
-    slot: int,
-    target: int,
-    source: int,
-    loop: int,
-    moments: int,
-) -> None:
-    """Let so many moments of one event each, at most MOST_MOMENTS, act on a single lane."""
-    to, of = header.cells + slot * header.cell + target, header.cells + slot * header.cell + source
-    to_power = header.powers + slot * header.cell + target
-    times = power_of_two(moments) if loop != 0 else 1.0 + moments
-    total, top = _composed(
-        doubles[to],
-        doubles[to_power],
-        doubles[of],
-        doubles[header.powers + slot * header.cell + source],
-        times if loop != 0 else 1.0,
-        times - 1.0,
-    )
-    doubles[to] = total
-    doubles[to_power] = top
-    if top > 0.0:
-        ints[header.big + slot] = 1
-
-
-@wide_kernel(inline=True)
 def _spread(header: Any, doubles: Doubles, of: int, of_power: int, lanes: int) -> tuple[int, int]:
     """Make one number a row, one for each lane; return where that is, and its powers."""
     only, only_power = doubles[of], doubles[of_power]
