@@ -103,9 +103,9 @@ def _add_pairs(
     query.
     """
     query, group = program[at - 3], ints[header.group_code + slot]
-    one, one_power, at = _sum_of(header, doubles, program, at, slot, lane)
-    other, other_power, at = _sum_of(header, doubles, program, at, slot, lane)
-    both, both_power, at = _sum_of(header, doubles, program, at, slot, lane)
+    one, one_power, at = add_up(header, doubles, program, at, slot, lane, 0.0, 0.0)
+    other, other_power, at = add_up(header, doubles, program, at, slot, lane, 0.0, 0.0)
+    both, both_power, at = add_up(header, doubles, program, at, slot, lane, 0.0, 0.0)
     cell, power = pairs_of_sums(one, one_power, other, other_power, both, both_power)
     if cell != 0.0:
         row = find_total(header, ints, doubles, query, group, window)
@@ -118,12 +118,18 @@ def _add_pairs(
 
 
 @wide_kernel(linked=True)
-def _sum_of(
-    header: Any, doubles: Doubles, program: Ints, at: int, slot: int, lane: int
+def add_up(
+    header: Any,
+    doubles: Doubles,
+    program: Ints,
+    at: int,
+    slot: int,
+    lane: int,
+    total: float,
+    power: float,
 ) -> tuple[float, float, int]:
-    """Return what the places of a list hold, added up, and where the next list is."""
+    """Return a number and what the places of a list hold, added up, and where the list ends."""
     cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
-    total, power = 0.0, 0.0
     end = at + 1 + program[at]
     for place in range(at + 1, end):
         cell = program[place] + lane
@@ -149,8 +155,7 @@ def add_to_totals(
     for the fields there are three: the trends of the one pattern, of the other and of both.
     """
     group = ints[header.group_code + slot]
-    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
-    extremes = header.extremes + slot * header.extreme
+    cells, extremes = header.cells + slot * header.cell, header.extremes + slot * header.extreme
     at = queries + 1
     for _ in range(program[queries]):
         query, fields, outliers = program[at], program[at + 1], program[at + 2]
@@ -163,16 +168,15 @@ def add_to_totals(
             continue
         row = find_total(header, ints, doubles, query, group, window) if reached else -1
         for field in range(fields):
-            places = program[at]
             if reached:
-                to = row * header.field + field
-                total, power = doubles[header.total_cells + to], doubles[header.total_powers + to]
-                for place in range(at + 1, at + 1 + places):
-                    cell = program[place] + lane
-                    total, power = plus(total, power, doubles[cells + cell], doubles[powers + cell])
-                doubles[header.total_cells + to] = total
-                doubles[header.total_powers + to] = power
-            at += 1 + places
+                place = row * header.field + field
+                to, to_power = header.total_cells + place, header.total_powers + place
+                total, power, _ = add_up(
+                    header, doubles, program, at, slot, lane, doubles[to], doubles[to_power]
+                )
+                doubles[to] = total
+                doubles[to_power] = power
+            at += 1 + program[at]
         for outlier in range(outliers):
             places = program[at]
             if reached:

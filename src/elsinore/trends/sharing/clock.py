@@ -35,6 +35,7 @@ from typing import Any
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.numbers import factor, normal, plus
 from elsinore.trends.core.step import EACH, NO_VALUE, NOTHING
+from elsinore.trends.core.totals import add_up
 from elsinore.trends.wide import wide_kernel
 
 # a group: its number, addends (the list of them), first weight of its clocks, stacks (the list of
@@ -221,7 +222,9 @@ def _settle_sums(
     gain_power: float,
 ) -> tuple[float, float]:
     """Bring all sums of a lane but its number of trends up to date; return c + s."""
-    trends, trends_power, place = _add_up(header, doubles, program, at + FIRST, slot, lane)
+    trends, trends_power, place = _with_predecessors(
+        header, doubles, program, at + FIRST, slot, lane
+    )
     if trends == 0.0:
         return 0.0, 0.0
     group = program[at + GROUP]
@@ -234,7 +237,7 @@ def _settle_sums(
     doublings = doubles[header.doublings + place_of_clock] - doubles[header.mark_doublings + mark]
     for _ in range(1, program[at + SUMS]):
         target, addend = program[place] + lane, program[place + 1]
-        value, power, end = _add_up(header, doubles, program, place, slot, lane)
+        value, power, end = _with_predecessors(header, doubles, program, place, slot, lane)
         value, power = normal(value * gain, power + gain_power)
         if addend != NOTHING:
             weight = _gone(
@@ -263,18 +266,13 @@ def _settle_sums(
 
 
 @wide_kernel(linked=True)
-def _add_up(
+def _with_predecessors(
     header: Any, doubles: Doubles, program: Ints, place: int, slot: int, lane: int
 ) -> tuple[float, float, int]:
     """Return a sum of a lane and its predecessors, and where the holder's next sum begins."""
-    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
-    cell = program[place] + lane
-    total, power = doubles[cells + cell], doubles[powers + cell]
-    terms = program[place + 2]
-    for term in range(place + 3, place + 3 + terms):
-        cell = program[term] + lane
-        total, power = plus(total, power, doubles[cells + cell], doubles[powers + cell])
-    twins = place + 3 + terms
+    cell = slot * header.cell + program[place] + lane
+    total, power = doubles[header.cells + cell], doubles[header.powers + cell]
+    total, power, twins = add_up(header, doubles, program, place + 2, slot, lane, total, power)
     return total, power, twins + 1 + program[twins]
 
 
