@@ -85,7 +85,7 @@ def sweep_lanes(
     sums, seeds, width = lanes.sums, lanes.seeds, lanes.width
     automata = len(program.automata) - 1
     states = len(program.state) - 1
-    clear_rows(sums, lanes.at, blocks(states) * width)
+    clear_rows(sums, lanes.at, lanes.at + blocks(states) * width)
     ended = lanes.at + (blocks(states) - 1) * width
     every = np.ones(width, dtype=np.uint8)
     active = 0  # lanes whose anchors are past
@@ -93,7 +93,7 @@ def sweep_lanes(
         while active < count and seeds[begin + active, MOMENT] < moment:
             seed = begin + active
             row = lanes.at + (1 + seeds[seed, STATE]) * width + active
-            put(sums, row, lanes.seeded + seed)
+            put(sums, row, sums, lanes.seeded + seed)
             active += 1
         waiting = False
         single = stretch.begins[moment] + 1 == stretch.begins[moment + 1]
@@ -123,8 +123,9 @@ def sweep_lanes(
         if waiting:
             for state in range(program.automata[-2], states):
                 earlier = lanes.at + (1 + state) * width
-                add_rows(sums, earlier, earlier + states * width, every, active)
-                clear_rows(sums, earlier + states * width, active)
+                later = earlier + states * width
+                add_rows(sums, earlier, later, every, active)
+                clear_rows(sums, later, later + active)
     for lane in range(active):
         add_to(sums, TOTAL, ended + lane)
 
@@ -140,7 +141,7 @@ def _reach(
     row: int,
 ) -> bool:
     """Add up what an event may go on with in a state; return whether that is anything."""
-    clear_rows(lanes.sums, lanes.at, active)
+    clear_rows(lanes.sums, lanes.at, lanes.at + active)
     reached = False
     for move in range(program.state[state, MOVES], program.state[state + 1, MOVES]):
         source = lanes.at + (1 + program.move[move, SOURCE]) * lanes.width

@@ -26,8 +26,8 @@ from elsinore.trends.graph.runs import (
     count_trends,
     new_graph,
 )
-from elsinore.trends.graph.sums import Sums
-from elsinore.trends.graph.windows import Keys, Windows, copy_total
+from elsinore.trends.graph.sums import TOTAL, Sums, put
+from elsinore.trends.graph.windows import Keys, Windows
 from elsinore.trends.keyed import Ints
 
 
@@ -55,7 +55,7 @@ def evaluate_runs(
             search(program, conditions, stream, stretch)
             graph = _with_room(program, stream, stretch, graph)
             count_trends(program, conditions, stream, stretch, graph)
-            copy_total(totals, number, graph.sums)
+            put(totals, number, graph.sums, TOTAL)
     size = graph.lists.nbytes + graph.events.nbytes + graph.sliding.nbytes + graph.seeds.nbytes
     return size + _bytes(graph.sums) + graph.counts.nbytes + begins.nbytes + latest.nbytes
 
@@ -85,7 +85,7 @@ def evaluate_masks(
             while not count_sequences(program, conditions, stream, stretch, sets):
                 room *= 4
                 sets = new_sets(program, room)
-            copy_total(totals, number, sets.sums)
+            put(totals, number, sets.sums, TOTAL)
     size = sets.table.nbytes + sets.masks.nbytes + sets.numbers.nbytes + sets.events.nbytes
     return size + sets.after.nbytes + _bytes(sets.sums) + begins.nbytes + latest.nbytes
 

@@ -372,7 +372,7 @@ def _bury(sets: Sets, earlier: int) -> None:
 @kernel
 def _sum_up(program: Program, sets: Sets) -> None:
     if program.shape[SIDES] == 1:
-        put(sets.sums, TOTAL, 1)
+        put(sets.sums, TOTAL, sets.sums, 1)
         return
     cells, powers = sets.sums.cells, sets.sums.powers
     one, one_power = cells[1, 0], powers[1, 0]

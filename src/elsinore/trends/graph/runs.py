@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.numeric.extended import add
 from elsinore.trends.graph.anchored import MOMENT, ROW, STATE, Lanes, blocks, in_lanes, sweep_lanes
 from elsinore.trends.graph.guards import all_hold, threshold
 from elsinore.trends.graph.interpret import CHUNK, Conditions
@@ -143,7 +142,7 @@ def count_trends(
         row, moment = graph.seeds[seed, ROW], graph.seeds[seed, MOMENT]
         _reset(program, graph)
         while seed < seeds and graph.seeds[seed, ROW] == row:
-            put(graph.sums, NOW, graph.counts[AT_SEEDS] + seed)
+            put(graph.sums, NOW, graph.sums, graph.counts[AT_SEEDS] + seed)
             _keep(program, graph, graph.seeds[seed, STATE], row, moment)
             seed += 1
         _commit(program, graph)
@@ -216,7 +215,7 @@ def _sweep(
                     add_to(graph.sums, TOTAL, NOW)
                 if program.state[state, ANCHOR]:
                     seed = graph.counts[SEEDS]
-                    put(graph.sums, graph.counts[AT_SEEDS] + seed, NOW)
+                    put(graph.sums, graph.counts[AT_SEEDS] + seed, graph.sums, NOW)
                     graph.seeds[seed, ROW] = row
                     graph.seeds[seed, MOMENT] = moment
                     graph.seeds[seed, STATE] = state
@@ -294,18 +293,7 @@ def _scan(
             if chosen[event] == 0 or events[entry, MOMENT] < low:
                 continue
             events[entry, DEAD] = 1  # under NEXT; else nobody asks
-            for f in range(sums.cells.shape[1]):
-                cell, power = add(
-                    sums.cells[NOW, f],
-                    sums.powers[NOW, f],
-                    sums.cells[entries + entry, f],
-                    sums.powers[entries + entry, f],
-                )
-                sums.cells[NOW, f] = cell
-                sums.powers[NOW, f] = power
-            for x in range(sums.extremes.shape[1]):
-                least = min(sums.extremes[NOW, x], sums.extremes[entries + entry, x])
-                sums.extremes[NOW, x] = least
+            add_to(sums, NOW, entries + entry)
 
 
 @kernel
@@ -317,7 +305,7 @@ def _rebuild(graph: Graph, slide: int, base: int, size: int) -> None:
     first = graph.counts[AT_SUFFIXES] + graph.sliding[slide, FIRST]
     entries = graph.counts[AT_ENTRIES] + base
     for entry in range(size - 1, graph.sliding[slide, LOW] - 1, -1):
-        put(graph.sums, first + entry, entries + entry)
+        put(graph.sums, first + entry, graph.sums, entries + entry)
         if entry + 1 < size:
             add_to(graph.sums, first + entry, first + entry + 1)
     graph.sliding[slide, MIDDLE] = size
@@ -334,7 +322,7 @@ def _keep(program: Program, graph: Graph, state: int, row: int, moment: int) -> 
         graph.events[entry, ROW] = row
         graph.events[entry, MOMENT] = moment
         graph.events[entry, DEAD] = 0
-        put(graph.sums, graph.counts[AT_ENTRIES] + entry, NOW)
+        put(graph.sums, graph.counts[AT_ENTRIES] + entry, graph.sums, NOW)
         graph.lists[state, GROWN] += 1
 
 
@@ -385,6 +373,6 @@ def _bury(graph: Graph, base: int, count: int) -> int:
             graph.events[left, ROW] = graph.events[entry, ROW]
             graph.events[left, MOMENT] = graph.events[entry, MOMENT]
             graph.events[left, DEAD] = 0
-            put(graph.sums, entries + left, entries + entry)
+            put(graph.sums, entries + left, graph.sums, entries + entry)
             left += 1
     return left - base

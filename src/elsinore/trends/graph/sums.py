@@ -39,11 +39,19 @@ empty_sums = kernel(new_sums)
 @kernel(borrows=True)
 def clear(sums: Sums, at: int) -> None:
     """Make a sum one over nothing."""
+    clear_rows(sums, at, at + 1)
+
+
+@kernel(borrows=True)
+def clear_rows(sums: Sums, first: int, last: int) -> None:
+    """Make sums side by side ones over nothing, up to the one before the last."""
     for f in range(sums.cells.shape[1]):
-        sums.cells[at, f] = 0.0
-        sums.powers[at, f] = 0
+        for row in range(first, last):
+            sums.cells[row, f] = 0.0
+            sums.powers[row, f] = 0
     for x in range(sums.extremes.shape[1]):
-        sums.extremes[at, x] = FOREVER
+        for row in range(first, last):
+            sums.extremes[row, x] = FOREVER
 
 
 @kernel(borrows=True)
@@ -60,13 +68,13 @@ def add_to(sums: Sums, at: int, other: int) -> None:
 
 
 @kernel(borrows=True)
-def put(sums: Sums, at: int, other: int) -> None:
-    """Make a sum equal to another."""
+def put(sums: Sums, at: int, others: Sums, other: int) -> None:
+    """Make a sum equal to another, of the same table or another one."""
     for f in range(sums.cells.shape[1]):
-        sums.cells[at, f] = sums.cells[other, f]
-        sums.powers[at, f] = sums.powers[other, f]
+        sums.cells[at, f] = others.cells[other, f]
+        sums.powers[at, f] = others.powers[other, f]
     for x in range(sums.extremes.shape[1]):
-        sums.extremes[at, x] = sums.extremes[other, x]
+        sums.extremes[at, x] = others.extremes[other, x]
 
 
 class Fields(NamedTuple):
@@ -110,24 +118,13 @@ def contribute(
         if np.isnan(value):
             continue
         cell, power = scale(sums.cells[at, 0], sums.powers[at, 0], value)
-        cell, power = plus(sums.cells[at, f], sums.powers[at, f], cell, power)
+        cell, power = add(sums.cells[at, f], sums.powers[at, f], cell, power)
         sums.cells[at, f] = cell
         sums.powers[at, f] = power
     for x in range(sums.extremes.shape[1]):
         what = fields.extreme[state, x]
         if what >= 0:
             sums.extremes[at, x] = min(sums.extremes[at, x], rank_of(stream, row, what))
-
-
-@kernel
-def clear_rows(sums: Sums, at: int, count: int) -> None:
-    """Make sums side by side ones over nothing."""
-    for row in range(at, at + count):
-        for f in range(sums.cells.shape[1]):
-            sums.cells[row, f] = 0.0
-            sums.powers[row, f] = 0
-        for x in range(sums.extremes.shape[1]):
-            sums.extremes[row, x] = FOREVER
 
 
 @kernel
@@ -187,9 +184,3 @@ def add_chosen(sums: Sums, at: int, others: int, chosen: Flags, count: int) -> b
         cells[at, field] = cell
         powers[at, field] = power
     return True
-
-
-@kernel
-def plus(one: float, power: int, other: float, other_power: int) -> tuple[float, int]:
-    """Return the sum of two normal numbers, normal."""
-    return add(one, power, other, other_power)

@@ -11,7 +11,6 @@ from elsinore.kernels import enter, kernel
 from elsinore.model.window import Window
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.core.window_times import first_window
-from elsinore.trends.graph.sums import TOTAL, Sums
 from elsinore.trends.keyed import Ints
 
 _FEW = 2**10  # windows for which there is room at first
@@ -113,13 +112,3 @@ def find_windows(keys: Keys, wanted: Wanted, columns: Ints) -> tuple[int, int]:
             if within == FOREVER:
                 break
     return count, longest
-
-
-@kernel
-def copy_total(totals: Sums, row: int, sums: Sums) -> None:
-    """Make a window's row of totals its sums in all."""
-    for f in range(sums.cells.shape[1]):
-        totals.cells[row, f] = sums.cells[TOTAL, f]
-        totals.powers[row, f] = sums.powers[TOTAL, f]
-    for x in range(sums.extremes.shape[1]):
-        totals.extremes[row, x] = sums.extremes[TOTAL, x]
