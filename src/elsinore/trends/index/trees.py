@@ -6,7 +6,7 @@ they are single ranks. Nothing is ever subtracted: numbers of trends differ by p
 which a difference would keep no digit.
 
 A tree is a stretch of rows of a table of sums. Where trends are only counted and no number has
-passed `THRESHOLD`, the numbers alone are added; they are `plain` then.
+passed `THRESHOLD`, the numbers alone are added; they are plain then, and sums are None.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.graph.sums import Sums, add_to
+from elsinore.trends.graph.sums import Sums, add_to, clear_rows
 from elsinore.trends.index.layout import BASE, ENTERED, KIND, LOG, POINT, PREFIX, RANGE, SIZE
 from elsinore.trends.keyed import Doubles, Ints
 
@@ -38,105 +37,85 @@ def next_place(kind: int, place: int, size: int) -> int:
 
 
 @kernel(borrows=True)
-def sum_plain(words: Ints, work: Ints, numbers: Doubles, tree: int, first: int, last: int) -> float:
-    """Return the sum over the ranks `first` to `last` - 1 of a tree of plain numbers."""
+def sum_ranks(
+    words: Ints,
+    work: Ints,
+    numbers: Doubles,
+    sums: Sums | None,
+    tree: int,
+    first: int,
+    last: int,
+    at: int,
+) -> float:
+    """Add what the ranks `first` to `last` - 1 of a tree sum up to row `at`; see `read_row`."""
     base = words[tree + BASE] - 1
     kind, total = words[tree + KIND], 0.0
     if kind == PREFIX:
         while last > 0:
-            total += numbers[np.uint64(base + last)]
+            total += read_row(numbers, sums, base + last, at)
             last &= last - 1
         return total
     if first >= last:
         return total
     if kind == POINT:
-        return numbers[np.uint64(base + last)]
+        return read_row(numbers, sums, base + last, at)
     size = work[words[tree + SIZE]]
     first += size
     last += size
     while first < last:
         if first & 1 != 0:
-            total += numbers[np.uint64(base + first)]
+            total += read_row(numbers, sums, base + first, at)
             first += 1
         if last & 1 != 0:
             last -= 1
-            total += numbers[np.uint64(base + last)]
+            total += read_row(numbers, sums, base + last, at)
         first >>= 1
         last >>= 1
     return total
 
 
-@kernel(borrows=True)
-def sum_rows(
-    words: Ints, work: Ints, sums: Sums, tree: int, first: int, last: int, at: int
-) -> None:
-    """Add the sum over the ranks `first` to `last` - 1 of a tree to row `at`."""
-    base = words[tree + BASE] - 1
-    kind = words[tree + KIND]
-    if kind == PREFIX:
-        while last > 0:
-            add_to(sums, at, base + last)
-            last &= last - 1
-        return
-    if first >= last:
-        return
-    if kind == POINT:
-        add_to(sums, at, base + last)
-        return
-    size = work[words[tree + SIZE]]
-    first += size
-    last += size
-    while first < last:
-        if first & 1 != 0:
-            add_to(sums, at, base + first)
-            first += 1
-        if last & 1 != 0:
-            last -= 1
-            add_to(sums, at, base + last)
-        first >>= 1
-        last >>= 1
+@kernel(borrows=True, linked=True)
+def read_row(numbers: Doubles, sums: Sums | None, row: int, at: int) -> float:
+    """Add a row of sums to row `at`; or return it, where there are plain numbers instead."""
+    if sums is None:
+        return numbers[np.uint64(row)]
+    add_to(sums, at, row)
+    return 0.0
 
 
 @kernel(borrows=True)
-def enter_plain(
-    words: Ints, work: Ints, numbers: Doubles, tree: int, rank: int, value: float
+def enter_rank(
+    words: Ints,
+    work: Ints,
+    numbers: Doubles,
+    sums: Sums | None,
+    tree: int,
+    rank: int,
+    row: int,
+    value: float,
 ) -> None:
-    """Add a plain number to a rank of a tree."""
+    """Add row `row` of sums to a rank of a tree; or `value`, where there are plain numbers."""
     base, kind = words[tree + BASE] - 1, words[tree + KIND]
     size = work[words[tree + SIZE]]
     if kind == PREFIX:
         place = rank + 1
         while place <= size:
-            numbers[np.uint64(base + place)] += value
+            _add_row(numbers, sums, base + place, row, value)
             place += place & -place
         return
     place = first_place(kind, rank, size)
     while place > 0:
-        numbers[np.uint64(base + place)] += value
+        _add_row(numbers, sums, base + place, row, value)
         place = next_place(kind, place, size)
 
 
-@kernel(borrows=True)
-def enter_row(words: Ints, work: Ints, sums: Sums, tree: int, rank: int, row: int) -> None:
-    """Add a row of sums to a rank of a tree."""
-    base, kind = words[tree + BASE] - 1, words[tree + KIND]
-    size = work[words[tree + SIZE]]
-    place = first_place(kind, rank, size)
-    while place > 0:
-        add_to(sums, base + place, row)
-        place = next_place(kind, place, size)
-
-
-@kernel(borrows=True)
-def clear_rows(sums: Sums, first: int, last: int) -> None:
-    """Make rows of sums those of nothing."""
-    for f in range(sums.cells.shape[1]):
-        for row in range(first, last):
-            sums.cells[row, f] = 0.0
-            sums.powers[row, f] = 0
-    for x in range(sums.extremes.shape[1]):
-        for row in range(first, last):
-            sums.extremes[row, x] = FOREVER
+@kernel(borrows=True, linked=True)
+def _add_row(numbers: Doubles, sums: Sums | None, to: int, row: int, value: float) -> None:
+    """Add row `row` of sums to another one; or `value`, where there are plain numbers."""
+    if sums is None:
+        numbers[np.uint64(to)] += value
+    else:
+        add_to(sums, to, row)
 
 
 @kernel(borrows=True)

@@ -18,8 +18,16 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.numeric.extended import THRESHOLD, normalise
 from elsinore.trends.graph.layout import Stream
-from elsinore.trends.graph.sums import Fields, Sums, add_to, clear, contribute
-from elsinore.trends.graph.windows import Windows, copy_total
+from elsinore.trends.graph.sums import (
+    Fields,
+    Sums,
+    add_to,
+    clear,
+    clear_rows,
+    contribute,
+    put,
+)
+from elsinore.trends.graph.windows import Windows
 from elsinore.trends.index.axes import Axes
 from elsinore.trends.index.layout import (
     ALL,
@@ -61,13 +69,11 @@ from elsinore.trends.index.layout import (
 )
 from elsinore.trends.index.ranks import rank_rows
 from elsinore.trends.index.trees import (
-    clear_rows,
     clear_tree,
     empty_tree,
-    enter_plain,
-    enter_row,
-    sum_plain,
-    sum_rows,
+    enter_rank,
+    read_row,
+    sum_ranks,
 )
 from elsinore.trends.keyed import Doubles, Ints
 
@@ -124,7 +130,7 @@ def _end(words: Ints, sums: Sums, totals: Sums, window: int) -> None:
         clear(sums, TOTAL)
         for place in range(ends + 1, ends + 1 + words[ends]):
             add_to(sums, TOTAL, FIRST_NODE + words[place])
-        copy_total(totals, window * words[finals] + final, sums)
+        put(totals, window * words[finals] + final, sums, TOTAL)
 
 
 @kernel(borrows=True)
@@ -163,11 +169,11 @@ def _pass_rows(
             for place in range(taken + 1, taken + 1 + words[taken]):
                 state = words[place]
                 if plain:
-                    value = _count(words, work, numbers, state, event - first)
+                    value = _count(words, work, numbers, None, state, event - first, found)
                     sums.cells[found, 0], sums.powers[found, 0] = normalise(value, 0)
                     plain = value < THRESHOLD
                 else:
-                    _add_up(words, work, sums, state, event - first, found)
+                    _count(words, work, numbers, sums, state, event - first, found)
                     if sums.cells[found, 0] != 0.0:
                         contribute(fields, stream, words[state + FIELDS], event, sums, found)
                 found += 1
@@ -186,9 +192,11 @@ def _pass_rows(
                     state = words[place]
                     if plain:
                         value = numbers[found]
-                        plain = _keep_plain(words, work, numbers, state, event - first, value)
+                        plain = _keep(
+                            words, work, numbers, None, state, event - first, found, value
+                        )
                     else:
-                        _keep(words, work, sums, state, event - first, found)
+                        _keep(words, work, numbers, sums, state, event - first, found, 0.0)
                 found += 1
         row = after
 
@@ -220,7 +228,7 @@ def _pass_plain(
             return row, True
         first_state, last_state = emptied + 2, emptied + 2 + words[emptied + 1]
         for place in range(first_state, last_state):
-            value = _count(words, work, numbers, words[place], row - first)
+            value = _count(words, work, numbers, None, words[place], row - first, found)
             if value >= THRESHOLD:
                 return row, False
             numbers[found + place - first_state] = value
@@ -228,7 +236,7 @@ def _pass_plain(
         for place in range(first_state, last_state):
             value = numbers[found + place - first_state]
             if value != 0.0:
-                plain &= _keep_plain(words, work, numbers, words[place], row - first, value)
+                plain &= _keep(words, work, numbers, None, words[place], row - first, found, value)
         if not plain:
             return row + 1, False
     return high, True
@@ -254,44 +262,51 @@ def _ranks_read(words: Ints, work: Ints, read: int, row: int) -> tuple[int, int]
 
 
 @kernel(borrows=True, inline=True)
-def _count(words: Ints, work: Ints, numbers: Doubles, state: int, row: int) -> float:
-    """Return how many trends end in an event that takes a state, none of them beyond a double."""
+def _count(
+    words: Ints, work: Ints, numbers: Doubles, sums: Sums | None, state: int, row: int, at: int
+) -> float:
+    """Make row `at` the sums of the trends that an event ends which takes a state.
+
+    Without sums return how many these are, where none of the numbers is beyond a double.
+    """
     value = float(words[state + START])
+    if sums is not None:
+        clear(sums, at)
+        sums.cells[at, 0] = value
     reads = words[state + READS]
     for read in range(state + STATE, state + STATE + READ * reads, READ):
         if words[read + HOW] == ALL:
-            value += numbers[np.uint64(words[read + OF])]
+            value += read_row(numbers, sums, words[read + OF], at)
         else:
             begin, end = _ranks_read(words, work, read, row)
-            value += sum_plain(words, work, numbers, words[read + OF], begin, end)
+            value += sum_ranks(words, work, numbers, sums, words[read + OF], begin, end, at)
     return value
 
 
-@kernel(borrows=True)
-def _add_up(words: Ints, work: Ints, sums: Sums, state: int, row: int, at: int) -> None:
-    """Make row `at` of the sums those of the trends that an event ends which takes a state."""
-    clear(sums, at)
-    sums.cells[at, 0] = words[state + START]
-    reads = words[state + READS]
-    for read in range(state + STATE, state + STATE + READ * reads, READ):
-        if words[read + HOW] == ALL:
-            add_to(sums, at, words[read + OF])
-        else:
-            begin, end = _ranks_read(words, work, read, row)
-            sum_rows(words, work, sums, words[read + OF], begin, end, at)
-
-
 @kernel(borrows=True, inline=True)
-def _keep_plain(
-    words: Ints, work: Ints, numbers: Doubles, state: int, row: int, value: float
+def _keep(
+    words: Ints,
+    work: Ints,
+    numbers: Doubles,
+    sums: Sums | None,
+    state: int,
+    row: int,
+    found: int,
+    value: float,
 ) -> bool:
-    """Enter a number of trends into the nodes of a state; return whether all are plain still."""
+    """Enter row `found` of the sums into the nodes of a state; without sums a number of trends.
+
+    Returns whether all numbers are plain still.
+    """
     plain = True
     place = state + STATE + READ * words[state + READS] + 1
     for _ in range(words[place - 1]):
-        total = numbers[np.uint64(words[place + NODE_ROW])] + value
-        numbers[np.uint64(words[place + NODE_ROW])] = total
-        plain &= total < THRESHOLD
+        if sums is None:
+            total = numbers[np.uint64(words[place + NODE_ROW])] + value
+            numbers[np.uint64(words[place + NODE_ROW])] = total
+            plain &= total < THRESHOLD
+        else:
+            add_to(sums, words[place + NODE_ROW], found)
         logged, trees = words[place + LOGGED] != 0, words[place + KEPT_TREES]
         place += KEEP
         for _ in range(trees):
@@ -299,26 +314,9 @@ def _keep_plain(
             if rank >= 0:
                 if logged:
                     _log(words, work, words[place], rank)
-                enter_plain(words, work, numbers, words[place], rank, value)
+                enter_rank(words, work, numbers, sums, words[place], rank, found, value)
             place += KEPT_TREE
     return plain
-
-
-@kernel(borrows=True)
-def _keep(words: Ints, work: Ints, sums: Sums, state: int, row: int, found: int) -> None:
-    """Enter a row of sums into the nodes of a state."""
-    place = state + STATE + READ * words[state + READS] + 1
-    for _ in range(words[place - 1]):
-        add_to(sums, words[place + NODE_ROW], found)
-        logged, trees = words[place + LOGGED] != 0, words[place + KEPT_TREES]
-        place += KEEP
-        for _ in range(trees):
-            rank = work[words[place + 1] + row]
-            if rank >= 0:
-                if logged:
-                    _log(words, work, words[place], rank)
-                enter_row(words, work, sums, words[place], rank, found)
-            place += KEPT_TREE
 
 
 @kernel(borrows=True)
