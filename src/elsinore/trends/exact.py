@@ -25,11 +25,12 @@ from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.merged import Place
 from elsinore.trends.columns import order_columns, out_of_order, slots_of, with_slots
+from elsinore.trends.core.addends import NOTHING, ONE, VALUE
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.pairs import exact_pairs
 from elsinore.trends.saved import pack, unpack
 from elsinore.trends.statistics import TrendStatistics
-from elsinore.trends.updates import NOTHING, ONE, VALUE, Update, Updates
+from elsinore.trends.updates import Update, Updates
 
 
 @dataclass(slots=True)

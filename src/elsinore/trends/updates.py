@@ -11,11 +11,8 @@ from elsinore.plan import MergedTemplate, TrendUnit
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.merged import TRENDS, Edge, Signature, ancestors, field_index
 from elsinore.plan.template import START, Reset
+from elsinore.trends.core.addends import NOTHING, ONE, VALUE
 from elsinore.trends.labels import Labels
-
-# what an event adds to a sum: nothing, one, or of the addend column a (of `TrendUnit.addends`) the
-# number (VALUE + 2a) or presence
-NOTHING, ONE, VALUE = 0, 1, 2
 
 
 class Sum(NamedTuple):

@@ -44,8 +44,8 @@ from elsinore.trends.actions.shape import (
     ActionShape,
 )
 from elsinore.trends.columns import addend_columns, order_columns, shift_of
+from elsinore.trends.core.addends import addend, rank_of
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.updates import NOTHING, VALUE
 
 Ints = NDArray[np.int64]
 Doubles = NDArray[np.float64]
@@ -313,14 +313,7 @@ def _with_terms(
 @kernel(inline=True)
 def _added(code: Ints, summed: int, event: int, columns: Columns, trends: Four) -> Four:
     """Return what an event adds to a sum over the trends that it ends, row by row."""
-    what = code[code[ADDEND] + summed]
-    factor = 1.0 if what != NOTHING else 0.0
-    if what >= VALUE:
-        attribute = (what - VALUE) >> 1
-        if columns.present[attribute, event] == 0:
-            factor = 0.0
-        elif what & 1 == 0:
-            factor = columns.values[attribute, event]
+    factor = addend(columns, event, code[code[ADDEND] + summed])
     a0, a1, a2, a3 = trends
     a0 = factor * a0 if a0 != 0.0 else 0.0
     a1 = factor * a1 if a1 != 0.0 else 0.0
@@ -356,12 +349,7 @@ def _compare(code: Ints, event: int, update: int, columns: Columns, room: Room, 
             trends += work[code[code[TERM] + t] * stride + row]
         work[fresh + row] = trends
     for number in range(code[code[LEAST] + update], code[code[LEAST] + update + 1]):
-        value = FOREVER
-        what = code[code[ATTRIBUTE] + number]
-        if what >= 0 and columns.ordered[what >> 1, event] != 0:
-            value = columns.orders[what >> 1, event]
-            if what & 1 == 1:
-                value = ~value
+        value = rank_of(columns, event, code[code[ATTRIBUTE] + number])
         target = into + code[code[LEAST_TARGET] + number] * rows
         for row in range(rows):
             if work[fresh + row] == 0.0:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.trends.core.addends import addend, rank_of
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.entries import (
     begin_entry,
@@ -63,7 +64,6 @@ from elsinore.trends.graph.records import (
     add_all,
     add_some,
 )
-from elsinore.trends.graph.sums import addend, rank_of
 from elsinore.trends.keyed import Doubles, Ints
 
 
@@ -250,7 +250,7 @@ def _contribute(header: Any, ints: Ints, doubles: Doubles, stream: Stream, place
     for _ in range(ints[place + FIELDS]):
         field, value = scratch + ints[at] * several, addend(stream, header.row, ints[at + 1])
         at += 2
-        if not np.isnan(value):
+        if value != 0.0:
             for lane in range(several):
                 doubles[field + lane] += doubles[scratch + lane] * value
     for _ in range(ints[place + EXTREMES]):

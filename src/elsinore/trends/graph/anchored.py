@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.trends.core.addends import NOTHING
 from elsinore.trends.graph.guards import all_hold, threshold
 from elsinore.trends.graph.interpret import Conditions
 from elsinore.trends.graph.layout import (
@@ -21,7 +22,6 @@ from elsinore.trends.graph.layout import (
     CHECKS,
     END,
     MOVES,
-    NOTHING,
     POOL,
     REFUSED,
     SOURCE,

@@ -12,10 +12,6 @@ from elsinore.trends.keyed import Doubles, Flags, Ints, KeyedEvents, as_entered
 
 ANY, NEXT, CONTIGUOUS = 0, 1, 2  # strategies
 
-# what an event adds to a field for each trend: nothing, one, or of attribute a the value
-# (VALUE + 2a) or whether it has one (VALUE + 2a + 1)
-NOTHING, ONE, VALUE = 0, 1, 2
-
 # how a move finds what it extends: a sum over all earlier events, a sum over those after some
 # moment, or one event after another
 POOL, SLIDE, SCAN = 0, 1, 2

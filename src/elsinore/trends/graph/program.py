@@ -16,6 +16,7 @@ from elsinore.plan.aggregates import Field, FieldKind
 from elsinore.plan.guarded import GuardedTemplate, Move
 from elsinore.plan.guards import FREE, Ways
 from elsinore.plan.joined import Joined, by_itself, joined
+from elsinore.trends.core.addends import NOTHING, ONE
 from elsinore.trends.graph import layout
 from elsinore.trends.graph.layout import POOL, REFUSED, SCAN, SLIDE, Program
 from elsinore.trends.keyed import FEW_CLASSES, Ints, occurring
@@ -92,7 +93,7 @@ class Programs:
         if len(together.queries) == 1:
             return program, [([], [])]
         states = len(program.linear)
-        linear, extreme = _Columns(states, layout.NOTHING), _Columns(states, -1)
+        linear, extreme = _Columns(states, NOTHING), _Columns(states, -1)
         chosen = []
         for query, places in zip(together.queries, together.places, strict=True):
             own = self.unit.guarded[query]
@@ -231,9 +232,7 @@ def _program(unit: TrendUnit, parts: Sequence[_Part], fits: Sequence[list[list[i
         guards=lists.put(map(_coded, guards.numbers))[:-1].copy(),
         fits=lists.put(found for one in fits for found in one),
         lists=np.array(lists.numbers or [0], dtype=np.int64),
-        linear=_shifted(
-            _contributions(unit, own.template, fields.linear), own.shift, layout.NOTHING
-        ),
+        linear=_shifted(_contributions(unit, own.template, fields.linear), own.shift, NOTHING),
         extreme=_shifted(_extremes(unit, own.template, fields.extremes), own.shift, -1),
         steps=steps,
         shape=np.array(
@@ -333,12 +332,12 @@ def _bits(
 def _contributions(unit: TrendUnit, own: GuardedTemplate, fields: Sequence[Field]) -> Ints:
     """Return what an event adds to fields [field, state]."""
     codes = addend_codes(unit)
-    found = np.full((len(fields), len(own.states)), layout.NOTHING, dtype=np.int64)
+    found = np.full((len(fields), len(own.states)), NOTHING, dtype=np.int64)
     for f, entry in enumerate(fields):
         for number, state in enumerate(own.states):
             if state.variable not in entry.variables:
                 continue
-            what = layout.ONE
+            what = ONE
             if entry.kind is not FieldKind.EVENTS:
                 what = codes[entry.kind, entry.attribute or ""]
             found[f, number] = what

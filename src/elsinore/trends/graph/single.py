@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.trends.core.addends import addend, rank_of
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.entries import free_all, holds_between
 from elsinore.trends.graph.interpret import (
@@ -57,7 +58,6 @@ from elsinore.trends.graph.records import (
     Compared,
     Events,
 )
-from elsinore.trends.graph.sums import addend, rank_of
 from elsinore.trends.keyed import Doubles, Ints
 
 
@@ -138,7 +138,7 @@ def _contribute(
     at = ints[place + ADDED]
     for _ in range(ints[place + FIELDS]):
         value = addend(stream, row, ints[at + 1])
-        if not np.isnan(value):
+        if value != 0.0:
             doubles[ints[at]] += number * value
         at += 2
     for _ in range(ints[place + EXTREMES]):

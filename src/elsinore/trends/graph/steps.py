@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from elsinore.plan.alike import begins_with, equal_states
 from elsinore.plan.guarded import GuardedTemplate
+from elsinore.trends.core.addends import NOTHING as ADDS_NOTHING
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph.interpret import BEGINS, FORM, OTHERWISE, Conditions
 from elsinore.trends.graph.layout import (
@@ -38,7 +39,6 @@ from elsinore.trends.graph.layout import (
     Program,
 )
 from elsinore.trends.graph.layout import CONTIGUOUS as CONTIGUOUS_STRATEGY
-from elsinore.trends.graph.layout import NOTHING as ADDS_NOTHING
 from elsinore.trends.graph.records import (
     ALL,
     ALONE,

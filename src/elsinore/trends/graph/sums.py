@@ -8,8 +8,9 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.numeric.extended import FLOOR, THRESHOLD, add, normalise, scale
+from elsinore.trends.core.addends import addend, rank_of
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.graph.layout import NOTHING, ONE, Program, Stream
+from elsinore.trends.graph.layout import Program, Stream
 from elsinore.trends.keyed import Codes, Doubles, Flags, Ints
 
 # typed, lest each constant argument be compiled for by itself
@@ -85,46 +86,21 @@ class Fields(NamedTuple):
 
 
 @kernel(borrows=True)
-def addend(stream: Stream, row: int, what: int) -> float:
-    """Return what an event adds to a field of each trend that it joins, NaN where nothing."""
-    if what == ONE:
-        return 1.0
-    attribute = (what - 2) // 2
-    value = stream.values[attribute, row]
-    if stream.present[attribute, row] == 0 or np.isnan(value):
-        return np.nan
-    return 1.0 if what % 2 else value
-
-
-@kernel(borrows=True)
-def rank_of(stream: Stream, row: int, what: int) -> int:
-    """Return what an event is in an order, or in its reverse; FOREVER where it has no place."""
-    if not stream.ordered[what // 2, row]:
-        return FOREVER
-    rank = stream.orders[what // 2, row]
-    return ~rank if what % 2 else rank
-
-
-@kernel(borrows=True)
 def contribute(
     fields: Fields | Program, stream: Stream, state: int, row: int, sums: Sums, at: int
 ) -> None:
     """Add what an event contributes in a state, once for each trend that a sum counts."""
     for f in range(1, sums.cells.shape[1]):
-        what = fields.linear[state, f]
-        if what == NOTHING:
-            continue
-        value = addend(stream, row, what)
-        if np.isnan(value):
+        value = addend(stream, row, fields.linear[state, f])
+        if value == 0.0:
             continue
         cell, power = scale(sums.cells[at, 0], sums.powers[at, 0], value)
         cell, power = add(sums.cells[at, f], sums.powers[at, f], cell, power)
         sums.cells[at, f] = cell
         sums.powers[at, f] = power
     for x in range(sums.extremes.shape[1]):
-        what = fields.extreme[state, x]
-        if what >= 0:
-            sums.extremes[at, x] = min(sums.extremes[at, x], rank_of(stream, row, what))
+        rank = rank_of(stream, row, fields.extreme[state, x])
+        sums.extremes[at, x] = min(sums.extremes[at, x], rank)
 
 
 @kernel
