@@ -8,7 +8,6 @@ from elsinore.numeric.extended import scale
 from elsinore.trends.hamlet.forms import plus, times
 from elsinore.trends.hamlet.layout import (
     BEFORE,
-    INPUT,
     NOW,
     Actions,
     Events,
@@ -18,7 +17,8 @@ from elsinore.trends.hamlet.layout import (
     Work,
 )
 from elsinore.trends.hamlet.masks import has, has_others
-from elsinore.trends.hamlet.states import contribution, own_rank
+from elsinore.trends.hamlet.seats import end_of_moment
+from elsinore.trends.hamlet.states import add_to_cell, take, with_input
 from elsinore.trends.wide import wide_kernel
 
 
@@ -43,15 +43,9 @@ def alone(
     begin, end = program.sets[number].set_cell, program.sets[number + 1].set_cell
     counts = program.sets[number + 1].holders - program.sets[number].holders
     simple = program.sets[number].values == 1 and program.sets[number].carried == 0
-    cells, powers = work.cells[NOW], work.powers[NOW]
-    inputs, input_powers = work.cells[INPUT], work.powers[INPUT]
     i = low
     while i < high:
-        time = events.listed[i].time
-        j = i + 1
-        if mode.by_time:
-            while j < high and events.listed[j].time == time:
-                j += 1
+        j = end_of_moment(events, mode.by_time, i, high)
         if (
             simple
             and j == i + 1
@@ -60,8 +54,8 @@ def alone(
         ):
             # in place, because every holder stands for itself
             for cell in range(begin, begin + counts):
-                x, x_power = plus(cells[cell], powers[cell], inputs[cell], input_powers[cell])
-                cells[cell], powers[cell] = plus(cells[cell], powers[cell], x, x_power)
+                x, x_power = with_input(work, NOW, cell)
+                add_to_cell(work, NOW, cell, x, x_power)
             i = j
             continue
         source = BEFORE if j > i + 1 else NOW
@@ -83,64 +77,12 @@ def alone(
                 if simple:
                     cell = program.fields[program.states[state].field].address
                     for _ in range(program.kinds[program.states[state].window].overlap):
-                        x, x_power = plus(
-                            work.cells[source, cell],
-                            work.powers[source, cell],
-                            inputs[cell],
-                            input_powers[cell],
-                        )
-                        cells[cell], powers[cell] = plus(cells[cell], powers[cell], x, x_power)
+                        x, x_power = with_input(work, source, cell)
+                        add_to_cell(work, NOW, cell, x, x_power)
                         cell += 1
                 else:
-                    _take(program, work, events, state, row, source)
+                    take(program, work, events, state, row, source, NOW)
         i = j
-
-
-@wide_kernel(linked=True)
-def _take(
-    program: Program,
-    work: Work,
-    events: Events,
-    state: int,
-    row: int,
-    source: int,
-) -> None:
-    """Let an event take a fine node on its own, with sums and extremes."""
-    first = program.states[state].field
-    for lane in range(program.kinds[program.states[state].window].overlap):
-        trends = program.fields[first].address + lane
-        count, count_power = plus(
-            work.cells[source, trends],
-            work.powers[source, trends],
-            work.cells[INPUT, trends],
-            work.powers[INPUT, trends],
-        )
-        if count == 0.0:
-            continue
-        for e in range(program.states[state].extreme, program.states[state + 1].extreme):
-            place = program.extremes[e].least + lane
-            best = min(work.least[INPUT, place], own_rank(events, row, program.extremes[e].ranked))
-            if work.cells[source, trends] != 0.0:
-                best = min(best, work.least[source, place])
-            work.least[NOW, place] = min(work.least[NOW, place], best)
-        for f in range(first + 1, program.states[state + 1].field):
-            cell = program.fields[f].address + lane
-            value, power = plus(
-                work.cells[source, cell],
-                work.powers[source, cell],
-                work.cells[INPUT, cell],
-                work.powers[INPUT, cell],
-            )
-            own = contribution(events, row, program.fields[f].what)
-            if own != 0.0:
-                part, exponent = scale(count, count_power, own)
-                value, power = plus(value, power, part, exponent)
-            work.cells[NOW, cell], work.powers[NOW, cell] = plus(
-                work.cells[NOW, cell], work.powers[NOW, cell], value, power
-            )
-        work.cells[NOW, trends], work.powers[NOW, trends] = plus(
-            work.cells[NOW, trends], work.powers[NOW, trends], count, count_power
-        )
 
 
 @wide_kernel(linked=True)
@@ -162,11 +104,7 @@ def double(
     total, power = 0.0, 0
     i = low
     while i < high:
-        j = i + 1
-        if by_time:
-            time = events.listed[i].time
-            while j < high and events.listed[j].time == time:
-                j += 1
+        j = end_of_moment(events, by_time, i, high)
         x, x_power = plus(total, power, 1.0, 0)
         if j - i > 1:
             x, x_power = scale(x, x_power, np.float64(j - i))
@@ -178,15 +116,8 @@ def double(
         state = program.members[m].member
         cell = program.fields[program.states[state].field].address
         for _ in range(program.kinds[program.states[state].window].overlap):
-            x, x_power = plus(
-                work.cells[NOW, cell],
-                work.powers[NOW, cell],
-                work.cells[INPUT, cell],
-                work.powers[INPUT, cell],
-            )
+            x, x_power = with_input(work, NOW, cell)
             if x != 0.0:
                 x, x_power = times(x, x_power, total, power)
-                work.cells[NOW, cell], work.powers[NOW, cell] = plus(
-                    work.cells[NOW, cell], work.powers[NOW, cell], x, x_power
-                )
+                add_to_cell(work, NOW, cell, x, x_power)
             cell += 1

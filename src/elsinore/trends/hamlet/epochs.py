@@ -14,10 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.trends.hamlet.forms import add_both, plus
+from elsinore.trends.hamlet.forms import add_both
 from elsinore.trends.hamlet.graphs import WIDE, earliest_start, sweep
 from elsinore.trends.hamlet.layout import (
-    BIG,
     COLUMNS,
     END,
     ENDS,
@@ -36,7 +35,6 @@ from elsinore.trends.hamlet.layout import (
     UNTIL,
     WIDTH,
     Events,
-    Graph,
     Graphs,
     Ints,
     Program,
@@ -184,6 +182,7 @@ def _merge(
     keys: [condition, rank] all of theirs.
     """
     old, new = graph_at(program, before, number, info), graph_of(program, graphs, number)
+    shape = shape_of(program, new, number)
     conditions, merged = keys.shape
     of, to = (info[ROWS] - 1) // conditions, (new.info[ROWS] - 1) // conditions
     for condition in range(conditions):
@@ -198,7 +197,7 @@ def _merge(
                     at += 1
                 row = condition * of + at  # of the last key up to this one
                 if at > begin and (kind != EQUAL or old.keys[row - 1] == keys[condition, i]):
-                    _add_wider(program, number, old, row, new, 1 + condition * to + i)
+                    add_both(new.rows, 1 + condition * to + i, old.rows, row, shape)
             begin = end
     last = info[LASTS + max(info[EPOCHS] - 1, 0)]
     new.info[FIRST] = 0
@@ -207,31 +206,6 @@ def _merge(
     new.info[LASTS] = last
     new.info[PRESENT] = merged
     new.info[END] = merged
-
-
-@wide_kernel(linked=True)
-def _add_wider(program: Program, number: int, old: Graph, row: int, new: Graph, place: int) -> None:
-    """Add a row of one graph to one of another, whose columns in use are the same."""
-    width, wide, columns = old.info[WIDTH], new.info[WIDTH], new.info[COLUMNS]
-    values, carried = program.sets[number].values, program.sets[number].carried
-    numbers, powers, least = new.rows.numbers, new.rows.powers, new.rows.least
-    for part in range(values):
-        source, target = (row * values + part) * width, (place * values + part) * wide
-        if new.info[BIG] != 0:
-            for j in range(columns):
-                numbers[target + j], powers[target + j] = plus(
-                    numbers[target + j],
-                    powers[target + j],
-                    old.rows.numbers[source + j],
-                    old.rows.powers[source + j],
-                )
-        else:
-            for j in range(columns):
-                numbers[target + j] += old.rows.numbers[source + j]
-    for part in range(carried):
-        source, target = (row * carried + part) * width, (place * carried + part) * wide
-        for j in range(columns):
-            least[target + j] = min(least[target + j], old.rows.least[source + j])
 
 
 @wide_kernel(linked=True)

@@ -57,8 +57,8 @@ def add_row(to: Rows, place: int, rows: Rows, row: int, shape: Shape) -> None:
     numbers, powers, columns = to.numbers, to.powers, np.uint64(shape.columns)
     more, more_powers = rows.numbers, rows.powers
     for v in range(shape.values):
-        one = np.uint64((place * shape.values + v) * shape.width)
-        other = np.uint64((row * shape.values + v) * shape.width)
+        one = np.uint64((place * shape.values + v) * to.width)
+        other = np.uint64((row * shape.values + v) * rows.width)
         if shape.big:
             for j in range(columns):
                 numbers[one + j], powers[one + j] = plus(
@@ -74,8 +74,8 @@ def least_row(to: Rows, place: int, rows: Rows, row: int, shape: Shape) -> None:
     """Let a row of extremes be the lesser of itself and another."""
     least, others, columns = to.least, rows.least, np.uint64(shape.columns)
     for x in range(shape.carried):
-        one = np.uint64((place * shape.carried + x) * shape.width)
-        other = np.uint64((row * shape.carried + x) * shape.width)
+        one = np.uint64((place * shape.carried + x) * to.width)
+        other = np.uint64((row * shape.carried + x) * rows.width)
         for j in range(columns):
             least[one + j] = min(least[one + j], others[other + j])
 

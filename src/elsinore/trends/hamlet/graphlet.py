@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.trends.core.addends import NOTHING
 from elsinore.trends.hamlet.edges import compare, insert_everywhere, leave_out, note_size
 from elsinore.trends.hamlet.forms import (
     add_both,
@@ -27,7 +28,6 @@ from elsinore.trends.hamlet.layout import (
     LATEST,
     MIXED,
     MOST,
-    NOTHING,
     PLAIN,
     PRESENT,
     SNAPSHOT,

@@ -22,9 +22,6 @@ NEVER = np.int64(np.iinfo(np.int64).min)
 BEFORE_ALL = np.int64(-(2**62))  # before the index of any window
 FOREVER = np.int64(np.iinfo(np.int64).max)  # after all times; also the least of no values
 
-# what an event adds to a sum: nothing, one, or of attribute a the value (VALUE + 2a) or presence
-NOTHING, ONE, VALUE = 0, 1, 2
-
 # how the events of a set are compared with the event before them: not at all; the values up to the
 # event's own, or below it, are its predecessors' (of inverted ones: from it on, above it); equals
 PLAIN, PREFIX, STRICT, EQUAL = 0, 1, 2, 3
@@ -38,7 +35,8 @@ SNAPSHOT, DEAD = -1, -2
 SHARED, EMPTY = -1, -2
 
 # rows of Work.cells, powers and least: sums over the trends that end in a state; what comes into it
-# from the start and from other states; what the present moment adds; what it was before it
+# from the start and from other states; what the present moment adds; of fine nodes, what it was
+# before it
 NOW, INPUT, ADDED, BEFORE = 0, 1, 2, 3
 
 # entries of Graph.info: columns in use and there; the latest snapshot that began a graphlet, or -1;
@@ -273,6 +271,7 @@ class Rows(NamedTuple):
     numbers: Doubles
     powers: Codes
     least: Ints
+    width: int  # columns there are
 
 
 class Shape(NamedTuple):

@@ -18,7 +18,7 @@ from elsinore.model.expression import Expression
 from elsinore.plan.aggregates import Aggregation, Field, FieldKind
 from elsinore.plan.sharing import aggregated
 from elsinore.plan.template import START, Adjacent, Template, contributes
-from elsinore.trends.hamlet.layout import NOTHING, ONE
+from elsinore.trends.core.addends import NOTHING, ONE
 
 
 @dataclass(slots=True)

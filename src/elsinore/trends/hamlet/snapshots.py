@@ -24,6 +24,7 @@ from elsinore.trends.hamlet.layout import (
     Work,
 )
 from elsinore.trends.hamlet.masks import has
+from elsinore.trends.hamlet.states import add_to_cell
 from elsinore.trends.hamlet.storage import graph_of, shape_of
 from elsinore.trends.wide import wide_kernel
 
@@ -171,9 +172,7 @@ def collapse(program: Program, work: Work, graphs: Graphs, number: int, shared: 
             for f in range(program.states[state + 1].field - first):
                 value, power = value_of(program, graph, number, graph.rows, TOTAL, state, lane, f)
                 cell = program.fields[first + f].address + lane
-                work.cells[NOW, cell], work.powers[NOW, cell] = plus(
-                    work.cells[NOW, cell], work.powers[NOW, cell], value, power
-                )
+                add_to_cell(work, NOW, cell, value, power)
             for x in range(program.states[state + 1].extreme - program.states[state].extreme):
                 best = least_of(program, graph, number, graph.rows, TOTAL, state, lane, x)
                 place = program.extremes[program.states[state].extreme + x].least + lane

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from elsinore.numeric.extended import scale
+from elsinore.trends.core.addends import NOTHING, addend, rank_of
 from elsinore.trends.hamlet.forms import plus
 from elsinore.trends.hamlet.graphs import least_of, value_of
 from elsinore.trends.hamlet.layout import (
     ADDED,
+    BEFORE,
     FOREVER,
     INPUT,
-    NOTHING,
     NOW,
-    ONE,
     SHARED,
     TOTAL,
-    VALUE,
     WIDTH,
     Events,
     Graphs,
@@ -96,28 +95,6 @@ def gather(program: Program, work: Work, graphs: Graphs, state: int) -> None:
 
 
 @wide_kernel(linked=True)
-def contribution(events: Events, row: int, what: int) -> float:
-    """Return what an event adds to a sum for each trend that holds it."""
-    if what == NOTHING:
-        return 0.0
-    if what == ONE:
-        return 1.0
-    attribute = (what - VALUE) >> 1
-    if events.present[attribute, row] == 0:
-        return 0.0
-    return 1.0 if (what - VALUE) & 1 == 1 else events.values[attribute, row]
-
-
-@wide_kernel(linked=True)
-def own_rank(events: Events, row: int, ranked: int) -> int:
-    """Return an event's rank for an extreme, inverted for the greatest; FOREVER where none."""
-    if ranked < 0 or events.ordered[ranked >> 1, row] == 0:
-        return FOREVER
-    rank = events.orders[ranked >> 1, row]
-    return ~rank if ranked & 1 == 1 else rank
-
-
-@wide_kernel(linked=True)
 def contribute(
     events: Events,
     row: int,
@@ -136,7 +113,7 @@ def contribute(
             trends, place = begin + c, begin + v * width + c
             if numbers[trends] == 0.0 or what[v * width + c] == NOTHING:
                 continue
-            own = contribution(events, row, what[v * width + c])
+            own = addend(events, row, what[v * width + c])
             if own != 0.0:
                 part, exponent = scale(numbers[trends], powers[trends], own)
                 numbers[place], powers[place] = plus(numbers[place], powers[place], part, exponent)
@@ -146,8 +123,58 @@ def contribute(
             if numbers[begin + c] == 0.0:
                 form.least[place] = FOREVER
             else:
-                rank = own_rank(events, row, ranked[x * width + c])
+                rank = rank_of(events, row, ranked[x * width + c])
                 form.least[place] = min(form.least[place], unit.least[x * width + c], rank)
+
+
+@wide_kernel(linked=True)
+def with_input(work: Work, row: int, cell: int) -> tuple[float, int]:
+    """Return the sum of what a cell holds in a row and of what comes into it."""
+    return plus(
+        work.cells[row, cell],
+        work.powers[row, cell],
+        work.cells[INPUT, cell],
+        work.powers[INPUT, cell],
+    )
+
+
+@wide_kernel(linked=True)
+def add_to_cell(work: Work, row: int, cell: int, value: float, power: int) -> None:
+    """Add a number to what a cell holds in a row."""
+    value, power = plus(work.cells[row, cell], work.powers[row, cell], value, power)
+    work.cells[row, cell] = value
+    work.powers[row, cell] = power
+
+
+@wide_kernel(linked=True)
+def take(
+    program: Program, work: Work, events: Events, state: int, row: int, before: int, to: int
+) -> None:
+    """Let an event take a state: add to row `to` the sums of the trends that it ends.
+
+    They go on with what comes in and with what row `before` holds of the state itself.
+    """
+    first = program.states[state].field
+    for lane in range(program.kinds[program.states[state].window].overlap):
+        trends = program.fields[first].address + lane
+        count, count_power = with_input(work, before, trends)
+        if count == 0.0:
+            continue
+        for e in range(program.states[state].extreme, program.states[state + 1].extreme):
+            place = program.extremes[e].least + lane
+            best = min(work.least[INPUT, place], rank_of(events, row, program.extremes[e].ranked))
+            if work.cells[before, trends] != 0.0:
+                best = min(best, work.least[before, place])
+            work.least[to, place] = min(work.least[to, place], best)
+        for f in range(first + 1, program.states[state + 1].field):
+            cell = program.fields[f].address + lane
+            value, power = with_input(work, before, cell)
+            own = addend(events, row, program.fields[f].what)
+            if own != 0.0:
+                part, exponent = scale(count, count_power, own)
+                value, power = plus(value, power, part, exponent)
+            add_to_cell(work, to, cell, value, power)
+        add_to_cell(work, to, trends, count, count_power)
 
 
 @wide_kernel(linked=True)
@@ -160,26 +187,7 @@ def touch(
         work.flags[state].is_touched = 1
         work.touched[work.touched[-1]] = state
         work.touched[-1] += 1
-    first = program.states[state].field
-    for lane in range(program.kinds[program.states[state].window].overlap):
-        trends = program.fields[first].address + lane
-        count, count_power = work.cells[INPUT, trends], work.powers[INPUT, trends]
-        if count == 0.0:
-            continue
-        for f in range(program.states[state + 1].field - first):
-            cell = program.fields[first + f].address + lane
-            value, power = work.cells[INPUT, cell], work.powers[INPUT, cell]
-            own = contribution(events, row, program.fields[first + f].what)
-            if own != 0.0:
-                part, exponent = scale(count, count_power, own)
-                value, power = plus(value, power, part, exponent)
-            work.cells[ADDED, cell], work.powers[ADDED, cell] = plus(
-                work.cells[ADDED, cell], work.powers[ADDED, cell], value, power
-            )
-        for e in range(program.states[state].extreme, program.states[state + 1].extreme):
-            place = program.extremes[e].least + lane
-            best = min(work.least[INPUT, place], own_rank(events, row, program.extremes[e].ranked))
-            work.least[ADDED, place] = min(work.least[ADDED, place], best)
+    take(program, work, events, state, row, BEFORE, ADDED)  # of coarse states BEFORE is 0
 
 
 @wide_kernel(linked=True)
@@ -191,12 +199,7 @@ def apply(program: Program, work: Work) -> None:
         lanes = program.kinds[program.states[state].window].overlap
         for f in range(program.states[state].field, program.states[state + 1].field):
             for cell in range(program.fields[f].address, program.fields[f].address + lanes):
-                work.cells[NOW, cell], work.powers[NOW, cell] = plus(
-                    work.cells[NOW, cell],
-                    work.powers[NOW, cell],
-                    work.cells[ADDED, cell],
-                    work.powers[ADDED, cell],
-                )
+                add_to_cell(work, NOW, cell, work.cells[ADDED, cell], work.powers[ADDED, cell])
                 work.cells[ADDED, cell] = 0.0
                 work.powers[ADDED, cell] = 0
         for e in range(program.states[state].extreme, program.states[state + 1].extreme):

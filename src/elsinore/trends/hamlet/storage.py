@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.trends.hamlet.forms import add_both
 from elsinore.trends.hamlet.layout import (
     AT,
     AT_INTS,
@@ -94,12 +95,12 @@ def graph_at(program: Program, graphs: Graphs, number: int, info: Ints) -> Graph
         doubles[table:row].reshape((width, cells)),
         codes[table:row].reshape((width, cells)),
         ints[table_least:row_least].reshape((width, extremes)),
-        Rows(doubles[row:unit], codes[row:unit], ints[row_least:unit_least]),
+        Rows(doubles[row:unit], codes[row:unit], ints[row_least:unit_least], width),
         ints[keys : keys + rows - 1],
         ints[holder:kept],
         ints[column:chosen],
-        Rows(doubles[unit:form], codes[unit:form], ints[unit_least:form_least]),
-        Rows(doubles[form:end], codes[form:end], ints[form_least:what]),
+        Rows(doubles[unit:form], codes[unit:form], ints[unit_least:form_least], width),
+        Rows(doubles[form:end], codes[form:end], ints[form_least:what], width),
         ints[what:ranked],
         ints[ranked:group],
         ints[group:holder],
@@ -220,25 +221,9 @@ def _settle(
     if index == ROWS_STAY:
         for i in range(new.keys.shape[0]):
             new.keys[i] = old.keys[i]
+    shape = shape_of(program, new, number)
     for row in range(info[ROWS] if index == ROWS_STAY else 1):
-        copy_row(program, number, old, row, new, row)
-
-
-@wide_kernel(linked=True)
-def copy_row(program: Program, number: int, old: Graph, row: int, new: Graph, place: int) -> None:
-    """Copy a row of one graph into another that is as wide at least."""
-    width, wide = old.info[WIDTH], new.info[WIDTH]
-    values, carried = program.sets[number].values, program.sets[number].carried
-    columns = min(width, wide)
-    for part in range(values):
-        source, target = (row * values + part) * width, (place * values + part) * wide
-        for j in range(columns):
-            new.rows.numbers[target + j] = old.rows.numbers[source + j]
-            new.rows.powers[target + j] = old.rows.powers[source + j]
-    for part in range(carried):
-        source, target = (row * carried + part) * width, (place * carried + part) * wide
-        for j in range(columns):
-            new.rows.least[target + j] = old.rows.least[source + j]
+        add_both(new.rows, row, old.rows, row, shape)
 
 
 @kernel

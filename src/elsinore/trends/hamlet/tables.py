@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from elsinore.model.expression import Operator
 from elsinore.model.window import Window
 from elsinore.plan.template import Template
+from elsinore.trends.core.addends import NOTHING
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.layout import (
     EQUAL,
     FOREVER,
     MIXED,
-    NOTHING,
     PLAIN,
     PREFIX,
     STRICT,
