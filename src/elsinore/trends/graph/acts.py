@@ -62,6 +62,7 @@ from elsinore.trends.graph.records import (
     TOO_LARGE,
     Events,
     add_all,
+    add_or_put,
     add_some,
 )
 from elsinore.trends.keyed import Doubles, Ints
@@ -278,17 +279,7 @@ def _keep(header: Any, ints: Ints, doubles: Doubles, place: int) -> None:
             free_all(header, ints, link)
         begin_entry(header, ints, doubles, link, place)
         return
-    width, ranks = several * header.fields, several * header.extremes
     sums = header.slot_doubles + header.width + offset * header.fields
     extremes = base + ALIVE + 4 * states + header.ranks + offset * header.extremes
     scratch, rank_scratch = offset * header.fields, header.scratch + offset * header.extremes
-    if fresh:
-        for cell in range(width):
-            doubles[sums + cell] = doubles[scratch + cell]
-        for rank in range(ranks):
-            ints[extremes + rank] = ints[rank_scratch + rank]
-    else:
-        for cell in range(width):
-            doubles[sums + cell] += doubles[scratch + cell]
-        for rank in range(ranks):
-            ints[extremes + rank] = min(ints[extremes + rank], ints[rank_scratch + rank])
+    add_or_put(header, ints, doubles, fresh, several, sums, scratch, extremes, rank_scratch)

@@ -60,13 +60,20 @@ def end_some(
     header: Any, ints: Ints, doubles: Doubles, move: int, lanes: int, sums: int, extremes: int
 ) -> None:
     """Take the trends that some lanes have gone on with from what stands somewhere before them."""
-    before = ints[move + OF]
     for at in range(lanes + 1, lanes + 1 + ints[lanes]):
         lane = lane_before(ints, move, ints[at])
-        for cell in range(lane, before * header.fields, before):
-            doubles[sums + cell] = 0.0
-        for rank in range(lane, before * header.extremes, before):
-            ints[extremes + rank] = FOREVER
+        _end_lane(header, ints, doubles, lane, ints[move + OF], sums, extremes)
+
+
+@kernel(borrows=True, linked=True)
+def _end_lane(
+    header: Any, ints: Ints, doubles: Doubles, lane: int, several: int, sums: int, extremes: int
+) -> None:
+    """Take the trends of one of several lanes from what stands somewhere."""
+    for cell in range(lane, several * header.fields, several):
+        doubles[sums + cell] = 0.0
+    for rank in range(lane, several * header.extremes, several):
+        ints[extremes + rank] = FOREVER
 
 
 @kernel(borrows=True, linked=True)
@@ -177,19 +184,18 @@ def begin_entry(header: Any, ints: Ints, doubles: Doubles, link: int, place: int
 
 
 @kernel(borrows=True, linked=True)
-def end_lanes(header: Any, ints: Ints, doubles: Doubles, entry: int, several: int) -> bool:
-    """Take from an entry the trends of the lanes that are marked; return whether any are left."""
-    width, ranks = several * header.fields, several * header.extremes
-    sums = header.double_entries + entry * header.double_entry
-    extremes = header.int_entries + entry * header.int_entry + ENTRY
+def end_marked(
+    header: Any, ints: Ints, doubles: Doubles, several: int, marks: int, sums: int, extremes: int
+) -> bool:
+    """Take the trends of the lanes that are marked from what stands somewhere.
+
+    Returns whether any are left.
+    """
     left = False
     for lane in range(several):
-        if doubles[sums + width + lane] != 0.0:
-            doubles[sums + width + lane] = 0.0
-            for cell in range(lane, width, several):
-                doubles[sums + cell] = 0.0
-            for rank in range(lane, ranks, several):
-                ints[extremes + rank] = FOREVER
+        if doubles[marks + lane] != 0.0:
+            doubles[marks + lane] = 0.0
+            _end_lane(header, ints, doubles, lane, several, sums, extremes)
         elif doubles[sums + lane] != 0.0:
             left = True
     return left
@@ -200,10 +206,13 @@ def end_entries(header: Any, ints: Ints, doubles: Doubles, link: int, several: i
     """Take the trends that are marked from a list of entries; those without any leave it."""
     while ints[link] != NONE:
         entry = ints[link]
-        if end_lanes(header, ints, doubles, entry, several):
-            link = header.int_entries + entry * header.int_entry + FOLLOWING
+        here = header.int_entries + entry * header.int_entry
+        sums = header.double_entries + entry * header.double_entry
+        marks = sums + several * header.fields
+        if end_marked(header, ints, doubles, several, marks, sums, here + ENTRY):
+            link = here + FOLLOWING
         else:
-            ints[link] = ints[header.int_entries + entry * header.int_entry + FOLLOWING]
+            ints[link] = ints[here + FOLLOWING]
             _free(header, ints, entry)
 
 

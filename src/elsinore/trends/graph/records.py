@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.layout import Stream
 from elsinore.trends.keyed import Doubles, Flags, Ints
 
@@ -78,6 +79,30 @@ class Events(NamedTuple):
 
     compared: Compared
     stream: Stream
+
+
+@kernel(borrows=True, linked=True)
+def add_or_put(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    fresh: bool,
+    several: int,
+    sums: int,
+    more: int,
+    extremes: int,
+    more_extremes: int,
+) -> None:
+    """Add sums and extremes of lanes to others, or put them in their place where these are fresh.
+
+    several: how many lanes.
+    """
+    for cell in range(several * header.fields):
+        before = 0.0 if fresh else doubles[sums + cell]
+        doubles[sums + cell] = before + doubles[more + cell]
+    for rank in range(several * header.extremes):
+        least = FOREVER if fresh else ints[extremes + rank]
+        ints[extremes + rank] = min(least, ints[more_extremes + rank])
 
 
 @kernel(borrows=True, inline=True)

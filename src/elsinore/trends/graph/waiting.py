@@ -6,9 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from elsinore.kernels import kernel
-from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.acts import extend
-from elsinore.trends.graph.entries import begin_entry, end_entries, free_all, prepend
+from elsinore.trends.graph.entries import begin_entry, end_entries, end_marked, free_all, prepend
 from elsinore.trends.graph.records import (
     ALIVE,
     APART,
@@ -27,6 +26,7 @@ from elsinore.trends.graph.records import (
     TAKES,
     TOO_LARGE,
     Events,
+    add_or_put,
 )
 from elsinore.trends.keyed import Doubles, Ints
 
@@ -56,13 +56,8 @@ def act_together(header: Any, ints: Ints, doubles: Doubles, events: Events, at: 
         several, offset = ints[place + LANES], ints[place + OFFSET]
         sums = header.slot_doubles + header.width + (header.cells + offset) * fields
         ranks = base + ALIVE + 4 * states + header.ranks + (header.cells + offset) * extremes
-        for cell in range(several * fields):
-            before = doubles[sums + cell] if grown else 0.0
-            doubles[sums + cell] = before + doubles[offset * fields + cell]
-        for rank in range(several * extremes):
-            before_rank = ints[ranks + rank] if grown else FOREVER
-            found_rank = ints[header.scratch + offset * extremes + rank]
-            ints[ranks + rank] = min(before_rank, found_rank)
+        scratch, rank_scratch = offset * fields, header.scratch + offset * extremes
+        add_or_put(header, ints, doubles, grown == 0, several, sums, scratch, ranks, rank_scratch)
     header.waits = 0
     return True
 
@@ -72,6 +67,7 @@ def end_moment(header: Any, ints: Ints, doubles: Doubles) -> None:
     """Let what waits in a slot act: what events went on with ends, then their own begin."""
     states, base = header.states, header.slot_ints
     mark = ints[base + SERIAL] + header.contiguous
+    kept, ranks = header.slot_doubles + header.width, base + ALIVE + 4 * states + header.ranks
     for state in range(states):
         flags = ints[base + ALIVE + 2 * states + state]
         link, waiting = base + ALIVE + states + state, base + ALIVE + 3 * states + state
@@ -79,9 +75,12 @@ def end_moment(header: Any, ints: Ints, doubles: Doubles) -> None:
             continue
         ints[base + ALIVE + 2 * states + state] = 0
         place = ints[PLACES + state]
+        several, offset = ints[place + LANES], ints[place + OFFSET]
+        sums, extremes = kept + offset * header.fields, ranks + offset * header.extremes
         if flags & TAKEN:
-            end_entries(header, ints, doubles, link, ints[place + LANES])
-            _end_sums(header, ints, doubles, place)
+            end_entries(header, ints, doubles, link, several)
+            marks = kept + 2 * header.cells * header.fields + offset
+            end_marked(header, ints, doubles, several, marks, sums, extremes)
         if flags & GROWN == 0:
             continue
         fresh = ints[base + ALIVE + state] != mark
@@ -91,36 +90,7 @@ def end_moment(header: Any, ints: Ints, doubles: Doubles) -> None:
         if ints[waiting] != NONE:
             prepend(header, ints, waiting, link)
         else:
-            _grow_sums(header, ints, doubles, place, fresh)
+            more = sums + header.cells * header.fields
+            more_ranks = extremes + header.cells * header.extremes
+            add_or_put(header, ints, doubles, fresh, several, sums, more, extremes, more_ranks)
     ints[base + SERIAL] = mark
-
-
-@kernel(borrows=True, linked=True)
-def _end_sums(header: Any, ints: Ints, doubles: Doubles, place: int) -> None:
-    """Take the trends of the lanes that are marked from what is kept together of a state."""
-    several, offset = ints[place + LANES], ints[place + OFFSET]
-    kept = header.slot_doubles + header.width
-    sums, marks = kept + offset * header.fields, kept + 2 * header.cells * header.fields + offset
-    ranks = header.slot_ints + ALIVE + 4 * header.states + header.ranks + offset * header.extremes
-    for lane in range(several):
-        if doubles[marks + lane] != 0.0:
-            doubles[marks + lane] = 0.0
-            for cell in range(lane, several * header.fields, several):
-                doubles[sums + cell] = 0.0
-            for rank in range(lane, several * header.extremes, several):
-                ints[ranks + rank] = FOREVER
-
-
-@kernel(borrows=True, linked=True)
-def _grow_sums(header: Any, ints: Ints, doubles: Doubles, place: int, fresh: bool) -> None:
-    """Add what waits in a state to what is kept together of it, or put it in its place."""
-    several, offset = ints[place + LANES], ints[place + OFFSET]
-    sums = header.slot_doubles + header.width + offset * header.fields
-    ranks = header.slot_ints + ALIVE + 4 * header.states + header.ranks + offset * header.extremes
-    more, more_ranks = sums + header.cells * header.fields, ranks + header.cells * header.extremes
-    for cell in range(several * header.fields):
-        before = 0.0 if fresh else doubles[sums + cell]
-        doubles[sums + cell] = before + doubles[more + cell]
-    for rank in range(several * header.extremes):
-        before_rank = FOREVER if fresh else ints[ranks + rank]
-        ints[ranks + rank] = min(before_rank, ints[more_ranks + rank])
