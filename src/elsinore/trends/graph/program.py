@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from elsinore.plan.guarded import GuardedTemplate, Move
 from elsinore.plan.guards import FREE, Ways
 from elsinore.plan.joined import Joined, by_itself, joined
 from elsinore.trends.core.addends import NOTHING, ONE
+from elsinore.trends.core.lists import Lists
 from elsinore.trends.graph import layout
 from elsinore.trends.graph.layout import POOL, REFUSED, SCAN, SLIDE, Program
 from elsinore.trends.keyed import FEW_CLASSES, Ints, occurring
@@ -200,7 +201,7 @@ def _program(unit: TrendUnit, parts: Sequence[_Part], fits: Sequence[list[list[i
         shift += len(part.template.conditions)
     moves.sort(key=lambda entry: entry[0].target + entry[1].shift)
     ways_of_moves, slides, slide = _ways(moves, own, strategy, states)
-    lists = _Lists()
+    lists = Lists()
     table = np.zeros((len(moves) + 1, 7), dtype=np.int64)
     for place, (move, part, guard, _) in enumerate(moves):
         table[place] = (
@@ -231,7 +232,7 @@ def _program(unit: TrendUnit, parts: Sequence[_Part], fits: Sequence[list[list[i
         move=table,
         guards=lists.put(map(_coded, guards.numbers))[:-1].copy(),
         fits=lists.put(found for one in fits for found in one),
-        lists=np.array(lists.numbers or [0], dtype=np.int64),
+        lists=lists.items,
         linear=_shifted(_contributions(unit, own.template, fields.linear), own.shift, NOTHING),
         extreme=_shifted(_extremes(unit, own.template, fields.extremes), own.shift, -1),
         steps=steps,
@@ -245,21 +246,6 @@ def _program(unit: TrendUnit, parts: Sequence[_Part], fits: Sequence[list[list[i
             dtype=np.int64,
         ),
     )
-
-
-class _Lists:
-    """Lists of numbers, one after another."""
-
-    def __init__(self) -> None:
-        self.numbers: list[int] = []
-
-    def put(self, lists: Iterable[Sequence[int]]) -> Ints:
-        """Add lists; return where each begins, and where the last ends."""
-        begins = [len(self.numbers)]
-        for one in lists:
-            self.numbers += one
-            begins.append(len(self.numbers))
-        return np.array(begins, dtype=np.int64)
 
 
 def _coded(ways: Ways) -> list[int]:

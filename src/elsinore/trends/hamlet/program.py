@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from elsinore.plan import TrendUnit
 from elsinore.plan.sharing import obstacle
+from elsinore.trends.core.lists import Lists
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.layout import Actions, Program
 from elsinore.trends.hamlet.sets import set_name, sharing_sets, states_of
-from elsinore.trends.hamlet.tables import WORD, Lists, arrays_of, starts, table, words_of
+from elsinore.trends.hamlet.tables import WORD, arrays_of, starts, table, words_of
 from elsinore.trends.updates import addend_codes, rank_codes
 
 MOST_LOOKED_UP = 2**20  # classes that are told by a table; more by sorting the events' codes
@@ -159,13 +160,13 @@ def _actions(parts: Sequence[_ClassActions]) -> Actions:
     return Actions(
         classes=table(
             layout.CLASS,
-            coarse=lists.add([part.coarse for part in parts]),
-            breaks=lists.add([part.broken for part in parts]),
+            coarse=lists.put([part.coarse for part in parts]),
+            breaks=lists.put([part.broken for part in parts]),
             enters=starts(len(part.entries) for part in parts),
         )[: len(parts) + 1],
         entries=table(
             layout.ENTRY,
-            takers=lists.add([entry.takers for entry in entries]),
+            takers=lists.put([entry.takers for entry in entries]),
             masks=starts(len(mask) for mask in masks),
             entered=[entry.number for entry in entries],
             everyone=[entry.everyone for entry in entries],

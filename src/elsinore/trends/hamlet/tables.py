@@ -14,6 +14,7 @@ from elsinore.model.expression import Operator
 from elsinore.model.window import Window
 from elsinore.plan.template import Template
 from elsinore.trends.core.addends import NOTHING
+from elsinore.trends.core.lists import Lists
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.layout import (
     EQUAL,
@@ -62,8 +63,8 @@ def arrays_of(
         layout.STATE,
         field=places.fields,
         extreme=places.extremes,
-        preds=lists.add([state.before for state in states]),
-        succs=lists.add(after),
+        preds=lists.put([state.before for state in states]),
+        succs=lists.put(after),
         start=[state.start for state in states],
         window=places.window,
         home=[home.get(place, -1) for place in range(len(states))],
@@ -71,7 +72,7 @@ def arrays_of(
     kinds = _kinds(templates, windows, places, lists)
     queries = table(
         layout.QUERY,
-        ends=lists.add(_ends(templates)),
+        ends=lists.put(_ends(templates)),
         fields=[len(one.aggregation.linear) for one in templates],
         extremes=[len(one.aggregation.extremes) for one in templates],
     )
@@ -238,8 +239,8 @@ def _kinds(
         origin=[0 if w is None else w.origin for w in windows],
         overlap=places.lanes,
         openings=starts(places.lanes),
-        kind_states=lists.add([by_kind[a:b] for a, b in pairwise(starts(within).tolist())]),
-        kind_queries=lists.add(
+        kind_states=lists.put([by_kind[a:b] for a, b in pairwise(starts(within).tolist())]),
+        kind_queries=lists.put(
             [[q for q, one in enumerate(templates) if one.query.window == w] for w in windows]
         ),
     )
@@ -285,8 +286,8 @@ def _sets(
         words=starts(words_of(one) for one in sets),
         set_cell=places.set_cell,
         set_least=places.set_least,
-        holders=lists.add(places.holders),
-        set_kinds=lists.add([sorted({places.window[m] for m in one.members}) for one in sets]),
+        holders=lists.put(places.holders),
+        set_kinds=lists.put([sorted({places.window[m] for m in one.members}) for one in sets]),
         predecessors=[_predecessors(states, one) for one in sets],
         values=slots.values,
         carried=slots.carried,
@@ -300,25 +301,6 @@ def _sets(
         previous=[-1] * len(sets),
         feeds=[any(after[m] for m in one.members) for one in sets],
     )
-
-
-class Lists:
-    """Lists one after another in one array."""
-
-    def __init__(self) -> None:
-        self._items: list[int] = []
-
-    def add(self, parts: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-        """Add lists; return where each begins, and where the last one ends."""
-        begins = starts(len(part) for part in parts) + len(self._items)
-        for part in parts:
-            self._items += part
-        return begins
-
-    @property
-    def items(self) -> Ints:
-        """The lists as one array."""
-        return np.array(self._items, dtype=np.int64)
 
 
 def table(
