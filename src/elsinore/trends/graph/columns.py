@@ -100,7 +100,7 @@ class ComparedColumns:
         for place, (name, column) in enumerate(plain.items()):
             order = orders[name]
             if order is Order.NUMBER:
-                _of_doubles(_with_nan(column), compared[place], known[place].view(np.bool_))
+                of_doubles(_with_nan(column), compared[place], known[place].view(np.bool_))
                 continue
             known[place] = column.is_valid().to_numpy(zero_copy_only=False)
             if order is Order.NONE:
@@ -168,7 +168,7 @@ class ComparedColumns:
             doubles = doubles if chosen is None else doubles[chosen]
             size = len(doubles)
             bits, there = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.bool_)
-            _of_doubles(doubles, bits, there)
+            of_doubles(doubles, bits, there)
             return bits, there
         if chosen is not None:
             column = column.take(pa.array(chosen))
@@ -266,15 +266,10 @@ class ComparedColumns:
 
     def text_code(self, text: str) -> int:
         """Return what a text constant is compared as: odd where no attribute has that value."""
-        low, high = 0, len(self.texts)
-        while low < high:
-            middle = (low + high) // 2
-            if self.texts[middle].as_py() < text:
-                low = middle + 1
-            else:
-                high = middle
-        found = low < len(self.texts) and self.texts[low].as_py() == text
-        return 2 * low if found else 2 * low - 1
+        ranks = range(len(self.texts))
+        place = bisect.bisect_left(ranks, text, key=lambda rank: self.texts[rank].as_py())
+        found = place in ranks and self.texts[place].as_py() == text
+        return 2 * place if found else 2 * place - 1
 
     def time_code(self, name: str, text: str) -> int:
         """Return a constant that is compared with an attribute of times, in the unit of times.
@@ -331,13 +326,13 @@ def _with_nan(column: pa.Array) -> Doubles:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _of_doubles(values: Doubles, codes: Ints, known: NDArray[np.bool_]) -> None:
+def of_doubles(values: Doubles, codes: Ints, known: NDArray[np.bool_]) -> None:
     """Tell what doubles are compared as, where there is a value; -0 is 0, and NaN is none.
 
     Compared are their bits, those of the negative ones turned round (`to_ranks`).
 
     >>> codes, known = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.bool_)
-    >>> _of_doubles(np.array([-0.0, 0.5, np.nan]), codes, known)
+    >>> of_doubles(np.array([-0.0, 0.5, np.nan]), codes, known)
     >>> known.tolist(), codes[0], codes[1] > 0, codes[2]
     ([True, True, False], np.int64(0), np.True_, np.int64(0))
     """

@@ -19,10 +19,9 @@ from elsinore.model.expression import (
     Operator,
 )
 from elsinore.plan.indexed import Cut
-from elsinore.trends.graph.columns import ComparedColumns
+from elsinore.trends.graph.columns import ComparedColumns, of_doubles
 from elsinore.trends.keyed import Doubles, Flags, Ints, as_entered
 
-_SIGN, _MAGNITUDE = np.int64(63), np.int64(np.iinfo(np.int64).max)
 _NO_NUMBERS = np.zeros((0, 0))
 
 
@@ -90,13 +89,11 @@ class Columns:
                 continue
             with np.errstate(all="ignore"):
                 values, there = computed(name, compared)
-                values = np.where(there, values, 0.0) + 0.0  # -0 is 0
             if place in self._finite and not np.isfinite(values[there]).all():
                 raise InfiniteError
-            bits = values.view(np.int64)
-            codes[place], known[place] = bits ^ ((bits >> _SIGN) & _MAGNITUDE), there
+            of_doubles(np.where(there, values, np.nan), codes[place], known[place].view(np.bool_))
             if self._finite:
-                numbers[place] = values
+                numbers[place] = np.where(there, values, 0.0)
         return Axes(codes, numbers, known, as_entered(times))
 
     def _number(self, name: int | Expression) -> int:
