@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from elsinore.trends.benefit import BurstStatistics, CostModel, separate, shared
+from oracles.costs import BurstStatistics, CostModel, separate, shared
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ from elsinore.plan import Granularity, Path, Sharing
 from elsinore.trends.columns import addend_columns, order_columns, shift_of
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph import ComparedColumns
-from elsinore.trends.hamlet import CostModel, HamletEvaluator
+from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.keyed import KeyedEvents
 from elsinore.trends.partials import merge, totals_fields
+from oracles.costs import CostModel
 from oracles.reference import ReferenceEvent, reference
 from support.trends import table_of
 from support.units import UnitInput, assert_close, unit_inputs
@@ -85,7 +86,11 @@ def run_unit(
 ) -> tuple[dict[str, pa.Table], HamletEvaluator]:
     """Return the result tables of a unit, and the evaluator."""
     evaluator = HamletEvaluator(
-        given.unit, sharing=sharing, by_time=by_time, cost=cost, record=True
+        given.unit,
+        sharing=sharing,
+        by_time=by_time,
+        prices=cost.prices if cost else None,
+        record=True,
     )
     found = evaluator.evaluate(keyed_events(given), compared_columns(given, table))
     keys = np.array(given.keys)

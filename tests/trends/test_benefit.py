@@ -7,17 +7,16 @@ from dataclasses import dataclass, fields, replace
 import pytest
 
 from elsinore.trends import benefit as places
-from elsinore.trends.benefit import (
+from elsinore.trends.benefit import as_array, changes
+from elsinore.trends.prices import GraphPrices
+from oracles.costs import (
     BurstStatistics,
     CalibratedCost,
     PaperCost,
-    as_array,
     benefit_of,
-    changes,
     separate,
     shared,
 )
-from elsinore.trends.prices import GraphPrices
 
 NAMES = [field.name for field in fields(GraphPrices)]
 DEFINITION_11 = PaperCost(logarithm=False)

@@ -53,7 +53,7 @@ class SumPrices:
 class GraphPrices:
     """Prices of what a burst asks for: sharing it, and processing it for each query alone.
 
-    The symbols are those of HAMLET's Table 2; see `elsinore.trends.benefit.BurstStatistics`.
+    The symbols are those of HAMLET's Table 2; `depth`: how many numbers a predecessor sum reads.
     """
 
     fixed: float = 0.0  # each shared burst

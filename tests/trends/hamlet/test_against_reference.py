@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from elsinore.language import parse_workload
 from elsinore.model import Workload
-from elsinore.trends.hamlet import CalibratedCost, CostModel, PaperCost
+from oracles.costs import CalibratedCost, CostModel, PaperCost
 from oracles.reference import ReferenceEvent
 from support.hamlet import check_against_reference, check_modes
 from support.trends import ATTRIBUTES, event_streams, trend_cases

@@ -17,13 +17,7 @@ from hypothesis import strategies as st
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Granularity
-from elsinore.trends.benefit import (
-    BurstStatistics,
-    CalibratedCost,
-    CostModel,
-    PaperCost,
-    as_array,
-)
+from elsinore.trends.benefit import as_array
 from elsinore.trends.graph import ComparedColumns
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.evaluator import new_work
@@ -33,6 +27,7 @@ from elsinore.trends.hamlet.program import HamletProgram
 from elsinore.trends.hamlet.storage import graph_of, new_graphs
 from elsinore.trends.kind import spec_of
 from elsinore.trends.wide import wide_kernel
+from oracles.costs import BurstStatistics, CalibratedCost, CostModel, PaperCost
 from oracles.pruning import (
     SharingPlan,
     choose,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from elsinore.kernels import enter
 from elsinore.plan import Sharing, TrendUnit
-from elsinore.trends.benefit import CalibratedCost, CostModel, as_array
+from elsinore.trends.benefit import as_array
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.kept import KeptKey, of_keys, past_of, room_after, together
@@ -31,6 +31,7 @@ from elsinore.trends.hamlet.program import HamletProgram
 from elsinore.trends.hamlet.run import run
 from elsinore.trends.hamlet.storage import new_graphs
 from elsinore.trends.keyed import KeyedEvents, WindowTotals, as_entered, size_of
+from elsinore.trends.prices import GraphPrices, measured
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 
 _MODES = {
@@ -45,7 +46,8 @@ class HamletEvaluator:
     """Sums up the trends of a unit's queries in the shared graph of events.
 
     There must be no `obstacle` to its templates. `by_time`: events of one time do not precede one
-    another; else each is its own moment. `record`: each burst is kept in `statistics`.
+    another; else each is its own moment. `prices`: other than measured ones. `record`: each burst
+    is kept in `statistics`.
     """
 
     def __init__(
@@ -54,14 +56,13 @@ class HamletEvaluator:
         *,
         sharing: Sharing = Sharing.DYNAMIC,
         by_time: bool = True,
-        cost: CostModel | None = None,
+        prices: GraphPrices | None = None,
         record: bool = False,
     ) -> None:
         self._program = HamletProgram(unit, mixed=sharing is Sharing.ALWAYS)
-        prices = (CalibratedCost() if cost is None else cost).prices
         self._most = 0  # bytes of all arrays that the last call had at once, at most
         self._kept: dict[int, KeptKey] = {}
-        self._mode = Mode(_MODES[sharing], by_time, as_array(prices), record)
+        self._mode = Mode(_MODES[sharing], by_time, as_array(prices or measured().graph), record)
         # of each set, by its windows so far: EXPECTED (not known) and REACHED
         self._learnt = np.tile([-1.0, 1.0], (len(self._program.sets), 1))
         self._counted = [

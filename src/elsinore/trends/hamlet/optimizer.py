@@ -44,7 +44,11 @@ _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class _Burst(NamedTuple):
-    """What the cost of a burst depends on, beside who shares it; see `BurstStatistics`."""
+    """What the cost of a burst depends on, beside who shares it; HAMLET's Table 2 has the symbols.
+
+    depth: how many numbers of an index one predecessor sum reads: 1 where a running total is kept,
+    1 + log2(n) of a Fenwick tree, times the sums that ride along.
+    """
 
     b: float
     read: float  # g * p
