@@ -121,10 +121,10 @@ class _Compiler:
                 self._put(k.IS_UNKNOWN)
             case InList(operand, choices):
                 equal = [Binary(Operator.EQ, operand, choice) for choice in choices]
-                self._chain(k.OR, equal, otherwise=0)
+                self._chain(k.OR, equal)
             case Binary(Operator.AND | Operator.OR as joined):
                 parts = _chained(expression, joined)
-                self._chain(k.AND if joined is Operator.AND else k.OR, parts, otherwise=0)
+                self._chain(k.AND if joined is Operator.AND else k.OR, parts)
             case Binary(operator, left, right) if operator in _ALLOWED:
                 self._compare(operator, left, right)
             case Attribute() if self._order(expression) is Order.TRUTH:
@@ -132,14 +132,15 @@ class _Compiler:
             case _:
                 self._put(k.UNKNOWN)
 
-    def _chain(self, operation: int, parts: Iterable[Expression], *, otherwise: int) -> None:
+    def _chain(self, operation: int, parts: Iterable[Expression]) -> None:
+        """Put truth values on the stack, joined by an operation; false where there are none."""
+        place = -1
         for place, part in enumerate(parts):
             self._truth(part)
             if place:
                 self._put(operation)
-            otherwise = -1
-        if otherwise >= 0:
-            self._put(k.CODE, otherwise)
+        if place < 0:
+            self._put(k.CODE)
 
     def _compare(self, operator: Operator, left: Expression, right: Expression) -> None:
         one, other = self._order(left), self._order(right)
