@@ -45,10 +45,8 @@ from elsinore.trends.actions.shape import (
 )
 from elsinore.trends.columns import addend_columns, order_columns, shift_of
 from elsinore.trends.core.addends import addend, rank_of
-from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.core.arrays import FOREVER, Doubles, Ints
 
-Ints = NDArray[np.int64]
-Doubles = NDArray[np.float64]
 Flags = NDArray[np.uint8]
 Four = tuple[float, float, float, float]
 

@@ -15,11 +15,9 @@ from elsinore.plan import TrendUnit
 from elsinore.trends.actions.combining import Actions
 from elsinore.trends.actions.folding import Sums, add_up, fold
 from elsinore.trends.actions.shape import ActionShape, pane_numbers
-from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.core.arrays import FOREVER, Ints
 from elsinore.trends.core.pairs import pairs_of_rows
 from elsinore.trends.partials import totals_fields
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(slots=True)

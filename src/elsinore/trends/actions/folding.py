@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elsinore.kernels import kernel
 from elsinore.numeric.extended import add, normalise
@@ -31,10 +30,7 @@ from elsinore.trends.actions.shape import (
     PLACE,
     ROWS,
 )
-
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
-Doubles = NDArray[np.float64]
+from elsinore.trends.core.arrays import Codes, Doubles, Ints
 
 
 class Sums(NamedTuple):

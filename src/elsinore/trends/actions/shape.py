@@ -15,15 +15,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, FieldKind
 from elsinore.plan.merged import ancestors, field_index
 from elsinore.plan.panes import action_rows, pane_length
+from elsinore.trends.core.arrays import Ints
 from elsinore.trends.updates import Update, Updates, tangled
-
-Ints = NDArray[np.int64]
 
 # Where a code keeps its counts and, from RESETS on, where each of its tables begins.
 ROWS, CELLS, EXTREMES = 0, 1, 2

@@ -10,5 +10,5 @@ Codes = NDArray[np.int32]
 Doubles = NDArray[np.float64]
 
 NEVER = np.int64(np.iinfo(np.int64).min)  # before all times
-FOREVER = np.int64(np.iinfo(np.int64).max)  # after all times
+FOREVER = np.int64(np.iinfo(np.int64).max)  # after all times; also the least of no ranks
 BEFORE_ALL = np.int64(-(2**62))  # before the index of any window

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.trends.core.arrays import Codes
 from elsinore.trends.hamlet.alone import alone
 from elsinore.trends.hamlet.cycles import cycles
 from elsinore.trends.hamlet.expected import keep_to_it, look_ahead, weigh
@@ -25,7 +26,6 @@ from elsinore.trends.hamlet.layout import (
     SHARED_GRAPHLETS,
     SPLITS,
     Actions,
-    Codes,
     Events,
     Graphs,
     Mode,

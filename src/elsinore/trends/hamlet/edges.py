@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.numeric.extended import THRESHOLD
+from elsinore.trends.core.arrays import Ints
 from elsinore.trends.hamlet.forms import (
     add_both,
     add_row,
@@ -34,7 +35,6 @@ from elsinore.trends.hamlet.layout import (
     Actions,
     Events,
     Graph,
-    Ints,
     Program,
     Rows,
     Shape,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.trends.core.arrays import FOREVER, Ints
 from elsinore.trends.hamlet.forms import add_both
 from elsinore.trends.hamlet.graphs import WIDE, earliest_start, sweep
 from elsinore.trends.hamlet.layout import (
@@ -23,7 +24,6 @@ from elsinore.trends.hamlet.layout import (
     EPOCHS,
     EQUAL,
     FIRST,
-    FOREVER,
     FORMS,
     LASTS,
     MOST_EPOCHS,
@@ -36,7 +36,6 @@ from elsinore.trends.hamlet.layout import (
     WIDTH,
     Events,
     Graphs,
-    Ints,
     Program,
 )
 from elsinore.trends.hamlet.storage import graph_at, graph_of, shape_of, with_block

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from elsinore.kernels import enter
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.benefit import as_array
+from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.kept import KeptKey, of_keys, past_of, room_after, together
 from elsinore.trends.hamlet.layout import (
     COUNTS,
     DIGITS,
-    FOREVER,
     MASKS,
     Events,
     Keys,
@@ -251,7 +251,7 @@ def new_work(program: Program, states: int) -> Work:
         open=np.zeros(kinds, dtype=layout.OPEN),
         opened=np.zeros(int(program.kinds["openings"][-1])),
         queue=np.zeros(sets, dtype=np.int64),
-        edge=np.full(1, layout.NEVER),
+        edge=np.full(1, NEVER),
         bursts=np.zeros(sets, dtype=layout.BURST),
         weight=np.full(int(program.sets["groups"][-1]), -1.0),
         masks=np.zeros((MASKS, _most_words(program)), dtype=np.uint64),

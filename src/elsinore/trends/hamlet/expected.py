@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.trends.benefit import EVALUATE, changes
+from elsinore.trends.core.arrays import Codes, Doubles
 from elsinore.trends.hamlet.graphs import earliest_start
 from elsinore.trends.hamlet.layout import (
     BENEFIT,
@@ -21,8 +22,6 @@ from elsinore.trends.hamlet.layout import (
     SNAPSHOT,
     STANDING,
     Actions,
-    Codes,
-    Doubles,
     Events,
     Graph,
     Graphs,

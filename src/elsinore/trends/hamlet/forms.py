@@ -5,18 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.numeric.extended import THRESHOLD, normalise
-from elsinore.trends.hamlet.layout import (
-    ENDS,
-    EPOCHS,
-    EQUAL,
-    FIRST,
-    FOREVER,
-    PREFIX,
-    STRICT,
-    Ints,
-    Rows,
-    Shape,
-)
+from elsinore.trends.core.arrays import FOREVER, Ints
+from elsinore.trends.hamlet.layout import ENDS, EPOCHS, EQUAL, FIRST, PREFIX, STRICT, Rows, Shape
 from elsinore.trends.wide import wide_kernel
 
 _DOWN = 2.0**-256

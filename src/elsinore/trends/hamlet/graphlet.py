@@ -6,6 +6,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.trends.core.addends import NOTHING
+from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.hamlet.edges import compare, insert_everywhere, leave_out, note_size
 from elsinore.trends.hamlet.forms import (
     add_both,
@@ -22,7 +23,6 @@ from elsinore.trends.hamlet.layout import (
     COLUMNS,
     END,
     EVENT_SNAPSHOTS,
-    FOREVER,
     GRAPHLET_SNAPSHOTS,
     INPUT,
     LATEST,

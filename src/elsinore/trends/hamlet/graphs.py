@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.core.window_times import first_window
 from elsinore.trends.hamlet.forms import plus, times
 from elsinore.trends.hamlet.layout import (
@@ -10,9 +11,7 @@ from elsinore.trends.hamlet.layout import (
     DEAD,
     ENDS,
     FIRST,
-    FOREVER,
     LATEST,
-    NEVER,
     ROWS,
     SHARED,
     SNAPSHOT,

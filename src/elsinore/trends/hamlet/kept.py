@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from elsinore.trends.hamlet.layout import LISTED, Graphs, Ints, Records, Work
+from elsinore.trends.core.arrays import Ints
+from elsinore.trends.hamlet.layout import LISTED, Graphs, Records, Work
 from elsinore.trends.keyed import KeyedEvents, WindowTotals, size_of
 
 

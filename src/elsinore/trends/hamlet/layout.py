@@ -11,16 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
-Doubles = NDArray[np.float64]
+from elsinore.trends.core.arrays import Codes, Doubles, Ints
+
 Flags = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 Records = Any  # an array of one of the types of records below
-
-NEVER = np.int64(np.iinfo(np.int64).min)
-BEFORE_ALL = np.int64(-(2**62))  # before the index of any window
-FOREVER = np.int64(np.iinfo(np.int64).max)  # after all times; also the least of no values
 
 # how the events of a set are compared with the event before them: not at all; the values up to the
 # event's own, or below it, are its predecessors' (of inverted ones: from it on, above it); equals

@@ -5,20 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.trends.core.arrays import FOREVER, Codes, Ints
 from elsinore.trends.hamlet.layout import (
     AFTER,
     BREAKS,
     CHANGED,
     EDGE,
-    FOREVER,
     KEY,
     PHASE,
     ROW,
     Actions,
-    Codes,
     Events,
     Graphs,
-    Ints,
     Keys,
     Mode,
     Program,

@@ -16,6 +16,7 @@ from elsinore.trends.benefit import (
     separate_cost,
     snapshot_cost,
 )
+from elsinore.trends.core.arrays import Doubles
 from elsinore.trends.hamlet.expected import is_shared
 from elsinore.trends.hamlet.layout import (
     COLUMNS,
@@ -27,7 +28,6 @@ from elsinore.trends.hamlet.layout import (
     SOME,
     STANDING,
     Actions,
-    Doubles,
     Events,
     Graphs,
     Mode,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.hamlet.forms import clear_column, plus
 from elsinore.trends.hamlet.graphs import least_of, value_of
 from elsinore.trends.hamlet.layout import (
@@ -9,7 +10,6 @@ from elsinore.trends.hamlet.layout import (
     COLUMNS,
     DEAD,
     EMPTY,
-    FOREVER,
     INPUT,
     LATEST,
     NOW,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from elsinore.numeric.extended import scale
 from elsinore.trends.core.addends import NOTHING, addend, rank_of
+from elsinore.trends.core.arrays import FOREVER, Ints
 from elsinore.trends.hamlet.forms import plus
 from elsinore.trends.hamlet.graphs import least_of, value_of
 from elsinore.trends.hamlet.layout import (
     ADDED,
     BEFORE,
-    FOREVER,
     INPUT,
     NOW,
     SHARED,
@@ -17,7 +17,6 @@ from elsinore.trends.hamlet.layout import (
     WIDTH,
     Events,
     Graphs,
-    Ints,
     Program,
     Rows,
     Shape,

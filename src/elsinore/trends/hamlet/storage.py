@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.trends.core.arrays import FOREVER, Ints
 from elsinore.trends.hamlet.forms import add_both
 from elsinore.trends.hamlet.layout import (
     AT,
@@ -21,7 +22,6 @@ from elsinore.trends.hamlet.layout import (
     DEAD,
     DOUBLES_USED,
     EMPTY,
-    FOREVER,
     FORMS,
     INFO,
     INTS_USED,
@@ -32,7 +32,6 @@ from elsinore.trends.hamlet.layout import (
     WIDTH,
     Graph,
     Graphs,
-    Ints,
     Program,
     Rows,
     Shape,

@@ -14,19 +14,10 @@ from elsinore.model.expression import Operator
 from elsinore.model.window import Window
 from elsinore.plan.template import Template
 from elsinore.trends.core.addends import NOTHING
+from elsinore.trends.core.arrays import FOREVER, Ints
 from elsinore.trends.core.lists import Lists
 from elsinore.trends.hamlet import layout
-from elsinore.trends.hamlet.layout import (
-    EQUAL,
-    FOREVER,
-    MIXED,
-    PLAIN,
-    PREFIX,
-    STRICT,
-    Ints,
-    Program,
-    Records,
-)
+from elsinore.trends.hamlet.layout import EQUAL, MIXED, PLAIN, PREFIX, STRICT, Program, Records
 from elsinore.trends.hamlet.sets import SharingSet, State
 
 WORD = 64  # groups in a word of a mask

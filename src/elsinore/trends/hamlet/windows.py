@@ -6,17 +6,16 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.numeric.extended import normalise
+from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER
 from elsinore.trends.core.window_times import end_of, next_edge, windows_at
 from elsinore.trends.hamlet.forms import plus
 from elsinore.trends.hamlet.graphs import clear_holder, earliest_start, sweep
 from elsinore.trends.hamlet.layout import (
-    BEFORE_ALL,
     CHANGED,
     COUNTS,
     DEAD,
     EMPTY,
     EXPECTED,
-    FOREVER,
     IF_MANY,
     INPUT,
     NOW,
