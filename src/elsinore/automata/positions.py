@@ -78,50 +78,69 @@ def glushkov(pattern: pt.Pattern, label: Callable[[pt.Event], Symbol]) -> Positi
     >>> sorted(positions.start_types()), sorted(positions.end_types())
     (['A'], ['B'])
     """
-    events: list[pt.Event] = []
-    follow: set[tuple[int, int]] = set()
+    built = _Positions(pattern)
+    whole, events = built.build(pattern), built.events
+    moves = [(0, p + 1) for p in sorted(whole.first)]
+    moves += [(p + 1, q + 1) for p, q in sorted(built.follow)]
+    symbols = [label(event) for event in events]
+    nfa = Nfa(
+        states=len(events) + 1,
+        transitions=tuple(Transition(p, symbols[q - 1], q) for p, q in moves),
+        accepting=frozenset(p + 1 for p in whole.last) | ({0} if whole.nullable else set()),
+    )
+    return Positions(tuple(events), whole.first, whole.last, frozenset(built.follow), nfa)
 
-    def link(before: frozenset[int], after: frozenset[int]) -> None:
+
+class _Positions:
+    """The positions of a pattern, as they are built part by part."""
+
+    def __init__(self, pattern: pt.Pattern) -> None:
+        self._pattern = pattern
+        self.events: list[pt.Event] = []
+        self.follow: set[tuple[int, int]] = set()
+
+    def _link(self, before: frozenset[int], after: frozenset[int]) -> None:
         if len(before) * len(after) > FOLLOW_LIMIT:
-            raise _too_large(pattern)
-        follow.update((p, q) for p in before for q in after)
-        if len(follow) > FOLLOW_LIMIT:
-            raise _too_large(pattern)
+            raise too_large(self._pattern)
+        self.follow.update((p, q) for p in before for q in after)
+        if len(self.follow) > FOLLOW_LIMIT:
+            raise too_large(self._pattern)
 
-    def join(one: _Part, other: _Part) -> _Part:
-        link(one.last, other.first)
+    def _join(self, one: _Part, other: _Part) -> _Part:
+        self._link(one.last, other.first)
         return _Part(
             one.nullable and other.nullable,
             one.first | other.first if one.nullable else one.first,
             one.last | other.last if other.nullable else other.last,
         )
 
-    def build(node: pt.Pattern) -> _Part:
+    def build(self, node: pt.Pattern) -> _Part:
+        """Build a part of the pattern."""
         match node:
             case pt.Event():
-                if len(events) >= POSITION_LIMIT:
-                    raise _too_large(pattern)
-                events.append(node)
-                place = frozenset({len(events) - 1})
+                if len(self.events) >= POSITION_LIMIT:
+                    raise too_large(self._pattern)
+                self.events.append(node)
+                place = frozenset({len(self.events) - 1})
                 return _Part(nullable=False, first=place, last=place)
             case pt.Sequence(parts):
                 whole = _Part(nullable=True, first=frozenset(), last=frozenset())
                 for part in parts:
-                    whole = join(whole, build(part))
+                    whole = self._join(whole, self.build(part))
                 return whole
             case pt.Disjunction(parts):
-                built = [build(part) for part in parts]
+                built = [self.build(part) for part in parts]
                 return _Part(
                     any(part.nullable for part in built),
                     frozenset().union(*(part.first for part in built)),
                     frozenset().union(*(part.last for part in built)),
                 )
             case pt.Kleene(inner, least, most):
-                return repeat(inner, least, most)
+                return self._repeat(inner, least, most)
             case _:
                 raise ValueError(f"{type(node).__name__} has no positions")
 
-    def repeat(inner: pt.Pattern, least: int, most: int | None) -> _Part:
+    def _repeat(self, inner: pt.Pattern, least: int, most: int | None) -> _Part:
         """Write a repetition out: its obligatory copies, then a loop or ever fewer optional ones.
 
         A part that may be empty adds nothing by being obligatory: p{n,m} is p{0,m} then.
@@ -129,11 +148,11 @@ def glushkov(pattern: pt.Pattern, label: Callable[[pt.Event], Symbol]) -> Positi
         if pt.nullable(inner):
             least = 0
         copies = max(least, 1) if most is None else most
-        parts = [build(inner) for _ in range(copies)]
+        parts = [self.build(inner) for _ in range(copies)]
         for one, other in itertools.pairwise(parts):
-            link(one.last, other.first)
+            self._link(one.last, other.first)
         if most is None:
-            link(parts[-1].last, parts[-1].first)
+            self._link(parts[-1].last, parts[-1].first)
         ends = parts[max(least, 1) - 1 :]
         return _Part(
             nullable=least == 0 or not parts,
@@ -141,19 +160,9 @@ def glushkov(pattern: pt.Pattern, label: Callable[[pt.Event], Symbol]) -> Positi
             last=frozenset().union(*(part.last for part in ends)),
         )
 
-    whole = build(pattern)
-    moves = [(0, p + 1) for p in sorted(whole.first)]
-    moves += [(p + 1, q + 1) for p, q in sorted(follow)]
-    symbols = [label(event) for event in events]
-    nfa = Nfa(
-        states=len(events) + 1,
-        transitions=tuple(Transition(p, symbols[q - 1], q) for p, q in moves),
-        accepting=frozenset(p + 1 for p in whole.last) | ({0} if whole.nullable else set()),
-    )
-    return Positions(tuple(events), whole.first, whole.last, frozenset(follow), nfa)
 
-
-def _too_large(pattern: pt.Pattern) -> QuerySemanticError:
+def too_large(pattern: pt.Pattern) -> QuerySemanticError:
+    """Return the error of a pattern with more positions, or pairs of them, than there may be."""
     return QuerySemanticError(
         f"The pattern, its {{n,m}} written out, has more than {POSITION_LIMIT} places for events "
         f"or {FOLLOW_LIMIT} pairs of neighbours. Use smaller counts or fewer optional parts.",

@@ -8,7 +8,6 @@ are one state.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from elsinore.automata import Nfa, Symbol, Transition, ambiguity
@@ -24,7 +23,14 @@ from elsinore.model.check import variables_named
 from elsinore.model.expression import Call, Expression, walk
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
-from elsinore.plan.guards import FREE, NO_WAY, GuardedPositions, Ways, either, guarded_positions
+from elsinore.plan.guards import (
+    FREE,
+    GuardedPositions,
+    Ways,
+    either,
+    entered_at,
+    guarded_positions,
+)
 from elsinore.plan.modes import HIGH, LAW, Uncertainty
 from elsinore.plan.predicates import contradictions, local_predicates
 
@@ -296,13 +302,15 @@ def _template(
             order.append(spot)
         return spots[spot]
 
-    moves = [(START, enter(spot), ways) for spot, ways in _entered(positions.first.items(), sites)]
+    moves = [
+        (START, enter(spot), ways) for spot, ways in entered_at(positions.first.items(), sites)
+    ]
     onward: dict[int, list[tuple[int, Ways]]] = {}
     for (p, q), ways in sorted(positions.follow.items(), key=lambda entry: entry[0]):
         onward.setdefault(p, []).append((q, ways))
     for number, spot in enumerate(order):  # it grows while it is gone through
         steps = [step for p in sorted(spot) for step in onward.get(p, ())]
-        moves += [(number, enter(entered), ways) for entered, ways in _entered(steps, sites)]
+        moves += [(number, enter(entered), ways) for entered, ways in entered_at(steps, sites)]
     states = tuple(_state(positions, spot, local) for spot in order)
     ends = tuple(
         End(number, either(*ending))
@@ -344,17 +352,6 @@ def _state(
 ) -> State:
     event = positions.events[min(spot)]
     return State(event.type, event.variable, local[event.variable])
-
-
-def _entered(
-    steps: Iterable[tuple[int, Ways]], sites: tuple[int, ...]
-) -> list[tuple[frozenset[int], Ways]]:
-    """Put positions of one site together, with the ways into any of them."""
-    found: dict[int, dict[int, Ways]] = {}
-    for position, ways in steps:
-        places = found.setdefault(sites[position], {})
-        places[position] = either(places.get(position, NO_WAY), ways)
-    return [(frozenset(places), either(*places.values())) for places in found.values()]
 
 
 def _may_repeat(states: tuple[State, ...], edges: list[Edge], ends: tuple[End, ...]) -> bool:

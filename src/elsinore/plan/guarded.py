@@ -7,7 +7,6 @@ negative matches in between, and its ends likewise (HAMLET, Section 5).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,23 +15,30 @@ from elsinore.automata.nfa import closure
 from elsinore.errors import QuerySemanticError
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
-from elsinore.model.check import variables_named
-from elsinore.model.expression import Expression, Reference
+from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import TRENDS, Aggregation, aggregation
-from elsinore.plan.between import Reading, goes_back, is_local, readings
-from elsinore.plan.guards import FREE, NO_WAY, GuardedPositions, Ways, either, guarded_positions
+from elsinore.plan.between import Reading, is_local, readings
+from elsinore.plan.guards import (
+    FREE,
+    NO_WAY,
+    GuardedPositions,
+    Ways,
+    either,
+    entered_at,
+    guarded_positions,
+)
 from elsinore.plan.neighbours import impossible_neighbours
 from elsinore.plan.predicates import (
     contradictions,
     joined_parts,
     local_predicates,
-    place_of,
     refuse_unreadable,
     wholes_of,
 )
 from elsinore.plan.readings import refuse_readings
+from elsinore.plan.strangers import refuse_strangers
 
 COUNT_ONLY = Aggregation((TRENDS,), (), ())
 
@@ -215,7 +221,7 @@ def _sides(query: Query) -> tuple[tuple[GuardedTemplate, ...], tuple[str, ...]]:
     local = local_predicates(query)
     between = [predicate for predicate in query.where if not is_local(predicate)]
     for predicate in between:
-        _refuse_strangers(query, placed, predicate)
+        refuse_strangers(query, placed, predicate)
 
     live: set[str] = set()
 
@@ -295,17 +301,6 @@ class _Asked:
         return self.conditions.setdefault(condition, len(self.conditions))
 
 
-def _entered(
-    steps: Iterable[tuple[int, Ways]], sites: Sequence[int]
-) -> list[tuple[frozenset[int], Ways]]:
-    """Put positions of one site together, with the ways into any of them."""
-    found: dict[int, dict[int, Ways]] = {}
-    for position, ways in steps:
-        places = found.setdefault(sites[position], {})
-        places[position] = either(places.get(position, NO_WAY), ways)
-    return [(frozenset(places), either(*places.values())) for places in found.values()]
-
-
 def _beyond(earlier: str, onward: Onward, variable: Sequence[str]) -> frozenset[str]:
     """Return the variables that come after `earlier` in a trend with others in between."""
     places = [p for p, name in enumerate(variable) if name == earlier]
@@ -350,13 +345,13 @@ def _assembled(
 
     first = [(p, ways) for p, ways in sorted(positions.first.items()) if p + 1 in useful]
     starts = tuple(
-        Start(enter(frozenset(), entered), ways) for entered, ways in _entered(first, sites)
+        Start(enter(frozenset(), entered), ways) for entered, ways in entered_at(first, sites)
     )
     moves: list[Move] = []
     for number, spot in enumerate(order):  # it grows while it is gone through
         before = variable[next(iter(spot.positions))]
         steps = [step for p in sorted(spot.positions) for step in onward.get(p, ())]
-        for entered, ways in _entered(steps, sites):
+        for entered, ways in entered_at(steps, sites):
             later = variable[next(iter(entered))]
             conditions = asked.between(before, later, spot.seen)
             checks = asked.checks(later, spot.seen)
@@ -406,75 +401,6 @@ def _without_idle(template: GuardedTemplate) -> GuardedTemplate:
         moves=tuple(replace(move, ways=FREE) for move in template.moves if move.ways != NO_WAY),
         ends=tuple(replace(end, ways=told(end.ways)) for end in template.ends),
         negatives=tuple(template.negatives[n] for n in named),
-    )
-
-
-def _refuse_strangers(
-    query: Query, placed: dict[pt.Pattern, GuardedPositions], predicate: Expression
-) -> None:
-    """Refuse a predicate between events none of which can come after another as it asks."""
-    if any(
-        _applies(positions, list(readings(query, whole, predicate) or ()))
-        for whole, positions in placed.items()
-    ):
-        return
-    read = ex.attributes(predicate)
-    names = list(dict.fromkeys(attribute.variable for attribute in read))
-    first = next((a.variable for a in read if a.reference is Reference.FIRST), None)
-    across = _across_rounds(query, placed, names)
-    reason = f"{' and '.join(names)} are never neighbours in a trend of this pattern"
-    remedy = "Compare events that follow one another, or an event that occurs once with later ones."
-    if len(names) == 1:
-        reason = f"Two events of {names[0]} are never neighbours in a trend of this pattern"
-    elif across is not None:
-        reason = (
-            f"{across[1]} comes right after {across[0]} only where a repeated group begins anew, "
-            "and a condition on two variables of a SEQ compares events of one round"
-        )
-        remedy = "Compare events that follow one another within a round."
-    elif first is not None:
-        other = next(name for name in names if name != first)
-        reason = f"No {other} stands before the first {first} as its neighbour or as a single event"
-    raise QuerySemanticError(
-        f"{reason}, so the condition would never be looked at. {remedy}",
-        span=place_of(predicate),
-        query=query.name,
-    )
-
-
-def _across_rounds(
-    query: Query, placed: dict[pt.Pattern, GuardedPositions], names: Sequence[str]
-) -> tuple[str, str] | None:
-    """Return which of two names stands right before the other from one round to the next."""
-    if len(names) != 2:
-        return None
-    bound = {name: variables_named(query.pattern, name) for name in names}
-    for whole, positions in placed.items():
-        variable = [event.variable for event in positions.events]
-        near = {(variable[p], variable[q]) for p, q in positions.follow}
-        for before, after in (names, names[::-1]):
-            for one, other in near.intersection(itertools.product(bound[before], bound[after])):
-                if goes_back(whole, one, other):
-                    return before, after
-    return None
-
-
-def _applies(positions: GuardedPositions, read: list[Reading]) -> bool:
-    """Return whether a trend may hold two events that one of the readings is about."""
-    variable = [event.variable for event in positions.events]
-    near = {(reading.earlier, reading.later) for reading in read}
-    if any((variable[p], variable[q]) in near for p, q in positions.follow):
-        return True
-    far: dict[str, set[str]] = {}
-    for reading in read:
-        if reading.anchored:
-            far.setdefault(reading.earlier, set()).add(reading.later)
-    return any(
-        variable[place] in later
-        for earlier, later in far.items()
-        for place in closure(
-            {q for p, q in positions.follow if variable[p] == earlier}, positions.follow
-        )
     )
 
 

@@ -8,9 +8,10 @@ events can be neighbours in several ways, each with NOTs of its own: it is enoug
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from elsinore.automata.positions import FOLLOW_LIMIT, POSITION_LIMIT
+from elsinore.automata.positions import FOLLOW_LIMIT, POSITION_LIMIT, too_large
 from elsinore.errors import QuerySemanticError
 from elsinore.model import pattern as pt
 
@@ -59,54 +60,51 @@ def guarded_positions(pattern: pt.Pattern) -> GuardedPositions:
     >>> found.last[1] == FREE
     True
     """
-    events: list[pt.Event] = []
-    sites: list[int] = []
-    numbers: dict[tuple[int, ...], int] = {}  # of the places of events in the pattern
-    negatives: list[pt.Pattern] = []
-    follow: dict[tuple[int, int], Ways] = {}
+    built = _Positions(pattern)
+    whole = built.build(pattern, ())
+    return GuardedPositions(
+        tuple(built.events),
+        tuple(built.sites),
+        {p: ways for p, ways in whole.first.items() if ways},
+        {p: ways for p, ways in whole.last.items() if ways},
+        {pair: ways for pair, ways in built.follow.items() if ways},
+        tuple(built.negatives),
+    )
 
-    def both(one: Ways, other: Ways) -> Ways:
-        """Return the ways of one after the other."""
-        if len(one) * len(other) > WAYS_LIMIT:
-            raise _too_many_ways(pattern)
-        return either(frozenset(a | b for a in one for b in other), NO_WAY)
 
-    def link(before: dict[int, Ways], after: dict[int, Ways]) -> None:
-        if len(before) * len(after) > FOLLOW_LIMIT:
-            raise _too_large(pattern)
-        for (p, out), (q, into) in itertools.product(before.items(), after.items()):
-            follow[p, q] = either(follow.get((p, q), NO_WAY), both(out, into))
-        if len(follow) > FOLLOW_LIMIT:
-            raise _too_large(pattern)
+class _Positions:
+    """The positions of a pattern, as they are built part by part."""
 
-    def join(one: _Part, other: _Part) -> _Part:
-        link(one.last, other.first)
-        return _Part(
-            both(one.empty, other.empty),
-            _merged(one.first, {p: both(one.empty, ways) for p, ways in other.first.items()}),
-            _merged({p: both(ways, other.empty) for p, ways in one.last.items()}, other.last),
-        )
+    def __init__(self, pattern: pt.Pattern) -> None:
+        self._pattern = pattern
+        self._numbers: dict[tuple[int, ...], int] = {}  # of the places of events in the pattern
+        self.events: list[pt.Event] = []
+        self.sites: list[int] = []
+        self.negatives: list[pt.Pattern] = []
+        self.follow: dict[tuple[int, int], Ways] = {}
 
-    def build(node: pt.Pattern, place: tuple[int, ...]) -> _Part:
+    def build(self, node: pt.Pattern, place: tuple[int, ...]) -> _Part:
+        """Build what stands at a place in the pattern."""
         match node:
             case pt.Event():
-                if len(events) >= POSITION_LIMIT:
-                    raise _too_large(pattern)
-                events.append(node)
-                sites.append(numbers.setdefault(place, len(numbers)))
-                return _Part(NO_WAY, {len(events) - 1: FREE}, {len(events) - 1: FREE})
+                if len(self.events) >= POSITION_LIMIT:
+                    raise too_large(self._pattern)
+                self.events.append(node)
+                self.sites.append(self._numbers.setdefault(place, len(self._numbers)))
+                only = {len(self.events) - 1: FREE}
+                return _Part(NO_WAY, only, dict(only))
             case pt.Negation(inner):
-                if inner not in negatives:
-                    negatives.append(inner)
-                return _Part(frozenset({frozenset({negatives.index(inner)})}), {}, {})
+                if inner not in self.negatives:
+                    self.negatives.append(inner)
+                return _Part(frozenset({frozenset({self.negatives.index(inner)})}), {}, {})
             case pt.Sequence(parts):
                 whole = _Part(FREE, {}, {})
                 for number, part in enumerate(parts):
-                    whole = join(whole, build(part, (*place, number)))
+                    whole = self._join(whole, self.build(part, (*place, number)))
                 return whole
             case pt.Disjunction(parts):
                 whole = _Part(NO_WAY, {}, {})
-                for built in [build(part, (*place, n)) for n, part in enumerate(parts)]:
+                for built in [self.build(part, (*place, n)) for n, part in enumerate(parts)]:
                     whole = _Part(
                         either(whole.empty, built.empty),
                         _merged(whole.first, built.first),
@@ -114,11 +112,13 @@ def guarded_positions(pattern: pt.Pattern) -> GuardedPositions:
                     )
                 return whole
             case pt.Kleene(inner, least, most):
-                return repeat(inner, least, most, place)
+                return self._repeat(inner, least, most, place)
             case _:
                 raise TypeError(f"{type(node).__name__} has no positions")
 
-    def repeat(inner: pt.Pattern, least: int, most: int | None, place: tuple[int, ...]) -> _Part:
+    def _repeat(
+        self, inner: pt.Pattern, least: int, most: int | None, place: tuple[int, ...]
+    ) -> _Part:
         """Write a repetition out, as `elsinore.automata.positions` does.
 
         A round that takes no event is no round: what is under NOT in it forbids nothing.
@@ -126,26 +126,39 @@ def guarded_positions(pattern: pt.Pattern) -> GuardedPositions:
         if pt.nullable(inner):
             least = 0
         copies = max(least, 1) if most is None else most
-        parts = [build(inner, (*place, 0)) for _ in range(copies)]
+        parts = [self.build(inner, (*place, 0)) for _ in range(copies)]
         for one, other in itertools.pairwise(parts):
-            link(one.last, other.first)
+            self._link(one.last, other.first)
         if most is None:
-            link(parts[-1].last, parts[-1].first)
+            self._link(parts[-1].last, parts[-1].first)
         last: dict[int, Ways] = {}
         for part in parts[max(least, 1) - 1 :]:
             last = _merged(last, part.last)
         empty = FREE if least == 0 or not parts else NO_WAY
         return _Part(empty, parts[0].first if parts else {}, last)
 
-    whole = build(pattern, ())
-    return GuardedPositions(
-        tuple(events),
-        tuple(sites),
-        {p: ways for p, ways in whole.first.items() if ways},
-        {p: ways for p, ways in whole.last.items() if ways},
-        {pair: ways for pair, ways in follow.items() if ways},
-        tuple(negatives),
-    )
+    def _join(self, one: _Part, other: _Part) -> _Part:
+        both = self._both
+        self._link(one.last, other.first)
+        return _Part(
+            both(one.empty, other.empty),
+            _merged(one.first, {p: both(one.empty, ways) for p, ways in other.first.items()}),
+            _merged({p: both(ways, other.empty) for p, ways in one.last.items()}, other.last),
+        )
+
+    def _link(self, before: dict[int, Ways], after: dict[int, Ways]) -> None:
+        if len(before) * len(after) > FOLLOW_LIMIT:
+            raise too_large(self._pattern)
+        for (p, out), (q, into) in itertools.product(before.items(), after.items()):
+            self.follow[p, q] = either(self.follow.get((p, q), NO_WAY), self._both(out, into))
+        if len(self.follow) > FOLLOW_LIMIT:
+            raise too_large(self._pattern)
+
+    def _both(self, one: Ways, other: Ways) -> Ways:
+        """Return the ways of one after the other."""
+        if len(one) * len(other) > WAYS_LIMIT:
+            raise _too_many_ways(self._pattern)
+        return either(frozenset(a | b for a in one for b in other), NO_WAY)
 
 
 def either(*several: Ways) -> Ways:
@@ -154,19 +167,22 @@ def either(*several: Ways) -> Ways:
     return frozenset(way for way in ways if not any(less < way for less in ways))
 
 
+def entered_at(
+    steps: Iterable[tuple[int, Ways]], sites: Sequence[int]
+) -> list[tuple[frozenset[int], Ways]]:
+    """Put positions of one site together, with the ways into any of them."""
+    found: dict[int, dict[int, Ways]] = {}
+    for position, ways in steps:
+        places = found.setdefault(sites[position], {})
+        places[position] = either(places.get(position, NO_WAY), ways)
+    return [(frozenset(places), either(*places.values())) for places in found.values()]
+
+
 def _merged(one: dict[int, Ways], other: dict[int, Ways]) -> dict[int, Ways]:
     found = dict(one)
     for p, ways in other.items():
         found[p] = either(found.get(p, NO_WAY), ways)
     return {p: ways for p, ways in found.items() if ways}
-
-
-def _too_large(pattern: pt.Pattern) -> QuerySemanticError:
-    return QuerySemanticError(
-        f"The pattern, its {{n,m}} written out, has more than {POSITION_LIMIT} places for events "
-        f"or {FOLLOW_LIMIT} pairs of neighbours. Use smaller counts or fewer optional parts.",
-        span=pattern.span,
-    )
 
 
 def _too_many_ways(pattern: pt.Pattern) -> QuerySemanticError:
