@@ -18,7 +18,7 @@ from __future__ import annotations
 from numpy import uint64 as at  # places are never below 0: nothing is counted from the end
 
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.arrays import Ints, Shorts, Values
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW
 from elsinore.matches.reach import CLASS
 from elsinore.matches.search import TIME, pair_holds
@@ -32,13 +32,7 @@ BEGIN, EXTEND = 5, 6  # of an entry: where it tells what the event does to the n
 
 @kernel(borrows=True)
 def go_back(
-    program: Ints,
-    slots: Ints,
-    doubles: Doubles,
-    integers: Ints,
-    keys: Ints,
-    span: Ints,
-    found: Shorts,
+    program: Ints, slots: Ints, values: Values, keys: Ints, span: Ints, found: Shorts
 ) -> None:
     """Go through the rows of `span`, the last one first, and give out what begins there.
 
@@ -57,14 +51,14 @@ def go_back(
         if span[QUIET] == 1:
             fresh = keys[key, END_ROW]
         for row in range(end - 1, first - 1, -1):
-            entry = program[at(1 + integers[CLASS, row])]
+            entry = program[at(1 + values.integers[CLASS, row])]
             begins, extends = program[at(entry)], program[at(entry + 1)]
             entry += 2
             for _ in range(begins):
-                begin(program, entry, slots, integers, row, fresh, span, found)
+                begin(program, entry, slots, values.integers, row, fresh, span, found)
                 entry += BEGIN + 2 * program[at(entry)]
             for _ in range(extends):
-                extend(program, entry, slots, doubles, integers, row, begins_at)
+                extend(program, entry, slots, values, row, begins_at)
                 entry += EXTEND + 2 * program[at(entry)] + 4 * program[at(entry + 4)]
 
 
@@ -104,9 +98,7 @@ def begin(
 
 
 @kernel(inline=True, borrows=True)
-def extend(
-    program: Ints, entry: int, slots: Ints, doubles: Doubles, integers: Ints, row: int, first: int
-) -> None:
+def extend(program: Ints, entry: int, slots: Ints, values: Values, row: int, first: int) -> None:
     """Let `row` follow a state: its slot is made of the one that goes on from `row`.
 
     `program[entry]`: how many registers there are, the slot that goes on from the row, whether that
@@ -116,7 +108,7 @@ def extend(
     count, source, slot = program[at(entry)], program[at(entry + 1)], program[at(entry + 3)]
     pairs = entry + EXTEND + 2 * count
     for pair in range(pairs, pairs + 4 * program[at(entry + 4)], 4):
-        if row == first or not pair_holds(program, pair, doubles, integers, row, row - 1):
+        if row == first or not pair_holds(program, pair, values, row, row - 1):
             return  # that nothing follows right behind is told by NEXT
     last = slots[at(source)]
     if program[at(entry + 5)] == 1:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.arrays import Doubles, Ints, Shorts, Values
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW
 from elsinore.matches.linked import BOUND, MOVES, ROW
 from elsinore.matches.reach import CLASS, CONTIGUOUS, IS_PLAIN
@@ -70,8 +70,7 @@ LOOKS_EACH = 16  # at most, on average over a key's events, before they are link
 @kernel(borrows=True)
 def follow(
     tables: Ints,
-    doubles: Doubles,
-    integers: Ints,
+    values: Values,
     keys: Ints,
     progress: Ints,
     room: Any,
@@ -92,7 +91,7 @@ def follow(
             progress[EVENTS] = 0
             if fresh < keys[key, END_ROW]:
                 progress[EVENTS] = gather(
-                    tables, integers, keys[key, FIRST_ROW], keys[key, END_ROW], room, shorts
+                    tables, values.integers, keys[key, FIRST_ROW], keys[key, END_ROW], room, shorts
                 )
             progress[BEGIN], progress[GIVEN], progress[WINDOW] = 0, 0, 0
             progress[LINKED], progress[LOOKS] = 0, 0
@@ -101,9 +100,7 @@ def follow(
             if tables[shorts[moves + begin]] < 0:
                 continue
             before, filled, given = progress[FOUND], progress[FILLED], progress[GIVEN]
-            grow(
-                tables, doubles, integers, begin, count, fresh, progress, room, ints, reals, shorts
-            )
+            grow(tables, values, begin, count, fresh, progress, room, ints, reals, shorts)
             if progress[STATUS] != DONE:
                 progress[BEGIN] = begin
                 if progress[STATUS] == FULL:  # all from this beginning another time
@@ -167,8 +164,7 @@ def link(tables: Ints, count: int, room: Any, shorts: Shorts) -> None:
 @kernel(borrows=True)
 def grow(
     tables: Ints,
-    doubles: Doubles,
-    integers: Ints,
+    values: Values,
     begin: int,
     count: int,
     fresh: int,
@@ -187,10 +183,10 @@ def grow(
     size, rows, moves = room.event, room.links + ROW * room.event, room.links + MOVES * room.event
     step_rows, step_states = room.links + STEP_ROW * size, room.links + STEP_STATE * size
     place, row, state = begin, shorts[rows + begin], tables[shorts[moves + begin]]
-    time, steps, taken = integers[TIME, row], 0, 0
+    time, steps, taken = values.integers[TIME, row], 0, 0
     if progress[LINKED] == 1 and tables[ends + state] <= -2:
         done = shorts[room.links + (FOLLOWER + states + state) * size + begin]
-        if is_hopeless(tables, integers, done, fresh, within, time, room, shorts):
+        if is_hopeless(tables, values.integers, done, fresh, within, time, room, shorts):
             return
     while True:
         shorts[step_rows + steps], shorts[step_states + steps] = row, state
@@ -200,16 +196,14 @@ def grow(
                 begin_path(tables, room, ints, reals)
                 progress[GIVEN] = 0 if within >= 0 else progress[GIVEN]
             for step in range(taken, steps):
-                take_step(tables, doubles, integers, step, room, ints, reals, shorts)
+                take_step(tables, values, step, room, ints, reals, shorts)
             taken = steps
             put_down(progress, steps, room, ints, reals, shorts)
             if progress[STATUS] != DONE:
                 return
         if tables[leaves + state] == 1:
             return
-        place = next_step(
-            tables, doubles, integers, state, place, row, time, count, progress, room, shorts
-        )
+        place = next_step(tables, values, state, place, row, time, count, progress, room, shorts)
         if place < 0:
             return
         row, state = shorts[rows + place], tables[shorts[moves + place] + 1 + state]
@@ -217,14 +211,7 @@ def grow(
 
 @kernel(inline=True, borrows=True)
 def take_step(
-    tables: Ints,
-    doubles: Doubles,
-    integers: Ints,
-    step: int,
-    room: Any,
-    ints: Ints,
-    reals: Doubles,
-    shorts: Shorts,
+    tables: Ints, values: Values, step: int, room: Any, ints: Ints, reals: Doubles, shorts: Shorts
 ) -> None:
     """Let the registers take in a step of the match under way."""
     row = shorts[room.links + STEP_ROW * room.event + step]
@@ -234,17 +221,16 @@ def take_step(
         column, is_whole = tables[update + 2], tables[update + 3]
         if kind <= 3:
             at = room.held + register
-            ints[at] = event_after(kind, column, is_whole, row, ints[at], doubles, integers)
+            ints[at] = event_after(kind, column, is_whole, row, ints[at], values)
         else:
             at = room.numbers + register
-            reals[at] = number_after(kind, column, is_whole, row, reals[at], doubles, integers)
+            reals[at] = number_after(kind, column, is_whole, row, reals[at], values)
 
 
 @kernel(inline=True, borrows=True)
 def next_step(
     tables: Ints,
-    doubles: Doubles,
-    integers: Ints,
+    values: Values,
     state: int,
     place: int,
     before: int,
@@ -266,12 +252,10 @@ def next_step(
         if place < 0:
             break
         row = shorts[rows + place]
-        if within >= 0 and integers[TIME, row] - time > within:
+        if within >= 0 and values.integers[TIME, row] - time > within:
             break
         target = tables[shorts[moves + place] + 1 + state]
-        goes_on = tables[IS_PLAIN] == 1 or may_follow(
-            tables, state, target, doubles, integers, row, before
-        )
+        goes_on = tables[IS_PLAIN] == 1 or may_follow(tables, state, target, values, row, before)
         if is_contiguous:
             break
     return place if goes_on else NOTHING
@@ -327,12 +311,7 @@ def is_hopeless(
 
 @kernel(borrows=True)
 def put_down(
-    progress: Ints,
-    steps: int,
-    room: Any,
-    ints: Ints,
-    reals: Doubles,
-    shorts: Shorts,
+    progress: Ints, steps: int, room: Any, ints: Ints, reals: Doubles, shorts: Shorts
 ) -> None:
     """Write down a match; progress[STATUS] says where there is no room, or enough of them."""
     number, filled, width = progress[FOUND], progress[FILLED], room.match
@@ -363,19 +342,13 @@ def put_down(
 
 @kernel(inline=True, borrows=True)
 def may_follow(
-    tables: Ints,
-    state: int,
-    target: int,
-    doubles: Doubles,
-    integers: Ints,
-    row: int,
-    before: int,
+    tables: Ints, state: int, target: int, values: Values, row: int, before: int
 ) -> bool:
     """Return whether the comparisons with the event before hold for `row`."""
     edge = tables[tables[EDGE_AT] + (state + 1) * tables[STATES] + target]
     listed = tables[tables[NEAR_AT] + edge]
     for place in range(listed + 1, listed + 1 + tables[listed]):
         pair = tables[tables[PAIR_AT] + tables[place]]
-        if not pair_holds(tables, pair, doubles, integers, row, before):
+        if not pair_holds(tables, pair, values, row, before):
             return False
     return True

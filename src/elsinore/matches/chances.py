@@ -1,14 +1,24 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
-"""How probable it is that an event with an uncertain time lies between two times.
-
-`starts` [event + 1] and `points`, the possible times of all events, ascending, `sums`, their
-probabilities summed up, event by event.
-"""
+"""How probable it is that an event with an uncertain time lies between two times."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints
+
+
+class PossibleTimes(NamedTuple):
+    """The possible times of all events: those of event n are `points` from starts[n] on, ascending.
+
+    `odds` are their probabilities, `sums` these summed up event by event (`sum_up`).
+    """
+
+    starts: Ints  # [event + 1]
+    points: Ints
+    odds: Doubles
+    sums: Doubles
 
 
 @kernel(borrows=True)
@@ -23,10 +33,9 @@ def sum_up(starts: Ints, odds: Doubles, sums: Doubles) -> None:
 
 
 @kernel(borrows=True)
-def chance_between(
-    event: int, after: int, before: int, starts: Ints, points: Ints, sums: Doubles
-) -> float:
+def chance_between(event: int, after: int, before: int, possible: PossibleTimes) -> float:
     """Return the probability that an event is later than `after` and earlier than `before`."""
+    starts, points, sums = possible.starts, possible.points, possible.sums
     low, high = starts[event], starts[event + 1]
     while low < high:
         middle = (low + high) // 2

@@ -32,7 +32,8 @@ from elsinore.matches.program import register_places
 from elsinore.matches.query import Found, are_apart, failure_of
 from elsinore.matches.registers import Register, RegisterKind
 from elsinore.matches.returns import ColumnKind
-from elsinore.matches.tables import ClassStates, Header, build_tables
+from elsinore.matches.tables import ClassStates, Header
+from elsinore.matches.tabulate import build_tables
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.plan.classes import Classes
 

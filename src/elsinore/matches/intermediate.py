@@ -12,17 +12,18 @@ may follow some of those before it if it may follow the one with the least value
 that is kept as a window is gone through, behind the room of expressions in `stack` and
 `whole_stack`, edge by edge; behind these `whole_stack` has what each edge asks.
 
-What kernels are passed beside what those of `elsinore.matches.search` are: `rows` [row, column];
-`known` [condition], 1 where it is looked at here; `marks` [event of the window, state], working
-room with one row more than the longest window has events; `listed`, what is given out.
+What kernels are passed beside what those of `elsinore.matches.search` are: `sets`, the rows;
+`listed`, what is given out.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Bytes, Doubles, Ints
+from elsinore.matches.arrays import Bytes, Doubles, Ints, Registers, Rules, Values
 from elsinore.matches.interpret import STACK, value_of
 from elsinore.matches.keyed import first_at
 from elsinore.matches.search import (
@@ -63,6 +64,14 @@ NOTHING_ASKED, MORE_ASKED = -2, -1  # of an edge
 LATER, BEFORE = np.int64(2), np.int64(3)  # rows of an edge's comparison: see `pair_holds`
 
 
+class Sets(NamedTuple):
+    """The rows whose sets of events are looked for, and working room."""
+
+    rows: Ints  # [row, column]
+    known: Bytes  # [condition], 1 where it is looked at here
+    marks: Bytes  # [event of the window, state], a row more than the longest window has events
+
+
 @kernel(borrows=True)
 def asked_of(tables: Ints, edge: int, known: Bytes) -> int:
     """Return what an edge asks of two neighbours: nothing, more, or where its one comparison is."""
@@ -85,22 +94,22 @@ def keep_better(
     edge: int,
     side: int,
     row: int,
-    doubles: Doubles,
-    integers: Ints,
-    stack: Doubles,
-    whole_stack: Ints,
+    values: Values,
+    rules: Rules,
 ) -> None:
     """Keep an edge's value of an event, LATER or BEFORE, if more events compare with it."""
     is_greatest = (tables[pair] <= LE) == (side == BEFORE)
     place, column = STACK + edge, tables[pair + side]
     if tables[pair + 1] == 1:
-        whole, best = integers[column, row], whole_stack[place]
+        whole, best = values.integers[column, row], rules.whole_stack[place]
         if whole != NULL and (best == NULL or (whole > best) == is_greatest):
-            whole_stack[place] = whole
+            rules.whole_stack[place] = whole
         return
-    value = doubles[column, row]
-    if not np.isnan(value) and (np.isnan(stack[place]) or (value > stack[place]) == is_greatest):
-        stack[place] = value
+    value = values.doubles[column, row]
+    if not np.isnan(value) and (
+        np.isnan(rules.stack[place]) or (value > rules.stack[place]) == is_greatest
+    ):
+        rules.stack[place] = value
 
 
 @kernel(borrows=True)
@@ -109,19 +118,17 @@ def keep_best(
     state: int,
     side: int,
     row: int,
-    doubles: Doubles,
-    integers: Ints,
-    stack: Doubles,
-    whole_stack: Ints,
+    values: Values,
+    rules: Rules,
 ) -> None:
     """Keep values of an event in a state, for edges that leave it (BEFORE) or enter it (LATER)."""
     states = tables[STATES]
     for other in range(states):
         source, target = (state, other) if side == BEFORE else (other, state)
         edge = tables[tables[EDGE_AT] + (source + 1) * states + target]
-        pair = whole_stack[len(stack) + edge] if edge >= 0 else MORE_ASKED
+        pair = rules.whole_stack[len(rules.stack) + edge] if edge >= 0 else MORE_ASKED
         if pair >= 0:
-            keep_better(tables, pair, edge, side, row, doubles, integers, stack, whole_stack)
+            keep_better(tables, pair, edge, side, row, values, rules)
 
 
 @kernel(borrows=True)
@@ -131,23 +138,21 @@ def compares_with_best(
     edge: int,
     side: int,
     row: int,
-    doubles: Doubles,
-    integers: Ints,
-    stack: Doubles,
-    whole_stack: Ints,
+    values: Values,
+    rules: Rules,
 ) -> bool:
     """Return whether an event compares with a value that was kept, of events on `side` of it."""
     place, column = STACK + edge, tables[pair + LATER + BEFORE - side]
     if tables[pair + 1] == 1:
-        whole, best = integers[column, row], whole_stack[place]
+        whole, best = values.integers[column, row], rules.whole_stack[place]
         if whole == NULL or best == NULL:  # noqa: PLR1714 - compiled
             return False
         if side == BEFORE:
             return in_order(tables[pair], whole, best)
         return in_order(tables[pair], best, whole)
     if side == BEFORE:
-        return in_order(tables[pair], doubles[column, row], stack[place])
-    return in_order(tables[pair], stack[place], doubles[column, row])
+        return in_order(tables[pair], values.doubles[column, row], rules.stack[place])
+    return in_order(tables[pair], rules.stack[place], values.doubles[column, row])
 
 
 @kernel(borrows=True)
@@ -161,31 +166,23 @@ def forget_best(stack: Doubles, whole_stack: Ints) -> None:
 def may_follow(
     tables: Ints,
     edge: int,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints,
+    rules: Rules,
+    values: Values,
     known: Bytes,
     current: int,
     previous: int,
     first: int,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    registers: Registers,
 ) -> bool:
     """Return whether an event may follow another by an edge, as far as is known."""
-    if not are_neighbours(
-        tables, edge, constants, doubles, integers, negatives, current, previous, first, held,
-        numbers, stack, whole_stack,
-    ):  # fmt: skip
+    if not are_neighbours(tables, edge, rules, values, current, previous, first, registers):
         return False
     checks = tables[tables[CHECK_AT] + edge]
     for place in range(checks + 1, checks + 1 + tables[checks]):
         if known[tables[place]] == 1:
             value = value_of(
-                tables, tables[tables[CODE_AT] + tables[place]], constants, doubles, integers,
-                current, previous, SINGLE, SINGLE, held, numbers, stack, whole_stack,
+                tables, tables[tables[CODE_AT] + tables[place]], rules, values, current, previous,
+                SINGLE, SINGLE, registers,
             )  # fmt: skip
             if value != 1.0:
                 return False
@@ -226,146 +223,182 @@ def may_end(
 @kernel(borrows=True)
 def intermediate(
     tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints,
-    rows: Ints,
+    rules: Rules,
+    values: Values,
+    sets: Sets,
     state: int,
-    known: Bytes,
     progress: Ints,
-    marks: Bytes,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    registers: Registers,
     listed: Ints,
 ) -> None:
     """Fill `listed` [n] with row, event and state of what is on the paths of rows in `state`.
 
     It stops where there is no room for a row; called again it goes on with that.
     """
-    states = tables[STATES]
-    start = tables[tables[EDGE_AT] + state]
-    asks = len(stack)
+    asks = len(rules.stack)
     for edge in range(asks - STACK):
-        whole_stack[asks + edge] = asked_of(tables, edge, known)
-    row = progress[NEXT_ROW]
-    while row < len(rows):
-        begin, first = rows[row, BEGINS], rows[row, KEY_FIRST]
-        size = rows[row, ENDS] - begin + 1
-        if progress[FILLED] + size * states > len(listed):
+        rules.whole_stack[asks + edge] = asked_of(tables, edge, sets.known)
+    checks = tables[tables[CHECK_AT] + tables[tables[EDGE_AT] + state]]
+    while progress[NEXT_ROW] < len(sets.rows):
+        begin, end = sets.rows[progress[NEXT_ROW], BEGINS], sets.rows[progress[NEXT_ROW], ENDS]
+        if progress[FILLED] + (end + 1 - begin) * tables[STATES] > len(listed):
             break
-        row += 1
-        checks = tables[tables[CHECK_AT] + start]
-        if tables[checks] > 0 and not all_hold(
-            tables, checks, constants, doubles, integers, begin, NOTHING, NO_STEP, NO_STEP, held,
-            numbers, stack, whole_stack,
-        ):  # fmt: skip
+        if all_hold(tables, checks, rules, values, begin, NOTHING, NO_STEP, NO_STEP, registers):
+            for register in range(registers.held.shape[1]):
+                registers.held[SINGLE, register] = begin
+            mark_reached(tables, rules, values, sets, state, progress, registers)
+            mark_paths(tables, rules, values, sets, state, progress, registers)
+            if sets.marks[0, state] == ON_PATH:
+                put_paths(tables, sets, progress, listed)
+        progress[NEXT_ROW] += 1
+
+
+@kernel(borrows=True)
+def mark_reached(
+    tables: Ints,
+    rules: Rules,
+    values: Values,
+    sets: Sets,
+    state: int,
+    progress: Ints,
+    registers: Registers,
+) -> None:
+    """Mark the events, by state, that a path leads to from a row's first event in a state."""
+    begin, marks, integers = sets.rows[progress[NEXT_ROW], BEGINS], sets.marks, values.integers
+    size = sets.rows[progress[NEXT_ROW], ENDS] - begin + 1
+    for at in range(size + 1):  # row `size` says which states were reached at moments before
+        for other in range(tables[STATES]):
+            marks[at, other] = 0
+    marks[0, state] = REACHED
+    done = 0
+    forget_best(rules.stack, rules.whole_stack)
+    for at in range(1, size):
+        while integers[MOMENT, begin + done] < integers[MOMENT, begin + at]:
+            pass_by(tables, rules, values, marks, BEFORE, begin, done, size)
+            done += 1
+        number = integers[CLASS, begin + at]
+        takes = tables[tables[CLASS_AT] + number] if number >= 0 else -1
+        if takes < 0:
             continue
-        for register in range(held.shape[1]):
-            held[SINGLE, register] = begin
-        for at in range(size + 1):
-            for other in range(states):
-                marks[at, other] = 0
-        marks[0, state] = REACHED
-        done = 0  # row `size` says which states were reached at moments before
-        forget_best(stack, whole_stack)
-        for at in range(1, size):
-            current = begin + at
-            while integers[MOMENT, begin + done] < integers[MOMENT, current]:
-                for other in range(states):
-                    if marks[done, other] == 0:
-                        continue
-                    marks[size, other] = REACHED
-                    keep_best(
-                        tables, other, BEFORE, begin + done, doubles, integers, stack, whole_stack
-                    )
-                done += 1
-            number = integers[CLASS, current]
-            takes = tables[tables[CLASS_AT] + number] if number >= 0 else -1
-            if takes < 0:
+        for place in range(takes + 1, takes + 1 + tables[takes]):
+            target = tables[place]
+            if has_beside(
+                tables, rules, values, sets, progress, registers, BEFORE, at, target, done
+            ):
+                marks[at, target] = REACHED
+
+
+@kernel(borrows=True)
+def mark_paths(
+    tables: Ints,
+    rules: Rules,
+    values: Values,
+    sets: Sets,
+    state: int,
+    progress: Ints,
+    registers: Registers,
+) -> None:
+    """Mark those of the events reached, by state, that a path leads from to where a match ends."""
+    row, marks, integers = progress[NEXT_ROW], sets.marks, values.integers
+    begin, start = sets.rows[row, BEGINS], tables[tables[EDGE_AT] + state]
+    size = sets.rows[row, ENDS] - begin + 1
+    for other in range(tables[STATES]):
+        marks[size, other] = 0  # row `size` says which states are on a path at later moments
+    done = size - 1
+    forget_best(rules.stack, rules.whole_stack)
+    for at in range(size - 1, -1, -1):
+        while integers[MOMENT, begin + done] > integers[MOMENT, begin + at]:
+            pass_by(tables, rules, values, marks, LATER, begin, done, size)
+            done -= 1
+        for source in range(tables[STATES]):
+            if marks[at, source] == 0:
                 continue
-            for place in range(takes + 1, takes + 1 + tables[takes]):
-                target = tables[place]
-                for source in range(states):
-                    edge = tables[tables[EDGE_AT] + (source + 1) * states + target]
-                    if edge < 0 or marks[size, source] == 0:
-                        continue
-                    pair = whole_stack[asks + edge]
-                    if pair == NOTHING_ASKED:
-                        marks[at, target] = REACHED
-                        break
-                    if pair >= 0 and compares_with_best(
-                        tables, pair, edge, BEFORE, current, doubles, integers, stack, whole_stack
-                    ):
-                        marks[at, target] = REACHED
-                        break
-                    for before in range(done - 1 if pair == MORE_ASKED else -1, -1, -1):
-                        if marks[before, source] == REACHED and may_follow(
-                            tables, edge, constants, doubles, integers, negatives, known, current,
-                            begin + before, first, held, numbers, stack, whole_stack,
-                        ):  # fmt: skip
-                            marks[at, target] = REACHED
-                            break
-                    if marks[at, target] == REACHED:
-                        break
-        for other in range(states):
-            marks[size, other] = 0
-        done = size - 1  # row `size` says which states are on a path at later moments
-        forget_best(stack, whole_stack)
-        for at in range(size - 1, -1, -1):
-            current = begin + at
-            while integers[MOMENT, begin + done] > integers[MOMENT, current]:
-                for other in range(states):
-                    if marks[done, other] != ON_PATH:
-                        continue
-                    marks[size, other] = ON_PATH
-                    keep_best(
-                        tables, other, LATER, begin + done, doubles, integers, stack, whole_stack
-                    )
-                done -= 1
-            for source in range(states):
-                if marks[at, source] == 0:
-                    continue
-                if may_end(
-                    tables, integers, negatives, rows, row - 1, progress, start, source, current
-                ):
-                    marks[at, source] = ON_PATH
-                    continue
-                for target in range(states):
-                    edge = tables[tables[EDGE_AT] + (source + 1) * states + target]
-                    if edge < 0 or marks[size, target] == 0:
-                        continue
-                    pair = whole_stack[asks + edge]
-                    if pair == NOTHING_ASKED:
-                        marks[at, source] = ON_PATH
-                        break
-                    if pair >= 0 and compares_with_best(
-                        tables, pair, edge, LATER, current, doubles, integers, stack, whole_stack
-                    ):
-                        marks[at, source] = ON_PATH
-                        break
-                    for later in range(done + 1, size if pair == MORE_ASKED else 0):
-                        if marks[later, target] == ON_PATH and may_follow(
-                            tables, edge, constants, doubles, integers, negatives, known,
-                            begin + later, current, first, held, numbers, stack, whole_stack,
-                        ):  # fmt: skip
-                            marks[at, source] = ON_PATH
-                            break
-                    if marks[at, source] == ON_PATH:
-                        break
-        filled = progress[FILLED]
-        if marks[0, state] == ON_PATH:
-            for at in range(size):
-                for other in range(states):
-                    if marks[at, other] == ON_PATH:
-                        listed[filled, 0] = row - 1
-                        listed[filled, 1] = begin + at
-                        listed[filled, 2] = other
-                        filled += 1
-        progress[FILLED] = filled
-    progress[NEXT_ROW] = row
+            if may_end(
+                tables, integers, rules.negatives, sets.rows, row, progress, start, source,
+                begin + at,
+            ) or has_beside(
+                tables, rules, values, sets, progress, registers, LATER, at, source, done
+            ):  # fmt: skip
+                marks[at, source] = ON_PATH
+
+
+@kernel(borrows=True)
+def pass_by(
+    tables: Ints,
+    rules: Rules,
+    values: Values,
+    marks: Bytes,
+    side: int,
+    begin: int,
+    at: int,
+    size: int,
+) -> None:
+    """Let an event's marks count for events of later moments (BEFORE) or earlier ones (LATER)."""
+    mark = REACHED if side == BEFORE else ON_PATH
+    for state in range(tables[STATES]):
+        if marks[at, state] == mark:
+            marks[size, state] = mark
+            keep_best(tables, state, side, begin + at, values, rules)
+
+
+@kernel(borrows=True)
+def has_beside(
+    tables: Ints,
+    rules: Rules,
+    values: Values,
+    sets: Sets,
+    progress: Ints,
+    registers: Registers,
+    side: int,
+    at: int,
+    state: int,
+    done: int,
+) -> bool:
+    """Return whether a marked event may stand beside event `at` of a row, if that is in a state.
+
+    BEFORE: one that is reached, among those before event `done`. LATER: one on a path, among those
+    behind it.
+    """
+    row, marks, is_before = progress[NEXT_ROW], sets.marks, side == BEFORE
+    begin, first = sets.rows[row, BEGINS], sets.rows[row, KEY_FIRST]
+    size = sets.rows[row, ENDS] - begin + 1
+    mark = REACHED if is_before else ON_PATH
+    stop, step = (-1, -1) if is_before else (size, 1)
+    for other in range(tables[STATES]):
+        source, target = (other, state) if is_before else (state, other)
+        edge = tables[tables[EDGE_AT] + (source + 1) * tables[STATES] + target]
+        if edge < 0 or marks[size, other] == 0:
+            continue
+        pair = rules.whole_stack[len(rules.stack) + edge]
+        if pair == NOTHING_ASKED:
+            return True
+        if pair >= 0 and compares_with_best(tables, pair, edge, side, begin + at, values, rules):
+            return True
+        if pair != MORE_ASKED:
+            continue
+        for place in range(done + step, stop, step):
+            if marks[place, other] != mark:
+                continue
+            current, previous = (at, place) if is_before else (place, at)
+            if may_follow(
+                tables, edge, rules, values, sets.known, begin + current, begin + previous, first,
+                registers,
+            ):  # fmt: skip
+                return True
+    return False
+
+
+@kernel(borrows=True)
+def put_paths(tables: Ints, sets: Sets, progress: Ints, listed: Ints) -> None:
+    """Write down a row's events that are on a path, by state."""
+    row, filled = progress[NEXT_ROW], progress[FILLED]
+    begin = sets.rows[row, BEGINS]
+    for at in range(sets.rows[row, ENDS] - begin + 1):
+        for state in range(tables[STATES]):
+            if sets.marks[at, state] == ON_PATH:
+                listed[filled, 0], listed[filled, 1], listed[filled, 2] = row, begin + at, state
+                filled += 1
+    progress[FILLED] = filled
 
 
 @kernel(borrows=True)

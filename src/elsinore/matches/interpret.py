@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.arrays import Ints, Registers, Rules, Values
 
 WHOLES_AT = 6  # the place in the header of `tables` of where integer constants are
 STACK = 256  # a condition is at most 200 operators deep
@@ -20,54 +20,38 @@ _NULL = np.int64(np.iinfo(np.int64).min)
 def value_of(
     tables: Ints,
     at: int,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
+    rules: Rules,
+    values: Values,
     current: int,
     previous: int,
     before: int,
     final: int,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    registers: Registers,
 ) -> float:
     """Return the value of the expression whose code begins at `tables[at]`.
 
-    `current` and `previous` are rows of events; `before` and `final` rows of the registers `held`
-    (int64 [moment, register]: the row of an event, below 0: none) and `numbers` (float64).
-    `doubles` and `integers` hold attributes [row of the layout, event].
+    `current` and `previous` are rows of events; `before` and `final` rows of the registers.
     """
+    stack, wholes = rules.stack, rules.whole_stack
+    held, numbers = registers.held, registers.numbers
     top = -1  # of the stack of doubles
     whole = -1  # of the stack of integers
     for line in range(at + 1, at + 1 + tables[at], 4):
         op, a, b, c = tables[line], tables[line + 1], tables[line + 2], tables[line + 3]
         if op == 0:
             top += 1
-            stack[top] = constants[a]
+            stack[top] = rules.constants[a]
         elif op == 1:
-            row = current
-            if a == 1:
-                row = previous
-            elif a == 2:
-                row = held[before, b]
-            elif a == 3:
-                row = held[final, b]
+            row = row_of(a, b, current, previous, before, final, held)
             top += 1
-            stack[top] = doubles[c, row] if row >= 0 else np.nan
+            stack[top] = values.doubles[c, row] if row >= 0 else np.nan
         elif op == 2:
-            row = current
-            if a == 1:
-                row = previous
-            elif a == 2:
-                row = held[before, b]
-            elif a == 3:
-                row = held[final, b]
+            row = row_of(a, b, current, previous, before, final, held)
             whole += 1
-            whole_stack[whole] = integers[c, row] if row >= 0 else _NULL
+            wholes[whole] = values.integers[c, row] if row >= 0 else _NULL
         elif op == 3:
             whole += 1
-            whole_stack[whole] = tables[tables[WHOLES_AT] + a]
+            wholes[whole] = tables[tables[WHOLES_AT] + a]
         elif op == 4:
             top += 1
             stack[top] = numbers[before, b] if a == 2 else numbers[final, b]
@@ -92,20 +76,35 @@ def value_of(
             stack[top] = 1.0 if math.isnan(stack[top]) else 0.0
         elif op == 13:
             top += 1
-            stack[top] = 1.0 if whole_stack[whole] == _NULL else 0.0
+            stack[top] = 1.0 if wholes[whole] == _NULL else 0.0
             whole -= 1
         elif op < 27:
             top -= 1
             stack[top] = _binary(op, stack[top], stack[top + 1])
         else:
             whole -= 2
-            one, other = whole_stack[whole + 1], whole_stack[whole + 2]
+            one, other = wholes[whole + 1], wholes[whole + 2]
             top += 1
             if one == _NULL or other == _NULL:  # noqa: PLR1714 - compiled
                 stack[top] = np.nan
             else:
                 stack[top] = 1.0 if _compare(op - 6, one, other) else 0.0
     return stack[0]
+
+
+@kernel(inline=True, borrows=True)
+def row_of(
+    moment: int, register: int, current: int, previous: int, before: int, final: int, held: Ints
+) -> int:
+    """Return the row of the event that an operand is read from; below 0: of none.
+
+    `moment` is a `elsinore.matches.registers.Moment`.
+    """
+    if moment == 0:
+        return current
+    if moment == 1:
+        return previous
+    return held[before if moment == 2 else final, register]
 
 
 @kernel(borrows=True)

@@ -19,9 +19,10 @@ from elsinore.matches import backwards as bw
 from elsinore.matches.arrays import Ints
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.returns import ColumnKind
-from elsinore.matches.scan import NO_WINDOW
-from elsinore.matches.tables import Header, Tables, known_row
+from elsinore.matches.tables import Header, Tables
+from elsinore.matches.tabulate import known_row
 from elsinore.matches.template import START, MatchTemplate
+from elsinore.matches.windows import NO_WINDOW
 from elsinore.model.kinds import Strategy
 
 MOST_ENTRIES = 1 << 16
@@ -150,12 +151,11 @@ def written(queries: Sequence[Query]) -> Program | None:
         code += [value for entry in some for value in entry]
         code += [value for slot in order for value in extends[event][slot]]
     return Program(
-        code=np.array(code, dtype=np.int64),
-        slots=np.array(slots, dtype=np.int64),
+        code=np.array(code, dtype=np.int64), slots=np.array(slots, dtype=np.int64),
         lanes=tuple(tuple(lane) for lane in lanes.values()),
         widths=tuple(REGISTERS + len(queries[lane[0]].registers) for lane in lanes.values()),
         work=sum(map(len, (*begins, *extends))) / max(len(begins) - 1, 1),
-    )
+    )  # fmt: skip
 
 
 def _extension(

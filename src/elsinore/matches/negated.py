@@ -15,6 +15,7 @@ import numpy as np
 from elsinore.kernels import enter
 from elsinore.matches import unbroken as ub
 from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.chances import PossibleTimes
 from elsinore.matches.entangled import Entangled
 from elsinore.matches.keyed import FIRST_ROW
 from elsinore.matches.operands import CLASS, TIME, Layout, Operands
@@ -99,7 +100,7 @@ class NegatedSearch(WaitingSearch):
     ) -> Callable[[Found], Doubles]:
         """Return what computes the confidences of matches where NOT is of single events."""
         starts, points, odds = possible
-        sums = summed_up(starts, odds)
+        times = PossibleTimes(starts, points, odds, summed_up(starts, odds))
         classes = operands.wholes[CLASS]
         forbidden = [states.at[classes] * (classes >= 0) > 0 for states in self._forbidden]
         breaks = np.zeros((len(self._patterns), len(classes)), dtype=np.uint8)
@@ -115,11 +116,11 @@ class NegatedSearch(WaitingSearch):
             key_of = np.searchsorted(keys[:, FIRST_ROW], piece.first, side="right") - 1
             lengths = np.diff(piece.starts)
             chances = np.empty(len(piece), dtype=np.float64)
+            matches = ub.Matches(piece.starts, piece.window, key_of, piece.paths)
             around = longest(keys) * int((lengths + 1).sum())
             enter(
-                ub.unbroken, LOOK_SECONDS * around, piece.starts, piece.window, key_of, keys,
-                operands.wholes, piece.paths, starts, points, sums, self._ways, breaks, frame,
-                _room(longest(keys), int(lengths.max())), mass, chances,
+                ub.unbroken, LOOK_SECONDS * around, matches, keys, operands.wholes, times,
+                self._ways, breaks, frame, _room(longest(keys), int(lengths.max())), mass, chances,
             )  # fmt: skip
             return chances
 

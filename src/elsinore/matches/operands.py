@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Ints
+from elsinore.matches.arrays import Ints, Values
 from elsinore.numeric.constants import moment
 
 _UNITS = ("s", "ms", "us", "ns")
@@ -190,6 +190,11 @@ class Operands:
     wholes: NDArray[np.int64]
     texts: pa.Array
     laws: Laws | None = None
+
+    @property
+    def values(self) -> Values:
+        """What kernels read of the rows."""
+        return Values(self.doubles, self.wholes)
 
     def code_of(self, text: str) -> int:
         """Return the integer that stands for a text among those of the batch."""

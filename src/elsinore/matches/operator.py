@@ -33,10 +33,10 @@ from elsinore.matches.query import AggregateFailure, Found, QuerySearch, are_apa
 from elsinore.matches.registers import COMPUTED
 from elsinore.matches.returns import ColumnKind, is_windowed
 from elsinore.matches.rows import Rows
-from elsinore.matches.scan import NO_WINDOW
 from elsinore.matches.spec import MatchUnit, attribute_of, column_of, spec_of
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.together import MOST_QUERIES, Together
+from elsinore.matches.windows import NO_WINDOW
 from elsinore.model.window import first_window
 from elsinore.operators import OperatorOptions
 from elsinore.plan import Unit

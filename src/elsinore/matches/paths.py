@@ -8,15 +8,15 @@ import numpy as np
 
 from elsinore.kernels import enter
 from elsinore.matches import intermediate as im
-from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.arrays import Doubles, Ints, Registers, Rules
 from elsinore.matches.collapsible import known_conditions
 from elsinore.matches.interpret import STACK
 from elsinore.matches.operands import Operands
 from elsinore.matches.program import register_places
 from elsinore.matches.query import negative_rows
-from elsinore.matches.scan import NO_WINDOW
 from elsinore.matches.tables import Header, Tables
 from elsinore.matches.template import START, MatchTemplate
+from elsinore.matches.windows import NO_WINDOW
 
 EVENT_SECONDS = 2e-5  # what looking whether an event is on a path takes in plain Python, at least
 
@@ -67,6 +67,8 @@ class PathSearch:
         numbers: Doubles = np.zeros((2, int(header[Header.NUMBERS])))
         edges = len(self._template.edges)
         stack, wholes = np.zeros(STACK + edges), np.zeros(STACK + 2 * edges, dtype=np.int64)
+        rules = Rules(tables.constants, negatives, stack, wholes)
+        sets, registers = im.Sets(rows, self._known[state], marks), Registers(held, numbers)
         room = np.empty((max(longest * states, 1 << 16), 3), dtype=np.int64)
         progress = np.zeros(im.PROGRESS, dtype=np.int64)
         progress[[im.WITHIN, im.SLIDE, im.ORIGIN]] = window
@@ -77,9 +79,8 @@ class PathSearch:
         while progress[im.NEXT_ROW] < len(rows):
             progress[im.FILLED] = 0
             enter(
-                im.intermediate, seconds, header, tables.constants, operands.doubles,
-                operands.wholes, negatives, rows, state, self._known[state], progress, marks, held,
-                numbers, stack, wholes, room,
+                im.intermediate, seconds, header, rules, operands.values, sets, state, progress,
+                registers, room,
             )  # fmt: skip
             pieces.append(room[: progress[im.FILLED]].copy())
         found = np.concatenate(pieces) if pieces else room[:0]

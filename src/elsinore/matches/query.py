@@ -20,15 +20,17 @@ from elsinore.matches import scan as sc
 from elsinore.matches import search as se
 from elsinore.matches import select as sl
 from elsinore.matches import subsets as su
-from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.arrays import Doubles, Given, Ints, Registers, Relevant, Rules
 from elsinore.matches.interpret import STACK
 from elsinore.matches.linked import LinkedRoom
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.ranks import with_ranks
 from elsinore.matches.reach import EVENT_COLUMNS
 from elsinore.matches.returns import ColumnKind
-from elsinore.matches.tables import ClassStates, Header, Tables, build_tables
+from elsinore.matches.tables import ClassStates, Header, Tables
+from elsinore.matches.tabulate import build_tables
 from elsinore.matches.template import MatchTemplate
+from elsinore.matches.windows import FIRST_CALL
 from elsinore.plan.classes import Classes
 
 ANY_NUMBER = np.iinfo(np.int64).max
@@ -75,15 +77,9 @@ class Found:
     def kept(self) -> Found:
         """Return the matches in arrays of their own: a search makes the next ones in its own."""
         return Found(
-            self.first.copy(),
-            self.last.copy(),
-            self.window.copy(),
-            self.events.copy("K"),
-            self.numbers.copy("K"),
-            self.starts,
-            self.paths.copy(),
-            self.known,
-        )
+            self.first.copy(), self.last.copy(), self.window.copy(), self.events.copy("K"),
+            self.numbers.copy("K"), self.starts, self.paths.copy(), self.known,
+        )  # fmt: skip
 
     def take(self, kept: Ints) -> Found:
         """Return some of the matches; their paths stay where they are."""
@@ -91,15 +87,9 @@ class Found:
         rows = np.repeat(self.starts[:-1][kept] - np.cumsum(lengths) + lengths, lengths)
         paths = self.paths[rows + np.arange(len(rows))] if len(self.paths) else self.paths
         return Found(
-            self.first[kept],
-            self.last[kept],
-            self.window[kept],
-            self.events[kept],
-            self.numbers[kept],
-            np.concatenate([[0], np.cumsum(lengths)]),
-            paths,
-            self.known,
-        )
+            self.first[kept], self.last[kept], self.window[kept], self.events[kept],
+            self.numbers[kept], np.concatenate([[0], np.cumsum(lengths)]), paths, self.known,
+        )  # fmt: skip
 
 
 class AggregateFailure(Exception):  # noqa: N818 - it is data for an error
@@ -206,13 +196,10 @@ class QuerySearch:
         """The memory of `elsinore.matches.subsets`, or of `chains`."""
         header, states = self.tables.integers, int(self.tables.integers[Header.STATES])
         return LinkedRoom(
-            states=states,
-            links=ln.NEXT + states if self._is_any else ch.FOLLOWER + 2 * states,
-            events=int(header[Header.EVENTS]),
-            numbers=int(header[Header.NUMBERS]),
-            matches=ROOM,
+            states=states, links=ln.NEXT + states if self._is_any else ch.FOLLOWER + 2 * states,
+            events=int(header[Header.EVENTS]), numbers=int(header[Header.NUMBERS]), matches=ROOM,
             partials=ln.SPREAD + 1 if self._is_any else 0,
-        )
+        )  # fmt: skip
 
     def _follow(self, operands: Operands, keys: Ints, progress: Ints, seconds: float) -> None:
         """Search on where an event leads to one state; `seconds` as for `_search`."""
@@ -222,8 +209,8 @@ class QuerySearch:
             follow = ch.follow
             progress[ch.PATIENCE] = ch.LOOKS_EACH
         enter(
-            follow, seconds, self.tables.integers, operands.doubles, operands.wholes, keys,
-            progress, *self._linked.store.arguments,
+            follow, seconds, self.tables.integers, operands.values, keys, progress,
+            *self._linked.store.arguments,
         )  # fmt: skip
 
     def compile_search(self, operands: Operands, window: tuple[int, int, int]) -> None:
@@ -349,6 +336,25 @@ class _Room:
         self.counted = np.zeros((numbers, ROOM), dtype=np.float64)
         self.paths = np.zeros((4 * ROOM, 2), dtype=np.int32)
 
+    @property
+    def registers(self) -> Registers:
+        """The registers of the match under way."""
+        return Registers(self.held, self.numbers)
+
+    @property
+    def given(self) -> Given:
+        """Room for matches that are given out."""
+        return Given(self.found, self.counted, self.paths)
+
+    @property
+    def relevant(self) -> Relevant:
+        """Room for the relevant events of a key."""
+        return Relevant(self.events, self.ways, self.stack)
+
+    def rules(self, tables: Tables, negatives: Ints) -> Rules:
+        """Return what conditions and NOT are looked at with."""
+        return Rules(tables.constants, negatives, self.stack, self.whole_stack)
+
     def for_rows(self, rows: int) -> None:
         """Make room for keys of up to so many rows."""
         if len(self.events) < rows:
@@ -376,7 +382,7 @@ def _progress(
     tables: Tables, window: tuple[int, int, int], limit: int, *, with_paths: bool
 ) -> Ints:
     progress = np.zeros(se.PROGRESS, dtype=np.int64)
-    progress[se.WINDOW] = progress[se.BEGIN] = sc.FIRST_CALL
+    progress[se.WINDOW] = progress[se.BEGIN] = FIRST_CALL
     progress[[se.EVENTS, se.DEPTH, se.WAYS_TO]] = -1
     progress[se.BUDGET] = se.STEP_LIMIT if is_compiled(sc.scan) else PLAIN_STEPS
     progress[se.LIMIT] = limit
@@ -414,11 +420,10 @@ def _search(
     """Search on; `seconds` it takes in plain Python, as far as is known."""
     # what is for conditions and NOT is compiled where there are some
     is_bare = not tables.interprets and len(negatives) == 0
-    constants, forbidden = (None, None) if is_bare else (tables.constants, negatives)
+    rules = None if is_bare else room.rules(tables, negatives)
     enter(
-        sc.scan, seconds, tables.integers, constants, operands.doubles, operands.wholes,
-        forbidden, keys, room.events, progress, room.ways, room.path, room.held, room.numbers,
-        room.stack, room.whole_stack, room.found, room.counted, room.paths,
+        sc.scan, seconds, tables.integers, rules, operands.values, keys, room.relevant, progress,
+        room.path, room.registers, room.given,
     )  # fmt: skip
 
 
@@ -450,10 +455,9 @@ def negative_rows(
         room.for_rows(longest(keys))
         if own.is_path:
             enter(
-                sc.latest_beginnings, patience(own, keys),
-                own.integers, own.constants, operands.doubles, operands.wholes, found, keys,
-                room.events, room.ways, room.held, room.numbers, room.stack, room.whole_stack,
-                number, inner, within,
+                sc.latest_beginnings, patience(own, keys), own.integers, room.rules(own, inner),
+                operands.values, found, keys, room.events, room.ways, room.registers, number,
+                within,
             )  # fmt: skip
         else:
             found[number] = _beginnings_one_by_one(own, room, operands, inner, keys, within)

@@ -5,15 +5,12 @@ Under SKIP TILL ANY MATCH the window's events are first looked at from its end (
 cannot be completed is never entered, so that, where conditions are on neighbours alone, each step
 leads on to a match. Conditions that look farther back are looked at as the match grows.
 
-What kernels here are passed: `tables` and `constants` of a template (`elsinore.matches.tables`);
-`doubles` and `integers`, the attributes of all events [row of the layout, event], with time, class
-and moment in the first rows of integers; `negatives` [pattern, event], the latest moment at which a
-match of a pattern under NOT began that ended by that event; `events`, the relevant ones of a key;
-`ways` [event, state], see `counting`; `held` and `numbers`, the registers [step + 1, register];
-`path` [step], the match under way; `stack` and `whole_stack`, working room; `progress`, what a
-search keeps between calls. A *moment* is the number of a time among the key's times: simultaneous
-events have one moment. `constants` and `negatives` are None where no condition is interpreted and
-there is no NOT: what is for them is then not compiled.
+What kernels here are passed: the `tables` of a template (`elsinore.matches.tables`); `rules`, None
+where no condition is interpreted and there is no NOT: what is for them is then not compiled;
+`values`, `registers` and `given` (`elsinore.matches.arrays`); the `relevant` events of a key;
+`path` [step], the match under way, with its registers in row step + 1; `progress`, what a search
+keeps between calls. A *moment* is the number of a time among the key's times: simultaneous events
+have one moment.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.arrays import Given, Ints, Registers, Relevant, Rules, Values
 from elsinore.matches.interpret import value_of
 from elsinore.matches.keyed import first_at
 from elsinore.matches.reach import (
@@ -101,23 +98,19 @@ def is_free(tables: Ints, way: int, negatives: Ints, moment: int, before: int) -
 def all_hold(
     tables: Ints,
     listed: int,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
+    rules: Rules,
+    values: Values,
     current: int,
     previous: int,
     before: int,
     final: int,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    registers: Registers,
 ) -> bool:
     """Return whether all conditions of a list are true (see `value_of`)."""
     for place in range(listed + 1, listed + 1 + tables[listed]):
         value = value_of(
-            tables, tables[tables[CODE_AT] + tables[place]], constants, doubles, integers, current,
-            previous, before, final, held, numbers, stack, whole_stack,
+            tables, tables[tables[CODE_AT] + tables[place]], rules, values, current, previous,
+            before, final, registers,
         )  # fmt: skip
         if value != 1.0:
             return False
@@ -137,9 +130,7 @@ def in_order(code: int, first: float, second: float) -> bool:
 
 
 @kernel(borrows=True)
-def pair_holds(
-    tables: Ints, pair: int, doubles: Doubles, integers: Ints, current: int, previous: int
-) -> bool:
+def pair_holds(tables: Ints, pair: int, values: Values, current: int, previous: int) -> bool:
     """Return whether an attribute of one event compares with one of the event before it.
 
     `tables[pair]`: the comparison as a `Code`, whether it is of integers, the two rows. Null is not
@@ -147,47 +138,42 @@ def pair_holds(
     """
     code, mine, other = tables[pair], tables[pair + 2], tables[pair + 3]
     if tables[pair + 1] == 1:
-        first, second = integers[mine, current], integers[other, previous]
+        first, second = values.integers[mine, current], values.integers[other, previous]
         if first == NULL or second == NULL:  # noqa: PLR1714 - compiled
             return False
         return in_order(code, first, second)
-    return in_order(code, doubles[mine, current], doubles[other, previous])
+    return in_order(code, values.doubles[mine, current], values.doubles[other, previous])
 
 
 @kernel(borrows=True)
 def are_neighbours(
     tables: Ints,
     edge: int,
-    constants: Doubles | None,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints | None,
+    rules: Rules | None,
+    values: Values,
     current: int,
     previous: int,
     first: int,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    registers: Registers,
 ) -> bool:
     """Return whether row `current` may follow `previous` by an edge: NOT, conditions on the two."""
-    if negatives is not None:
+    if rules is not None:
         way = tables[tables[WAY_AT] + edge]
         if way >= 0 and not is_free(
-            tables, way, negatives, integers[MOMENT, previous],
-            last_before(integers, current, first),
+            tables, way, rules.negatives, values.integers[MOMENT, previous],
+            last_before(values.integers, current, first),
         ):  # fmt: skip
             return False
     listed = tables[tables[NEAR_AT] + edge]
     for place in range(listed + 1, listed + 1 + tables[listed]):
         pair = tables[tables[PAIR_AT] + tables[place]]
         if pair >= 0:
-            if not pair_holds(tables, pair, doubles, integers, current, previous):
+            if not pair_holds(tables, pair, values, current, previous):
                 return False
-        elif constants is not None:
+        elif rules is not None:
             value = value_of(
-                tables, tables[tables[CODE_AT] + tables[place]], constants, doubles, integers,
-                current, previous, NO_STEP, NO_STEP, held, numbers, stack, whole_stack,
+                tables, tables[tables[CODE_AT] + tables[place]], rules, values, current, previous,
+                NO_STEP, NO_STEP, registers,
             )  # fmt: skip
             if value != 1.0:
                 return False
@@ -197,41 +183,32 @@ def are_neighbours(
 @kernel(inline=True, borrows=True)
 def is_match(
     tables: Ints,
-    constants: Doubles | None,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints | None,
+    rules: Rules | None,
+    values: Values,
     progress: Ints,
     path: Ints,
     depth: int,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    registers: Registers,
 ) -> bool:
     """Return whether a path that ends where a match may end is one.
 
     What is left to look at: NOT at the beginning and at the end, conditions of the whole.
     """
     last = path[depth, AT]
-    if negatives is not None:
-        if not begins_freely(tables, integers, negatives, progress, path, last):
+    if rules is not None:
+        if not begins_freely(tables, values.integers, rules.negatives, progress, path, last):
             return False
         way = tables[tables[END_AT] + path[depth, STATE]]
         if way >= 0 and not is_free(
-            tables, way, negatives, integers[MOMENT, last], progress[HIGHEST]
+            tables, way, rules.negatives, values.integers[MOMENT, last], progress[HIGHEST]
         ):
             return False
-    if constants is not None:
         if tables[tables[FINAL_AT]] > 0 and not all_hold(
-            tables, tables[FINAL_AT], constants, doubles, integers, last, NOTHING, depth, depth + 1,
-            held, numbers, stack, whole_stack,
-        ):  # fmt: skip
+            tables, tables[FINAL_AT], rules, values, last, NOTHING, depth, depth + 1, registers
+        ):
             return False
         if tables[HAS_LATE] == 1:
-            return late_hold(
-                tables, constants, doubles, integers, path, depth, held, numbers, stack, whole_stack
-            )
+            return late_hold(tables, rules, values, path, depth, registers)
     return True
 
 
@@ -253,24 +230,14 @@ def begins_freely(
 
 @kernel(borrows=True)
 def late_hold(
-    tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
-    path: Ints,
-    depth: int,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    tables: Ints, rules: Rules, values: Values, path: Ints, depth: int, registers: Registers
 ) -> bool:
     """Return whether the conditions of a path's steps hold that ask for the whole match."""
     for step in range(depth + 1):
         listed = tables[tables[LATE_AT] + path[step, EDGE]]
         if tables[listed] > 0 and not all_hold(
-            tables, listed, constants, doubles, integers, path[step, AT],
-            path[step - 1, AT] if step else NOTHING, step, depth + 1, held, numbers, stack,
-            whole_stack,
+            tables, listed, rules, values, path[step, AT], path[step - 1, AT] if step else NOTHING,
+            step, depth + 1, registers,
         ):  # fmt: skip
             return False
     return True
@@ -279,114 +246,49 @@ def late_hold(
 @kernel(borrows=True)
 def matches_from(
     tables: Ints,
-    constants: Doubles | None,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints | None,
-    events: Ints,
-    begin: int,
-    last: int,
+    rules: Rules | None,
+    values: Values,
+    relevant: Relevant,
     progress: Ints,
-    ways: Doubles,
     path: Ints,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
-    found: Ints,
-    counted: Doubles,
-    paths: Shorts,
+    registers: Registers,
+    given: Given,
 ) -> None:
-    """Give out the matches from event `begin` to at most event `last` into `found` and the rest.
+    """Give out the matches from event progress[BEGIN] to at most progress[LAST].
 
     It stops where there is no room or enough was tried, as progress[STATUS] says; called again it
     goes on from there.
     """
-    first_row = events[begin, ROW]
-    listed = events[begin, TAKES]
-    is_any = tables[STRATEGY] == ANY
-    steps = 0
-    depth, stage, choice = progress[DEPTH], progress[STAGE], progress[BEGIN_CHOICE]
+    steps, depth, stage = 0, progress[DEPTH], progress[STAGE]
     if depth < 0:
-        choice = 0
+        progress[BEGIN_CHOICE] = 0
     while True:
-        if depth < 0:  # the next state that a match may begin with
-            if choice == tables[listed]:
+        if depth < 0:
+            if not begins(tables, rules, values, relevant, progress, path, registers):
                 break
-            state = tables[listed + 1 + choice]
-            choice += 1
-            edge = tables[tables[EDGE_AT] + state]
-            if edge < 0 or (is_any and ways[begin, tables[STATES] + state] > last):
-                continue
-            if (events[begin, ALIVE] >> min(state, LAST_BIT)) & 1 == 0:
-                continue
-            if constants is not None:
-                checks = tables[tables[CHECK_AT] + edge]
-                if tables[checks] > 0 and not all_hold(
-                    tables, checks, constants, doubles, integers, first_row, NOTHING, NO_STEP,
-                    NO_STEP, held, numbers, stack, whole_stack,
-                ):  # fmt: skip
-                    continue
-            path[0, AT], path[0, STATE], path[0, EDGE], path[0, PLACE] = (
-                first_row,
-                state,
-                edge,
-                begin,
-            )
-            path[0, BACK] = -1
             depth, stage = 0, MADE
-        state, row = path[depth, STATE], path[depth, AT]
         if stage == MADE:
             steps += 1
-            select(tables, state, row, depth + 1, doubles, integers, held, numbers)
+            select(tables, path[depth, STATE], path[depth, AT], depth + 1, values, registers)
             if tables[FAILED] > 0:
                 progress[STATUS] = BROKEN
-                return
-            if (
-                tables[tables[END_AT] + state] > -2
-                and row >= progress[FRESH]
-                and is_match(
-                    tables, constants, doubles, integers, negatives, progress, path, depth,
-                    held, numbers, stack, whole_stack,
-                )
-            ):  # fmt: skip
-                give_out(tables, progress, path, depth, held, numbers, found, counted, paths)
-                if progress[STATUS] != DONE:
-                    break
-            place = path[depth, PLACE] + 1
-            while place <= last and events[place, WHEN] == integers[MOMENT, row]:
-                place += 1
-            if tables[tables[ENDS_AT] + state] == 1:
-                place = last + 1  # nothing follows
-            path[depth, EVENT], path[depth, CHOICE], path[depth, UNTIL] = place, 0, -1
-            path[depth, LEAF] = place
-            if tables[STRATEGY] == CONTIGUOUS:
-                path[depth, UNTIL] = integers[MOMENT, row] + 1
+            elif ends_match(tables, rules, values, progress, path, depth, registers):
+                give_out(tables, progress, path, depth, registers, given)
+            if progress[STATUS] != DONE:
+                break
+            look_ahead(tables, values.integers, relevant.events, progress, path, depth)
             stage = LEAVES
             if steps > progress[BUDGET] or depth + 2 >= len(path):
                 progress[STATUS] = TOO_LONG if steps > progress[BUDGET] else DEEP
                 break
         if stage == LEAVES:
-            leaves = tables[tables[LEAF_AT] + state + 1]
-            at = path[depth, LEAF]
-            if leaves == 0:
-                at = last + 1
-            while at <= last:
-                if events[at, ALIVE] & leaves != 0:
-                    taken = events[at, TAKES]
-                    steps_each = (depth + 2) * tables[taken] if progress[WITH_PATHS] else 0
-                    if progress[FOUND] + tables[taken] > found.shape[1] or progress[
-                        FILLED
-                    ] + steps_each > len(paths):
-                        progress[STATUS] = FULL
-                    for other in range(taken + 1, taken + 1 + tables[taken]):
-                        if progress[STATUS] != DONE or (leaves >> tables[other]) & 1 == 0:
-                            continue
-                        steps += 1
-                        give_out_with(
-                            tables, progress, path, depth, events[at, ROW], tables[other], doubles,
-                            integers, held, numbers, found, counted, paths,
-                        )  # fmt: skip
+            leaves = tables[tables[LEAF_AT] + path[depth, STATE] + 1]
+            at = path[depth, LEAF] if leaves != 0 else progress[LAST] + 1
+            while at <= progress[LAST]:
+                if relevant.events[at, ALIVE] & leaves != 0:
+                    steps += give_leaves(
+                        tables, values, relevant.events, at, progress, path, depth, registers, given
+                    )
                     if progress[STATUS] != DONE:
                         break
                 at += 1
@@ -394,52 +296,146 @@ def matches_from(
             if progress[STATUS] != DONE:
                 break
             stage = GROW
-        if extend(
-            tables, constants, doubles, integers, negatives, events, last, progress, ways,
-            path, depth, held, numbers, stack, whole_stack,
-        ):  # fmt: skip
+        if extend(tables, rules, values, relevant, progress, path, depth, registers):
             depth += 1
             stage = MADE
         else:
             depth = path[depth, BACK]
     progress[STEPS] += steps
-    progress[DEPTH], progress[STAGE], progress[BEGIN_CHOICE] = depth, stage, choice
+    progress[DEPTH], progress[STAGE] = depth, stage
+
+
+@kernel(borrows=True)
+def begins(
+    tables: Ints,
+    rules: Rules | None,
+    values: Values,
+    relevant: Relevant,
+    progress: Ints,
+    path: Ints,
+    registers: Registers,
+) -> bool:
+    """Begin a path with event progress[BEGIN] in the next state it may begin in, if there is one.
+
+    progress[BEGIN_CHOICE] is how many of the states that it takes were looked at.
+    """
+    events, begin = relevant.events, progress[BEGIN]
+    row, listed = events[begin, ROW], events[begin, TAKES]
+    while progress[BEGIN_CHOICE] < tables[listed]:
+        state = tables[listed + 1 + progress[BEGIN_CHOICE]]
+        progress[BEGIN_CHOICE] += 1
+        edge = tables[tables[EDGE_AT] + state]
+        if edge < 0 or (events[begin, ALIVE] >> min(state, LAST_BIT)) & 1 == 0:
+            continue
+        ending = relevant.ways[begin, tables[STATES] + state]  # of the first match, under ANY
+        if tables[STRATEGY] == ANY and ending > progress[LAST]:
+            continue
+        if rules is not None and not all_hold(
+            tables, tables[tables[CHECK_AT] + edge], rules, values, row, NOTHING, NO_STEP,
+            NO_STEP, registers,
+        ):  # fmt: skip
+            continue
+        path[0, AT], path[0, STATE], path[0, EDGE], path[0, PLACE] = row, state, edge, begin
+        path[0, BACK] = -1
+        return True
+    return False
+
+
+@kernel(inline=True, borrows=True)
+def ends_match(
+    tables: Ints,
+    rules: Rules | None,
+    values: Values,
+    progress: Ints,
+    path: Ints,
+    depth: int,
+    registers: Registers,
+) -> bool:
+    """Return whether a path is a match that ends with a new event."""
+    return (
+        tables[tables[END_AT] + path[depth, STATE]] > -2
+        and path[depth, AT] >= progress[FRESH]
+        and is_match(tables, rules, values, progress, path, depth, registers)
+    )
+
+
+@kernel(inline=True, borrows=True)
+def look_ahead(
+    tables: Ints, integers: Ints, events: Ints, progress: Ints, path: Ints, depth: int
+) -> None:
+    """Set where the events are that may follow the last step of a path: at moments after its own.
+
+    CONTIGUOUS: at the next one.
+    """
+    row, place, last = path[depth, AT], path[depth, PLACE] + 1, progress[LAST]
+    while place <= last and events[place, WHEN] == integers[MOMENT, row]:
+        place += 1
+    if tables[tables[ENDS_AT] + path[depth, STATE]] == 1:
+        place = last + 1  # nothing follows
+    path[depth, EVENT], path[depth, CHOICE], path[depth, UNTIL] = place, 0, -1
+    path[depth, LEAF] = place
+    if tables[STRATEGY] == CONTIGUOUS:
+        path[depth, UNTIL] = integers[MOMENT, row] + 1
+
+
+@kernel(inline=True, borrows=True)
+def give_leaves(
+    tables: Ints,
+    values: Values,
+    events: Ints,
+    at: int,
+    progress: Ints,
+    path: Ints,
+    depth: int,
+    registers: Registers,
+    given: Given,
+) -> int:
+    """Give out the matches that end at once with event `at` behind a path; return how many.
+
+    Where there is no room for them, as progress[STATUS] says, none of them is given out.
+    """
+    leaves = tables[tables[LEAF_AT] + path[depth, STATE] + 1]
+    listed, count = events[at, TAKES], 0
+    steps = (depth + 2) * tables[listed] if progress[WITH_PATHS] else 0
+    is_wide = progress[FOUND] + tables[listed] <= given.found.shape[1]
+    if not is_wide or progress[FILLED] + steps > len(given.paths):
+        progress[STATUS] = FULL
+    for place in range(listed + 1, listed + 1 + tables[listed]):
+        if progress[STATUS] != DONE or (leaves >> tables[place]) & 1 == 0:
+            continue
+        count += 1
+        give_out_with(
+            tables, progress, path, depth, events[at, ROW], tables[place], values, registers, given
+        )
+    return count
 
 
 @kernel(inline=True, borrows=True)
 def extend(
     tables: Ints,
-    constants: Doubles | None,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints | None,
-    events: Ints,
-    last: int,
+    rules: Rules | None,
+    values: Values,
+    relevant: Relevant,
     progress: Ints,
-    ways: Doubles,
     path: Ints,
     depth: int,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    registers: Registers,
 ) -> bool:
     """Put the next event that may follow behind a path; return whether there was one.
 
     NEXT: the first event that can follow, and those of its moment. CONTIGUOUS: the next moment's.
     States that end a match at once, `LEAVES`, have been given out before.
     """
-    place, until = path[depth, EVENT], path[depth, UNTIL]
+    place, until, last = path[depth, EVENT], path[depth, UNTIL], progress[LAST]
     wanted = tables[tables[NEXT_AT] + path[depth, STATE] + 1]
     wanted &= ~tables[tables[LEAF_AT] + path[depth, STATE] + 1]
     # NEXT: what cannot be completed is not passed over where it can follow
     column = MASK if tables[STRATEGY] == NEXT else ALIVE
-    while place <= last and (until < 0 or events[place, WHEN] <= until):
-        if events[place, column] & wanted != 0:
+    while place <= last and (until < 0 or relevant.events[place, WHEN] <= until):
+        if relevant.events[place, column] & wanted != 0:
             if goes_on_with(
-                tables, constants, doubles, integers, negatives, events, place, last, wanted,
-                progress, ways, path, depth, held, numbers, stack, whole_stack,
-            ):  # fmt: skip
+                tables, rules, values, relevant, place, wanted, progress, path, depth, registers
+            ):
                 path[depth, EVENT] = place
                 return True
             path[depth, CHOICE], until = 0, path[depth, UNTIL]
@@ -451,39 +447,31 @@ def extend(
 @kernel(inline=True, borrows=True)
 def goes_on_with(
     tables: Ints,
-    constants: Doubles | None,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints | None,
-    events: Ints,
+    rules: Rules | None,
+    values: Values,
+    relevant: Relevant,
     place: int,
-    last: int,
     wanted: int,
     progress: Ints,
-    ways: Doubles,
     path: Ints,
     depth: int,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    registers: Registers,
 ) -> bool:
     """Put event `place` behind a path, in the next state that it may follow in, if there is one.
 
     wanted: the states that may be gone on with, as bits.
     """
+    events, last = relevant.events, progress[LAST]
     choice, listed, is_any = path[depth, CHOICE], events[place, TAKES], tables[STRATEGY] == ANY
     while choice < tables[listed]:
         target = tables[listed + 1 + choice]
         choice += 1
         edge = tables[tables[EDGE_AT] + (path[depth, STATE] + 1) * tables[STATES] + target]
         is_wanted = edge >= 0 and (wanted >> min(target, LAST_BIT)) & 1 != 0
-        if not is_wanted or (is_any and ways[place, tables[STATES] + target] > last):
+        if not is_wanted or (is_any and relevant.ways[place, tables[STATES] + target] > last):
             continue
-        if not edge_holds(
-            tables, edge, constants, doubles, integers, negatives, events[place, ROW], progress,
-            path, depth, held, numbers, stack, whole_stack,
-        ):  # fmt: skip
+        row = events[place, ROW]
+        if not edge_holds(tables, rules, values, edge, row, progress, path, depth, registers):
             continue
         if tables[STRATEGY] == NEXT:
             path[depth, UNTIL] = events[place, WHEN]
@@ -497,32 +485,26 @@ def goes_on_with(
 @kernel(inline=True, borrows=True)
 def edge_holds(
     tables: Ints,
+    rules: Rules | None,
+    values: Values,
     edge: int,
-    constants: Doubles | None,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints | None,
     current: int,
     progress: Ints,
     path: Ints,
     depth: int,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    registers: Registers,
 ) -> bool:
     """Return whether row `current` may follow a path by an edge."""
-    # arguments are many: nothing is called that has nothing to look at
+    # nothing is called that has nothing to look at
     looks, row = tables[tables[LOOKS_AT] + edge], path[depth, AT]
     if looks & NEAR != 0 and not are_neighbours(
-        tables, edge, constants, doubles, integers, negatives, current, row,
-        progress[FIRST], held, numbers, stack, whole_stack,
-    ):  # fmt: skip
+        tables, edge, rules, values, current, row, progress[FIRST], registers
+    ):
         return False
-    if constants is not None and looks & FAR != 0:
+    if rules is not None and looks & FAR != 0:
         return all_hold(
-            tables, tables[tables[CHECK_AT] + edge], constants, doubles, integers, current, row,
-            depth + 1, depth + 1, held, numbers, stack, whole_stack,
+            tables, tables[tables[CHECK_AT] + edge], rules, values, current, row, depth + 1,
+            depth + 1, registers,
         )  # fmt: skip
     return True
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.kernels.foreign import call_at
-from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.arrays import Doubles, Given, Ints, Registers, Rules, Shorts, Values
 
 EVENTS, NUMBERS = 1, 2  # places in the header of `tables` (`elsinore.matches.tables.Header`)
 UPDATE_AT, SUM_AT, INIT_AT, FAILED = 13, 16, 19, 20
@@ -23,53 +23,55 @@ _NULL = np.int64(np.iinfo(np.int64).min)
 
 
 @kernel(inline=True, borrows=True)
-def begin_registers(tables: Ints, held: Ints, numbers: Doubles) -> None:
+def begin_registers(tables: Ints, registers: Registers) -> None:
     """Set row 0 of the registers: no event, nothing counted; the sum of nothing is null.
 
     None is of an aggregate that the user defines.
     """
     for register in range(tables[EVENTS]):
-        held[0, register] = -1
+        registers.held[0, register] = -1
     for register in range(tables[NUMBERS]):
-        numbers[0, register] = 0.0
+        registers.numbers[0, register] = 0.0
     listed = tables[SUM_AT]
     for place in range(listed + 1, listed + 1 + tables[listed]):
-        numbers[0, tables[place]] = np.nan
+        registers.numbers[0, tables[place]] = np.nan
 
 
 @kernel(borrows=True)
-def clear_registers(tables: Ints, constants: Doubles, held: Ints, numbers: Doubles) -> None:
+def clear_registers(tables: Ints, rules: Rules, registers: Registers) -> None:
     """Set row 0 of the registers as `begin_registers` does, and those of users' aggregates."""
-    begin_registers(tables, held, numbers)
+    begin_registers(tables, registers)
     listed = tables[INIT_AT]
     for place in range(listed + 1, listed + 1 + tables[listed], 2):
-        numbers[0, tables[place]] = constants[tables[place + 1]]
+        registers.numbers[0, tables[place]] = rules.constants[tables[place + 1]]
+
+
+@kernel(borrows=True)
+def copy_registers(source: int, target: int, registers: Registers) -> None:
+    """Copy a row of the registers."""
+    for register in range(registers.held.shape[1]):
+        registers.held[target, register] = registers.held[source, register]
+    for register in range(registers.numbers.shape[1]):
+        registers.numbers[target, register] = registers.numbers[source, register]
 
 
 @kernel(inline=True, borrows=True)
 def select(
-    tables: Ints,
-    state: int,
-    row: int,
-    step: int,
-    doubles: Doubles,
-    integers: Ints,
-    held: Ints,
-    numbers: Doubles,
+    tables: Ints, state: int, row: int, step: int, values: Values, registers: Registers
 ) -> None:
     """Set row `step` of the registers: those of the row before, and the event `row` in `state`."""
     for register in range(tables[EVENTS]):
-        held[step, register] = held[step - 1, register]
+        registers.held[step, register] = registers.held[step - 1, register]
     for register in range(tables[NUMBERS]):
-        numbers[step, register] = numbers[step - 1, register]
+        registers.numbers[step, register] = registers.numbers[step - 1, register]
     listed = tables[tables[UPDATE_AT] + state]
     for place in range(listed + 1, listed + 1 + tables[listed], 4):
         kind, register = tables[place], tables[place + 1]
         column, is_whole = tables[place + 2], tables[place + 3]
         if kind == USER:
-            step_aggregate(tables, column, register, row, step, doubles, numbers)
+            step_aggregate(tables, column, register, row, step, values.doubles, registers.numbers)
         else:
-            take_in(kind, register, column, is_whole, row, step, doubles, integers, held, numbers)
+            take_in(kind, register, column, is_whole, row, step, values, registers)
 
 
 @kernel(inline=True, borrows=True)
@@ -80,50 +82,42 @@ def take_in(
     is_whole: int,
     row: int,
     step: int,
-    doubles: Doubles,
-    integers: Ints,
-    held: Ints,
-    numbers: Doubles,
+    values: Values,
+    registers: Registers,
 ) -> None:
     """Take the event `row` into one register, in row `step`; `kind` is a `RegisterKind`."""
     if kind <= 3:
-        held[step, register] = event_after(
-            kind, column, is_whole, row, held[step, register], doubles, integers
+        registers.held[step, register] = event_after(
+            kind, column, is_whole, row, registers.held[step, register], values
         )
     else:
-        numbers[step, register] = number_after(
-            kind, column, is_whole, row, numbers[step, register], doubles, integers
+        registers.numbers[step, register] = number_after(
+            kind, column, is_whole, row, registers.numbers[step, register], values
         )
 
 
 @kernel(inline=True, borrows=True)
 def event_after(
-    kind: int, column: int, is_whole: int, row: int, before: int, doubles: Doubles, integers: Ints
+    kind: int, column: int, is_whole: int, row: int, before: int, values: Values
 ) -> int:
     """Return the event that a register holds after `row`, where it held `before` (-1: none)."""
     if kind == 1 or (kind == 0 and before < 0):
         return row
-    if kind >= 2 and _is_better(kind, column, is_whole, row, before, doubles, integers):
+    if kind >= 2 and _is_better(kind, column, is_whole, row, before, values):
         return row
     return before
 
 
 @kernel(inline=True, borrows=True)
 def number_after(
-    kind: int,
-    column: int,
-    is_whole: int,
-    row: int,
-    before: float,
-    doubles: Doubles,
-    integers: Ints,
+    kind: int, column: int, is_whole: int, row: int, before: float, values: Values
 ) -> float:
     """Return the number that a register holds after `row`, where it held `before`."""
     if kind == 4:
         return before + 1.0
     if kind == 5 and is_whole == 1:
-        return before + (1.0 if integers[column, row] != _NULL else 0.0)
-    value = doubles[column, row]
+        return before + (1.0 if values.integers[column, row] != _NULL else 0.0)
+    value = values.doubles[column, row]
     if kind == 5:
         return before + (0.0 if np.isnan(value) else 1.0)
     if np.isnan(value):
@@ -158,47 +152,45 @@ def step_aggregate(
 
 
 @kernel(borrows=True)
-def _is_better(
-    kind: int, column: int, is_whole: int, row: int, best: int, doubles: Doubles, integers: Ints
-) -> bool:
+def _is_better(kind: int, column: int, is_whole: int, row: int, best: int, values: Values) -> bool:
     """Return whether an event's value is less (kind 2) or greater (3) than the best so far."""
     if is_whole == 1:
-        value = integers[column, row]
+        value = values.integers[column, row]
         if value == _NULL:
             return False
         if best < 0:
             return True
-        return value < integers[column, best] if kind == 2 else value > integers[column, best]
-    number = doubles[column, row]
+        return (
+            value < values.integers[column, best]
+            if kind == 2
+            else value > values.integers[column, best]
+        )
+    number = values.doubles[column, row]
     if np.isnan(number):
         return False
     if best < 0:
         return True
-    return number < doubles[column, best] if kind == 2 else number > doubles[column, best]
+    return (
+        number < values.doubles[column, best]
+        if kind == 2
+        else number > values.doubles[column, best]
+    )
 
 
 @kernel(inline=True, borrows=True)
 def give_out(
-    tables: Ints,
-    progress: Ints,
-    path: Ints,
-    depth: int,
-    held: Ints,
-    numbers: Doubles,
-    found: Ints,
-    counted: Doubles,
-    paths: Shorts,
+    tables: Ints, progress: Ints, path: Ints, depth: int, registers: Registers, given: Given
 ) -> None:
     """Write a match down; progress[STATUS] says where there is no room, or enough of them."""
     steps = depth + 1 if progress[WITH_PATHS] else 0
     if progress[COUNTED] >= progress[GUARD]:
         progress[STATUS] = TOO_MANY
-    elif progress[FOUND] >= found.shape[1] or progress[FILLED] + steps > len(paths):
+    elif progress[FOUND] >= given.found.shape[1] or progress[FILLED] + steps > len(given.paths):
         progress[STATUS] = FULL
     else:
-        _write_ends(progress, path[0, AT], path[depth, AT], found)
-        _write_registers(tables, progress, depth + 1, held, numbers, found, counted)
-        _write_path(progress, path, steps, paths)
+        _write_ends(progress, path[0, AT], path[depth, AT], given.found)
+        _write_registers(tables, progress, depth + 1, registers, given)
+        _write_path(progress, path, steps, given.paths)
         _count_match(progress)
 
 
@@ -210,13 +202,9 @@ def give_out_with(
     depth: int,
     row: int,
     state: int,
-    doubles: Doubles,
-    integers: Ints,
-    held: Ints,
-    numbers: Doubles,
-    found: Ints,
-    counted: Doubles,
-    paths: Shorts,
+    values: Values,
+    registers: Registers,
+    given: Given,
 ) -> None:
     """Write down the match that ends with `row` in `state` behind the path, as `give_out` does.
 
@@ -225,12 +213,12 @@ def give_out_with(
     if progress[COUNTED] >= progress[GUARD]:
         progress[STATUS] = TOO_MANY
         return
-    _write_ends(progress, path[0, AT], row, found)
-    _write_registers(tables, progress, depth + 1, held, numbers, found, counted)
-    _take_last(tables, progress, row, state, doubles, integers, found, counted)
+    _write_ends(progress, path[0, AT], row, given.found)
+    _write_registers(tables, progress, depth + 1, registers, given)
+    _take_last(tables, progress, row, state, values, given)
     if progress[WITH_PATHS] == 1:
-        _write_path(progress, path, depth + 1, paths)
-        paths[progress[FILLED], 0], paths[progress[FILLED], 1] = row, state
+        _write_path(progress, path, depth + 1, given.paths)
+        given.paths[progress[FILLED], 0], given.paths[progress[FILLED], 1] = row, state
         progress[FILLED] += 1
     _count_match(progress)
 
@@ -245,32 +233,19 @@ def _write_ends(progress: Ints, first: int, last: int, found: Ints) -> None:
 
 @kernel(inline=True, borrows=True)
 def _write_registers(
-    tables: Ints,
-    progress: Ints,
-    step: int,
-    held: Ints,
-    numbers: Doubles,
-    found: Ints,
-    counted: Doubles,
+    tables: Ints, progress: Ints, step: int, registers: Registers, given: Given
 ) -> None:
     """Write down what the registers hold in row `step`."""
     number = progress[FOUND]
     for register in range(tables[EVENTS]):
-        found[BOUND + register, number] = held[step, register]
+        given.found[BOUND + register, number] = registers.held[step, register]
     for register in range(tables[NUMBERS]):
-        counted[register, number] = numbers[step, register]
+        given.counted[register, number] = registers.numbers[step, register]
 
 
 @kernel(inline=True, borrows=True)
 def _take_last(
-    tables: Ints,
-    progress: Ints,
-    row: int,
-    state: int,
-    doubles: Doubles,
-    integers: Ints,
-    found: Ints,
-    counted: Doubles,
+    tables: Ints, progress: Ints, row: int, state: int, values: Values, given: Given
 ) -> None:
     """Let the registers that are written down take in the event that a match ends with."""
     number, listed = progress[FOUND], tables[tables[UPDATE_AT] + state]
@@ -278,12 +253,12 @@ def _take_last(
         kind, register = tables[place], tables[place + 1]
         column, is_whole = tables[place + 2], tables[place + 3]
         if kind <= 3:
-            found[BOUND + register, number] = event_after(
-                kind, column, is_whole, row, found[BOUND + register, number], doubles, integers
+            given.found[BOUND + register, number] = event_after(
+                kind, column, is_whole, row, given.found[BOUND + register, number], values
             )
         else:
-            counted[register, number] = number_after(
-                kind, column, is_whole, row, counted[register, number], doubles, integers
+            given.counted[register, number] = number_after(
+                kind, column, is_whole, row, given.counted[register, number], values
             )
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.arrays import Doubles, Ints, Shorts, Values
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW
 from elsinore.matches.linked import AT, BOUND, GOING, MOVES, NEXT, ROW, STATE
 from elsinore.matches.reach import CLASS
@@ -40,6 +40,7 @@ from elsinore.matches.search import (
     EXACT,
     FILLED,
     FOUND,
+    FRESH,
     FULL,
     LAST,
     LIMITED,
@@ -68,8 +69,7 @@ SUM = 6  # `elsinore.matches.registers.RegisterKind`
 @kernel(borrows=True)
 def select_any(
     tables: Ints,
-    doubles: Doubles,
-    integers: Ints,
+    values: Values,
     keys: Ints,
     progress: Ints,
     room: Any,
@@ -87,13 +87,9 @@ def select_any(
     looks = 0.0
     begin_path(tables, room, ints, reals)
     while progress[SEGMENT] < len(keys) and progress[STATUS] == DONE:
-        fresh = keys[progress[SEGMENT], NEW_ROW]
+        fresh = progress[FRESH] = keys[progress[SEGMENT], NEW_ROW]
         if progress[EVENTS] < 0:
-            progress[EVENTS] = 0
-            if fresh < keys[progress[SEGMENT], END_ROW]:
-                gather(tables, doubles, integers, keys, progress, room, reals, shorts)
-            progress[BEGIN], progress[LAST], progress[WAYS_TO], progress[GIVEN] = 0, 0, -1, 0
-            progress[WINDOW], progress[DEPTH] = 0, -1
+            begin_key(tables, values, keys, progress, room, reals, shorts)
         depth, state, step = progress[DEPTH], -1, 0
         if depth >= 0:
             step = room.path + room.entry * depth
@@ -105,7 +101,7 @@ def select_any(
                 continue
         else:
             looks = 0.0
-            at = next_beginning(tables, integers, fresh, progress, room, reals, shorts)
+            at = next_beginning(tables, values.integers, fresh, progress, room, reals, shorts)
             if at < 0:
                 if progress[STATUS] == DONE:
                     progress[SEGMENT] += 1
@@ -125,7 +121,7 @@ def select_any(
         elif not is_all and depth + 2 >= room.depth:
             progress[STATUS] = DEEP
         elif match + total > room.match or not spread(
-            tables, doubles, integers, at, state, is_all, fresh, progress, room, ints, reals, shorts
+            tables, values, at, state, is_all, progress, room, ints, reals, shorts
         ):
             progress[STATUS] = FULL
             progress[FILLED], progress[FOUND] = filled, match
@@ -150,6 +146,24 @@ def select_any(
                 if progress[FOUND] > progress[WANTED]:
                     progress[FOUND] = progress[WANTED]
                     progress[FILLED] = ints[room.found + PATH_AT * room.match + progress[FOUND]]
+
+
+@kernel(borrows=True)
+def begin_key(
+    tables: Ints,
+    values: Values,
+    keys: Ints,
+    progress: Ints,
+    room: Any,
+    reals: Doubles,
+    shorts: Shorts,
+) -> None:
+    """Gather the events of a key, and begin with the first of them."""
+    progress[EVENTS] = 0
+    if progress[FRESH] < keys[progress[SEGMENT], END_ROW]:
+        gather(tables, values, keys, progress, room, reals, shorts)
+    progress[BEGIN], progress[LAST], progress[WAYS_TO], progress[GIVEN] = 0, 0, -1, 0
+    progress[WINDOW], progress[DEPTH] = 0, -1
 
 
 @kernel(borrows=True)
@@ -211,8 +225,7 @@ def begin_path(tables: Ints, room: Any, ints: Ints, reals: Doubles) -> None:
 @kernel(borrows=True)
 def gather(
     tables: Ints,
-    doubles: Doubles,
-    integers: Ints,
+    values: Values,
     keys: Ints,
     progress: Ints,
     room: Any,
@@ -226,7 +239,7 @@ def gather(
     states, following = tables[STATES], room.links + NEXT * size
     count = 0
     for row in range(begin, end):
-        place = moves + integers[CLASS, row] * width
+        place = moves + values.integers[CLASS, row] * width
         if tables[place + width - 1] == 0:
             continue
         shorts[rows + count], shorts[places + count] = row, place
@@ -234,7 +247,7 @@ def gather(
             kind = tables[ADDEND_AT] + 3 * register
             before = np.nan if tables[kind] == SUM else 0.0
             reals[room.addends + count * room.number + register] = number_after(
-                tables[kind], tables[kind + 1], tables[kind + 2], row, before, doubles, integers
+                tables[kind], tables[kind + 1], tables[kind + 2], row, before, values
             )
         for state in range(states):  # of those that nothing follows `link` says no more
             place = count * states + state
@@ -309,12 +322,10 @@ def keep_step(state: int, depth: int, room: Any, ints: Ints, reals: Doubles) -> 
 @kernel(borrows=True)
 def spread(
     tables: Ints,
-    doubles: Doubles,
-    integers: Ints,
+    values: Values,
     at: int,
     state: int,
     goes_on: bool,
-    fresh: int,
     progress: Ints,
     room: Any,
     ints: Ints,
@@ -327,18 +338,10 @@ def spread(
     Returns whether there was room for their paths. List n + 1 is that of state n.
     """
     size, width, states, most = room.event, room.match, tables[STATES], room.number
-    ends, leaves, wide = tables[END_AT], tables[ENDS_AT], room.partial
-    begins, filled, depth = room.begins, room.filled, progress[DEPTH]
+    ends, wide = tables[END_AT], room.partial
+    begins, filled, depth, fresh = room.begins, room.filled, progress[DEPTH], progress[FRESH]
     holds = room.register if tables[tables[KEPT_AT]] > 0 else 0
-    for number in range(states + 1):
-        ints[begins + number], ints[filled + number] = 0, 0
-    ints[filled + state + 1] = 1
-    for register in range(most):
-        value = reals[room.numbers + (depth + 1) * most + register]
-        reals[room.sums + ((state + 1) * most + register) * wide] = value
-    for register in range(holds):
-        event = ints[room.held + (depth + 1) * room.register + register]
-        ints[room.holds + ((state + 1) * room.register + register) * wide] = event
+    begin_lists(states, state + 1, depth, holds, room, ints, reals)
     is_first, begun = True, state + 1
     while at < size:
         row, move = shorts[room.links + ROW * size + at], shorts[room.links + MOVES * size + at]
@@ -371,14 +374,10 @@ def spread(
                     taken = room.holds + (number * holds + register) * wide + source
                     given = room.holds + ((target + 1) * holds + register) * wide + to
                     copy(ints, taken, given, count)
-                hold(tables, doubles, integers, row, target, to, count, room, ints)
+                hold(tables, values, row, target, to, count, room, ints)
             if progress[WITH_PATHS] == 1:
                 origins = room.origins + 2 * ((target + 1) * wide + to)
-                for place in range(count):
-                    shorts[origins + 2 * place] = number * wide + source + place
-                    shorts[origins + 2 * place + 1] = at
-                if is_first:
-                    shorts[origins] = -1
+                put_origins(shorts, origins, -1 if is_first else number * wide + source, at, count)
             if is_match:
                 match = progress[FOUND]
                 column = room.found + LAST_ROW * width + match
@@ -397,17 +396,49 @@ def spread(
         if is_first:
             is_first = False
             ints[begins + begun] = 1
-        following = size
-        for number in range(1, states + 1):
-            if tables[leaves + number - 1] == 1:
-                ints[filled + number] = ints[begins + number]
-            if ints[filled + number] > ints[begins + number]:
-                place = shorts[room.links + (NEXT + number - 1) * size + at]
-                following = min(following, place)
-        at = following
+        at = next_to_spread(tables, at, room, ints, shorts)
     if is_first:
         ints[begins + begun] = 1
     return True
+
+
+@kernel(borrows=True)
+def begin_lists(
+    states: int, mine: int, depth: int, holds: int, room: Any, ints: Ints, reals: Doubles
+) -> None:
+    """Empty the lists of all states but list `mine`: the path is in it, with its registers."""
+    many, wide = room.number, room.partial
+    for number in range(states + 1):
+        ints[room.begins + number], ints[room.filled + number] = 0, 0
+    ints[room.filled + mine] = 1
+    for register in range(many):
+        value = reals[room.numbers + (depth + 1) * many + register]
+        reals[room.sums + (mine * many + register) * wide] = value
+    for register in range(holds):
+        event = ints[room.held + (depth + 1) * room.register + register]
+        ints[room.holds + (mine * room.register + register) * wide] = event
+
+
+@kernel(inline=True, borrows=True)
+def next_to_spread(tables: Ints, at: int, room: Any, ints: Ints, shorts: Shorts) -> int:
+    """Return the next event that leads on from a list; empty those that nothing follows."""
+    leaves, begins, filled = tables[ENDS_AT], room.begins, room.filled
+    following = room.event
+    for number in range(1, tables[STATES] + 1):
+        if tables[leaves + number - 1] == 1:
+            ints[filled + number] = ints[begins + number]
+        if ints[filled + number] > ints[begins + number]:
+            place = shorts[room.links + (NEXT + number - 1) * room.event + at]
+            following = min(following, place)
+    return following
+
+
+@kernel(inline=True, borrows=True)
+def put_origins(shorts: Shorts, to: int, source: int, at: int, count: int) -> None:
+    """Write down which partial matches so many are made of, from `source` on, and the event."""
+    for place in range(count):
+        shorts[to + 2 * place] = source + place
+        shorts[to + 2 * place + 1] = at
 
 
 @kernel(borrows=True)
@@ -441,8 +472,7 @@ def fill(ints: Ints, to: int, count: int, value: int) -> None:
 @kernel(borrows=True)
 def hold(
     tables: Ints,
-    doubles: Doubles,
-    integers: Ints,
+    values: Values,
     row: int,
     state: int,
     begin: int,
@@ -457,9 +487,8 @@ def hold(
         first = room.holds + register * room.partial + begin
         for place in range(first, first + count):
             ints[place] = event_after(
-                tables[update], tables[update + 2], tables[update + 3], row, ints[place], doubles,
-                integers,
-            )  # fmt: skip
+                tables[update], tables[update + 2], tables[update + 3], row, ints[place], values
+            )
 
 
 @kernel(borrows=True)

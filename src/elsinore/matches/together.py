@@ -104,7 +104,7 @@ class Together:
             self._found = np.empty(int(ends[-1]), dtype=np.int32)
         enter(
             bw.go_back, ENTRY_SECONDS * (1 + program.work) * (rows[1] - rows[0]), program.code,
-            slots, operands.doubles, operands.wholes, keys, span, self._found,
+            slots, operands.values, keys, span, self._found,
         )  # fmt: skip
         return ends, span
 
@@ -118,11 +118,7 @@ def _found(query: Query, matches: Shorts) -> Found:
     if query.computes:  # of these types expressions are compiled for
         held, numbers = held.astype(np.int64), numbers.astype(np.float64)
     return Found(
-        first=np.ascontiguousarray(matches[:, 0]),
-        last=np.ascontiguousarray(matches[:, 1]),
-        window=np.broadcast_to(_ZERO, len(matches)),
-        events=held.T,
-        numbers=numbers.T,
-        starts=np.broadcast_to(_ZERO, len(matches) + 1),
-        paths=_NO_PATHS,
-    )
+        first=np.ascontiguousarray(matches[:, 0]), last=np.ascontiguousarray(matches[:, 1]),
+        window=np.broadcast_to(_ZERO, len(matches)), events=held.T, numbers=numbers.T,
+        starts=np.broadcast_to(_ZERO, len(matches) + 1), paths=_NO_PATHS,
+    )  # fmt: skip

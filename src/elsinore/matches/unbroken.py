@@ -12,19 +12,20 @@ Where the window ends with the match, the gaps at its beginning and end depend o
 time: all is gone through for each time of the first event. What could lie in several gaps is given
 each of its times in turn.
 
-What kernels are passed: `paths` [step, 2], events and states of matches, `starts`, `points`, the
-possible times of all events, `sums`, their probabilities summed up (`sum_up`); `breaks` [set,
-event]: whether a NOT forbids it; `frame`, the window; `room`, working room: after its head, the set
-that each gap of a match has (below 0: none), then what is in the way.
+What kernels are passed: `paths` [step, 2], events and states of matches; the `possible` times of
+all events; `breaks` [set, event]: whether a NOT forbids it; `frame`, the window; `room`, working
+room: after its head, the set that each gap of a match has (below 0: none), then what is in the way.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Bytes, Doubles, Ints, Shorts
-from elsinore.matches.chances import chance_between
+from elsinore.matches.chances import PossibleTimes, chance_between
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, TIME, first_at
 
 AT, STATE = 0, 1  # columns of `paths`
@@ -41,10 +42,17 @@ MOST_WORLDS = 1_000  # that they make; beyond, alike ones are cheaper to put tog
 TOO_MANY = -1.0  # in place of a confidence
 
 
+class Matches(NamedTuple):
+    """Matches: where the path of each begins, in `paths`, its window, the number of its key."""
+
+    begins: Ints  # [match + 1]
+    windows: Ints
+    keys: Ints
+    paths: Shorts
+
+
 @kernel(borrows=True)
-def stays_whole(
-    gap: int, after: int, before: int, starts: Ints, points: Ints, sums: Doubles, room: Ints
-) -> float:
+def stays_whole(gap: int, after: int, before: int, possible: PossibleTimes, room: Ints) -> float:
     """Return the probability that nothing forbidden lies in a gap between two times."""
     tied, choices, near = room[TIED_AT], room[CHOICES_AT], room[NEAR_AT]
     for place in range(choices, choices + 2 * room[CHOICES], 2):
@@ -54,7 +62,7 @@ def stays_whole(
     whole = 1.0
     for place in range(near, near + 2 * room[NEAR], 2):
         if room[place + 1] == gap:
-            whole *= 1.0 - chance_between(room[place], after, before, starts, points, sums)
+            whole *= 1.0 - chance_between(room[place], after, before, possible)
     return whole
 
 
@@ -64,14 +72,13 @@ def look_around(
     end_row: int,
     integers: Ints,
     paths: Shorts,
-    starts: Ints,
-    points: Ints,
-    sums: Doubles,
+    possible: PossibleTimes,
     breaks: Bytes,
     frame: Ints,
     room: Ints,
 ) -> bool:
     """Find what could lie in the gaps of a match; return whether that is not too much."""
+    starts, points = possible.starts, possible.points
     begin, count = room[BEGIN], room[LENGTH]
     first, last = paths[begin, AT], paths[begin + count - 1, AT]
     is_relative = frame[WITHIN] >= 0 and frame[SLIDE] == 0
@@ -95,7 +102,7 @@ def look_around(
                 after = points[starts[paths[begin + gap - 1, AT]]]
             if gap < count:
                 before = points[starts[paths[begin + gap, AT] + 1] - 1]
-            if chance_between(row, after, before, starts, points, sums) <= 0.0:
+            if chance_between(row, after, before, possible) <= 0.0:
                 continue
             gaps += 1
             place = room[CHOICES_AT] + 2 * room[CHOICES]
@@ -124,9 +131,7 @@ def look_around(
 @kernel(borrows=True)
 def chance_of(
     paths: Shorts,
-    starts: Ints,
-    points: Ints,
-    sums: Doubles,
+    possible: PossibleTimes,
     frame: Ints,
     room: Ints,
     mass: Doubles,
@@ -135,6 +140,7 @@ def chance_of(
 
     `mass` [2, point] is working room.
     """
+    starts, points, sums = possible.starts, possible.points, possible.sums
     begin, count, gaps = room[BEGIN], room[LENGTH], room[GAPS_AT]
     first, last = paths[begin, AT], paths[begin + count - 1, AT]
     is_relative = frame[WITHIN] >= 0 and frame[SLIDE] == 0
@@ -146,7 +152,7 @@ def chance_of(
             if time < frame[FROM] or time > latest or (is_relative and place != only):
                 value = 0.0
             elif not is_relative and room[gaps] >= 0:
-                value *= stays_whole(0, frame[FROM] - 1, time, starts, points, sums, room)
+                value *= stays_whole(0, frame[FROM] - 1, time, possible, room)
             mass[0, place - starts[first]] = value
         for step in range(1, count):
             before, event = paths[begin + step - 1, AT], paths[begin + step, AT]
@@ -158,9 +164,7 @@ def chance_of(
                         break
                     part = mass[1 - now, earlier - starts[before]]
                     if guarded and part > 0.0:
-                        part *= stays_whole(
-                            step, points[earlier], points[place], starts, points, sums, room
-                        )
+                        part *= stays_whole(step, points[earlier], points[place], possible, room)
                     value += part
                 value *= sums[place + event + 1] - sums[place + event]
                 mass[now, place - starts[event]] = value
@@ -168,24 +172,19 @@ def chance_of(
             value, time = mass[(count - 1) % 2, place - starts[last]], points[place]
             if value > 0.0 and is_relative and room[gaps] >= 0:
                 after = time - frame[WITHIN] - 1
-                value *= stays_whole(0, after, points[only], starts, points, sums, room)
+                value *= stays_whole(0, after, points[only], possible, room)
             if value > 0.0 and room[gaps + count] >= 0:
-                value *= stays_whole(count, time, latest + 1, starts, points, sums, room)
+                value *= stays_whole(count, time, latest + 1, possible, room)
             total += value
     return total
 
 
 @kernel(borrows=True)
 def unbroken(
-    begins: Ints,
-    windows: Ints,
-    key_of: Ints,
+    matches: Matches,
     keys: Ints,
     integers: Ints,
-    paths: Shorts,
-    starts: Ints,
-    points: Ints,
-    sums: Doubles,
+    possible: PossibleTimes,
     ways: Ints,
     breaks: Bytes,
     frame: Ints,
@@ -195,10 +194,12 @@ def unbroken(
 ) -> None:
     """Fill `chances` [match] with the confidences of matches, `TOO_MANY` where worlds are.
 
-    The path of match n begins at `begins[n]`; `ways` [state + 1, state] is the set of what is
+    `ways` [state + 1, state] is the set of what is
     forbidden before an event in a state, after one in another (row 0: that begins a match); its
     last row, after the last event.
     """
+    begins, paths = matches.begins, matches.paths
+    starts, points, sums = possible.starts, possible.points, possible.sums
     ending = len(ways) - 1
     for match in range(len(begins) - 1):
         room[BEGIN], room[LENGTH] = begins[match], begins[match + 1] - begins[match]
@@ -210,11 +211,11 @@ def unbroken(
         room[room[GAPS_AT] + room[LENGTH]] = ways[ending, before]
         frame[FROM], frame[TO] = -FAR, FAR
         if frame[SLIDE] > 0:
-            frame[FROM] = frame[ORIGIN] + windows[match] * frame[SLIDE]
+            frame[FROM] = frame[ORIGIN] + matches.windows[match] * frame[SLIDE]
             frame[TO] = frame[FROM] + frame[WITHIN] - 1
-        key = key_of[match]
+        key = matches.keys[match]
         is_known = look_around(
-            keys[key, FIRST_ROW], keys[key, END_ROW], integers, paths, starts, points, sums, breaks,
+            keys[key, FIRST_ROW], keys[key, END_ROW], integers, paths, possible, breaks,
             frame, room,
         )  # fmt: skip
         tied, count = room[TIED_AT], room[TIED]
@@ -234,7 +235,7 @@ def unbroken(
                 room[place + 2] = points[at]
                 odds *= sums[at + event + 1] - sums[at + event]
             if odds > 0.0:
-                total += odds * chance_of(paths, starts, points, sums, frame, room, mass)
+                total += odds * chance_of(paths, possible, frame, room, mass)
             for place in range(tied, tied + 3 * count, 3):  # the next world: count up
                 room[place + 1] += 1
                 if room[place + 1] < starts[room[place] + 1] - starts[room[place]]:

@@ -13,7 +13,7 @@ from elsinore.kernels import enter
 from elsinore.matches import search as se
 from elsinore.matches import worlds as wo
 from elsinore.matches.arrays import Doubles, Ints
-from elsinore.matches.chances import sum_up
+from elsinore.matches.chances import PossibleTimes, sum_up
 from elsinore.matches.operands import CLASS, TIME, Laws, Layout, Operands
 from elsinore.matches.program import register_places
 from elsinore.matches.query import ANY_NUMBER, PLAIN_STEPS, Found, QuerySearch, patience
@@ -85,12 +85,12 @@ class UncertainSearch(QuerySearch):
         seen: set[tuple[int, bytes]] = set()
         seconds = patience(self.tables, keys)
         progress[se.BUDGET] = PLAIN_STEPS if math.isfinite(seconds) else se.STEP_LIMIT
+        times_of = PossibleTimes(starts, points, odds, sums)
         while True:
+            worlds = wo.Worlds(cursor, self.threshold, times_of, mass, work, self._sets, times)
             enter(
-                wo.scan_worlds, seconds, self.tables.integers, self.tables.constants,
-                operands.doubles, operands.wholes, keys, starts, points, odds, negatives, progress,
-                cursor, self.threshold, mass, work, room.path, room.held, room.numbers, room.stack,
-                room.whole_stack, room.found, room.counted, room.paths, self._sets, sums, times,
+                wo.scan_worlds, seconds, self.tables.integers, room.rules(self.tables, negatives),
+                operands.values, keys, worlds, progress, room.path, room.registers, room.given,
             )  # fmt: skip
             seconds = math.inf  # what takes so long is compiled
             status, piece = self._taken(progress)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints
-from elsinore.matches.chances import chance_between
+from elsinore.matches.chances import PossibleTimes, chance_between
 
 AT, STATE = 0, 1  # columns of `path`
 
@@ -34,13 +34,13 @@ def stage_end(path: Ints, begin: int, depth: int, sets: Ints) -> int:
 
 @kernel(borrows=True)
 def put_points(
-    path: Ints, begin: int, end: int, starts: Ints, points: Ints, times: Ints, line: int
+    path: Ints, begin: int, end: int, possible: PossibleTimes, times: Ints, line: int
 ) -> int:
     """Fill a line of `times` with the possible times of some steps, ascending, each once.
 
     Returns how many there are.
     """
-    count = 0
+    starts, points, count = possible.starts, possible.points, 0
     for step in range(begin, end):
         event = path[step, AT]
         for place in range(starts[event], starts[event + 1]):
@@ -62,14 +62,13 @@ def put_points(
 
 @kernel(borrows=True)
 def all_between(
-    path: Ints, begin: int, end: int, after: int, last: int, starts: Ints, points: Ints,
-    sums: Doubles,
-) -> float:  # fmt: skip
+    path: Ints, begin: int, end: int, after: int, last: int, possible: PossibleTimes
+) -> float:
     """Return the probability that the events of some steps are later than `after`, by `last`."""
     chance = 1.0
     for step in range(begin, end):
         if chance > 0.0:
-            chance *= chance_between(path[step, AT], after, last + 1, starts, points, sums)
+            chance *= chance_between(path[step, AT], after, last + 1, possible)
     return chance
 
 
@@ -81,9 +80,7 @@ def chance_of_stages(
     first: int,
     last: int,
     sets: Ints,
-    starts: Ints,
-    points: Ints,
-    sums: Doubles,
+    possible: PossibleTimes,
     times: Ints,
     mass: Doubles,
 ) -> float:
@@ -93,48 +90,60 @@ def chance_of_stages(
     `sets` [state] is the variable of a state whose events are a set, below 0 of others; `times` [3,
     point] and `mass` [2, point] are working room.
     """
-    opening = stage_end(path, 0, depth, sets)
-    begins = 1
-    if within >= 0:
-        begins = put_points(path, 0, opening, starts, points, times, 2)
+    if within < 0:
+        return chance_from(path, depth, first, last, False, sets, possible, times, mass)
     total = 0.0
-    for only in range(begins):
-        earliest, latest = first, last
-        if within >= 0:
-            earliest = max(first, times[2, only])
-            latest = min(last, times[2, only] + within)
-            if times[2, only] < first or times[2, only] > last:
-                continue
-        # the first stage begins at `earliest`, or from it on; later stages follow the one before
-        begin, end, now, count = 0, opening, 0, 0
-        while True:
-            is_last = end > depth
-            following = 1
-            if not is_last:
-                following = put_points(path, begin, end, starts, points, times, now)
-            before, kept = 0.0, 0
-            for place in range(following):
-                time = latest if is_last else times[now, place]
-                if time > latest:
-                    break
-                chance = 0.0
-                if begin == 0:
-                    chance = all_between(path, 0, end, earliest - 1, time, starts, points, sums)
-                    if within >= 0:
-                        chance -= all_between(path, 0, end, earliest, time, starts, points, sums)
-                for earlier in range(count):
-                    after = times[1 - now, earlier]
-                    if after >= time:
-                        break
-                    part = mass[1 - now, earlier]
-                    if part > 0.0:
-                        part *= all_between(path, begin, end, after, time, starts, points, sums)
-                        chance += part
-                mass[now, place] = chance - before
-                before, kept = chance, kept + 1
-            if is_last:
-                total += before
-                break
-            begin, count, now = end, kept, 1 - now
-            end = stage_end(path, begin, depth, sets)
+    opening = stage_end(path, 0, depth, sets)
+    for only in range(put_points(path, 0, opening, possible, times, 2)):
+        time = times[2, only]
+        if first <= time <= last:
+            latest = min(last, time + within)
+            total += chance_from(path, depth, time, latest, True, sets, possible, times, mass)
     return total
+
+
+@kernel(borrows=True)
+def chance_from(
+    path: Ints,
+    depth: int,
+    earliest: int,
+    latest: int,
+    is_exact: bool,
+    sets: Ints,
+    possible: PossibleTimes,
+    times: Ints,
+    mass: Doubles,
+) -> float:
+    """Return the probability that stages follow one another from `earliest` to `latest`.
+
+    is_exact: the first of all events is at `earliest`.
+    """
+    begin, end, now, count = 0, stage_end(path, 0, depth, sets), 0, 0
+    while True:
+        is_last = end > depth
+        following = 1
+        if not is_last:
+            following = put_points(path, begin, end, possible, times, now)
+        before, kept = 0.0, 0
+        for place in range(following):
+            time = latest if is_last else times[now, place]
+            if time > latest:
+                break
+            chance = 0.0
+            if begin == 0:
+                chance = all_between(path, 0, end, earliest - 1, time, possible)
+                if is_exact:
+                    chance -= all_between(path, 0, end, earliest, time, possible)
+            for earlier in range(count):
+                after = times[1 - now, earlier]
+                if after >= time:
+                    break
+                part = mass[1 - now, earlier]
+                if part > 0.0:
+                    chance += part * all_between(path, begin, end, after, time, possible)
+            mass[now, place] = chance - before
+            before, kept = chance, kept + 1
+        if is_last:
+            return before
+        begin, count, now = end, kept, 1 - now
+        end = stage_end(path, begin, depth, sets)

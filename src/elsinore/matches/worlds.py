@@ -11,19 +11,19 @@ probability that the first j events ascend and the j-th is at t, and p_j(t) that
 One event more costs as many steps as the two have points. The sum of f_j never grows with j: what
 is below the threshold is not gone on with.
 
-What kernels are passed beside what those of `elsinore.matches.search` are: `starts` [event + 1],
-`points` and `odds`, the points of all events; `mass` [step, point] and `work` [2, point];
-`cursor`, what the search keeps between calls; the threshold; for sets of events `sets` [state],
-`sums` and `times` [3, point], see `elsinore.matches.unordered`: `mass` [step, 0] is the confidence
-then.
+What kernels are passed beside what those of `elsinore.matches.search` are: `worlds`. For sets of
+events (`elsinore.matches.unordered`) `mass` [step, 0] is the confidence.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.arrays import Doubles, Given, Ints, Registers, Rules, Values
+from elsinore.matches.chances import PossibleTimes
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, first_at, first_window
 from elsinore.matches.search import (
     AT,
@@ -67,11 +67,22 @@ CURSOR = 11
 FAR = np.int64(2**62)  # beyond all times
 
 
+class Worlds(NamedTuple):
+    """The possible times of events, how probable a match is to be, and working room."""
+
+    cursor: Ints  # what the search keeps between calls
+    threshold: float
+    possible: PossibleTimes
+    mass: Doubles  # [step, point]
+    work: Doubles  # [2, point]
+    sets: Ints  # [state]: the variable whose events are a set, below 0 of others
+    times: Ints  # [3, point]
+
+
 @kernel(borrows=True)
-def begun(
-    row: int, starts: Ints, points: Ints, odds: Doubles, cursor: Ints, mass: Doubles
-) -> float:
+def begun(row: int, possible: PossibleTimes, cursor: Ints, mass: Doubles) -> float:
     """Fill row 0 of `mass` for a match that begins with an event; return its sum."""
+    starts, points, odds = possible.starts, possible.points, possible.odds
     total = 0.0
     for place in range(starts[row], starts[row + 1]):
         value = odds[place]
@@ -87,13 +98,12 @@ def grown(
     before: int,
     row: int,
     step: int,
-    starts: Ints,
-    points: Ints,
-    odds: Doubles,
+    possible: PossibleTimes,
     cursor: Ints,
     mass: Doubles,
 ) -> float:
     """Fill row `step` of `mass` for an event after the event `before`; return its sum."""
+    starts, points, odds = possible.starts, possible.points, possible.odds
     sum_before, total = 0.0, 0.0
     earlier, end = starts[before], starts[before + 1]
     for place in range(starts[row], starts[row + 1]):
@@ -110,19 +120,14 @@ def grown(
 
 @kernel(borrows=True)
 def within_window(
-    path: Ints,
-    depth: int,
-    within: int,
-    starts: Ints,
-    points: Ints,
-    odds: Doubles,
-    work: Doubles,
+    path: Ints, depth: int, within: int, possible: PossibleTimes, work: Doubles
 ) -> float:
     """Return the probability that the events of a path ascend and last no longer than a window.
 
     For each time of the first event the recurrence is gone through with the times that are not too
     late; `work` [2, point] is working room.
     """
+    starts, points, odds = possible.starts, possible.points, possible.odds
     total = 0.0
     first = path[0, AT]
     for begin in range(starts[first], starts[first + 1]):
@@ -191,175 +196,238 @@ def next_beginning(integers: Ints, keys: Ints, progress: Ints, cursor: Ints) -> 
 @kernel(borrows=True)
 def scan_worlds(
     tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
+    rules: Rules,
+    values: Values,
     keys: Ints,
-    starts: Ints,
-    points: Ints,
-    odds: Doubles,
-    negatives: Ints,
+    worlds: Worlds,
     progress: Ints,
-    cursor: Ints,
-    threshold: float,
-    mass: Doubles,
-    work: Doubles,
     path: Ints,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
-    found: Ints,
-    counted: Doubles,
-    paths: Shorts,
-    sets: Ints,
-    sums: Doubles,
-    times: Ints,
+    registers: Registers,
+    given: Given,
 ) -> None:
     """Give out matches at or above the threshold; stop where there is no room, as STATUS says.
 
     Called again it goes on from there. A match is given out that holds a new event.
     """
-    clear_registers(tables, constants, held, numbers)
-    has_sets = cursor[HAS_SETS] == 1
-    within = progress[WITHIN] if progress[SLIDE] == 0 else -1
+    clear_registers(tables, rules, registers)
+    cursor, integers = worlds.cursor, values.integers
     while True:
         if cursor[DEPTH] < 0:
             if not next_beginning(integers, keys, progress, cursor):
                 return
-            row = cursor[BEGIN]
-            number = integers[CLASS, row]
-            listed = tables[tables[CLASS_AT] + number] if number >= 0 else -1
-            if listed < 0 or cursor[TURN] >= tables[listed]:
-                cursor[BEGIN] += 1
-                cursor[TURN] = 0
-                progress[COUNTED] = 0
+            if not begins(tables, rules, values, keys, worlds, progress, path, registers):
                 continue
-            state = tables[listed + 1 + cursor[TURN]]
-            cursor[TURN] += 1
-            edge = tables[tables[EDGE_AT] + state]
-            if edge < 0:
-                continue
-            path[0, AT], path[0, STATE], path[0, EDGE] = row, state, edge
-            if has_sets:
-                total = mass[0, 0] = chance_of_stages(
-                    path, 0, within, cursor[FROM], cursor[TO], sets, starts, points, sums, times,
-                    work,
-                )  # fmt: skip
-            else:
-                total = begun(row, starts, points, odds, cursor, mass)
-            checks = tables[tables[CHECK_AT] + edge]
-            if total <= 0.0 or total < threshold:
-                continue
-            if tables[checks] > 0 and not all_hold(
-                tables, checks, constants, doubles, integers, row, NOTHING, NO_STEP, NO_STEP, held,
-                numbers, stack, whole_stack,
-            ):  # fmt: skip
-                continue
-            path[0, BACK] = int(row >= keys[cursor[KEY], NEW_ROW])
             cursor[DEPTH], cursor[IS_NEW] = 0, 1
-        key, depth = cursor[KEY], cursor[DEPTH]
-        row, state = path[depth, AT], path[depth, STATE]
         if cursor[IS_NEW] == 1:
-            progress[STEPS] += 1
-            if progress[STEPS] > progress[BUDGET] or depth + 2 >= len(path):
-                progress[STATUS] = TOO_LONG if progress[STEPS] > progress[BUDGET] else DEEP
+            take(tables, rules, values, worlds, progress, path, registers, given)
+            if progress[STATUS] != DONE:
                 return
-            select(tables, state, row, depth + 1, doubles, integers, held, numbers)
-            if tables[FAILED] > 0:
-                progress[STATUS] = BROKE
-                return
-            if tables[tables[END_AT] + state] > -2 and path[depth, BACK] == 1:
-                total = 0.0
-                for place in range(starts[row + 1] - starts[row]):
-                    total += mass[depth, place]
-                widest = points[starts[row + 1] - 1] - points[starts[path[0, AT]]]
-                if has_sets:
-                    total = mass[depth, 0]
-                elif 0 <= within < widest:
-                    total = within_window(path, depth, within, starts, points, odds, work)
-                if cursor[REGISTER] >= 0:
-                    numbers[depth + 1, cursor[REGISTER]] = total
-                if total > 0.0 and total >= threshold and is_match(
-                    tables, constants, doubles, integers, negatives, progress, path, depth, held,
-                    numbers, stack, whole_stack,
-                ):  # fmt: skip
-                    give_out(tables, progress, path, depth, held, numbers, found, counted, paths)
-                    if progress[STATUS] != DONE:
-                        return
-            # what may follow is later than the earliest time that the event can be at
-            earliest = FAR
-            for place in range(starts[row], starts[row + 1]):
-                if has_sets or mass[depth, place - starts[row]] > 0.0:
-                    earliest = points[place]
-                    break
-            step = depth if has_sets and sets[state] >= 0 else 0
-            while step > 0 and sets[path[step - 1, STATE]] == sets[state]:
-                step -= 1
-                earliest = max(earliest, points[starts[path[step, AT]]])
-            path[depth, EVENT] = first_at(
-                integers, keys[key, FIRST_ROW], keys[key, END_ROW], earliest - cursor[LONGEST] + 1
-            )
-            if has_sets:  # what is in a set may be simultaneous
-                path[depth, EVENT] = min(path[depth, EVENT], row + 1)
-            latest = cursor[TO]
-            if within >= 0:
-                latest = points[starts[path[0, AT] + 1] - 1] + within
-            path[depth, LEAF], path[depth, UNTIL], path[depth, CHOICE] = earliest, latest, 0
+            look_ahead(integers, keys, worlds, progress, path)
             cursor[IS_NEW] = 0
-        has_grown = False
-        while path[depth, EVENT] < keys[key, END_ROW] and not has_grown:
-            other = path[depth, EVENT]
-            if integers[TIME, other] > path[depth, UNTIL]:
-                path[depth, EVENT] = keys[key, END_ROW]
-                break
-            number = integers[CLASS, other]
-            listed = tables[tables[CLASS_AT] + number] if number >= 0 else -1
-            if (
-                listed < 0
-                or path[depth, CHOICE] >= tables[listed]
-                or (not has_sets and points[starts[other + 1] - 1] <= path[depth, LEAF])
-                or is_bound(path, depth, other)
-            ):
-                path[depth, EVENT] += 1
-                path[depth, CHOICE] = 0
-                continue
-            target = tables[listed + 1 + path[depth, CHOICE]]
-            path[depth, CHOICE] += 1
-            edge = tables[tables[EDGE_AT] + (state + 1) * tables[STATES] + target]
-            if edge < 0:
-                continue
-            if has_sets and sets[state] >= 0 and sets[state] == sets[target]:
-                if other < row:  # a set is made of its events in one order
-                    continue
-            elif points[starts[other + 1] - 1] <= path[depth, LEAF]:
-                continue
-            near, checks = tables[tables[NEAR_AT] + edge], tables[tables[CHECK_AT] + edge]
-            if tables[near] > 0 and not all_hold(
-                tables, near, constants, doubles, integers, other, row, depth + 1, depth + 1, held,
-                numbers, stack, whole_stack,
-            ):  # fmt: skip
-                continue
-            if tables[checks] > 0 and not all_hold(
-                tables, checks, constants, doubles, integers, other, row, depth + 1, depth + 1,
-                held, numbers, stack, whole_stack,
-            ):  # fmt: skip
-                continue
-            path[depth + 1, AT], path[depth + 1, STATE] = other, target
-            if has_sets:
-                total = mass[depth + 1, 0] = chance_of_stages(
-                    path, depth + 1, within, cursor[FROM], cursor[TO], sets, starts, points, sums,
-                    times, work,
-                )  # fmt: skip
-            else:
-                total = grown(row, other, depth + 1, starts, points, odds, cursor, mass)
-            if total <= 0.0 or total < threshold:
-                continue
-            path[depth + 1, EDGE], path[depth + 1, PLACE] = edge, other
-            is_fresh = path[depth, BACK] == 1 or other >= keys[key, NEW_ROW]
-            path[depth + 1, BACK] = int(is_fresh)
-            has_grown = True
-        if has_grown:
-            cursor[DEPTH], cursor[IS_NEW] = depth + 1, 1
+        if grows(tables, rules, values, keys, worlds, progress, path, registers):
+            cursor[DEPTH] += 1
+            cursor[IS_NEW] = 1
         else:
-            cursor[DEPTH] = depth - 1
+            cursor[DEPTH] -= 1
+
+
+@kernel(borrows=True)
+def window_of(progress: Ints) -> int:
+    """Return how long a window that ends with the match is; below 0: it does not."""
+    return progress[WITHIN] if progress[SLIDE] == 0 else -1
+
+
+@kernel(borrows=True)
+def chance_of(path: Ints, depth: int, progress: Ints, worlds: Worlds) -> float:
+    """Fill row `depth` of `mass`, the rows before it filled; return its sum."""
+    cursor, mass, row = worlds.cursor, worlds.mass, path[depth, AT]
+    if cursor[HAS_SETS] == 1:
+        mass[depth, 0] = chance_of_stages(
+            path, depth, window_of(progress), cursor[FROM], cursor[TO], worlds.sets,
+            worlds.possible, worlds.times, worlds.work,
+        )  # fmt: skip
+        return mass[depth, 0]
+    if depth == 0:
+        return begun(row, worlds.possible, cursor, mass)
+    return grown(path[depth - 1, AT], row, depth, worlds.possible, cursor, mass)
+
+
+@kernel(borrows=True)
+def begins(
+    tables: Ints,
+    rules: Rules,
+    values: Values,
+    keys: Ints,
+    worlds: Worlds,
+    progress: Ints,
+    path: Ints,
+    registers: Registers,
+) -> bool:
+    """Begin a path with an event in the next state that takes it; return whether it may begin so.
+
+    Where no state is next, go on to the next event.
+    """
+    cursor = worlds.cursor
+    row = cursor[BEGIN]
+    number = values.integers[CLASS, row]
+    listed = tables[tables[CLASS_AT] + number] if number >= 0 else -1
+    if listed < 0 or cursor[TURN] >= tables[listed]:
+        cursor[BEGIN] += 1
+        cursor[TURN] = 0
+        progress[COUNTED] = 0
+        return False
+    state = tables[listed + 1 + cursor[TURN]]
+    cursor[TURN] += 1
+    edge = tables[tables[EDGE_AT] + state]
+    if edge < 0:
+        return False
+    path[0, AT], path[0, STATE], path[0, EDGE] = row, state, edge
+    path[0, BACK] = int(row >= keys[cursor[KEY], NEW_ROW])
+    total = chance_of(path, 0, progress, worlds)
+    if total <= 0.0 or total < worlds.threshold:
+        return False
+    checks = tables[tables[CHECK_AT] + edge]
+    return all_hold(tables, checks, rules, values, row, NOTHING, NO_STEP, NO_STEP, registers)
+
+
+@kernel(borrows=True)
+def take(
+    tables: Ints,
+    rules: Rules,
+    values: Values,
+    worlds: Worlds,
+    progress: Ints,
+    path: Ints,
+    registers: Registers,
+    given: Given,
+) -> None:
+    """Let the registers take in a path's last step; give out the match that it is, if it is one."""
+    cursor, starts, points = worlds.cursor, worlds.possible.starts, worlds.possible.points
+    depth = cursor[DEPTH]
+    row, state = path[depth, AT], path[depth, STATE]
+    progress[STEPS] += 1
+    if progress[STEPS] > progress[BUDGET] or depth + 2 >= len(path):
+        progress[STATUS] = TOO_LONG if progress[STEPS] > progress[BUDGET] else DEEP
+        return
+    select(tables, state, row, depth + 1, values, registers)
+    if tables[FAILED] > 0:
+        progress[STATUS] = BROKE
+        return
+    if tables[tables[END_AT] + state] <= -2 or path[depth, BACK] == 0:
+        return
+    total, within = 0.0, window_of(progress)
+    for place in range(starts[row + 1] - starts[row]):
+        total += worlds.mass[depth, place]
+    widest = points[starts[row + 1] - 1] - points[starts[path[0, AT]]]
+    if cursor[HAS_SETS] == 1:
+        total = worlds.mass[depth, 0]
+    elif 0 <= within < widest:
+        total = within_window(path, depth, within, worlds.possible, worlds.work)
+    if cursor[REGISTER] >= 0:
+        registers.numbers[depth + 1, cursor[REGISTER]] = total
+    if total <= 0.0 or total < worlds.threshold:
+        return
+    if is_match(tables, rules, values, progress, path, depth, registers):
+        give_out(tables, progress, path, depth, registers, given)
+
+
+@kernel(borrows=True)
+def look_ahead(integers: Ints, keys: Ints, worlds: Worlds, progress: Ints, path: Ints) -> None:
+    """Set which events may follow a path: later than the earliest time its last one can be at."""
+    cursor, sets, within = worlds.cursor, worlds.sets, window_of(progress)
+    starts, points, has_sets = worlds.possible.starts, worlds.possible.points, cursor[HAS_SETS] == 1
+    key, depth = cursor[KEY], cursor[DEPTH]
+    row, state = path[depth, AT], path[depth, STATE]
+    earliest = FAR
+    for place in range(starts[row], starts[row + 1]):
+        if has_sets or worlds.mass[depth, place - starts[row]] > 0.0:
+            earliest = points[place]
+            break
+    step = depth if has_sets and sets[state] >= 0 else 0
+    while step > 0 and sets[path[step - 1, STATE]] == sets[state]:
+        step -= 1
+        earliest = max(earliest, points[starts[path[step, AT]]])
+    path[depth, EVENT] = first_at(
+        integers, keys[key, FIRST_ROW], keys[key, END_ROW], earliest - cursor[LONGEST] + 1
+    )
+    if has_sets:  # what is in a set may be simultaneous
+        path[depth, EVENT] = min(path[depth, EVENT], row + 1)
+    latest = cursor[TO]
+    if within >= 0:
+        latest = points[starts[path[0, AT] + 1] - 1] + within
+    path[depth, LEAF], path[depth, UNTIL], path[depth, CHOICE] = earliest, latest, 0
+
+
+@kernel(borrows=True)
+def grows(
+    tables: Ints,
+    rules: Rules,
+    values: Values,
+    keys: Ints,
+    worlds: Worlds,
+    progress: Ints,
+    path: Ints,
+    registers: Registers,
+) -> bool:
+    """Put the next event that may follow behind a path; return whether there was one."""
+    cursor, points, starts = worlds.cursor, worlds.possible.points, worlds.possible.starts
+    key, depth, has_sets = cursor[KEY], cursor[DEPTH], cursor[HAS_SETS] == 1
+    while path[depth, EVENT] < keys[key, END_ROW]:
+        event = path[depth, EVENT]
+        if values.integers[TIME, event] > path[depth, UNTIL]:
+            path[depth, EVENT] = keys[key, END_ROW]
+            break
+        number = values.integers[CLASS, event]
+        listed = tables[tables[CLASS_AT] + number] if number >= 0 else -1
+        if (
+            listed < 0
+            or path[depth, CHOICE] >= tables[listed]
+            or (not has_sets and points[starts[event + 1] - 1] <= path[depth, LEAF])
+            or is_bound(path, depth, event)
+        ):
+            path[depth, EVENT] += 1
+            path[depth, CHOICE] = 0
+            continue
+        target = tables[listed + 1 + path[depth, CHOICE]]
+        path[depth, CHOICE] += 1
+        edge = tables[tables[EDGE_AT] + (path[depth, STATE] + 1) * tables[STATES] + target]
+        if edge < 0 or not may_follow(
+            tables, rules, values, worlds, path, registers, event, target, edge
+        ):
+            continue
+        path[depth + 1, AT], path[depth + 1, STATE] = event, target
+        total = chance_of(path, depth + 1, progress, worlds)
+        if total <= 0.0 or total < worlds.threshold:
+            continue
+        path[depth + 1, EDGE], path[depth + 1, PLACE] = edge, event
+        is_new = path[depth, BACK] == 1 or event >= keys[key, NEW_ROW]
+        path[depth + 1, BACK] = int(is_new)
+        return True
+    return False
+
+
+@kernel(borrows=True)
+def may_follow(
+    tables: Ints,
+    rules: Rules,
+    values: Values,
+    worlds: Worlds,
+    path: Ints,
+    registers: Registers,
+    event: int,
+    target: int,
+    edge: int,
+) -> bool:
+    """Return whether an event may follow a path by an edge: its times, and conditions."""
+    depth, sets, possible = worlds.cursor[DEPTH], worlds.sets, worlds.possible
+    row, state = path[depth, AT], path[depth, STATE]
+    if worlds.cursor[HAS_SETS] == 1 and sets[state] >= 0 and sets[state] == sets[target]:
+        if event < row:  # a set is made of its events in one order
+            return False
+    elif possible.points[possible.starts[event + 1] - 1] <= path[depth, LEAF]:
+        return False
+    step = depth + 1
+    near, checks = tables[tables[NEAR_AT] + edge], tables[tables[CHECK_AT] + edge]
+    return all_hold(tables, near, rules, values, event, row, step, step, registers) and all_hold(
+        tables, checks, rules, values, event, row, step, step, registers
+    )

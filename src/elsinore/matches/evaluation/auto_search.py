@@ -14,7 +14,7 @@ import numpy as np
 
 from elsinore.kernels import enter, is_compiling
 from elsinore.matches import keyed as ky
-from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.arrays import Doubles, Ints, Rules
 from elsinore.matches.evaluation import expected as xp
 from elsinore.matches.evaluation.postponed_search import PostponedSearch
 from elsinore.matches.evaluation.statistics import QueryStatistics
@@ -86,14 +86,16 @@ class AutoSearch(QuerySearch):
         flags = search.ready(operands, int(lengths.max(initial=0)))
         progress = search.begun(window, ANY_NUMBER)
         stack: Doubles = np.zeros(STACK + 2 * len(self.template.states))
-        prices: Doubles = np.zeros(4)
+        prices: Doubles = np.zeros(5)
         rows = int(lengths.sum())
         most = BEGINNINGS if rows > FEW else BEGINNINGS // 4
+        prices[xp.WANTED] = most
+        negatives = np.zeros((0, 0), dtype=np.int64)
+        rules = Rules(search.tables.constants, negatives, stack, search.whole_stack)
         enter(
-            xp.price, EVENT_SECONDS * most * min(rows, FEW), search.tables.integers,
-            search.tables.constants, operands.doubles, operands.wholes, some, room.events, progress,
-            search.members, search.labels, flags, room.held, room.numbers, stack,
-            search.whole_stack, 1 + rows // (16 * most), most, prices,
+            xp.price, EVENT_SECONDS * most * min(rows, FEW), search.tables.integers, rules,
+            operands.values, some, room.events, progress, search.main_run(flags), room.registers,
+            1 + rows // (16 * most), prices,
         )  # fmt: skip
         if prices[xp.BEGINNINGS] == 0.0:
             return {}

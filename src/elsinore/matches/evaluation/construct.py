@@ -9,7 +9,7 @@ lead to no end by their types are not tried, nor predicates of those that are SA
 from __future__ import annotations
 
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Bytes, Doubles, Ints, Shorts
+from elsinore.matches.arrays import Given, Ints, Registers, Rules, Values
 from elsinore.matches.evaluation.counters import (
     AT_ONCE,
     CANDIDATES,
@@ -19,10 +19,8 @@ from elsinore.matches.evaluation.counters import (
     LOOKED,
     MEMBERS,
 )
-from elsinore.matches.evaluation.main_run import OUT, SAFE, take_all
-from elsinore.matches.evaluation.windows import events_of_key, leave_key
+from elsinore.matches.evaluation.main_run import OUT, SAFE, MainRun, take_all
 from elsinore.matches.reach import ALIVE, LAST_BIT, NEXT_AT, ROW, TAKES, WHEN
-from elsinore.matches.scan import next_window
 from elsinore.matches.search import (
     AT,
     BEGIN,
@@ -39,12 +37,12 @@ from elsinore.matches.search import (
     END_AT,
     EVENT,
     FAILED,
+    FAR,
     FILLED,
     FIRST,
     FOUND,
     FRESH,
     FULL,
-    LAST,
     LOOKS_AT,
     MOMENT,
     NEAR,
@@ -66,38 +64,29 @@ from elsinore.matches.search import (
     is_match,
 )
 from elsinore.matches.select import clear_registers, give_out, select
+from elsinore.matches.windows import events_of_key, leave_key, next_window
 
-FAR = 2  # what an edge has in LOOKS_AT
 ADDED, NEXT_ONE = 0, 1  # what is next for the last event of a path
 
 
 @kernel(borrows=True)
 def scan_main_runs(
     tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints,
+    rules: Rules,
+    values: Values,
     keys: Ints,
     events: Ints,
     progress: Ints,
-    members: Ints,
-    labels: Bytes,
-    flags: Bytes,
+    run: MainRun,
     path: Ints,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
-    found: Ints,
-    counted: Doubles,
-    paths: Shorts,
+    registers: Registers,
+    given: Given,
 ) -> None:
     """Go on from where `progress` says, key by key; progress[STATUS] says why it stopped."""
-    clear_registers(tables, constants, held, numbers)
+    clear_registers(tables, rules, registers)
     while progress[SEGMENT] < len(keys):
-        count = events_of_key(tables, integers, keys, events, progress)
-        if not next_window(tables, integers, keys, events, count, progress):
+        count = events_of_key(tables, values.integers, keys, events, progress)
+        if not next_window(tables, values.integers, keys, events, count, progress):
             leave_key(progress)
             continue
         while progress[BEGIN] <= progress[UNTO]:
@@ -105,15 +94,10 @@ def scan_main_runs(
                 progress[MEMBERS] = 0
                 if progress[GO] != GO_BEGIN:
                     progress[MEMBERS] = take_all(
-                        tables, constants, doubles, integers, events, progress[BEGIN],
-                        progress[LAST], progress, members, labels, flags, held, numbers, stack,
-                        whole_stack,
-                    )  # fmt: skip
+                        tables, rules, values, events, progress, run, registers
+                    )
             if progress[MEMBERS] > 0 and progress[GO] == GO_CONSTRUCT:
-                construct(
-                    tables, constants, doubles, integers, negatives, progress, members, labels,
-                    path, held, numbers, stack, whole_stack, found, counted, paths,
-                )  # fmt: skip
+                construct(tables, rules, values, progress, run, path, registers, given)
                 if progress[STATUS] != DONE:
                     return
             progress[MEMBERS] = -1
@@ -123,24 +107,16 @@ def scan_main_runs(
 @kernel(borrows=True)
 def construct(
     tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints,
+    rules: Rules,
+    values: Values,
     progress: Ints,
-    members: Ints,
-    labels: Bytes,
+    run: MainRun,
     path: Ints,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
-    found: Ints,
-    counted: Doubles,
-    paths: Shorts,
+    registers: Registers,
+    given: Given,
 ) -> None:
     """Give out the matches of a main run's events; called again, go on where it stopped."""
-    listed, row = members[0, TAKES], members[0, ROW]
+    listed, row = run.members[0, TAKES], run.members[0, ROW]
     depth, stage, choice = progress[DEPTH], progress[STAGE], progress[BEGIN_CHOICE]
     if depth < 0:
         choice = 0
@@ -152,49 +128,47 @@ def construct(
             state = tables[listed + 1 + choice]
             choice += 1
             edge = tables[tables[EDGE_AT] + state]
-            if edge < 0 or (members[0, ALIVE] >> min(state, LAST_BIT)) & 1 == 0:
+            if edge < 0 or (run.members[0, ALIVE] >> min(state, LAST_BIT)) & 1 == 0:
                 continue
             checks = tables[tables[CHECK_AT] + edge]
             if tables[checks] > 0:
                 progress[LOOKED] += tables[checks]
                 if not all_hold(
-                    tables, checks, constants, doubles, integers, row, NOTHING, NO_STEP, NO_STEP,
-                    held, numbers, stack, whole_stack,
-                ):  # fmt: skip
+                    tables, checks, rules, values, row, NOTHING, NO_STEP, NO_STEP, registers
+                ):
                     continue
             path[0, AT], path[0, STATE], path[0, EDGE], path[0, PLACE] = row, state, edge, 0
             depth, stage = 0, ADDED
         state, at = path[depth, STATE], path[depth, AT]
         if stage == ADDED:
-            if progress[FOUND] >= progress[AT_ONCE] or progress[FILLED] + depth + 1 > len(paths):
+            if progress[FOUND] >= progress[AT_ONCE] or progress[FILLED] + depth + 1 > len(
+                given.paths
+            ):
                 progress[STATUS] = FULL
                 break
             if depth + 2 >= len(path) or steps > progress[BUDGET]:
                 progress[STATUS] = DEEP if depth + 2 >= len(path) else TOO_LONG
                 break
             steps += 1
-            select(tables, state, at, depth + 1, doubles, integers, held, numbers)
+            select(tables, state, at, depth + 1, values, registers)
             if tables[FAILED] > 0:
                 progress[STATUS] = BROKEN
                 return
             place = path[depth, PLACE] + 1
-            while place < progress[MEMBERS] and members[place, WHEN] == integers[MOMENT, at]:
+            while (
+                place < progress[MEMBERS]
+                and run.members[place, WHEN] == values.integers[MOMENT, at]
+            ):
                 place += 1
             path[depth, EVENT], path[depth, CHOICE] = place, 0
             stage = NEXT_ONE
             if tables[tables[END_AT] + state] > -2 and at >= progress[FRESH]:
                 progress[CANDIDATES] += 1
-                if is_match(
-                    tables, constants, doubles, integers, negatives, progress, path, depth, held,
-                    numbers, stack, whole_stack,
-                ):  # fmt: skip
-                    give_out(tables, progress, path, depth, held, numbers, found, counted, paths)
+                if is_match(tables, rules, values, progress, path, depth, registers):
+                    give_out(tables, progress, path, depth, registers, given)
                     if progress[STATUS] != DONE:
                         break
-        if add(
-            tables, constants, doubles, integers, negatives, progress, members, labels, path,
-            depth, held, numbers, stack, whole_stack,
-        ):  # fmt: skip
+        if add(tables, rules, values, progress, run, path, depth, registers):
             depth += 1
             stage = ADDED
         else:
@@ -206,19 +180,13 @@ def construct(
 @kernel(borrows=True)
 def add(
     tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints,
+    rules: Rules,
+    values: Values,
     progress: Ints,
-    members: Ints,
-    labels: Bytes,
+    run: MainRun,
     path: Ints,
     depth: int,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    registers: Registers,
 ) -> bool:
     """Put the next event that may follow behind a path; return whether there was one."""
     states = tables[STATES]
@@ -226,18 +194,18 @@ def add(
     place, choice = path[depth, EVENT], path[depth, CHOICE]
     wanted = tables[tables[NEXT_AT] + state + 1]
     while place < progress[MEMBERS]:
-        if members[place, ALIVE] & wanted == 0:
+        if run.members[place, ALIVE] & wanted == 0:
             place += 1
             choice = 0
             continue
-        listed, current = members[place, TAKES], members[place, ROW]
+        listed, current = run.members[place, TAKES], run.members[place, ROW]
         while choice < tables[listed]:
             target = tables[listed + 1 + choice]
             choice += 1
             edge = tables[tables[EDGE_AT] + (state + 1) * states + target]
-            if edge < 0 or (members[place, ALIVE] >> min(target, LAST_BIT)) & 1 == 0:
+            if edge < 0 or (run.members[place, ALIVE] >> min(target, LAST_BIT)) & 1 == 0:
                 continue
-            label = labels[place, edge]
+            label = run.labels[place, edge]
             if label == OUT:
                 continue
             looks = tables[tables[LOOKS_AT] + edge]
@@ -245,15 +213,14 @@ def add(
             if is_near:
                 progress[LOOKED] += tables[tables[tables[NEAR_AT] + edge]]
                 if not are_neighbours(
-                    tables, edge, constants, doubles, integers, negatives, current, row,
-                    progress[FIRST], held, numbers, stack, whole_stack,
-                ):  # fmt: skip
+                    tables, edge, rules, values, current, row, progress[FIRST], registers
+                ):
                     continue
             if looks & FAR != 0 and label != SAFE:
                 progress[LOOKED] += tables[tables[tables[CHECK_AT] + edge]]
                 if not all_hold(
-                    tables, tables[tables[CHECK_AT] + edge], constants, doubles, integers, current,
-                    row, depth + 1, depth + 1, held, numbers, stack, whole_stack,
+                    tables, tables[tables[CHECK_AT] + edge], rules, values, current, row, depth + 1,
+                    depth + 1, registers,
                 ):  # fmt: skip
                     continue
             path[depth, EVENT], path[depth, CHOICE] = place, choice

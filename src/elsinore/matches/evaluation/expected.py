@@ -8,51 +8,43 @@ a graph: its paths from the beginning are counted, as if every predicate held th
 from __future__ import annotations
 
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Bytes, Doubles, Ints
+from elsinore.matches.arrays import Doubles, Ints, Registers, Rules, Values
 from elsinore.matches.evaluation.counters import EARLY
-from elsinore.matches.evaluation.main_run import OUT, take_all
-from elsinore.matches.evaluation.windows import events_of_key, leave_key
+from elsinore.matches.evaluation.main_run import OUT, MainRun, take_all
 from elsinore.matches.interpret import STACK
 from elsinore.matches.reach import ALIVE, LAST_BIT, MASK, NEXT_AT, TAKES, WHEN
-from elsinore.matches.scan import next_window
 from elsinore.matches.search import BEGIN, EDGE_AT, LAST, SEGMENT, STATES, UNTO
 from elsinore.matches.select import clear_registers
+from elsinore.matches.windows import events_of_key, leave_key, next_window
 
 MOST = 1e15  # partial matches: more are not told apart
 # Entries of `prices`: beginnings, events of their windows, partial matches with early filters, and
-# without.
-BEGINNINGS, IN_WINDOW, PARTIAL_EARLY, PARTIAL_LATE = range(4)
+# without; how many beginnings are enough.
+BEGINNINGS, IN_WINDOW, PARTIAL_EARLY, PARTIAL_LATE, WANTED = range(5)
 
 
 @kernel(borrows=True)
 def price(
     tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
+    rules: Rules,
+    values: Values,
     keys: Ints,
     events: Ints,
     progress: Ints,
-    members: Ints,
-    labels: Bytes,
-    flags: Bytes,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    run: MainRun,
+    registers: Registers,
     stride: int,
-    most: int,
     prices: Doubles,
 ) -> None:
-    """Add up what every `stride`-th beginning comes to, `most` of them at most.
+    """Add up what every `stride`-th beginning comes to, prices[WANTED] of them at most.
 
     `stack` has room for the paths of each state, behind that of conditions.
     """
-    clear_registers(tables, constants, held, numbers)
+    clear_registers(tables, rules, registers)
     seen = 0
     while progress[SEGMENT] < len(keys):
-        count = events_of_key(tables, integers, keys, events, progress)
-        if not next_window(tables, integers, keys, events, count, progress):
+        count = events_of_key(tables, values.integers, keys, events, progress)
+        if not next_window(tables, values.integers, keys, events, count, progress):
             leave_key(progress)
             continue
         while progress[BEGIN] <= progress[UNTO]:
@@ -64,23 +56,17 @@ def price(
                 prices[IN_WINDOW] += progress[LAST] - progress[BEGIN] + 1
                 for early in range(2):
                     progress[EARLY] = early
-                    taken = take_all(
-                        tables, constants, doubles, integers, events, progress[BEGIN],
-                        progress[LAST], progress, members, labels, flags, held, numbers, stack,
-                        whole_stack,
-                    )  # fmt: skip
-                    paths = partial_matches(tables, members, taken, labels, stack)
+                    taken = take_all(tables, rules, values, events, progress, run, registers)
+                    paths = partial_matches(tables, run, taken, rules.stack)
                     prices[PARTIAL_EARLY if early == 1 else PARTIAL_LATE] += paths
-                if prices[BEGINNINGS] >= most:
+                if prices[BEGINNINGS] >= prices[WANTED]:
                     return
             seen += 1
             progress[BEGIN] += 1
 
 
 @kernel(borrows=True)
-def partial_matches(
-    tables: Ints, members: Ints, count: int, labels: Bytes, stack: Doubles
-) -> float:
+def partial_matches(tables: Ints, run: MainRun, count: int, stack: Doubles) -> float:
     """Return how many paths there are from the first member through others that lead to an end."""
     states = tables[STATES]
     for state in range(2 * states):
@@ -88,19 +74,19 @@ def partial_matches(
     total = 0.0
     at = 0
     while at < count:
-        moment, begin = members[at, WHEN], at
-        while at < count and members[at, WHEN] == moment:
-            listed = members[at, TAKES]
+        moment, begin = run.members[at, WHEN], at
+        while at < count and run.members[at, WHEN] == moment:
+            listed = run.members[at, TAKES]
             for place in range(listed + 1, listed + 1 + tables[listed]):
                 target = tables[place]
-                if (members[at, ALIVE] >> min(target, LAST_BIT)) & 1 == 0:
+                if (run.members[at, ALIVE] >> min(target, LAST_BIT)) & 1 == 0:
                     continue
                 paths = 0.0
                 if begin == 0 and tables[tables[EDGE_AT] + target] >= 0:
                     paths = 1.0
                 for source in range(states):
                     edge = tables[tables[EDGE_AT] + (source + 1) * states + target]
-                    if edge < 0 or stack[STACK + source] == 0.0 or labels[at, edge] == OUT:
+                    if edge < 0 or stack[STACK + source] == 0.0 or run.labels[at, edge] == OUT:
                         continue
                     paths += stack[STACK + source]
                 stack[STACK + states + target] += paths

@@ -15,12 +15,15 @@ events taken, with the columns of `events`: which states took them are the bits 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Bytes, Doubles, Ints
+from elsinore.matches.arrays import Bytes, Ints, Registers, Rules, Values
 from elsinore.matches.evaluation.counters import EARLY, EDGES, LOOKED, RUNS, STORED
 from elsinore.matches.interpret import STACK, value_of
 from elsinore.matches.reach import LAST_BIT, MASK, ROW, TAKES, WHEN, reach
 from elsinore.matches.search import (
+    BEGIN,
     CHECK_AT,
     CODE_AT,
     EDGE_AT,
@@ -29,13 +32,14 @@ from elsinore.matches.search import (
     FAILED,
     FINAL_AT,
     FRESH,
+    LAST,
     NEAR_AT,
     NO_STEP,
     NOTHING,
     STATES,
     all_hold,
 )
-from elsinore.matches.select import select
+from elsinore.matches.select import copy_registers, select
 
 STAYS_TRUE, STAYS_FALSE = 1, 2  # bits of `flags`
 UNSAFE, SAFE, OUT = 0, 1, 2  # labels
@@ -45,102 +49,53 @@ NONE_YET = 2**62  # the moment of the first event that a state took
 SINCE = STACK + 1  # in `whole_stack`: these moments, by state
 
 
+class MainRun(NamedTuple):
+    """The main run of a beginning, and what may be looked at early."""
+
+    members: Ints  # [event taken, column]
+    labels: Bytes  # [event taken, edge]
+    flags: Bytes  # [edge, condition], and behind them [edges + state, condition]
+
+
 @kernel(borrows=True)
 def take_all(
     tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
+    rules: Rules,
+    values: Values,
     events: Ints,
-    begin: int,
-    last: int,
     progress: Ints,
-    members: Ints,
-    labels: Bytes,
-    flags: Bytes,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    run: MainRun,
+    registers: Registers,
 ) -> int:
-    """Make the main run from event `begin` up to `last`; return how many events it took.
+    """Make the main run from event progress[BEGIN] to progress[LAST]; return how many it took.
 
     None where it comes to no end.
     """
-    states = tables[STATES]
-    first_row, first_moment, listed = events[begin, ROW], events[begin, WHEN], events[begin, TAKES]
-    for state in range(states):
-        whole_stack[SINCE + state] = NONE_YET
-    early = progress[EARLY] == 1
-    copy_registers(0, TAKEN, held, numbers)
-    bits, is_ended = 0, False
-    for place in range(listed + 1, listed + 1 + tables[listed]):
-        state = tables[place]
-        edge = tables[tables[EDGE_AT] + state]
-        if edge < 0:
-            continue
-        checks = tables[tables[CHECK_AT] + edge]
-        if early and tables[checks] > 0:
-            progress[LOOKED] += tables[checks]
-            if not all_hold(
-                tables, checks, constants, doubles, integers, first_row, NOTHING, NO_STEP, NO_STEP,
-                held, numbers, stack, whole_stack,
-            ):  # fmt: skip
-                continue
-        bits |= 1 << min(state, LAST_BIT)
-        whole_stack[SINCE + state] = first_moment
-        if tables[tables[END_AT] + state] > -2 and first_row >= progress[FRESH]:
-            is_ended = True
-        early = early and takes_in(tables, doubles, integers, state, first_row, held, numbers)
-    if bits == 0:
+    begin, members = progress[BEGIN], run.members
+    for state in range(tables[STATES]):
+        rules.whole_stack[SINCE + state] = NONE_YET
+    copy_registers(0, TAKEN, registers)
+    for column in range(MASK):
+        members[0, column] = events[begin, column]
+    members[0, MASK] = states_begun(tables, rules, values, progress, members, registers)
+    if members[0, MASK] == 0:
         return 0
     progress[RUNS] += 1
-    members[0, ROW], members[0, WHEN] = first_row, first_moment
-    members[0, TAKES], members[0, MASK] = listed, bits
+    early = progress[EARLY] == 1
+    early, is_ended = admit(tables, rules, values, progress, members, 0, early, registers)
     count = 1
-    for at in range(begin + 1, last + 1):
-        row, moment, listed = events[at, ROW], events[at, WHEN], events[at, TAKES]
-        if moment == first_moment:
+    for at in range(begin + 1, progress[LAST] + 1):
+        if events[at, WHEN] == events[begin, WHEN]:
             continue
-        bits = 0
-        for place in range(listed + 1, listed + 1 + tables[listed]):
-            target = tables[place]
-            is_taken = False
-            for source in range(states):
-                if whole_stack[SINCE + source] >= moment:
-                    continue
-                edge = tables[tables[EDGE_AT] + (source + 1) * states + target]
-                if edge < 0:
-                    continue
-                label = UNSAFE
-                if early:
-                    label = look(
-                        tables, constants, doubles, integers, progress, edge, row, first_row,
-                        flags, held, numbers, stack, whole_stack,
-                    )  # fmt: skip
-                labels[count, edge] = label
-                if label != OUT:
-                    is_taken = True
-            if is_taken and early and tables[tables[ENDS_AT] + target] == 1:
-                is_taken = may_end(
-                    tables, constants, doubles, integers, progress, target, row, first_row,
-                    flags, held, numbers, stack, whole_stack,
-                )  # fmt: skip
-            if is_taken:
-                bits |= 1 << min(target, LAST_BIT)
+        for column in range(MASK):
+            members[count, column] = events[at, column]
+        bits = states_taken(tables, rules, values, progress, run, count, early, registers)
         if bits == 0:
             continue
-        members[count, ROW], members[count, WHEN] = row, moment
-        members[count, TAKES], members[count, MASK] = listed, bits
+        members[count, MASK] = bits
+        early, ends = admit(tables, rules, values, progress, members, count, early, registers)
+        is_ended = is_ended or ends
         count += 1
-        for place in range(listed + 1, listed + 1 + tables[listed]):
-            target = tables[place]
-            if (bits >> min(target, LAST_BIT)) & 1 == 0:
-                continue
-            whole_stack[SINCE + target] = min(whole_stack[SINCE + target], moment)
-            if tables[tables[END_AT] + target] > -2 and row >= progress[FRESH]:
-                is_ended = True
-            early = early and takes_in(tables, doubles, integers, target, row, held, numbers)
     progress[STORED] += count
     if not is_ended:
         return 0
@@ -149,30 +104,96 @@ def take_all(
 
 
 @kernel(borrows=True)
-def copy_registers(source: int, target: int, held: Ints, numbers: Doubles) -> None:
-    """Copy a row of the registers."""
-    for register in range(held.shape[1]):
-        held[target, register] = held[source, register]
-    for register in range(numbers.shape[1]):
-        numbers[target, register] = numbers[source, register]
+def states_begun(
+    tables: Ints, rules: Rules, values: Values, progress: Ints, members: Ints, registers: Registers
+) -> int:
+    """Return the states that a match may begin in with the first member, as bits."""
+    row, listed, bits = members[0, ROW], members[0, TAKES], 0
+    for place in range(listed + 1, listed + 1 + tables[listed]):
+        edge = tables[tables[EDGE_AT] + tables[place]]
+        if edge < 0:
+            continue
+        checks = tables[tables[CHECK_AT] + edge]
+        if progress[EARLY] == 1 and tables[checks] > 0:
+            progress[LOOKED] += tables[checks]
+            if not all_hold(
+                tables, checks, rules, values, row, NOTHING, NO_STEP, NO_STEP, registers
+            ):
+                continue
+        bits |= 1 << min(tables[place], LAST_BIT)
+    return bits
 
 
 @kernel(borrows=True)
-def takes_in(
+def states_taken(
     tables: Ints,
-    doubles: Doubles,
-    integers: Ints,
-    state: int,
-    row: int,
-    held: Ints,
-    numbers: Doubles,
-) -> bool:
+    rules: Rules,
+    values: Values,
+    progress: Ints,
+    run: MainRun,
+    count: int,
+    early: bool,
+    registers: Registers,
+) -> int:
+    """Return the states that the main run takes event `count` in, as bits; label its edges."""
+    states, first_row, bits = tables[STATES], run.members[0, ROW], 0
+    row, moment = run.members[count, ROW], run.members[count, WHEN]
+    listed = run.members[count, TAKES]
+    for place in range(listed + 1, listed + 1 + tables[listed]):
+        target = tables[place]
+        is_taken = False
+        for source in range(states):
+            edge = tables[tables[EDGE_AT] + (source + 1) * states + target]
+            if edge < 0 or rules.whole_stack[SINCE + source] >= moment:
+                continue
+            label = UNSAFE
+            if early:
+                label = look(tables, rules, values, progress, edge, row, first_row, run, registers)
+            run.labels[count, edge] = label
+            if label != OUT:
+                is_taken = True
+        if is_taken and early and tables[tables[ENDS_AT] + target] == 1:
+            is_taken = may_end(
+                tables, rules, values, progress, target, row, first_row, run, registers
+            )
+        if is_taken:
+            bits |= 1 << min(target, LAST_BIT)
+    return bits
+
+
+@kernel(borrows=True)
+def admit(
+    tables: Ints,
+    rules: Rules,
+    values: Values,
+    progress: Ints,
+    members: Ints,
+    count: int,
+    early: bool,
+    registers: Registers,
+) -> tuple[bool, bool]:
+    """Let the main run take an event in; return whether to filter early on, and if it may end."""
+    row, moment, listed = members[count, ROW], members[count, WHEN], members[count, TAKES]
+    is_ended = False
+    for place in range(listed + 1, listed + 1 + tables[listed]):
+        state = tables[place]
+        if (members[count, MASK] >> min(state, LAST_BIT)) & 1 == 0:
+            continue
+        rules.whole_stack[SINCE + state] = min(rules.whole_stack[SINCE + state], moment)
+        if tables[tables[END_AT] + state] > -2 and row >= progress[FRESH]:
+            is_ended = True
+        early = early and takes_in(tables, values, state, row, registers)
+    return early, is_ended
+
+
+@kernel(borrows=True)
+def takes_in(tables: Ints, values: Values, state: int, row: int, registers: Registers) -> bool:
     """Take an event into the registers of the main run; return whether these are of use still.
 
     A user's aggregate may fail for so many events, and not for those of any match.
     """
-    copy_registers(TAKEN, SCRATCH, held, numbers)
-    select(tables, state, row, TAKEN, doubles, integers, held, numbers)
+    copy_registers(TAKEN, SCRATCH, registers)
+    select(tables, state, row, TAKEN, values, registers)
     if tables[FAILED] > 0:
         tables[FAILED] = 0
         return False
@@ -182,32 +203,28 @@ def takes_in(
 @kernel(borrows=True)
 def look(
     tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
+    rules: Rules,
+    values: Values,
     progress: Ints,
     edge: int,
     row: int,
     first_row: int,
-    flags: Bytes,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    run: MainRun,
+    registers: Registers,
 ) -> int:
     """Return the label of an event for an edge, by the conditions that can be looked at early."""
     label = SAFE
     for kind in range(2):
         listed = tables[tables[NEAR_AT if kind == 0 else CHECK_AT] + edge]
         for place in range(listed + 1, listed + 1 + tables[listed]):
-            flag = flags[edge, tables[place]]
+            flag = run.flags[edge, tables[place]]
             if flag == 0:
                 label = UNSAFE
                 continue
             progress[LOOKED] += 1
             value = value_of(
-                tables, tables[tables[CODE_AT] + tables[place]], constants, doubles, integers, row,
-                first_row, TAKEN, TAKEN, held, numbers, stack, whole_stack,
+                tables, tables[tables[CODE_AT] + tables[place]], rules, values, row, first_row,
+                TAKEN, TAKEN, registers,
             )  # fmt: skip
             if value == 0.0 and flag & STAYS_FALSE:
                 return OUT
@@ -219,35 +236,31 @@ def look(
 @kernel(borrows=True)
 def may_end(
     tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
+    rules: Rules,
+    values: Values,
     progress: Ints,
     state: int,
     row: int,
     first_row: int,
-    flags: Bytes,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    run: MainRun,
+    registers: Registers,
 ) -> bool:
     """Return whether a match may end with an event, by conditions on the whole of it."""
     listed = tables[FINAL_AT]
     is_ready = False
     for place in range(listed + 1, listed + 1 + tables[listed]):
-        if flags[progress[EDGES] + state, tables[place]] & STAYS_FALSE == 0:
+        if run.flags[progress[EDGES] + state, tables[place]] & STAYS_FALSE == 0:
             continue
         if not is_ready:
-            select(tables, state, row, ENDED, doubles, integers, held, numbers)
+            select(tables, state, row, ENDED, values, registers)
             if tables[FAILED] > 0:
                 tables[FAILED] = 0
                 return True
             is_ready = True
         progress[LOOKED] += 1
         value = value_of(
-            tables, tables[tables[CODE_AT] + tables[place]], constants, doubles, integers, row,
-            first_row, ENDED, ENDED, held, numbers, stack, whole_stack,
+            tables, tables[tables[CODE_AT] + tables[place]], rules, values, row, first_row, ENDED,
+            ENDED, registers,
         )  # fmt: skip
         if value == 0.0:
             return False

@@ -10,8 +10,8 @@ from elsinore.matches.evaluation import counters as co
 from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.operands import Layout
 from elsinore.matches.query import Found, QuerySearch
-from elsinore.matches.scan import FIRST_CALL
 from elsinore.matches.template import MatchTemplate
+from elsinore.matches.windows import FIRST_CALL
 from elsinore.plan.classes import Classes
 
 Marks = dict[int, set[tuple[int, bytes]]]

@@ -10,11 +10,11 @@ import numpy as np
 from elsinore.errors import InputError
 from elsinore.kernels import enter, is_compiled
 from elsinore.matches import search as se
-from elsinore.matches.arrays import Bytes, Ints
+from elsinore.matches.arrays import Bytes, Ints, Rules
 from elsinore.matches.evaluation import counters as co
 from elsinore.matches.evaluation.construct import scan_main_runs
 from elsinore.matches.evaluation.filters import early_filters, read_by
-from elsinore.matches.evaluation.main_run import SINCE, STAYS_TRUE
+from elsinore.matches.evaluation.main_run import SINCE, STAYS_TRUE, MainRun
 from elsinore.matches.evaluation.marked import MarkedSearch, Marks
 from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.operands import Layout, Operands
@@ -70,11 +70,10 @@ class PostponedSearch(MarkedSearch):
         marks: Marks = {}
         while True:
             progress[co.AT_ONCE] = max(room.found.shape)
+            rules = Rules(self.tables.constants, negatives, room.stack, self.whole_stack)
             enter(
-                scan_main_runs, seconds, self.tables.integers, self.tables.constants,
-                operands.doubles, operands.wholes, negatives, keys, room.events, progress,
-                self.members, self.labels, flags, room.path, room.held, room.numbers, room.stack,
-                self.whole_stack, room.found, room.counted, room.paths,
+                scan_main_runs, seconds, self.tables.integers, rules, operands.values, keys,
+                room.events, progress, self.main_run(flags), room.path, room.registers, room.given,
             )  # fmt: skip
             seconds = math.inf  # what takes so long is compiled
             status, found = self._taken(progress)
@@ -90,6 +89,10 @@ class PostponedSearch(MarkedSearch):
         progress = super().begun(window, limit)
         progress[co.MEMBERS], progress[co.EDGES] = -1, len(self.template.edges)
         return progress
+
+    def main_run(self, flags: Bytes) -> MainRun:
+        """Return room for a main run, with the flags for a batch."""
+        return MainRun(self.members, self.labels, flags)
 
     def ready(self, operands: Operands, rows: int) -> Bytes:
         """Make room for keys of so many events; return the flags for a batch."""

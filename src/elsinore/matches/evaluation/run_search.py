@@ -11,7 +11,7 @@ import numpy as np
 from elsinore.errors import InputError
 from elsinore.kernels import enter, is_compiled
 from elsinore.matches import search as se
-from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.arrays import Doubles, Ints, Registers, Rules
 from elsinore.matches.evaluation import counters as co
 from elsinore.matches.evaluation import runs as ru
 from elsinore.matches.evaluation.marked import MarkedSearch, Marks
@@ -66,11 +66,11 @@ class RunSearch(MarkedSearch):
         marks: Marks = {}
         while True:
             progress[co.ROOM], progress[co.AT_ONCE] = runs.rows, max(room.found.shape)
+            rules = Rules(self.tables.constants, negatives, room.stack, runs.whole_stack)
             enter(
-                ru.scan_runs, seconds, self.tables.integers, self.tables.constants,
-                operands.doubles, operands.wholes, negatives, keys, room.events, progress,
-                runs.runs, runs.buffer, room.path, runs.held, runs.numbers, room.stack,
-                runs.whole_stack, room.found, room.counted, room.paths,
+                ru.scan_runs, seconds, self.tables.integers, rules, operands.values, keys,
+                room.events, progress, ru.Runs(runs.runs, runs.buffer), room.path,
+                Registers(runs.held, runs.numbers), room.given,
             )  # fmt: skip
             seconds = math.inf  # what takes so long is compiled
             status, found = self._taken(progress)

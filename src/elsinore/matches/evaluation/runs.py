@@ -17,8 +17,10 @@ time of the latest event by state.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.arrays import Given, Ints, Registers, Rules, Shorts, Values
 from elsinore.matches.evaluation.counters import (
     ACTIVE,
     AT_ONCE,
@@ -56,7 +58,6 @@ from elsinore.matches.evaluation.versions import (
     prune,
     store,
 )
-from elsinore.matches.evaluation.windows import DEFERRED, events_of_key, leave_key
 from elsinore.matches.interpret import STACK
 from elsinore.matches.keyed import END_ROW, PASSED, REACHED, first_at
 from elsinore.matches.reach import (
@@ -68,8 +69,8 @@ from elsinore.matches.reach import (
     NEXT_AT,
     ROW,
     TAKES,
+    WHEN,
 )
-from elsinore.matches.scan import FIRST_CALL, NO_WINDOW, next_window
 from elsinore.matches.search import (
     AT,
     BEGIN,
@@ -84,6 +85,7 @@ from elsinore.matches.search import (
     END_AT,
     ENDS_AT,
     FAILED,
+    FAR,
     FILLED,
     FINAL_AT,
     FIRST,
@@ -117,46 +119,49 @@ from elsinore.matches.search import (
     is_match,
 )
 from elsinore.matches.search import STATE as PATH_STATE
-from elsinore.matches.select import clear_registers, give_out, select
+from elsinore.matches.select import clear_registers, copy_registers, give_out, select
+from elsinore.matches.windows import (
+    DEFERRED,
+    FIRST_CALL,
+    NO_WINDOW,
+    events_of_key,
+    leave_key,
+    next_window,
+)
 
 NO_RUNS, NO_BUFFER = 20, 21  # progress[STATUS]: there is no room for more runs, or for their events
-FAR = 2  # what an edge has in LOOKS_AT
+
+
+class Runs(NamedTuple):
+    """The runs [run, column], and the events and versions that they share."""
+
+    table: Ints
+    buffer: Ints
 
 
 @kernel(borrows=True)
 def scan_runs(
     tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints,
+    rules: Rules,
+    values: Values,
     keys: Ints,
     events: Ints,
     progress: Ints,
-    runs: Ints,
-    buffer: Ints,
+    runs: Runs,
     path: Ints,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
-    found: Ints,
-    counted: Doubles,
-    paths: Shorts,
+    registers: Registers,
+    given: Given,
 ) -> None:
     """Go on from where `progress` says, key by key; progress[STATUS] says why it stopped."""
     while progress[SEGMENT] < len(keys):
-        count = events_of_key(tables, integers, keys, events, progress)
+        count = events_of_key(tables, values.integers, keys, events, progress)
         if progress[NEXT_EVENT] < 0:
-            if not begin_window(tables, integers, keys, events, count, progress):
+            if not begin_window(tables, values.integers, keys, events, count, progress):
                 leave_key(progress)
                 continue
-            clear_registers(tables, constants, held, numbers)
-            begin_runs(tables, progress, runs, whole_stack)
-        look_at_events(
-            tables, constants, doubles, integers, negatives, keys, events, progress, runs, buffer,
-            path, held, numbers, stack, whole_stack, found, counted, paths,
-        )  # fmt: skip
+            clear_registers(tables, rules, registers)
+            begin_runs(tables, progress, runs.table, rules.whole_stack)
+        look_at_events(tables, rules, values, keys, events, progress, runs, path, registers, given)
         if progress[STATUS] != DONE:
             return
         progress[NEXT_EVENT] = -1
@@ -202,257 +207,234 @@ def begin_runs(tables: Ints, progress: Ints, runs: Ints, whole_stack: Ints) -> N
 @kernel(borrows=True)
 def look_at_events(
     tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints,
+    rules: Rules,
+    values: Values,
     keys: Ints,
     events: Ints,
     progress: Ints,
-    runs: Ints,
-    buffer: Ints,
+    runs: Runs,
     path: Ints,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
-    found: Ints,
-    counted: Doubles,
-    paths: Shorts,
+    registers: Registers,
+    given: Given,
 ) -> None:
     """Let all runs look at the events of a window, one after another, and begin new ones."""
-    states, strategy = tables[STATES], tables[STRATEGY]
-    within = progress[WITHIN] if progress[SLIDE] == 0 else NO_WINDOW
-    steps = 0
-    while progress[NEXT_EVENT] <= progress[LAST]:
+    within, steps = progress[WITHIN] if progress[SLIDE] == 0 else NO_WINDOW, 0
+    integers = values.integers
+    while progress[NEXT_EVENT] <= progress[LAST] and progress[STATUS] == DONE:
         at = progress[NEXT_EVENT]
         if at >= progress[READY] and not is_triggered(
-            tables, integers, events, progress, within, whole_stack
+            tables, integers, events, progress, within, rules.whole_stack
         ):
             return
-        row = events[at, ROW]
-        time, moment, listed = integers[TIME, row], integers[MOMENT, row], events[at, TAKES]
         if within >= 0 and progress[ZSTREAM] == 1:
-            trigger = events[progress[READY] - 1, ROW]
-            if integers[TIME, trigger] - time > within:  # it waited too long
+            trigger = integers[TIME, events[progress[READY] - 1, ROW]]
+            if trigger - integers[TIME, events[at, ROW]] > within:  # it waited too long
                 progress[NEXT_EVENT] = at + 1
                 continue
-        place, choice = progress[NEXT_RUN], progress[NEXT_CHOICE]
-        while place <= progress[ACTIVE]:  # the last one is none: a run begins
-            is_start = place == progress[ACTIVE]
-            run, source = -1, -1
-            if not is_start:
-                run = runs[place, LISTED]
-                source = runs[run, STATE]
+        while progress[NEXT_RUN] <= progress[ACTIVE]:  # the last one is none: a run begins
+            if progress[NEXT_RUN] < progress[ACTIVE]:
                 steps += 1
-                if (within >= 0 and time - runs[run, BEGAN] > within) or (
-                    runs[run, UNTIL] >= 0 and moment > runs[run, UNTIL]
-                ):
-                    runs[run, STATE] = -1
-                if (
-                    runs[run, STATE] < 0
-                    or runs[run, LATEST] == moment
-                    or events[at, MASK] & tables[tables[NEXT_AT] + source + 1] == 0
-                    or progress[GO] == GO_BEGIN
-                ):
-                    place, choice = place + 1, 0
-                    continue
-            while choice < tables[listed]:
-                target = tables[listed + 1 + choice]
-                edge = tables[tables[EDGE_AT] + (source + 1) * states + target]
-                if edge < 0:
-                    choice += 1
-                    continue
-                length = 0 if is_start else runs[run, LENGTH]
-                status = room_for(progress, buffer, runs, path, paths, length)
-                if status == DONE and steps > progress[BUDGET]:
-                    status = TOO_LONG
-                if status == NO_BUFFER:
-                    before = progress[VERSIONS]
-                    progress[VERSIONS] = prune(
-                        buffer, runs, progress[LISTED_RUNS], before, states, whole_stack
-                    )
-                    status = DONE if progress[VERSIONS] < before // 2 else NO_BUFFER
-                if status != DONE:
-                    progress[NEXT_RUN], progress[NEXT_CHOICE] = place, choice
-                    progress[STATUS] = status
-                    progress[STEPS] += steps
-                    return
-                choice += 1
-                if not takes(
-                    tables, constants, doubles, integers, negatives, progress, runs, buffer, row,
-                    run, edge, held, numbers, stack, whole_stack,
-                ):  # fmt: skip
-                    continue
-                if strategy == NEXT and not is_start:
-                    runs[run, UNTIL] = moment
-                extend_run(
-                    tables, doubles, integers, progress, runs, buffer, row, run, target, held,
-                    numbers, whole_stack,
-                )  # fmt: skip
-                if tables[FAILED] > 0:
-                    progress[STATUS] = BROKEN
-                    return
-                if (
-                    tables[tables[END_AT] + target] > -2
-                    and row >= progress[FRESH]
-                    and progress[GO] == GO_CONSTRUCT
-                ):
-                    construct(
-                        tables, constants, doubles, integers, negatives, keys, progress, runs,
-                        buffer, path, held, numbers, stack, whole_stack, found, counted, paths,
-                    )  # fmt: skip
-                if tables[tables[ENDS_AT] + target] == 1:  # nothing follows: the run is over
-                    progress[LISTED_RUNS] -= 1
-                    progress[FREE_RUNS] += 1
-                if progress[STATUS] != DONE:
-                    progress[NEXT_RUN], progress[NEXT_CHOICE] = place, choice
-                    progress[STEPS] += steps
-                    return
-            place, choice = place + 1, 0
-        end_event(tables, progress, runs, whole_stack)
+            if steps > progress[BUDGET]:
+                progress[STATUS] = TOO_LONG
+            elif may_extend(tables, integers, events, progress, runs.table, within):
+                look(tables, rules, values, keys, events, progress, runs, path, registers, given)
+            if progress[STATUS] != DONE:
+                break
+            progress[NEXT_RUN] += 1
+            progress[NEXT_CHOICE] = 0
+        if progress[STATUS] == DONE:
+            end_event(tables, progress, runs.table, rules.whole_stack)
     progress[STEPS] += steps
 
 
 @kernel(borrows=True)
-def room_for(
+def may_extend(
+    tables: Ints, integers: Ints, events: Ints, progress: Ints, table: Ints, within: int
+) -> bool:
+    """Return whether the next run may take the event by its type; end it where it is over."""
+    if progress[NEXT_RUN] == progress[ACTIVE]:
+        return True
+    at, run = progress[NEXT_EVENT], table[progress[NEXT_RUN], LISTED]
+    time, moment = integers[TIME, events[at, ROW]], events[at, WHEN]
+    source = table[run, STATE]
+    if (within >= 0 and time - table[run, BEGAN] > within) or (0 <= table[run, UNTIL] < moment):
+        table[run, STATE] = -1
+    return (
+        table[run, STATE] >= 0
+        and table[run, LATEST] != moment
+        and events[at, MASK] & tables[tables[NEXT_AT] + source + 1] != 0
+        and progress[GO] != GO_BEGIN
+    )
+
+
+@kernel(borrows=True)
+def look(
+    tables: Ints,
+    rules: Rules,
+    values: Values,
+    keys: Ints,
+    events: Ints,
     progress: Ints,
-    buffer: Ints,
-    runs: Ints,
+    runs: Runs,
+    path: Ints,
+    registers: Registers,
+    given: Given,
+) -> None:
+    """Let the next run look at the event, from its next choice on; progress[STATUS] says how far.
+
+    The last of the runs is none: a new one begins.
+    """
+    row, listed = events[progress[NEXT_EVENT], ROW], events[progress[NEXT_EVENT], TAKES]
+    run, source, length = -1, -1, 0
+    if progress[NEXT_RUN] < progress[ACTIVE]:
+        run = runs.table[progress[NEXT_RUN], LISTED]
+        source, length = runs.table[run, STATE], runs.table[run, LENGTH]
+    while progress[NEXT_CHOICE] < tables[listed] and progress[STATUS] == DONE:
+        target = tables[listed + 1 + progress[NEXT_CHOICE]]
+        edge = tables[tables[EDGE_AT] + (source + 1) * tables[STATES] + target]
+        if edge >= 0 and not has_room(
+            tables, progress, runs, path, given.paths, length, rules.whole_stack
+        ):
+            return
+        progress[NEXT_CHOICE] += 1
+        if edge < 0:
+            continue
+        if not takes(tables, rules, values, progress, runs, row, run, edge, registers):
+            continue
+        if tables[STRATEGY] == NEXT and run >= 0:
+            runs.table[run, UNTIL] = values.integers[MOMENT, row]
+        extend_run(tables, rules, values, progress, runs, row, run, target, registers)
+        if tables[FAILED] > 0:
+            progress[STATUS] = BROKEN
+            return
+        is_end = tables[tables[END_AT] + target] > -2 and row >= progress[FRESH]
+        if is_end and progress[GO] == GO_CONSTRUCT:
+            construct(tables, rules, values, keys, progress, runs, path, registers, given)
+        if tables[tables[ENDS_AT] + target] == 1:  # nothing follows: the run is over
+            progress[LISTED_RUNS] -= 1
+            progress[FREE_RUNS] += 1
+
+
+@kernel(borrows=True)
+def has_room(
+    tables: Ints,
+    progress: Ints,
+    runs: Runs,
     path: Ints,
     paths: Shorts,
     length: int,
-) -> int:
-    """Return whether there is room for a run one longer than `length` and for its match: DONE."""
-    if progress[LISTED_RUNS] >= len(runs):
-        return NO_RUNS
-    if progress[VERSIONS] >= len(buffer):
-        return NO_BUFFER
-    if length + 2 >= len(path):
-        return DEEP
-    if progress[FOUND] >= progress[AT_ONCE] or progress[FILLED] + length + 1 > len(paths):
-        return FULL
-    return DONE
+    whole_stack: Ints,
+) -> bool:
+    """Return whether there is room for a run one longer than `length`, and for its match.
+
+    What no run leads to is left out of the buffer where that is full.
+    """
+    if progress[LISTED_RUNS] >= len(runs.table):
+        progress[STATUS] = NO_RUNS
+    elif progress[VERSIONS] >= len(runs.buffer):
+        before = progress[VERSIONS]
+        progress[VERSIONS] = prune(
+            runs.buffer, runs.table, progress[LISTED_RUNS], before, tables[STATES], whole_stack
+        )
+        if progress[VERSIONS] >= before // 2:
+            progress[STATUS] = NO_BUFFER
+    elif length + 2 >= len(path):
+        progress[STATUS] = DEEP
+    elif progress[FOUND] >= progress[AT_ONCE] or progress[FILLED] + length + 1 > len(paths):
+        progress[STATUS] = FULL
+    return progress[STATUS] == DONE
 
 
 @kernel(borrows=True)
 def takes(
     tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints,
+    rules: Rules,
+    values: Values,
     progress: Ints,
-    runs: Ints,
-    buffer: Ints,
+    runs: Runs,
     row: int,
     run: int,
     edge: int,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
+    registers: Registers,
 ) -> bool:
     """Return whether a run (below 0: none yet) may take an event by an edge."""
     looks = tables[tables[LOOKS_AT] + edge]
     if looks == 0:
         return True
-    registers, previous = NO_STEP, NOTHING
+    step, previous = NO_STEP, NOTHING
     if run >= 0:
-        registers = progress[ROOM] + run
-        previous = buffer[buffer[runs[run, VERSION], ENTRY], EVENT]
+        step = progress[ROOM] + run
+        previous = runs.buffer[runs.buffer[runs.table[run, VERSION], ENTRY], EVENT]
         if looks & NEAR != 0:
             progress[LOOKED] += tables[tables[tables[NEAR_AT] + edge]]
             if not are_neighbours(
-                tables, edge, constants, doubles, integers, negatives, row, previous,
-                progress[FIRST], held, numbers, stack, whole_stack,
-            ):  # fmt: skip
+                tables, edge, rules, values, row, previous, progress[FIRST], registers
+            ):
                 return False
     if looks & FAR == 0:
         return True
-    progress[LOOKED] += tables[tables[tables[CHECK_AT] + edge]]
-    return all_hold(
-        tables, tables[tables[CHECK_AT] + edge], constants, doubles, integers, row, previous,
-        registers, registers, held, numbers, stack, whole_stack,
-    )  # fmt: skip
+    checks = tables[tables[CHECK_AT] + edge]
+    progress[LOOKED] += tables[checks]
+    return all_hold(tables, checks, rules, values, row, previous, step, step, registers)
 
 
 @kernel(borrows=True)
 def extend_run(
     tables: Ints,
-    doubles: Doubles,
-    integers: Ints,
+    rules: Rules,
+    values: Values,
     progress: Ints,
-    runs: Ints,
-    buffer: Ints,
+    runs: Runs,
     row: int,
     run: int,
     target: int,
-    held: Ints,
-    numbers: Doubles,
-    whole_stack: Ints,
+    registers: Registers,
 ) -> None:
     """Put a clone of a run (below 0: a new one) that takes an event at the end of the list."""
+    table = runs.table
     progress[FREE_RUNS] -= 1
-    clone = runs[progress[FREE_RUNS], FREE]
-    runs[progress[LISTED_RUNS], LISTED] = clone
+    clone = table[progress[FREE_RUNS], FREE]
+    table[progress[LISTED_RUNS], LISTED] = clone
     progress[LISTED_RUNS] += 1
     progress[RUNS] += 1
     progress[PEAK] = max(progress[PEAK], progress[LISTED_RUNS])
-    before = -1
-    runs[clone, LENGTH], runs[clone, BEGAN] = 1, integers[TIME, row]
+    before, step = -1, 1
+    table[clone, LENGTH], table[clone, BEGAN] = 1, values.integers[TIME, row]
     if run >= 0:
-        before = runs[run, VERSION]
-        runs[clone, LENGTH], runs[clone, BEGAN] = runs[run, LENGTH] + 1, runs[run, BEGAN]
-        place = progress[ROOM] + run
-        for register in range(held.shape[1]):
-            held[1, register] = held[place, register]
-        for register in range(numbers.shape[1]):
-            numbers[1, register] = numbers[place, register]
-        select(tables, target, row, 2, doubles, integers, held, numbers)
-    else:
-        select(tables, target, row, 1, doubles, integers, held, numbers)
-    last = 2 if run >= 0 else 1
-    place = progress[ROOM] + clone
-    for register in range(held.shape[1]):
-        held[place, register] = held[last, register]
-    for register in range(numbers.shape[1]):
-        numbers[place, register] = numbers[last, register]
-    progress[STORED] += store(buffer, progress[VERSIONS], before, row, target, whole_stack)
-    runs[clone, STATE], runs[clone, VERSION] = target, progress[VERSIONS]
+        before, step = table[run, VERSION], 2
+        table[clone, LENGTH], table[clone, BEGAN] = table[run, LENGTH] + 1, table[run, BEGAN]
+        copy_registers(progress[ROOM] + run, 1, registers)
+    select(tables, target, row, step, values, registers)
+    copy_registers(step, progress[ROOM] + clone, registers)
+    progress[STORED] += store(
+        runs.buffer, progress[VERSIONS], before, row, target, rules.whole_stack
+    )
+    table[clone, STATE], table[clone, VERSION] = target, progress[VERSIONS]
     progress[VERSIONS] += 1
-    runs[clone, LATEST], runs[clone, UNTIL] = integers[MOMENT, row], -1
+    table[clone, LATEST], table[clone, UNTIL] = values.integers[MOMENT, row], -1
     if tables[STRATEGY] == CONTIGUOUS:
-        runs[clone, UNTIL] = integers[MOMENT, row] + 1
+        table[clone, UNTIL] = values.integers[MOMENT, row] + 1
 
 
 @kernel(borrows=True)
 def construct(
     tables: Ints,
-    constants: Doubles,
-    doubles: Doubles,
-    integers: Ints,
-    negatives: Ints,
+    rules: Rules,
+    values: Values,
     keys: Ints,
     progress: Ints,
-    runs: Ints,
-    buffer: Ints,
+    runs: Runs,
     path: Ints,
-    held: Ints,
-    numbers: Doubles,
-    stack: Doubles,
-    whole_stack: Ints,
-    found: Ints,
-    counted: Doubles,
-    paths: Shorts,
+    registers: Registers,
+    given: Given,
 ) -> None:
     """Give out the match of the run that is listed last, if what is left to look at holds."""
     progress[CANDIDATES] += 1
-    run = runs[progress[LISTED_RUNS] - 1, LISTED]
-    if tables[DEFERRED] == 1 and not set_end(integers, keys, progress, runs[run, BEGAN]):
+    table, buffer = runs.table, runs.buffer
+    run = table[progress[LISTED_RUNS] - 1, LISTED]
+    if tables[DEFERRED] == 1 and not set_end(values.integers, keys, progress, table[run, BEGAN]):
         return
-    depth = runs[run, LENGTH] - 1
-    version = runs[run, VERSION]
+    depth, version = table[run, LENGTH] - 1, table[run, VERSION]
     for step in range(depth, -1, -1):
         entry = buffer[version, ENTRY]
         path[step, AT], path[step, PATH_STATE] = buffer[entry, EVENT], buffer[entry, IN_STATE]
@@ -464,21 +446,11 @@ def construct(
         source = state
     if tables[HAS_LATE] == 1 or tables[tables[FINAL_AT]] > 0:
         for step in range(depth + 1):
-            select(
-                tables, path[step, PATH_STATE], path[step, AT], step + 1, doubles, integers, held,
-                numbers,
-            )  # fmt: skip
+            select(tables, path[step, PATH_STATE], path[step, AT], step + 1, values, registers)
     else:
-        place = progress[ROOM] + run
-        for register in range(held.shape[1]):
-            held[depth + 1, register] = held[place, register]
-        for register in range(numbers.shape[1]):
-            numbers[depth + 1, register] = numbers[place, register]
-    if is_match(
-        tables, constants, doubles, integers, negatives, progress, path, depth, held, numbers,
-        stack, whole_stack,
-    ):  # fmt: skip
-        give_out(tables, progress, path, depth, held, numbers, found, counted, paths)
+        copy_registers(progress[ROOM] + run, depth + 1, registers)
+    if is_match(tables, rules, values, progress, path, depth, registers):
+        give_out(tables, progress, path, depth, registers, given)
 
 
 @kernel(borrows=True)

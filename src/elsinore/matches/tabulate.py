@@ -1,0 +1,330 @@
+"""A template made into tables: each part of the header, and what it points to, is put in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elsinore.matches.counting import ENTRY
+from elsinore.matches.operands import Layout
+from elsinore.matches.program import Compiler, Program, register_places
+from elsinore.matches.reach import LAST_BIT
+from elsinore.matches.registers import Register, RegisterKind
+from elsinore.matches.returns import ColumnKind
+from elsinore.matches.tables import Header, Tables, bit_of
+from elsinore.matches.template import START, Edge, MatchTemplate
+from elsinore.model.kinds import Strategy
+from elsinore.plan.guards import FREE, Ways
+
+if TYPE_CHECKING:
+    from elsinore.matches.stepping import Stepper
+
+_COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
+_STRATEGIES = {Strategy.ANY: 0, Strategy.NEXT: 1, Strategy.CONTIGUOUS: 2}
+
+Pair = tuple[int, ...]  # a comparison of two neighbours (`elsinore.matches.search.pair_holds`)
+
+
+class _Table:
+    """Integers that are put one behind the other, behind the header."""
+
+    def __init__(self) -> None:
+        self.integers = [0] * Header.SIZE
+
+    def __setitem__(self, entry: Header, value: int) -> None:
+        self.integers[entry] = value
+
+    def __getitem__(self, entry: Header) -> int:
+        return self.integers[entry]
+
+    def put(self, values: Sequence[int]) -> int:
+        """Put values in; return where they are."""
+        self.integers.extend(values)
+        return len(self.integers) - len(values)
+
+    def put_list(self, values: Sequence[int]) -> int:
+        """Put a list in, its length first; return where it is."""
+        return self.put([len(values), *values])
+
+    def put_lists(self, count: int, lists: Callable[[int], Sequence[int] | int]) -> int:
+        """Put in a directory of `count` places of lists; a number stands for itself."""
+        at = self.put([0] * count)
+        for number in range(count):
+            value = lists(number)
+            self.integers[at + number] = value if isinstance(value, int) else self.put_list(value)
+        return at
+
+
+def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
+    """Return the tables of a template.
+
+    Rows of the layout are given out for what its conditions and registers read.
+    """
+    compiler = Compiler(template.registers, layout)
+    for condition in template.conditions:
+        compiler.add(condition)
+    program = compiler.program
+    pairs = [program.pair_of(number) for number in range(len(template.conditions))]
+    near = [condition.reads_neighbours_only for condition in template.conditions]
+    places = register_places(template.registers)
+    is_chain = _is_chain(template, pairs)
+    known = {
+        n: known_row(template, r) if is_chain else None for n, r in enumerate(template.registers)
+    }
+    table = _Table()
+    _put_sizes(table, template)
+    _put_edges(table, template, near)
+    steps, steppers = _put_aggregates(table, template, layout, program, places)
+    updates = [
+        _updates(template, state, layout, known, steps) for state in range(len(template.states))
+    ]
+    table[Header.UPDATE_AT] = table.put_lists(len(updates), updates.__getitem__)
+    _put_sets(table, template)
+    _put_conditions(table, program, pairs)
+    ordered = _ordered(template, near, pairs)
+    edges = len(template.edges)
+    table[Header.ORDERED_ROOM] = table.put([edges, *([-1] * edges), *([0] * ENTRY * len(ordered))])
+    if is_chain:
+        _put_lists_of_chains(table, template, updates, places, known)
+    table[Header.WHOLES_AT] = table.put(program.wholes)
+    is_path = all(near[n] for edge in template.edges for n in edge.checks) and not template.final
+    is_path = is_path and not any(edge.late for edge in template.edges)
+    is_counted = is_path and not (template.begins_with_not or template.ends_with_not)
+    return Tables(
+        integers=np.array(table.integers, dtype=np.int64),
+        constants=np.array(program.constants, dtype=np.float64), program=program,
+        steppers=tuple(steppers),
+        negatives=tuple(build_tables(n, layout) for n in template.negatives), ordered=ordered,
+        is_path=is_path, counts_exactly=is_counted and not template.duplicates,
+        interprets=bool(steppers) or any(pair is None for pair in pairs), is_chain=is_chain,
+        known=tuple((places[n], row) for n, row in known.items() if row is not None),
+    )  # fmt: skip
+
+
+def _put_sizes(table: _Table, template: MatchTemplate) -> None:
+    """Put in how many states and registers there are, and what holds of all of a template."""
+    kinds = [register.kind for register in template.registers]
+    places = register_places(template.registers)
+    table[Header.STATES] = len(template.states)
+    table[Header.EVENTS] = sum(kind.holds_event for kind in kinds)
+    widths = [register.width for register in template.registers]
+    table[Header.NUMBERS] = sum(widths) - table[Header.EVENTS]
+    table[Header.STRATEGY] = _STRATEGIES[template.strategy]
+    table[Header.DEFERRED] = int(template.waits)
+    sums = [p for p, kind in zip(places, kinds, strict=True) if kind is RegisterKind.SUM]
+    table[Header.SUM_AT] = table.put_list(sums)
+
+
+def _put_edges(table: _Table, template: MatchTemplate, near: Sequence[bool]) -> None:
+    """Put in edges, what each asks, and where a match ends; `near` [condition]: of neighbours."""
+    states, edges = len(template.states), template.edges
+    at = table.put([-1] * ((states + 1) * states))
+    table[Header.EDGE_AT] = at
+    for number, edge in enumerate(edges):
+        table.integers[at + (edge.source + 1) * states + edge.target] = number
+    table[Header.NEAR_AT] = table.put_lists(
+        len(edges), lambda n: [c for c in edges[n].checks if near[c]]
+    )
+    table[Header.CHECK_AT] = table.put_lists(
+        len(edges), lambda n: [c for c in edges[n].checks if not near[c]]
+    )
+    table[Header.LATE_AT] = table.put_lists(len(edges), lambda n: edges[n].late)
+    table[Header.HAS_LATE] = int(any(edge.late for edge in edges))
+    table[Header.FINAL_AT] = table.put_list(template.final)
+    table[Header.LOOKS_AT] = table.put([_looks(edge, near) for edge in edges])
+    table[Header.WAY_AT] = table.put_lists(len(edges), lambda n: _ways(edges[n].ways))
+    ways = {end.state: _ways(end.ways) for end in template.ends}
+    table[Header.END_AT] = table.put_lists(states, lambda n: ways.get(n, -2))
+    sources = {edge.source for edge in edges}
+    table[Header.ENDS_AT] = table.put([int(state not in sources) for state in range(states)])
+    table[Header.ENDS_ONLY] = int(all(end.state not in sources for end in template.ends))
+
+
+def _put_aggregates(
+    table: _Table,
+    template: MatchTemplate,
+    layout: Layout,
+    program: Program,
+    places: Sequence[int],
+) -> tuple[dict[Register, int], list[Stepper]]:
+    """Put in the aggregates that users define; return where each is, and what steps them."""
+    steps: dict[Register, int] = {}
+    steppers: list[Stepper] = []
+    initial: list[int] = []
+    for place, register in zip(places, template.registers, strict=True):
+        if register.aggregate is None:
+            continue
+        from elsinore.matches.stepping import stepper  # noqa: PLC0415 - the compiler, where needed
+
+        made = stepper(register.aggregate, len(register.arguments))
+        steppers.append(made)
+        rows = [layout.double(name) for name in register.arguments]
+        steps[register] = table.put([register.aggregate.width, len(rows), made.address, *rows])
+        for number, value in enumerate((float("nan"), *made.initial)):
+            initial += [place + number, len(program.constants)]
+            program.constants.append(value)
+    table[Header.INIT_AT] = table.put_list(initial)
+    return steps, steppers
+
+
+def _updates(
+    template: MatchTemplate,
+    state: int,
+    layout: Layout,
+    known: dict[int, int | None],
+    steps: dict[Register, int],
+) -> list[int]:
+    """Return what an event in a state does to registers, as `Header.UPDATE_AT` tells it."""
+    every = {state.variable for state in template.states}
+    begins = {edge.target for edge in template.edges if edge.source == START}
+    found = []
+    places = register_places(template.registers)
+    for number, (place, register) in enumerate(zip(places, template.registers, strict=True)):
+        if template.states[state].variable not in register.variables:
+            continue
+        if known[number] is not None:  # nothing reads it before the match is complete
+            continue
+        is_first = register.kind is RegisterKind.FIRST and every <= {*register.variables}
+        if is_first and state not in begins:  # the match's first event has been bound
+            continue
+        is_whole, row = False, -1
+        if register.kind in _COMPARED:
+            is_whole, row = layout.comparable(register.attribute or "")
+        elif register.kind is RegisterKind.SUM:
+            row = layout.double(register.attribute or "")
+        elif register.aggregate is not None:
+            row = steps[register]
+        found += [int(register.kind), place, row, int(is_whole)]
+    return found
+
+
+def _put_conditions(table: _Table, program: Program, pairs: Sequence[Pair | None]) -> None:
+    """Put in the code of conditions, and those that compare two neighbours."""
+    table[Header.CODE_AT] = table.put_lists(len(pairs), program.code_of)
+    table[Header.PAIR_AT] = at = table.put([-1] * len(pairs))
+    for number, pair in enumerate(pairs):
+        if pair is not None:
+            table.integers[at + number] = table.put(pair)
+
+
+def _ordered(
+    template: MatchTemplate, near: Sequence[bool], pairs: Sequence[Pair | None]
+) -> tuple[tuple[int, int, Pair], ...]:
+    """Return the edges that ask for one comparison of neighbours alone, and where they lead to."""
+    if template.strategy is not Strategy.ANY:
+        return ()
+    return tuple(
+        (number, edge.target, pair)
+        for number, edge in enumerate(template.edges)
+        if edge.source != START and _ways(edge.ways) == -1
+        for numbers in [[c for c in edge.checks if near[c]]]
+        if len(numbers) == 1 and (pair := pairs[numbers[0]]) is not None
+    )
+
+
+def _put_lists_of_chains(
+    table: _Table,
+    template: MatchTemplate,
+    updates: Sequence[Sequence[int]],
+    places: Sequence[int],
+    known: dict[int, int | None],
+) -> None:
+    """Put in what `elsinore.matches.subsets` reads: which registers an event is added to."""
+    split = [_split(of_state) for of_state in updates]
+    table[Header.HOLDS_AT] = table.put_lists(len(split), lambda n: split[n][0])
+    addends = {add[1]: (add[0], *add[2:]) for _, adds in split for add in adds}
+    numbers = range(table[Header.NUMBERS])
+    added = [{add[1] for add in adds} for _, adds in split]
+    table[Header.ADDS_AT] = table.put([int(n in adds) for adds in added for n in numbers])
+    table[Header.ADDEND_AT] = table.put([value for n in numbers for value in addends[n]])
+    kinds = [register.kind for register in template.registers]
+    kept = [n for n, kind in enumerate(kinds) if kind.holds_event and known[n] is None]
+    table[Header.KEPT_AT] = table.put_list([places[n] for n in kept])
+
+
+def _split(updates: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
+    """Return the updates of registers of events, and those of registers of numbers one by one."""
+    each = [tuple(updates[at : at + 4]) for at in range(0, len(updates), 4)]
+    holds = [value for one in each if RegisterKind(one[0]).holds_event for value in one]
+    return holds, [one for one in each if not RegisterKind(one[0]).holds_event]
+
+
+def _is_chain(template: MatchTemplate, pairs: Sequence[object]) -> bool:
+    """Return whether nothing but comparisons of neighbours decides how a match goes on.
+
+    Under SKIP TILL ANY MATCH: nothing at all.
+    """
+    checks = [check for edge in template.edges for check in edge.checks]
+    is_any = template.strategy is Strategy.ANY
+    if is_any and any(c.kind is ColumnKind.MATCH_NUMBER for c in template.columns):
+        return False  # numbers go by the order in which that search finds matches
+    return (
+        len(template.states) <= LAST_BIT
+        and not (template.duplicates or template.final or template.negatives)
+        and template.uncertain is None
+        and not template.query.collapsed
+        and all(register.aggregate is None for register in template.registers)
+        and all(not edge.late and edge.ways == FREE for edge in template.edges)
+        and all(end.ways == FREE for end in template.ends)
+        and all(not edge.checks for edge in template.edges if edge.source == START)
+        and (not checks or not is_any)
+        and all(pairs[check] is not None for check in checks)
+    )
+
+
+def known_row(template: MatchTemplate, register: Register) -> int | None:
+    """Return which row of a match a register always holds: 0 its first, 1 its last; None: neither.
+
+    That is when the match is complete: before it, a register of the last row may hold others.
+    """
+    bound = {n for n, s in enumerate(template.states) if s.variable in register.variables}
+    begins = {edge.target for edge in template.edges if edge.source == START}
+    later = {edge.target for edge in template.edges if edge.source != START}
+    if register.kind is RegisterKind.LATEST and bound >= {end.state for end in template.ends}:
+        return 1
+    if register.kind is RegisterKind.FIRST or not bound & later:  # of one event the first and last
+        is_one = register.kind in {RegisterKind.FIRST, RegisterKind.LATEST}
+        return 0 if is_one and bound >= begins else None
+    return None
+
+
+def _put_sets(table: _Table, template: MatchTemplate) -> None:
+    """Put in which states follow which, as bits."""
+    following = [0] * (len(template.states) + 1)
+    before = [0] * (LAST_BIT + 1)
+    for edge in template.edges:
+        following[edge.source + 1] |= 1 << bit_of(edge.target)
+        if edge.source != START:
+            before[bit_of(edge.target)] |= 1 << bit_of(edge.source)
+    table[Header.NEXT_AT] = table.put(following)
+    table[Header.BEFORE_AT] = table.put(before)
+    table[Header.ENDING] = sum({1 << bit_of(end.state) for end in template.ends})
+    fits = len(template.states) <= LAST_BIT
+    plain = {edge for edge in template.edges if not edge.checks and edge.ways == FREE}
+    table[Header.IS_PLAIN] = int(fits and len(plain) == len(template.edges))
+    table[Header.DUPLICATES] = int(template.duplicates)
+    late = template.final or any(edge.late for edge in template.edges)
+    guarded = any(edge.source == START and edge.ways != FREE for edge in template.edges)
+    late = late or any(register.aggregate is not None for register in template.registers)
+    sources = {edge.source for edge in template.edges}
+    leaves = {end.state for end in template.ends if end.ways == FREE} - sources
+    leaf = [0] * len(following)
+    if fits and template.strategy is Strategy.ANY and not late and not guarded:
+        for edge in plain:
+            if edge.source != START and edge.target in leaves:
+                leaf[edge.source + 1] |= 1 << edge.target
+    table[Header.LEAF_AT] = table.put(leaf)
+
+
+def _looks(edge: Edge, near: Sequence[bool]) -> int:
+    is_near = any(near[c] for c in edge.checks) or _ways(edge.ways) != -1
+    return int(is_near) + 2 * any(not near[c] for c in edge.checks)
+
+
+def _ways(ways: Ways) -> int | list[int]:
+    """Return -1 where nothing is forbidden, else each way's negatives, their number first."""
+    if frozenset() in ways:
+        return -1
+    return [value for way in sorted(ways, key=sorted) for value in (len(way), *sorted(way))]
