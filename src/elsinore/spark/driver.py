@@ -54,12 +54,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     use_own_interpreter(frame.sparkSession)
     ship_by_value(plan.aggregates.values())
     ship_by_value(query.module for query in plan.workload if isinstance(query, PythonQuery))
-    events = Events(frame, options)
-    if options.uncertain is not None:
-        added = {HIGH: events.bounds[1]}
-        if events.law is not None:
-            added[LAW] = events.law
-        events = Events(frame.withColumns(added), options)
+    events = _events(frame, options)
     plan = gathered(plan, options.sharing, record=options.record)
     plan = fitted(plan, {name: events.arrow_type(name) for name in frame.columns}, declared=True)
     statistics = [accumulator(frame) for _ in plan.units]
@@ -100,14 +95,9 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         for together in kept:
             together.close()
 
-    rejected = None
-    if options.allow_rejects:
-        rejected = frame.withColumn(REASON_COLUMN, events.reason).filter(
-            F.col(REASON_COLUMN).isNotNull()
-        )
     return Results(
         frames,
-        rejected=rejected,
+        rejected=_rejected(frame, events) if options.allow_rejects else None,
         find_statistics=lambda: tuple(
             total(one, kind_for(unit).statistics())
             for unit, one in zip(plan.units, statistics, strict=True)
@@ -123,6 +113,23 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
             for number, name in zip(unit.queries, unit.names, strict=True)
         },
     )
+
+
+def _events(frame: DataFrame, options: RunOptions) -> Events:
+    """Return the events of a data frame, with columns for what is known of uncertain times."""
+    events = Events(frame, options)
+    if options.uncertain is None:
+        return events
+    added = {HIGH: events.bounds[1]}
+    if events.law is not None:
+        added[LAW] = events.law
+    return Events(frame.withColumns(added), options)
+
+
+def _rejected(frame: DataFrame, events: Events) -> DataFrame:
+    """Return the unusable rows of a data frame, with the reasons."""
+    reasons = frame.withColumn(REASON_COLUMN, events.reason)
+    return reasons.filter(F.col(REASON_COLUMN).isNotNull())
 
 
 def _followed(unit: Unit, make: Callable[[], DataFrame]) -> Callable[[], DataFrame]:

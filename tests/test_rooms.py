@@ -8,8 +8,19 @@ from pathlib import Path
 import elsinore
 
 PACKAGE = Path(elsinore.__file__).parent
-TRENDS = PACKAGE / "trends"
 LINES, PARAMETERS = 80, 10
+# Their parameters are the options that users have, each with its line.
+OPTIONS = {
+    "cli/check.py:check",
+    "cli/explain.py:explain",
+    "cli/report.py:report",
+    "cli/run.py:run",
+    "workload.py:run",
+}
+PASSED_ON = {
+    "local/events.py:take_share",  # four columns are read, and four are written
+    "quantitative/lowered/heap.py:mark",  # generated code calls it, with constants
+}
 INLINED_LINES = 20  # of a function whose body is copied into its callers before they are compiled
 
 
@@ -28,19 +39,25 @@ def inlined(text: str) -> dict[str, int]:
     }
 
 
+def too_large(path: Path) -> dict[str, tuple[int, int]]:
+    """Return the functions of a file with more lines or parameters than the limits: how many."""
+    found = {}
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        own = [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
+        size = (node.end_lineno or node.lineno) + 1 - node.lineno
+        count = len(own) - (own[:1] in (["self"], ["cls"]))
+        if size > LINES or count > PARAMETERS:
+            found[f"{path.relative_to(PACKAGE).as_posix()}:{node.name}"] = size, count
+    return found
+
+
 def test_no_function_has_more_lines_or_parameters_than_the_limit() -> None:
-    too_large = []
-    for path in sorted(TRENDS.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not isinstance(node, ast.FunctionDef):
-                continue
-            name = f"{path.relative_to(TRENDS).as_posix()}:{node.name}"
-            own = [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
-            size = (node.end_lineno or node.lineno) + 1 - node.lineno
-            count = len(own) - (own[:1] in (["self"], ["cls"]))
-            if size > LINES or count > PARAMETERS:
-                too_large.append(f"{name}: {size} lines, {count} parameters")
-    assert not too_large
+    found: dict[str, tuple[int, int]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        found |= too_large(path)
+    assert found.keys() <= OPTIONS | PASSED_ON, found
 
 
 def test_no_long_function_is_inlined_by_force() -> None:
