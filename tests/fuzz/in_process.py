@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -103,30 +102,18 @@ def _in_pieces(
     """Cut the stream anywhere; close early and go on from what was saved, here and there."""
     size = len(case.events)
     edges = [0, *sorted(random.choices(range(size + 1), k=random.randint(0, 4))), size]
-    early = random.random() < 0.5
-    operator = given.operator(sharing=sharing)
-    totals = []
-    for start, end in itertools.pairwise(edges):
-        totals.append(operator.process(given.batch.slice(start, end - start)))
-        if random.random() < 0.5:
-            operator = given.stopped(operator)
-        if early and end < size:
-            totals.append(operator.close(case.events[end].time))
-    return [*totals, operator.close()]
+    times = [event.time for event in case.events] if random.random() < 0.5 else []
+    stops = [random.random() < 0.5 for _ in edges]
+    return given.in_pieces(edges, stops, times, sharing)
 
 
 def _interleaved(
     given: UnitInput, case: Case, sharing: Sharing, random: Random
 ) -> Sequence[pa.RecordBatch]:
     """Keep each key's order alone."""
-    keys = given.keys
-    waiting: dict[int, list[int]] = {}
-    for row in reversed(range(len(keys))):
-        waiting.setdefault(keys[row], []).append(row)
-    order = random.sample(range(len(keys)), len(keys))
-    rows = [waiting[keys[row]].pop() for row in order]
+    order = random.sample(range(len(given.keys)), len(given.keys))
     operator = given.operator(sharing=sharing)
-    return [operator.process(given.in_order(rows)), operator.close()]
+    return [operator.process(given.interleaved(order)), operator.close()]
 
 
 def _key_after_key(
@@ -134,9 +121,4 @@ def _key_after_key(
 ) -> Sequence[pa.RecordBatch]:
     """Hand over the keys one after another, as Spark does, in two pieces."""
     cut = random.randint(0, len(case.events))
-    batch = given.by_key()
-    operator = given.operator(one_slot=True, sharing=sharing)
-    first = operator.process(batch.slice(0, cut))
-    if random.random() < 0.5:
-        operator = given.stopped(operator)
-    return [first, operator.process(batch.slice(cut)), operator.close()]
+    return given.key_after_key(cut, stop=random.random() < 0.5, sharing=sharing)

@@ -2,12 +2,10 @@
 
 import os
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 
-from elsinore.errors import ElsinoreError
-from oracles.matches import TooMany, brute_force
 from support.drawn import CASES
-from support.matches import USERS, engine_rows, oracle_rows, parsed, queries, streams, units_of
+from support.matches import check_against_brute_force
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "80"))
 SETTINGS = settings(
@@ -20,16 +18,4 @@ SETTINGS = settings(
 @SETTINGS
 @given(CASES)
 def test_the_engine_gives_the_matches_of_brute_force(drawn):
-    events, workload = streams(drawn), parsed(queries(drawn))
-    try:
-        (unit,) = units_of(workload)
-    except ElsinoreError:
-        assume(False)
-    ordered, saves, cuts = drawn.whether(), drawn.whether(), drawn.cuts(len(events), 3)
-    try:
-        found = brute_force(workload.queries[0], events, ordered=ordered, users=USERS)
-        expected = oracle_rows(found)
-    except TooMany:
-        assume(False)
-    (rows,) = engine_rows(unit, events, cuts=cuts, ordered=ordered, saves=saves)
-    assert rows == expected
+    check_against_brute_force(drawn)

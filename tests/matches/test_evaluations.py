@@ -17,7 +17,15 @@ from elsinore.plan.modes import Evaluation
 from elsinore.workload import Workload
 from oracles.matches import TooMany, brute_force
 from support.drawn import CASES
-from support.matches import USERS, engine_rows, oracle_rows, parsed, queries, streams, units_of
+from support.matches import (
+    USERS,
+    check_against_brute_force,
+    engine_rows,
+    oracle_rows,
+    parsed,
+    streams,
+    units_of,
+)
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "25"))
 SETTINGS = settings(
@@ -32,20 +40,7 @@ NAMED = [e for e in Evaluation if e not in {Evaluation.AUTO, Evaluation.PATHS}]
 @SETTINGS
 @given(CASES)
 def test_an_evaluation_gives_the_matches_of_brute_force(evaluation, drawn):
-    events, workload = streams(drawn), parsed(queries(drawn))
-    try:
-        (unit,) = units_of(workload, evaluation=evaluation)
-    except ElsinoreError:
-        assume(False)
-    assume(spec_of(unit).evaluations[0].evaluation is evaluation)
-    ordered, saves, cuts = drawn.whether(), drawn.whether(), drawn.cuts(len(events), 3)
-    try:
-        found = brute_force(workload.queries[0], events, ordered=ordered, users=USERS)
-        expected = oracle_rows(found)
-    except TooMany:
-        assume(False)
-    (rows,) = engine_rows(unit, events, cuts=cuts, ordered=ordered, saves=saves)
-    assert rows == expected
+    check_against_brute_force(drawn, evaluation)
 
 
 FILTERED = (

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from hypothesis import assume
 from hypothesis import strategies as st
 
+from elsinore.errors import ElsinoreError
 from elsinore.language import parse_workload
 from elsinore.matches.operator import MatchOperator
 from elsinore.matches.returns import is_windowed
@@ -23,7 +25,7 @@ from elsinore.plan.modes import HIGH, LAW, Evaluation, Uncertainty
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.keys import encode_keys
-from oracles.matches import Happening, Match
+from oracles.matches import Happening, Match, TooMany, brute_force
 from support.drawn import Drawn
 
 ATTRIBUTES = {
@@ -373,6 +375,28 @@ def streams(drawn: Drawn, most: int = 9) -> list[Happening]:
 def parsed(*texts: str) -> Workload:
     """Return the workload of some queries."""
     return parse_workload("\n".join(texts))
+
+
+def check_against_brute_force(drawn: Drawn, evaluation: Evaluation = Evaluation.AUTO) -> None:
+    """Draw a query and a stream; compare the engine's matches with those of brute force.
+
+    Evaluations that the query is not for are not looked at.
+    """
+    events, workload = streams(drawn), parsed(queries(drawn))
+    try:
+        (unit,) = units_of(workload, evaluation=evaluation)
+    except ElsinoreError:
+        assume(False)
+    chosen = spec_of(unit).evaluations[0].evaluation
+    assume(evaluation in {Evaluation.AUTO, chosen})
+    ordered, saves, cuts = drawn.whether(), drawn.whether(), drawn.cuts(len(events), 3)
+    try:
+        found = brute_force(workload.queries[0], events, ordered=ordered, users=USERS)
+        expected = oracle_rows(found)
+    except TooMany:
+        assume(False)
+    (rows,) = engine_rows(unit, events, cuts=cuts, ordered=ordered, saves=saves)
+    assert rows == expected
 
 
 @st.composite

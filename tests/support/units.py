@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -54,6 +55,14 @@ class UnitInput:
         rows = (row for row in range(len(keys)) if keys[row] >= 0)
         return self.in_order(sorted(rows, key=lambda row: (groups[row], keys[row])))
 
+    def interleaved(self, order: Sequence[int]) -> pa.RecordBatch:
+        """Return the rows in another order, those of each key in their own."""
+        keys = self.keys
+        waiting: dict[int, list[int]] = {}
+        for row in reversed(range(len(keys))):
+            waiting.setdefault(keys[row], []).append(row)
+        return self.in_order(waiting[keys[row]].pop() for row in order)
+
     def operator(
         self, *, one_slot: bool = False, sharing: Sharing = Sharing.DYNAMIC
     ) -> TrendsOperator:
@@ -63,6 +72,42 @@ class UnitInput:
     def stopped(self, operator: TrendsOperator) -> TrendsOperator:
         """Return an operator that goes on from what another one saved."""
         return load_operator(self.unit, operator.save())
+
+    def in_pieces(
+        self,
+        edges: Sequence[int],
+        stops: Sequence[bool],
+        times: Sequence[int] = (),
+        sharing: Sharing = Sharing.DYNAMIC,
+    ) -> list[pa.RecordBatch]:
+        """Return what an operator gives out for rows in pieces, stopped after some of them.
+
+        edges: where pieces begin, and the end. times: of all rows, if what is over by the next
+        piece is closed before it.
+        """
+        operator = self.operator(sharing=sharing)
+        totals = []
+        for (start, end), stop in zip(itertools.pairwise(edges), stops, strict=False):
+            totals.append(operator.process(self.batch.slice(start, end - start)))
+            if stop:
+                operator = self.stopped(operator)
+            if end < len(times):
+                totals.append(operator.close(times[end]))
+        return [*totals, operator.close()]
+
+    def key_after_key(
+        self, cut: int, *, stop: bool, sharing: Sharing = Sharing.DYNAMIC
+    ) -> list[pa.RecordBatch]:
+        """Return what an operator gives out for keys one after another, as Spark hands them over.
+
+        They come in two pieces, and it may be stopped between them.
+        """
+        batch = self.by_key()
+        operator = self.operator(one_slot=True, sharing=sharing)
+        first = operator.process(batch.slice(0, cut))
+        if stop:
+            operator = self.stopped(operator)
+        return [first, operator.process(batch.slice(cut)), operator.close()]
 
     def results(self, totals: Iterable[pa.RecordBatch]) -> dict[str, pa.Table]:
         """Return the result tables, windows in microseconds."""

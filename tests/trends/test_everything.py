@@ -136,19 +136,11 @@ def test_input_may_come_in_any_pieces_and_runs_may_stop_between_them(
     ready = planned(workload)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(events)), max_size=4)))
     stops = data.draw(st.lists(st.booleans(), min_size=5, max_size=5))
-    early = data.draw(st.booleans())
+    times = [event.time for event in events] if data.draw(st.booleans()) else []
 
     def in_pieces(given_unit: UnitInput) -> list[pa.RecordBatch]:
-        operator = given_unit.operator(sharing=data.draw(st.sampled_from(Sharing)))
-        totals = []
-        edges = [0, *cuts, len(events)]
-        for start, end, stop in zip(edges, edges[1:], stops, strict=False):
-            totals.append(operator.process(given_unit.batch.slice(start, end - start)))
-            if stop:
-                operator = given_unit.stopped(operator)
-            if early and end < len(events):
-                totals.append(operator.close(events[end].time))
-        return [*totals, operator.close()]
+        sharing = data.draw(st.sampled_from(Sharing))
+        return given_unit.in_pieces([0, *cuts, len(events)], stops, times, sharing)
 
     check_each(workload, ready, events, in_pieces)
 
@@ -239,13 +231,8 @@ def test_only_the_order_within_a_key_matters(case: Case, data: st.DataObject) ->
     order = data.draw(st.permutations(range(len(events))))
 
     def interleaved(given_unit: UnitInput) -> list[pa.RecordBatch]:
-        keys = given_unit.keys
-        waiting: dict[int, list[int]] = {}
-        for row in reversed(range(len(keys))):
-            waiting.setdefault(keys[row], []).append(row)
         operator = given_unit.operator()
-        rows = [waiting[keys[row]].pop() for row in order]
-        return [operator.process(given_unit.in_order(rows)), operator.close()]
+        return [operator.process(given_unit.interleaved(order)), operator.close()]
 
     check_each(workload, ready, events, interleaved)
 
@@ -259,12 +246,7 @@ def test_keys_may_be_taken_one_after_another(case: Case, data: st.DataObject) ->
     stop = data.draw(st.booleans())
 
     def one_by_one(given_unit: UnitInput) -> list[pa.RecordBatch]:
-        operator = given_unit.operator(one_slot=True)
-        batch = given_unit.by_key()
-        first = operator.process(batch.slice(0, cut))
-        if stop:
-            operator = given_unit.stopped(operator)
-        return [first, operator.process(batch.slice(cut)), operator.close()]
+        return given_unit.key_after_key(cut, stop=stop)
 
     check_each(workload, ready, events, one_by_one)
 

@@ -56,7 +56,7 @@ def check_in_pieces(
     for given_unit in unit_inputs(plan(workload), table_of(events), exact=workload.exact):
         batch = given_unit.batch
         if how == "interleaved":
-            batch = interleaved(given_unit, order)
+            batch = given_unit.interleaved(order)
         elif how == "one after another":
             batch = given_unit.by_key()
         places = st.integers(0, len(batch))
@@ -89,15 +89,6 @@ def simultaneous(batch: pa.RecordBatch) -> list[int]:
             found.append(row)
         seen.add(place)
     return found
-
-
-def interleaved(given_unit: UnitInput, order: Several[int]) -> pa.RecordBatch:
-    """Return the rows in another order, those of each key in their own."""
-    keys = given_unit.keys
-    waiting: dict[int, list[int]] = {}
-    for row in reversed(range(len(keys))):
-        waiting.setdefault(keys[row], []).append(row)
-    return given_unit.in_order([waiting[keys[row]].pop() for row in order])
 
 
 @often
