@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Binary, Expression, Literal, Negative, Operator
-from elsinore.plan.between import CURRENT, PREVIOUS
+from elsinore.plan.between import CURRENT, PREVIOUS, TURNED
 from elsinore.plan.guarded import GuardedTemplate, Move
 
 # comparisons of neighbours that keep one with an earlier event true
@@ -22,13 +22,6 @@ _KEEPING = {
     Operator.LT: (Operator.LT, Operator.LE, Operator.EQ),
     Operator.LE: (Operator.LT, Operator.LE, Operator.EQ),
     Operator.EQ: (Operator.EQ,),
-}
-_TURNED = {
-    Operator.LT: Operator.GT,
-    Operator.LE: Operator.GE,
-    Operator.GT: Operator.LT,
-    Operator.GE: Operator.LE,
-    Operator.EQ: Operator.EQ,
 }
 
 
@@ -94,9 +87,9 @@ def _compared(condition: Expression) -> tuple[str, Operator, Expression] | None:
     That is computed from the same attribute, so that all values are of one order.
     """
     match condition:
-        case Binary(operator, left, right) if operator in _TURNED:
+        case Binary(operator, left, right) if operator in TURNED:
             if isinstance(right, Attribute) and right.variable == CURRENT:
-                operator, left, right = _TURNED[operator], right, left
+                operator, left, right = TURNED[operator], right, left
             if not isinstance(left, Attribute) or left.name is None:
                 return None
             one_order = set(ex.attributes(right)) == {Attribute(PREVIOUS, left.name)}

@@ -25,17 +25,10 @@ from elsinore.model.expression import (
 )
 from elsinore.model.kinds import Strategy
 from elsinore.plan.accumulators import Kept
-from elsinore.plan.between import CURRENT, PREVIOUS
+from elsinore.plan.between import CURRENT, PREVIOUS, TURNED
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.template import START
 
-_TURNED = {
-    Operator.LT: Operator.GT,
-    Operator.LE: Operator.GE,
-    Operator.GT: Operator.LT,
-    Operator.GE: Operator.LE,
-    Operator.EQ: Operator.EQ,
-}
 _OPPOSITE = {
     Operator.LT: Operator.GE,
     Operator.LE: Operator.GT,
@@ -223,7 +216,7 @@ def _ranges(condition: Expression) -> list[list[Cut]] | None:
         case Binary(Operator.NE, left, right):
             below = Binary(Operator.LT, left, right)
             return _ranges(Binary(Operator.OR, below, Binary(Operator.GT, left, right)))
-        case Binary(operator, left, right) if operator in _TURNED:
+        case Binary(operator, left, right) if operator in TURNED:
             return _compared(operator, left, right)
     return None
 
@@ -236,7 +229,7 @@ def _both(one: list[list[Cut]], other: list[list[Cut]]) -> list[list[Cut]]:
 def _compared(operator: Operator, left: Expression, right: Expression) -> list[list[Cut]] | None:
     """Return the ranges of a comparison."""
     if not _reads(left, PREVIOUS):
-        operator, left, right = _TURNED[operator], right, left
+        operator, left, right = TURNED[operator], right, left
     if _reads(right, PREVIOUS):
         return None
     match left:
@@ -244,7 +237,7 @@ def _compared(operator: Operator, left: Expression, right: Expression) -> list[l
             if operator is Operator.EQ:
                 return None
             high = _cut(inner, operator, right)
-            low = _cut(inner, _TURNED[operator], Negative(right))
+            low = _cut(inner, TURNED[operator], Negative(right))
             if high is None or low is None:
                 return None
             within = operator in {Operator.LT, Operator.LE}
@@ -264,7 +257,7 @@ def _cut(left: Expression, operator: Operator, right: Expression) -> Cut | None:
         case Binary(Operator.SUB, one, other) if not _reads(one, PREVIOUS):
             # c - p is -(p - c), without rounding
             left = Binary(Operator.SUB, other, one)
-            operator, right = _TURNED[operator], Negative(right)
+            operator, right = TURNED[operator], Negative(right)
         case Binary(Operator.ADD, one, other) if not _reads(one, PREVIOUS):
             left = Binary(Operator.ADD, other, one)
     match left:

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from elsinore.model import pattern as pt
-from elsinore.model.expression import Attribute, Binary, Expression, Operator
+from elsinore.model.expression import Attribute, Binary, Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.accumulators import accumulated
-from elsinore.plan.between import CURRENT, PREVIOUS, Reading, is_local, readings
+from elsinore.plan.between import CURRENT, PREVIOUS, TURNED, Reading, is_local, readings
 from elsinore.plan.conjoined import conjoined
 from elsinore.plan.guarded import GuardedTemplate, guarded_template
 from elsinore.plan.implied import without_implied
@@ -35,13 +35,6 @@ STATE_LIMIT = 62  # states of a guarded template that fit a word of bits
 _NEGATION = "NOT looks at what lies between events"
 _CONJUNCTION = "AND counts pairs of trends"
 _SUMMED = frozenset({_NEGATION, _CONJUNCTION})  # what sums per state can do
-_TURNED = {
-    Operator.LT: Operator.GT,
-    Operator.LE: Operator.GE,
-    Operator.GT: Operator.LT,
-    Operator.GE: Operator.LE,
-    Operator.EQ: Operator.EQ,
-}
 
 
 class Path(Enum):
@@ -214,10 +207,10 @@ def _comparison_of(condition: Expression) -> Adjacent | None:
     """Return a condition as a comparison of an event's attribute with its predecessor's."""
     match condition:
         case Binary(operator, Attribute(one, str(left)), Attribute(other, str(right))):
-            if operator not in _TURNED:
+            if operator not in TURNED:
                 return None
             if (one, other) == (CURRENT, PREVIOUS):
                 return Adjacent(left, operator, right)
             if (one, other) == (PREVIOUS, CURRENT):
-                return Adjacent(right, _TURNED[operator], left)
+                return Adjacent(right, TURNED[operator], left)
     return None
