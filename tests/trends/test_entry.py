@@ -1,4 +1,4 @@
-"""Batches as the operator of sums takes them."""
+"""Batches as operators take them, wherever their columns are and whoever lends slots."""
 
 from __future__ import annotations
 
@@ -17,17 +17,21 @@ from trends.test_closing import many_events
 
 TEXT = """QUERY q RETURN k, COUNT(*), SUM(b.v), MIN(b.v) PATTERN SEQ(A a, B b+) GROUP BY k
 WITHIN 20 seconds SLIDE 5 seconds;"""
+NEIGHBOURS = """QUERY q RETURN k, COUNT(*), SUM(b.v), MIN(b.v) PATTERN SEQ(A a, B b+)
+WHERE b[i].w >= b[i-1].w AND [k] GROUP BY k WITHIN 20 seconds SLIDE 5 seconds;"""
+BOTH = pytest.mark.parametrize("text", [TEXT, NEIGHBOURS])
 
 
-def drawn() -> UnitInput:
+def drawn(text: str = TEXT) -> UnitInput:
     """Return events of many keys, and the unit of a query."""
     table = table_of(many_events(5, 300, 90))
-    (found,) = unit_inputs(plan(parse_workload(TEXT)), table, exact=False)
+    (found,) = unit_inputs(plan(parse_workload(text)), table, exact=False)
     return found
 
 
-def test_columns_of_other_places_and_widths_are_taken_too() -> None:
-    given = drawn()
+@BOTH
+def test_columns_of_other_places_and_widths_are_taken_too(text: str) -> None:
+    given = drawn(text)
     batch = given.batch
     names = [*batch.schema.names[4:], "time", "class", "group", "key"]
     columns = [batch.column(name) for name in names[:-1]]
@@ -40,8 +44,9 @@ def test_columns_of_other_places_and_widths_are_taken_too() -> None:
     assert results[0].equals(results[1])
 
 
-def test_slots_that_are_lent_give_what_keys_give() -> None:
-    given, results = drawn(), []
+@BOTH
+def test_slots_that_are_lent_give_what_keys_give(text: str) -> None:
+    given, results = drawn(text), []
     for slots in (None, KeySlots()):
         operator = given.operator()
         batches = [given.batch.slice(0, 170), given.batch.slice(170)]
