@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("pyspark")
@@ -79,6 +80,20 @@ def test_a_disk_that_is_full_is_told_with_its_place_and_the_remedies(
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert str(tmp_path) in str(failure.value)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("asked", ["to_pylist", "collect", "count"])
+def test_a_file_that_is_gone_when_a_result_is_asked_for_is_named(
+    spark: SparkSession, tmp_path: Path, asked: str
+) -> None:
+    for name in ("a", "b"):
+        pq.write_table(pa.table({"time": [1, 2], "type": ["A", "B"]}), tmp_path / f"{name}.parquet")
+    workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B)")
+    result = workload.run(spark.read.parquet(str(tmp_path)), scan="arrow")["q"]
+    (tmp_path / "b.parquet").unlink()
+    with pytest.raises(InputError, match=r"b\.parquet' cannot be read as Parquet") as failure:
+        getattr(result, asked)()
+    assert len(str(failure.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ try:
     from pyspark.sql import functions as F  # noqa: N812
 
     from elsinore.spark.files import arrow_table, fetched, read_frame, write_parts
-    from elsinore.spark.quiet import first_line, loggers
+    from elsinore.spark.quiet import first_line, loggers, said_in_task
 except ImportError as error:
     raise SetupError(
         "PySpark is not installed. Install it with: pip install 'elsinore[spark,java]', or run in "
@@ -134,7 +134,7 @@ def run_steps(
         bar.done()
     except Exception as error:
         report = None if job.rejects is not None else unusable_report(frame, options_of(job, frame))
-        report = report or overflow_report(error) or worker_report(error)
+        report = report or overflow_report(error) or said_in_task(error)
         if report is None:
             raise
         raise InputError(report) from error
@@ -149,12 +149,6 @@ def overflow_report(error: Exception) -> str | None:
     if "ARITHMETIC_OVERFLOW" not in str(error):
         return None
     return not_computed(OVERFLOW)
-
-
-def worker_report(error: Exception) -> str | None:
-    """Return what Elsinore said in a task, of which Spark hands on a traceback."""
-    _, marker, said = str(error).rpartition(f"\n{InputError.__module__}.{InputError.__name__}: ")
-    return said.partition("\n\n")[0].strip() if marker else None
 
 
 def answer_of(job: Job, name: str, found: DataFrame, order: Sequence[str]) -> Answer:

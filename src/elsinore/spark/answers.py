@@ -25,6 +25,7 @@ from elsinore.runtime.arranged import arranged
 from elsinore.runtime.result import Result
 from elsinore.spark.expressions import quoted
 from elsinore.spark.finishing import Unpack, unpacked
+from elsinore.spark.quiet import tasks_heard
 from elsinore.spark.times import SparkTime
 from elsinore.spark.workers import shipped
 
@@ -127,7 +128,8 @@ class Answers:
         if self._fetched is None:
             if self.dear:
                 self._keep()
-            self._fetched = self._fetch()
+            with tasks_heard():
+                self._fetched = self._fetch()
         return self._fetched[query]
 
     def close(self) -> None:
@@ -188,7 +190,10 @@ class Answer(Result):
     def to_arrow(self) -> pa.Table:
         """Return the rows as a pyarrow Table; Spark computes those of all queries of the pass."""
         rows = self.fetched()
-        return self.frame.toArrow() if rows is None else rows
+        if rows is not None:
+            return rows
+        with tasks_heard():
+            return self.frame.toArrow()
 
     toArrow = to_arrow  # noqa: N815 - as data frames call it
 
@@ -197,13 +202,17 @@ class Answer(Result):
         plain = all(isinstance(column.dataType, _PLAIN) for column in self.schema)
         rows = self.fetched() if plain else None
         if rows is None:
-            return self.frame.collect()
+            with tasks_heard():
+                return self.frame.collect()
         return ArrowTableToRowsConversion.convert(rows, self.schema)
 
     def count(self) -> int:
         """Return the number of rows."""
         rows = self.fetched()
-        return self.frame.count() if rows is None else int(rows.num_rows)
+        if rows is not None:
+            return int(rows.num_rows)
+        with tasks_heard():
+            return self.frame.count()
 
 
 class Frames(Mapping[str, DataFrame]):

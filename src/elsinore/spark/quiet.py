@@ -9,6 +9,8 @@ from logging import Logger
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
+from elsinore.errors import InputError
+
 
 def loggers() -> list[Logger]:
     """Return those that log errors of queries; disabled, they leave it to who catches the error."""
@@ -39,3 +41,24 @@ def first_line(error: PySparkException) -> str:
     "[PARSE_SYNTAX_ERROR] Syntax error at '+'."
     """
     return next((line for line in str(error).splitlines() if line.strip()), "no reason is told.")
+
+
+@contextmanager
+def tasks_heard() -> Iterator[None]:
+    """Raise what Elsinore says is wrong in a task as the InputError that it was there.
+
+    Spark hands on the tracebacks of worker and JVM, in which it is one line of many.
+    """
+    try:
+        yield
+    except PySparkException as error:
+        said = said_in_task(error)
+        if said is None:
+            raise
+        raise InputError(said) from None
+
+
+def said_in_task(error: Exception) -> str | None:
+    """Return what Elsinore said in a task, of which Spark hands on a traceback."""
+    _, marker, said = str(error).rpartition(f"\n{InputError.__module__}.{InputError.__name__}: ")
+    return said.partition("\n\n")[0].strip() if marker else None
