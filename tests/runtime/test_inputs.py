@@ -162,3 +162,8 @@ def test_a_place_where_nothing_is_names_what_is_there(tmp_path):
 def test_data_that_is_no_table_is_refused(data, message):
     with pytest.raises(InputError, match=message):
         as_table(data)
+
+
+def test_a_list_of_paths_is_pointed_at_what_reads_it() -> None:
+    with pytest.raises(InputError, match=r"read by read_events\(\*paths\)"):
+        as_table(["a.parquet", Path("b.parquet")])

@@ -186,6 +186,11 @@ def _from_items(items: list[Any]) -> pa.Table:
     if all(isinstance(item, Mapping) for item in items):
         names = dict.fromkeys(name for item in items for name in item)
         return pa.table({name: _column(name, [item.get(name) for item in items]) for name in names})
+    if all(isinstance(item, str | Path) for item in items):
+        raise InputError(
+            "A list of paths is read by read_events(*paths), as one table; a folder, or a pattern "
+            "such as 'logs/*.csv', names several files too."
+        )
     found = ", ".join(sorted({type(item).__name__ for item in items}))
     raise InputError(
         f"A list of events holds only dicts or only RecordBatches, this one holds {found}. "
