@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("pyspark")
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from elsinore.errors import InputError
 from elsinore.spark import passes, shuffle
 from elsinore.spark.columnar import Layout, Merging, Packing
 from elsinore.spark.columnar.runs import LOCAL_DIRECTORIES
+from elsinore.spark.quiet import tasks_heard
 from elsinore.spark.workers import shipped
 from elsinore.workload import Workload
 
@@ -82,18 +83,38 @@ def test_a_disk_that_is_full_is_told_with_its_place_and_the_remedies(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("asked", ["to_pylist", "collect", "count"])
-def test_a_file_that_is_gone_when_a_result_is_asked_for_is_named(
-    spark: SparkSession, tmp_path: Path, asked: str
-) -> None:
-    for name in ("a", "b"):
-        pq.write_table(pa.table({"time": [1, 2], "type": ["A", "B"]}), tmp_path / f"{name}.parquet")
-    workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B)")
-    result = workload.run(spark.read.parquet(str(tmp_path)), scan="arrow")["q"]
-    (tmp_path / "b.parquet").unlink()
-    with pytest.raises(InputError, match=r"b\.parquet' cannot be read as Parquet") as failure:
-        getattr(result, asked)()
+WORKER = """
+  An exception was thrown from the Python worker. Please see the stack trace below.
+Traceback (most recent call last):
+  File "tasks.py", line 62, in read
+elsinore.errors.InputError: 'file:///e/b.parquet' cannot be read as Parquet: no such file
+
+\tat org.apache.spark.api.python.BasePythonRunner"""
+JVM = """An error occurred while calling o474.getResult.
+Caused by: org.apache.spark.SparkException: [FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error \
+while reading file file:///e/b.parquet. File does not exist. It is possible the underlying files \
+have been updated.
+\tat org.apache.spark.sql"""
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (WORKER, "'file:///e/b.parquet' cannot be read as Parquet: no such file"),
+        (JVM, "Spark cannot read 'file:///e/b.parquet': File does not exist. Read the events "),
+    ],
+    ids=["a worker", "the JVM"],
+)
+def test_a_file_that_is_gone_is_told_in_a_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(InputError) as failure, tasks_heard():
+        raise PySparkException(text)
+    assert str(failure.value).startswith(sentence)
     assert len(str(failure.value).splitlines()) == 1
+
+
+def test_what_else_spark_fails_of_is_left_as_it_is() -> None:
+    with pytest.raises(PySparkException, match="out of memory"), tasks_heard():
+        raise PySparkException("out of memory")
 
 
 @pytest.mark.parametrize(

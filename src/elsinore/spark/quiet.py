@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from logging import Logger
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
@@ -45,14 +47,14 @@ def first_line(error: PySparkException) -> str:
 
 @contextmanager
 def tasks_heard() -> Iterator[None]:
-    """Raise what Elsinore says is wrong in a task as the InputError that it was there.
+    """Raise as an InputError what Elsinore says is wrong in a task, or Spark of a file.
 
-    Spark hands on the tracebacks of worker and JVM, in which it is one line of many.
+    Spark hands on the tracebacks of worker and JVM, in which that is one line of many.
     """
     try:
         yield
-    except PySparkException as error:
-        said = said_in_task(error)
+    except (PySparkException, Py4JJavaError) as error:
+        said = said_in_task(error) or unread_file(error)
         if said is None:
             raise
         raise InputError(said) from None
@@ -62,3 +64,18 @@ def said_in_task(error: Exception) -> str | None:
     """Return what Elsinore said in a task, of which Spark hands on a traceback."""
     _, marker, said = str(error).rpartition(f"\n{InputError.__module__}.{InputError.__name__}: ")
     return said.partition("\n\n")[0].strip() if marker else None
+
+
+def unread_file(error: Exception) -> str | None:
+    """Return which file Spark could not read, if that is what it failed of, and what can be done.
+
+    >>> unread_file(PySparkException("[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while "
+    ...     "reading file file:///e/b.parquet. File does not exist. It may be that it"))
+    "Spark cannot read 'file:///e/b.parquet': File does not exist. Read the events again, and run."
+    """
+    told = re.search(r"\[FAILED_READ_FILE[.\w]*\].*? file (\S+)\. ?([^.\n]*)", str(error))
+    if told is None:
+        return None
+    file, why = told.groups()
+    reason = f": {why.strip()}" if why.strip() else ""
+    return f"Spark cannot read '{file}'{reason}. Read the events again, and run."
