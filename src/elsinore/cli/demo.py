@@ -25,6 +25,8 @@ TYPE = (
 SHOWN_ROWS = 5
 EVENTS = "flights.parquet"
 QUERIES = "flights.cep"
+# In so short a job the JVM's second compiler and its threads for garbage cost more than they save.
+SHORT_JOB = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 @reported
@@ -73,7 +75,7 @@ def run_demo(table: pa.Table, out: Path, master: str, *, overwrite: bool = False
             place.write_text(text, encoding="utf-8")
         bar.done()
         bar.begin("Starting Spark")
-        with session(master) as spark:
+        with session(master, SHORT_JOB) as spark:
             bar.done()
             answers, warnings, _ = run_steps(job, read_frame(spark, source), bar)
     for warning in warnings:
