@@ -5,6 +5,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+SHOWN  := $(VENV)/.for-demo
 PYTHON ?=
 
 # A process for each core, up to four: each may start a Spark of its own. Neighbours in the order of
@@ -19,7 +20,8 @@ help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
 		| while IFS='|' read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
 
-demo: $(STAMP)  ## run the demonstration
+# Without what development needs, which takes longer to install than the rest.
+demo: $(or $(wildcard $(STAMP)),$(SHOWN))  ## run the demonstration
 	@$(BIN)/elsinore demo --overwrite
 
 # Sources are compiled first: each of the tests' processes would do it for itself where Python is told
@@ -52,7 +54,7 @@ clean:  ## remove the environment and all caches
 
 # A candidate counts only if it runs: version managers leave commands on PATH that fail when called.
 # The pip that comes with a Python may be older than 25.1 and so may not know --group.
-$(STAMP): pyproject.toml
+$(STAMP) $(SHOWN): pyproject.toml
 	@found=; usable='import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'; \
 	for python in $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3); do \
 		if "$$python" -c "$$usable" >/dev/null 2>&1; then found="$$python"; break; fi; \
@@ -69,5 +71,6 @@ $(STAMP): pyproject.toml
 	fi
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
 	@echo 'Installing what Elsinore needs into $(VENV) (the first time takes a minute or two)'
-	@$(BIN)/python -m pip install --quiet --editable '.[spark,java,demo]' --group dev
+	@$(BIN)/python -m pip install --quiet --editable '.[spark,java,demo]' \
+		$(if $(filter $(STAMP),$@),--group dev)
 	@touch $@
