@@ -9,7 +9,6 @@ from elsinore.trends.hamlet.forms import plus
 from elsinore.trends.hamlet.graphs import least_of, value_of
 from elsinore.trends.hamlet.layout import (
     ADDED,
-    BEFORE,
     INPUT,
     NOW,
     SHARED,
@@ -151,12 +150,15 @@ def take(
 ) -> None:
     """Let an event take a state: add to row `to` the sums of the trends that it ends.
 
-    They go on with what comes in and with what row `before` holds of the state itself.
+    They go on with what comes in and with what row `before` holds of the state itself; with INPUT
+    for that row, with what comes in alone.
     """
     first = program.states[state].field
     for lane in range(program.kinds[program.states[state].window].overlap):
         trends = program.fields[first].address + lane
-        count, count_power = with_input(work, before, trends)
+        count, count_power = work.cells[INPUT, trends], work.powers[INPUT, trends]
+        if before != INPUT:
+            count, count_power = with_input(work, before, trends)
         if count == 0.0:
             continue
         for e in range(program.states[state].extreme, program.states[state + 1].extreme):
@@ -167,7 +169,9 @@ def take(
             work.least[to, place] = min(work.least[to, place], best)
         for f in range(first + 1, program.states[state + 1].field):
             cell = program.fields[f].address + lane
-            value, power = with_input(work, before, cell)
+            value, power = work.cells[INPUT, cell], work.powers[INPUT, cell]
+            if before != INPUT:
+                value, power = with_input(work, before, cell)
             own = addend(events, row, program.fields[f].what)
             if own != 0.0:
                 part, exponent = scale(count, count_power, own)
@@ -186,7 +190,7 @@ def touch(
         work.flags[state].is_touched = 1
         work.touched[work.touched[-1]] = state
         work.touched[-1] += 1
-    take(program, work, events, state, row, BEFORE, ADDED)  # of coarse states BEFORE is 0
+    take(program, work, events, state, row, INPUT, ADDED)
 
 
 @wide_kernel(linked=True)
