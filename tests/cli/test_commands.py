@@ -334,11 +334,12 @@ def test_an_unknown_stream_is_refused(folder: Path) -> None:
     assert "Did you mean 'ridesharing'?" in done.stderr
 
 
+@pytest.mark.parametrize("kind", [RuntimeError, OSError])
 def test_what_nobody_expected_is_told_in_a_line(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
 ) -> None:
     def broken(source: object) -> pa.Table:
-        raise RuntimeError("the sky is falling")
+        raise kind("the sky is falling")
 
     monkeypatch.setattr("elsinore.cli.run_local.read_source", broken)
     monkeypatch.delenv("ELSINORE_DEBUG", raising=False)

@@ -67,12 +67,10 @@ def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
             raise typer.Exit(CLOSED_PIPE) from None
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
-        except OSError as error:
-            if error.errno not in FULL or error.filename is not None:
-                raise
-            _drop_output()
-            _fail(f"Cannot write the standard output: {error.strerror}.", RUN_FAILED)
         except Exception as error:
+            if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+                _drop_output()
+                _fail(f"Cannot write the standard output: {error.strerror}.", RUN_FAILED)
             if os.environ.get(DEBUG_VARIABLE):
                 traceback.print_exc()
             _fail(unexpected(error), RUN_FAILED)
