@@ -213,3 +213,10 @@ def test_times_of_a_finer_unit_are_warned_of(folder: Path, command: list[str]) -
     done = call(*command, "w.cep", "--events", "ms.csv", *NAMED)
     assert done.exit_code == 0
     assert "If they count milliseconds: --time-unit ms." in done.stderr
+
+
+def test_all_that_is_odd_about_events_is_warned_of(folder: Path) -> None:
+    Path("ms.csv").write_text("when,kind\n1704067200000,A\n1704067201000,\n")
+    told = call("check", "w.cep", "--events", "ms.csv", *NAMED).stderr
+    assert "1 event of 2 cannot be used" in told
+    assert "--time-unit ms" in told

@@ -49,7 +49,8 @@ def warnings_of(table: pa.Table, options: RunOptions) -> tuple[str, ...]:
         return odd
     many = f"{count(rejected.num_rows, 'event')} of {table.num_rows:,}"
     why = reasons_text(rejected.column(rejected.num_columns - 1))
-    return (f"{many} cannot be used ({why}): a run stops unless --rejects names a place for them.",)
+    told = f"{many} cannot be used ({why}): a run stops unless --rejects names a place for them."
+    return told, *odd
 
 
 def check_columns(job: Job, table: pa.Table) -> None:
