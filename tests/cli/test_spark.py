@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 import elsinore as el
 from elsinore.cli.app import app
-from elsinore.cli.demo import TYPE, demo_text, run_demo
+from elsinore.cli.demo import JAVA_VARIABLES, TYPE, demo_text, for_short_job, run_demo
 from elsinore.datasets import flights
 from elsinore.runtime.files import read_events
 from elsinore.runtime.outputs import write_table
@@ -124,6 +124,18 @@ def test_the_demo_agrees_with_this_process(
         assert sorted(found, key=repr) == sorted(table.to_pylist(), key=repr)
         assert f"{table.num_rows:,} row" in told
     assert len(expected) >= 4
+
+
+def test_the_demo_leaves_the_choice_of_a_collector_to_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for variable in JAVA_VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+    assert "-XX:+UseSerialGC" in for_short_job()["spark.driver.extraJavaOptions"]
+    for variable in JAVA_VARIABLES:
+        with monkeypatch.context() as patch:
+            patch.setenv(variable, "-Xmx1g -XX:+UseG1GC")
+            assert "GC" not in for_short_job()["spark.driver.extraJavaOptions"]
 
 
 def test_whole_numbers_that_overflow_are_told_in_a_line(tmp_path: Path) -> None:
