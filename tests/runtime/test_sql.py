@@ -154,6 +154,7 @@ NESTED = pa.table(
         "type": ["outer", "outer", "outer"],
         "id.orig": [1, 2, 3],
         "s": [{"Type": "A", "in": {"v": {"w": {"u": 1}}}}, None, {"Type": "B", "in": None}],
+        "d": pa.StructArray.from_arrays([pa.array(["A", None, "B"]).dictionary_encode()], ["type"]),
     }
 )
 
@@ -165,6 +166,7 @@ NESTED = pa.table(
         ("LOWER(S.Type)", ["a", None, "b"]),
         ("s.in.v.w.u + 1", [2, None, None]),
         ("`id.orig` * 2", [2, 4, 6]),
+        ("LOWER(d.type)", ["a", None, "b"]),
     ],
 )
 def test_fields_of_structs_are_read_as_spark_does(text: str, values: list[Any]) -> None:

@@ -8,8 +8,7 @@ import pyarrow.compute as pc
 from elsinore.operators import ResultForm
 from elsinore.operators.order import in_order
 from elsinore.runtime.alike import distinct
-from elsinore.runtime.chunks import whole
-from elsinore.runtime.units import plain
+from elsinore.runtime.chunks import plain, whole
 
 
 def arranged(table: pa.Table, form: ResultForm, *, ordered: bool = True) -> pa.Table:

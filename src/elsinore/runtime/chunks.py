@@ -15,6 +15,11 @@ def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column
 
 
+def plain(column: pa.Array) -> pa.Array:
+    """Return a column without a dictionary of its values."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
 def in_one_piece(table: pa.Table, names: Iterable[str], threads: int) -> pa.Table:
     """Return a table whose columns of some names are in one piece each, put together in threads.
 

@@ -27,7 +27,7 @@ from elsinore.errors import (
     no_column,
     option,
 )
-from elsinore.runtime.chunks import whole
+from elsinore.runtime.chunks import plain, whole
 from elsinore.runtime.reasons import reason
 
 Value: TypeAlias = pa.Array | pa.Scalar
@@ -183,8 +183,7 @@ def _column(name: str, fields: Sequence[str], table: pa.Table, what: str) -> pa.
         dotted = ".".join((name, *fields))
         quote = f" A name with a dot goes in backticks: `{dotted}`." if dotted in names else ""
         raise InputError(no_column(name, what, names) + quote)
-    column = whole(table.column(found[0]))
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    return plain(whole(table.column(found[0])))
 
 
 def _field(value: Value, name: str, node: exp.Expression, what: str) -> Value:
@@ -202,7 +201,7 @@ def _field(value: Value, name: str, node: exp.Expression, what: str) -> Value:
             f"The expression for the {what} reads {written!r}, and there is no field '{name}'."
             f"{did_you_mean(name, names)} Fields: {choices_text(names)}."
         )
-    return pc.struct_field(value, names.index(found[0]))
+    return plain(pc.struct_field(value, names.index(found[0])))
 
 
 def _called(name: str, names: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Carried, Travel, Unit
+from elsinore.runtime.chunks import plain
 from elsinore.runtime.classify import classify
 from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.keys import Keys, encode_keys
@@ -69,8 +70,3 @@ def _carried(column: Carried, read: Read, rows: int) -> pa.Array:
             return to_ranks(plain(source))
         case Travel.RAW:
             return plain(source)
-
-
-def plain(column: pa.Array) -> pa.Array:
-    """Return a column without a dictionary of its values."""
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

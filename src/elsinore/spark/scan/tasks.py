@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.plan import Carried, Travel, Unit
-from elsinore.runtime.chunks import whole
+from elsinore.runtime.chunks import plain, whole
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.options import RunOptions
@@ -232,7 +232,7 @@ class ScanAndPack:
         arrays |= {f"k{n}": column(name) for n, name in enumerate(first.equivalence)}
         arrays["time"] = ticks
         arrays |= {f"class{n}": pa.array(codes) for n, codes in enumerate(classes)}
-        arrays |= {f"o{n}": _plain(column(name)) for n, name in enumerate(options.order_by)}
+        arrays |= {f"o{n}": plain(column(name)) for n, name in enumerate(options.order_by)}
         arrays |= {
             f"c{n}": _carried(carried, {name: column(name) for name in carried.attributes}, table)
             for n, carried in enumerate(travelling(self.units).values())
@@ -310,11 +310,7 @@ def _carried(carried: Carried, columns: Mapping[str, pa.Array], table: pa.Table)
             source = pa.repeat(source, table.num_rows)
     if carried.travel is Travel.DOUBLE:
         return pc.cast(values(source), pa.float64(), safe=False)
-    return _plain(source)
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    return plain(source)
 
 
 def _text(types: pa.Array) -> pa.Array:
