@@ -164,6 +164,21 @@ def test_data_that_is_no_table_is_refused(data, message):
         as_table(data)
 
 
+@pytest.mark.parametrize("many", [1, 2])
+def test_dictionaries_with_null_or_a_value_twice_are_read_as_their_values(many: int) -> None:
+    texts = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2]), pa.array(["x", "x", None]))
+    types = pa.array(["A", "B", "A", "B"]).dictionary_encode()
+    batch = pa.record_batch({"time": [1, 2, 3, 4], "type": types, "k": texts})
+    table = pa.Table.from_batches([batch.slice(0, 4 // many), batch.slice(4 // many)])
+    assert as_table(table).schema.field("type").type == types.type
+    workload = el.Workload.parse("RETURN k, COUNT(*) AS n PATTERN SEQ(A, B) GROUP BY k")
+    (found,) = workload.run(table).values()
+    assert [(row["k"], row["n"]) for row in found.to_pylist()] == [("x", 1), (None, 1)]
+    nulls = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["A", None]))
+    with pytest.raises(InputError, match="1 with null type"):
+        workload.run({"time": [1, 2], "type": nulls, "k": [1, 1]})
+
+
 def test_a_list_of_paths_is_pointed_at_what_reads_it() -> None:
     with pytest.raises(InputError, match=r"read by read_events\(\*paths\)"):
         as_table(["a.parquet", Path("b.parquet")])

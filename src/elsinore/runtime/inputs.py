@@ -12,7 +12,7 @@ import pyarrow as pa
 from elsinore.errors import InputError, kind_of_value
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.reasons import reason
-from elsinore.runtime.tables import check_names, plain_views
+from elsinore.runtime.tables import check_names, plain_dictionaries, plain_views
 
 ACCEPTED = (
     "a path, a pyarrow Table, RecordBatch or RecordBatchReader, an iterable of RecordBatches, a "
@@ -43,7 +43,7 @@ def as_table(data: Any, few: Collection[str] | None = None) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise InputError(f"The events cannot be made a table: {reason(error)}.") from error
     check_names(table.column_names, "the events")
-    return plain_views(table)
+    return plain_dictionaries(plain_views(table))
 
 
 def _convert(data: Any, few: Collection[str] | None) -> pa.Table:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only
+from elsinore.runtime.chunks import plain
 from elsinore.runtime.ranges import by_ranges
 from elsinore.runtime.rows import first_rows, look_up_pairs, mark_pairs, number_from
 
@@ -122,7 +123,8 @@ def _code(column: pa.Array, threads: int) -> tuple[Codes, int]:
         most = max(bound["max"].as_py() for bound in bounds)
         if most - least < DENSE:
             return _numbered_from(column, least, threads), most - least + 1
-    if not pa.types.is_dictionary(column.type):
+    if not pa.types.is_dictionary(column.type) or _has_twins(column.dictionary):
+        column = plain(column)
         return _encoded(
             lambda begin, end: column.slice(begin, end - begin).dictionary_encode(),
             len(column),
@@ -132,6 +134,16 @@ def _code(column: pa.Array, threads: int) -> tuple[Codes, int]:
     if indices.null_count:
         indices, size = indices.fill_null(size), size + 1
     return np.asarray(indices.to_numpy(), dtype=np.int32), size
+
+
+def _has_twins(dictionary: pa.Array) -> bool:
+    """Return whether a value is in a dictionary twice, which Arrow allows.
+
+    >>> _has_twins(pa.array(["x", "y"])), _has_twins(pa.array(["x", "x"]))
+    (False, True)
+    """
+    size = len(dictionary)
+    return size > 1 and bool(pc.count_distinct(dictionary, mode="all").as_py() < size)
 
 
 def _numbered_from(column: pa.Array, least: int, threads: int) -> Codes:

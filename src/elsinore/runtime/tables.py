@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.errors import InputError
+from elsinore.runtime.chunks import plain
 
 
 def check_names(names: Iterable[str], where: str) -> None:
@@ -41,6 +42,23 @@ def plain_views(table: pa.Table) -> pa.Table:
             chunks = [_plain(chunk, kind) for chunk in table.column(index).chunks]
             column = pa.chunked_array(chunks, kind)
             table = table.set_column(index, field.with_type(kind), column)
+    return table
+
+
+def plain_dictionaries(table: pa.Table) -> pa.Table:
+    """Return `table` with values in place of dictionaries that hold null, which is a null then.
+
+    >>> null = pa.DictionaryArray.from_arrays([0, 1], ["x", None])
+    >>> plain_dictionaries(pa.table({"s": null})).column("s").null_count
+    1
+    """
+    for index, column in enumerate(table.columns):
+        if pa.types.is_dictionary(column.type) and any(
+            chunk.dictionary.null_count for chunk in column.chunks
+        ):
+            kind = column.type.value_type
+            values = pa.chunked_array([plain(chunk) for chunk in column.chunks], kind)
+            table = table.set_column(index, table.schema.field(index).with_type(kind), values)
     return table
 
 
