@@ -95,17 +95,36 @@ Caused by: org.apache.spark.SparkException: [FAILED_READ_FILE.FILE_NOT_EXIST] En
 while reading file file:///e/b.parquet. File does not exist. It is possible the underlying files \
 have been updated.
 \tat org.apache.spark.sql"""
+DAMAGED = """An error occurred while calling o474.getResult.
+: org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while reading file \
+file:///e/b.parquet.  SQLSTATE: KD001
+\tat org.apache.spark.sql
+Caused by: java.lang.RuntimeException: file:/e/b.parquet is not a Parquet file. Expected PAR1
+\t... 38 more"""
+OTHER_TYPE = """[FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH] Encountered error while \
+reading file file:///e/b.parquet. Data type mismatches when reading Parquet column [v]. Expected"""
+UNREAD = "Spark cannot read 'file:///e/b.parquet'"
+TAKE_OUT = "Take the file out, or write it again."
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         (WORKER, "'file:///e/b.parquet' cannot be read as Parquet: no such file"),
-        (JVM, "Spark cannot read 'file:///e/b.parquet': File does not exist. Read the events "),
+        (JVM, f"{UNREAD}: File does not exist. Read the events again, and run."),
+        (
+            DAMAGED,
+            f"{UNREAD}: file:/e/b.parquet is not a Parquet file. Expected PAR1. {TAKE_OUT}",
+        ),
+        (DAMAGED.replace("Caused by", ""), f"{UNREAD}. {TAKE_OUT}"),
+        (
+            OTHER_TYPE,
+            f"{UNREAD}: Data type mismatches when reading Parquet column [v]. {TAKE_OUT}",
+        ),
     ],
-    ids=["a worker", "the JVM"],
+    ids=["a worker", "the JVM", "damaged", "damaged, no cause", "another type"],
 )
-def test_a_file_that_is_gone_is_told_in_a_sentence(text: str, sentence: str) -> None:
+def test_a_file_that_cannot_be_read_is_told_in_a_line(text: str, sentence: str) -> None:
     with pytest.raises(InputError) as failure, tasks_heard():
         raise PySparkException(text)
     assert str(failure.value).startswith(sentence)

@@ -7,6 +7,7 @@ import re
 import pyarrow as pa
 
 OVERFLOW = "a whole number goes beyond 64 bits"
+TAKE_OUT = "Take the file out, or write it again"  # what can be done about one that is damaged
 _TYPES = re.compile(r"input types \((.*)\)")
 _UNREAD = re.compile(r"Failed to parse string: '(.*)' as a scalar of type (\w+)")
 _CAST = re.compile(r"Unsupported cast from (.+) to (\S+)")

@@ -12,6 +12,9 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
 from elsinore.errors import InputError
+from elsinore.runtime.reasons import TAKE_OUT
+
+GONE = "FILE_NOT_EXIST"  # of the kinds of what Spark calls FAILED_READ_FILE
 
 
 def loggers() -> list[Logger]:
@@ -73,9 +76,13 @@ def unread_file(error: Exception) -> str | None:
     ...     "reading file file:///e/b.parquet. File does not exist. It may be that it"))
     "Spark cannot read 'file:///e/b.parquet': File does not exist. Read the events again, and run."
     """
-    told = re.search(r"\[FAILED_READ_FILE[.\w]*\].*? file (\S+)\. ?([^.\n]*)", str(error))
+    text = str(error)
+    told = re.search(r"\[FAILED_READ_FILE\.?(\w*)\].*? file (\S+)\. ?([^.\n]*)", text)
     if told is None:
         return None
-    file, why = told.groups()
-    reason = f": {why.strip()}" if why.strip() else ""
-    return f"Spark cannot read '{file}'{reason}. Read the events again, and run."
+    kind, file, why = told.groups()
+    if not why.strip() or "SQLSTATE" in why:  # only what it was caused by tells why
+        why = "".join(re.findall(r"^Caused by: [\w.$]+: (.+)$", text, re.MULTILINE)[-1:])
+    reason = f": {why.strip(' .')}" if why else ""
+    remedy = "Read the events again, and run" if kind == GONE else TAKE_OUT
+    return f"Spark cannot read '{file}'{reason}. {remedy}."

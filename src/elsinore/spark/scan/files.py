@@ -14,6 +14,7 @@ import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 
 from elsinore.errors import InputError
+from elsinore.runtime.reasons import TAKE_OUT
 from elsinore.runtime.schema import plain_type
 from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.storage import Storage
@@ -266,9 +267,8 @@ def _batches(
                 BATCH_ROWS, row_groups=numbers, columns=names, use_threads=False
             )
         except (OSError, pa.ArrowException) as error:
-            raise InputError(
-                f"'{uri}' is damaged: {error}. Take the file out, or write it again."
-            ) from error
+            why = str(error).partition("\n")[0].rstrip(".")
+            raise InputError(f"'{uri}' is damaged: {why}. {TAKE_OUT}.") from error
 
 
 def _column(batch: pa.RecordBatch, name: str | None, kind: pa.DataType) -> pa.Array:
