@@ -96,9 +96,8 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
         why = f"one by one in exact integers: {guard or 'predicates compare events'}"
         return Routed(Path.SETS, why, guarded)
     whole = guarded if guarded.sides > 1 else with_steps(guarded)
-    parts = asked_of(whole)
-    if len(parts) == 1 and guarded.sides > 1:
-        guard = str(taken_apart(guarded))
+    found = _asked_of(whole)
+    guard, parts = (found, (whole,)) if isinstance(found, str) else (guard, found)
     for part in parts:
         hindrance = _too_much(part)
         if hindrance is not None:
@@ -113,10 +112,16 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
 
 def asked_of(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...]:
     """Return the templates whose trends tell a query's: those that AND is taken apart into."""
-    if guarded.sides == 1:
-        return (guarded,)
-    parts = taken_apart(guarded)
-    return (guarded,) if isinstance(parts, str) else tuple(map(with_steps, parts))
+    found = _asked_of(guarded)
+    return (guarded,) if isinstance(found, str) else found
+
+
+def _asked_of(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
+    """Return what `asked_of` does, or why an AND is not taken apart."""
+    parts = taken_apart(guarded) if guarded.sides > 1 else (guarded,)
+    if guarded.sides == 1 or isinstance(parts, str):
+        return parts
+    return tuple(map(with_steps, parts))
 
 
 def with_steps(guarded: GuardedTemplate) -> GuardedTemplate:

@@ -54,8 +54,7 @@ def taken_apart(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
     2
     """
     one, other = map(without_implied, guarded_sides(guarded.query))
-    both = _guarded_both(one, other)
-    if not both.ends:
+    if not _meet(one, other):
         return one, other
     why = "AND counts pairs of trends, and "
     if one.ambiguous or other.ambiguous:
@@ -64,13 +63,26 @@ def taken_apart(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
         return f"{why}events are compared with one far before them"
     if guarded.query.strategy is Strategy.NEXT:
         return f"{why}what one of its patterns skips the other may not"
-    return one, other, both
+    return one, other, _guarded_both(one, other)
+
+
+def _meet(one: GuardedTemplate, other: GuardedTemplate) -> bool:
+    """Return whether some trend may be one of both, by the types of its events."""
+    steps = [
+        [(source, target, step.state.type) for source, target, step in _steps(part)]
+        for part in (one, other)
+    ]
+    ends = set(itertools.product(one.accepting, other.accepting))
+    pairs, _ = product_of(
+        *steps, lambda here, there: here if here == there else None, {BEGIN}, ends
+    )
+    return bool(pairs)
 
 
 def _guarded_both(one: GuardedTemplate, other: GuardedTemplate) -> GuardedTemplate:
-    """Return the guarded template of the trends of both; a state is a pair of states.
+    """Return the guarded template of the trends of both, which have no anchors.
 
-    Nothing is asked of anchors: there are trends of both only where it has an end.
+    A state is a pair of states.
     """
 
     def met(move: _Step, along: _Step) -> _Step | None:
