@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from elsinore.local import run
 from elsinore.model.window import SECOND
+from elsinore.operators import gathered
 from elsinore.plan import Granularity, Plan, Sharing
 from elsinore.plan.modes import Combine
 from elsinore.runtime.options import RunOptions
@@ -38,7 +39,7 @@ def compared(case: Case, random: Random) -> list[tuple[Sharing, Granularity, str
         granularity = list(Granularity)[(number + burst_first) % len(Granularity)]
         tasks = not case.workload.exact and case.events
         way = random.choice((*WAYS, ON_SPARK) if tasks else WAYS)
-        ready = case.plans[granularity]
+        ready = gathered(case.plans[granularity], sharing, record=False)
         try:
             if case.ordered or way in WAYS[:2]:
                 way = "ordered by a column" if case.ordered else way
