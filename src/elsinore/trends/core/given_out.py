@@ -33,10 +33,10 @@ def take_totals(
 ) -> int:
     """Take rows of windows out that end by a time; return how many there are.
 
-    Those of a group stay. `wholes` is filled with the windows and
-    each of the extremes, `numbers` with the cells, `codes` with the queries, groups and the cells'
-    powers: one column after another, each from `begin` on, and with room for all rows behind it.
-    Numbers are the normal ones of `elsinore.numeric`.
+    Those of a group stay. `wholes` is filled with the windows and each of the extremes, `numbers`
+    with the cells, `codes` with the queries, groups and the cells' powers: one column after
+    another, each from `begin` on, and with room for all rows behind it. Numbers are the normal ones
+    of `elsinore.numeric`.
     """
     fields, outliers = header.field, header.outlier
     room = len(wholes) // (1 + outliers)
