@@ -68,14 +68,16 @@ def taken_apart(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
 
 def _meet(one: GuardedTemplate, other: GuardedTemplate) -> bool:
     """Return whether some trend may be one of both, by the types of its events."""
-    steps = [
+    here, there = (
         [(source, target, step.state.type) for source, target, step in _steps(part)]
         for part in (one, other)
-    ]
-    ends = set(itertools.product(one.accepting, other.accepting))
-    pairs, _ = product_of(
-        *steps, lambda here, there: here if here == there else None, {BEGIN}, ends
     )
+
+    def met(name: str, along: str) -> str | None:
+        return name if name == along else None
+
+    ends = set(itertools.product(one.accepting, other.accepting))
+    pairs, _ = product_of(here, there, met, {BEGIN}, ends)
     return bool(pairs)
 
 
