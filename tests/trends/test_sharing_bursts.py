@@ -177,6 +177,22 @@ def test_a_number_that_a_burst_makes_huge_may_grow_a_little_more(sharing: Sharin
     assert found["q"][0]["log"] == found["r"][0]["log"] == 701.0
 
 
+@pytest.mark.parametrize("ends", ["BB", "G" * 350 + "AB"])  # in the same window, or in the next one
+def test_a_twin_may_be_huge_where_what_it_goes_with_is_not(ends: str) -> None:
+    text = """
+        QUERY p RETURN SUM(b.w) AS sum PATTERN SEQ(A x, B b+, E e) WITHIN 800 seconds;
+        QUERY q RETURN SUM(b.w) AS sum PATTERN SEQ(C x, B b+, E e) WITHIN 800 seconds;
+        QUERY r RETURN SUM(b.w) AS sum PATTERN SEQ(A x, B b+, NOT N) WITHIN 800 seconds;
+    """
+    great = [2.0**25 * value for value in (-230.0, 0.0, 192.0, 0.0, 57.0)]
+    wild = 2.0**65  # such an event acts at once, on numbers as they are
+    values = [*[0.0] * 480, *great, *[0.0] * (len(ends) - 1), wild, -wild]
+    unit = given(text, "A" + "B" * 480 + "NBEBE" + ends, values)
+    expected, _ = run(unit, Sharing.NEVER)
+    found, _ = run(unit, Sharing.ALWAYS)
+    assert_alike(found, expected)
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_extremes_of_ever_more_or_ever_less(order: int) -> None:
     length = 5 * DEPTH

@@ -308,6 +308,8 @@ def _add_beside(
         total, top = plus(doubles[header.cells + cell], doubles[header.powers + cell], value, power)
         doubles[header.cells + cell] = total
         doubles[header.powers + cell] = top
+        if top > 0.0:
+            ints[header.big + slot] = 1
 
 
 @wide_kernel(linked=True)
