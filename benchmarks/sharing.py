@@ -1,4 +1,4 @@
-"""Many queries that share B+ in the coarse engine, in process, on one core.
+"""Many queries that share B+ in the coarse engine, in process, one core, processor time.
 
 `SEQ(X_i, B+)` for k queries over bursts of about 20 B events, an X event of one query between two
 bursts. Without sharing each B event is added to k sums; with it, to one.
@@ -7,6 +7,7 @@ bursts. Without sharing each B event is added to k sums; with it, to one.
 from __future__ import annotations
 
 import statistics
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -53,18 +54,20 @@ def main(quick: bool) -> list[Row]:
     count = EVENTS // 10 if quick else EVENTS
     tables = {queries: events(count, queries) for queries in (FEW, MANY)}
     plans = {queries: workload(queries) for queries in (FEW, MANY)}
+    options = RunOptions(threads=1)
     taken = in_turn(
         {
-            str(queries): lambda queries=queries: run(plans[queries], tables[queries], RunOptions())
+            str(queries): lambda queries=queries: run(plans[queries], tables[queries], options)
             for queries in (FEW, MANY)
         },
         RUNS,
+        time.process_time,
     )
     small = events(count // 50, MANY)
     for queries, table in ((FEW, tables[FEW]), (MANY, small)):  # many without sharing: too long
-        alone = run(plans[queries], table, RunOptions(sharing=Sharing.NEVER))
+        expected = run(plans[queries], table, RunOptions(sharing=Sharing.NEVER))
         for sharing in (Sharing.DYNAMIC, Sharing.ALWAYS):
-            assert_same(run(plans[queries], table, RunOptions(sharing=sharing)), alone)
+            assert_same(run(plans[queries], table, RunOptions(sharing=sharing)), expected)
     speed = count / statistics.median(taken[str(FEW)]) / 1e6
     times = ratio(taken[str(MANY)], taken[str(FEW)])
     unshared = in_turn(
@@ -73,6 +76,7 @@ def main(quick: bool) -> list[Row]:
             "never": lambda: run(plans[MANY], small, RunOptions(sharing=Sharing.NEVER)),
         },
         1,
+        time.process_time,
     )
     gain = ratio(unshared["never"], unshared["shared"])
     return [
