@@ -152,8 +152,9 @@ class BufferedTrends:
         if self._keeps_all or (self._may_keep and FEW_LEFT_OUT * matched >= len(codes)):
             wanted = keys >= 0
         if not wanted.all():
-            keys, times, codes = keys[wanted], times[wanted], codes[wanted]
             batch = batch.filter(pa.array(wanted))
+            keys = keys[wanted] if slots is not None else numbers_of(batch, "key", np.int32)
+            times, codes = numbers_of(batch, "time", np.int64), numbers_of(batch, "class", np.int64)
         if len(keys) == 0:
             return
         self._check_order(keys, times, codes)
