@@ -55,9 +55,15 @@ class Operator(Enum):
         return self in ARITHMETIC
 
 
-COMPARISONS = frozenset(
-    {Operator.EQ, Operator.NE, Operator.LT, Operator.LE, Operator.GT, Operator.GE}
-)
+MIRRORED = {  # comparisons, and what they are with their sides exchanged
+    Operator.LT: Operator.GT,
+    Operator.LE: Operator.GE,
+    Operator.GT: Operator.LT,
+    Operator.GE: Operator.LE,
+    Operator.EQ: Operator.EQ,
+    Operator.NE: Operator.NE,
+}
+COMPARISONS = frozenset(MIRRORED)
 ARITHMETIC = frozenset({Operator.ADD, Operator.SUB, Operator.MUL, Operator.DIV, Operator.MOD})
 
 

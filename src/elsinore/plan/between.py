@@ -15,16 +15,13 @@ from dataclasses import dataclass
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named
-from elsinore.model.expression import Attribute, Expression, Operator, Reference
+from elsinore.model.expression import MIRRORED, Attribute, Expression, Operator, Reference
 from elsinore.model.query import Query
 
 PREVIOUS, CURRENT = "previous", "current"  # what a condition's attributes are read from
-TURNED = {  # comparisons that may be looked up in an order, and what they are from the other side
-    Operator.LT: Operator.GT,
-    Operator.LE: Operator.GE,
-    Operator.GT: Operator.LT,
-    Operator.GE: Operator.LE,
-    Operator.EQ: Operator.EQ,
+# comparisons that may be looked up in an order, and what they are from the other side
+TURNED: dict[Operator, Operator] = {
+    one: turned for one, turned in MIRRORED.items() if one is not Operator.NE
 }
 
 

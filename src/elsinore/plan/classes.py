@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from elsinore.errors import UnsupportedError
 from elsinore.model.evaluate import COMPARE
 from elsinore.model.expression import (
+    MIRRORED,
     Attribute,
     Binary,
     Expression,
@@ -36,15 +37,6 @@ from elsinore.model.expression import (
 CLASS_LIMIT = 2**62  # classes are 64-bit integers, below 0 meaning none
 EXACT_DOUBLES = 2**53  # whole numbers below it are doubles, so that cuts order them rightly
 FEW = 2  # up to so many predicates on an attribute bits are no more work than cuts
-
-_MIRRORED = {
-    Operator.LT: Operator.GT,
-    Operator.LE: Operator.GE,
-    Operator.GT: Operator.LT,
-    Operator.GE: Operator.LE,
-    Operator.EQ: Operator.EQ,
-    Operator.NE: Operator.NE,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,12 +191,12 @@ def comparison_with_number(
     predicate: Expression,
 ) -> tuple[str, Operator, int | float] | None:
     """Return attribute, operator and constant of a comparison of the two; None for all else."""
-    if not isinstance(predicate, Binary) or predicate.operator not in _MIRRORED:
+    if not isinstance(predicate, Binary) or predicate.operator not in MIRRORED:
         return None
     left, right, operator = predicate.left, predicate.right, predicate.operator
     number = _number(left)
     if number is not None:
-        left, right, operator = right, left, _MIRRORED[operator]
+        left, right, operator = right, left, MIRRORED[operator]
     number = _number(right)
     if not isinstance(left, Attribute) or left.name is None or number is None:
         return None

@@ -9,6 +9,7 @@ from functools import reduce
 import pyarrow as pa
 
 from elsinore.model.expression import (
+    MIRRORED,
     Attribute,
     Binary,
     Expression,
@@ -38,13 +39,6 @@ from elsinore.spark.scan.conditions import (
     outcome,
 )
 from elsinore.spark.scan.files import FileColumn
-
-_SWAPPED = {
-    Operator.LT: Operator.GT,
-    Operator.LE: Operator.GE,
-    Operator.GT: Operator.LT,
-    Operator.GE: Operator.LE,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,15 +166,13 @@ def _condition(expression: Expression, names: Mapping[str, str]) -> Condition:
         case InList(Attribute(_, str(name)), choices) if choices and all(map(_told, choices)):
             return OneOf(names[name], tuple(pa.scalar(choice.value) for choice in choices))
         case Binary(operator, Literal() as value, Attribute() as attribute):
-            return _condition(Binary(_SWAPPED.get(operator, operator), attribute, value), names)
+            return _condition(Binary(MIRRORED.get(operator, operator), attribute, value), names)
         case Binary(operator, Attribute(_, str(name)), Literal() as constant) if _told(constant):
             value = pa.scalar(constant.value)
-            if operator in _SWAPPED:
-                return Compared(names[name], operator, value)
             if operator in {Operator.EQ, Operator.NE}:
                 same = OneOf(names[name], (value,))
                 return same if operator is Operator.EQ else Negated(same)
-            return Unknown()
+            return Compared(names[name], operator, value) if operator in MIRRORED else Unknown()
         case _:
             return Unknown()
 
