@@ -53,6 +53,15 @@ def test_numbers_and_texts_may_have_a_dictionary() -> None:
     assert found[0] | {"lo": 2, "sum": 36, "n": 7} == found[0]
 
 
+@pytest.mark.parametrize("query", [PATTERN, f"{PATTERN} WHERE B[i].v > B[i-1].v"])
+@pytest.mark.parametrize("window", ["WITHIN 10", "WITHIN 10 SLIDE 3"])
+def test_times_whose_windows_leave_64_bits_are_refused(query: str, window: str) -> None:
+    for times in ([2**63 - 9, 2**63 - 2], [-(2**63) + 1, -(2**63) + 2]):
+        data = pa.table({"time": times, "type": ["A", "B"], "v": [1, 2]})
+        with pytest.raises(InputError, match="2 with time out of range"):
+            rows(f"{query} {window}", data, time_unit="us")
+
+
 def test_whole_numbers_without_a_sign_are_compared_beyond_63_bits() -> None:
     data = {"time": [0, 1, 2], "type": ["A"] * 3, "v": pa.array([1, 2**63, 2**64 - 1], pa.uint64())}
     query = "QUERY q RETURN COUNT(*) AS n PATTERN A a WHERE a.v > {}"

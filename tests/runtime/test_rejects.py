@@ -70,3 +70,10 @@ def test_a_long_row_is_shortened():
     with pytest.raises(InputError) as caught:
         set_aside(table, pa.array(["null time"]), allowed=False)
     assert max(map(len, str(caught.value).splitlines())) < 300
+
+
+def test_times_that_python_does_not_have_are_shown():
+    table = pa.table({"time": pa.array([2**61], pa.timestamp("s"))})
+    reasons = unusable_reasons(table["time"], to_microseconds(table["time"])[0])
+    with pytest.raises(InputError, match=f"time out of range.*{2**61}"):
+        set_aside(table, reasons, allowed=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from elsinore.kernels.sorting import read_only
 from elsinore.local.events import Events
 from elsinore.local.threads import run_in_threads, stretches, threads_for
+from elsinore.model.clock import largest_time
 from elsinore.operators import (
     Operator,
     OperatorOptions,
@@ -118,6 +119,8 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
     plan = fitted(
         plan, dict(zip(table.schema.names, table.schema.types, strict=True)), declared=False
     )
+    furthest = min(options.largest_time, largest_time(query.window for query in plan.workload))
+    options = replace(options, largest_time=furthest)
     threads = threads_for(table.num_rows, table.num_rows, options.threads)
     carried = (name for unit in plan.units for name in unit.attributes)
     read = itertools.chain((options.time, options.type), carried)

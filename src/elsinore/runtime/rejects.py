@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.errors import InputError, is_on_the_command_line, option
+from elsinore.runtime.result import shown_values
 from elsinore.runtime.schema import plain_type
 from elsinore.words import count
 
@@ -88,8 +89,9 @@ def _refusal(table: pa.Table, reasons: pa.Array) -> str:
     lines = [f"{count(len(rows), 'event')} of {table.num_rows:,} cannot be used ({why})."]
     lines.append("The first of them:" if len(rows) > 1 else "It is:")
     for row in rows[:SHOWN_ROWS].tolist():
-        values = table.slice(row, 1).to_pylist()[0]
-        shown = ", ".join(f"{name}={_shown(value)}" for name, value in values.items())
+        values = (shown_values(column)[0] for column in table.slice(row, 1).columns)
+        named = zip(table.column_names, values, strict=True)
+        shown = ", ".join(f"{name}={_shown(value)}" for name, value in named)
         if len(shown) > SHOWN_WIDTH:
             shown = shown[: SHOWN_WIDTH - 3] + "..."
         lines.append(f"  row {row + 1} ({reasons[row].as_py()}): {shown}")
