@@ -14,7 +14,7 @@ from dataclasses import fields
 from elsinore.model.kinds import Strategy
 from elsinore.plan.guarded import GuardedState, GuardedTemplate, Move
 
-_OF_THE_QUERY = {"query", "aggregation", "warnings", "anchors", "states", "negatives"}
+_OF_THE_QUERY = {"query", "aggregation", "warnings", "anchors", "states", "negatives", "parts"}
 _COMPARED = tuple(
     entry.name for entry in fields(GuardedTemplate) if entry.name not in _OF_THE_QUERY
 )

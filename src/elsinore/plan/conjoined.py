@@ -13,7 +13,7 @@ import itertools
 from dataclasses import replace
 
 from elsinore.plan.accumulators import accumulated
-from elsinore.plan.guarded import GuardedTemplate, guarded_sides
+from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.predicates import joined_parts
 from elsinore.plan.side_by_side import BEGIN, product_of
 from elsinore.plan.template import START, Reset, Template, Transition, template
@@ -37,7 +37,7 @@ def conjoined(guarded: GuardedTemplate) -> Template | str:
     """
     query = guarded.query
     parts: list[Template] = []
-    for whole, side in zip(joined_parts(query.pattern), guarded_sides(query), strict=True):
+    for whole, side in zip(joined_parts(query.pattern), guarded.parts, strict=True):
         is_plain = side.ambiguous and not side.negatives
         found = template(query, whole) if is_plain else accumulated(side)
         if isinstance(found, str):

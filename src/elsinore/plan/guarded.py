@@ -8,7 +8,7 @@ negative matches in between, and its ends likewise (HAMLET, Section 5).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from elsinore.automata import Ambiguity, Nfa, Symbol, Transition, ambiguity
 from elsinore.automata.nfa import closure
@@ -102,7 +102,7 @@ class GuardedTemplate:
     `conditions` read their attributes from two events, `PREVIOUS` and `CURRENT` of
     `elsinore.plan.between`. `anchors` are variables whose event later ones are compared with.
     `negatives` are the patterns under NOT, each with `sides` 1 and no aggregates of its own. Under
-    AND there are two sides.
+    AND there are two sides, and `parts` are the templates of its patterns.
     """
 
     query: Query
@@ -117,6 +117,7 @@ class GuardedTemplate:
     sides: int
     ambiguous: bool  # whether some sequence of events may have two runs
     warnings: tuple[str, ...] = ()
+    parts: tuple[GuardedTemplate, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def accepting(self) -> frozenset[int]:
@@ -202,21 +203,6 @@ def guarded_template(query: Query) -> GuardedTemplate:
     for AND of more than two patterns, and for an aggregate over a variable of an ambiguous pattern.
     """
     refuse_unreadable(query)
-    sides, warnings = _sides(query)
-    built = sides[0] if len(sides) == 1 else _joined(*sides)
-    return replace(built, warnings=warnings)
-
-
-def guarded_sides(query: Query) -> tuple[GuardedTemplate, ...]:
-    """Return the guarded templates of the patterns that AND joins, or of the only one.
-
-    They have no warnings; a query that `guarded_template` refuses is to be refused by it.
-    """
-    return _sides(query)[0]
-
-
-def _sides(query: Query) -> tuple[tuple[GuardedTemplate, ...], tuple[str, ...]]:
-    """Return the templates of the patterns that AND joins, and warnings of the whole query."""
     placed = {whole: guarded_positions(whole) for whole in wholes_of(query.pattern)}
     local = local_predicates(query)
     between = [predicate for predicate in query.where if not is_local(predicate)]
@@ -253,7 +239,8 @@ def _sides(query: Query) -> tuple[tuple[GuardedTemplate, ...], tuple[str, ...]]:
             query=query.name,
         )
     built = tuple(map(positive, parts))
-    return built, contradictions(query, local, live) + impossible_neighbours(query, placed)
+    warnings = contradictions(query, local, live) + impossible_neighbours(query, placed)
+    return replace(built[0] if len(built) == 1 else _joined(*built), warnings=warnings)
 
 
 def _automaton(positions: GuardedPositions, local: dict[str, frozenset[Expression]]) -> Nfa:
@@ -452,4 +439,5 @@ def _joined(one: GuardedTemplate, other: GuardedTemplate) -> GuardedTemplate:
         aggregation=one.aggregation,
         sides=2,
         ambiguous=True,
+        parts=(one, other),
     )

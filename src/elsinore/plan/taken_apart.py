@@ -18,7 +18,6 @@ from elsinore.plan.guarded import (
     GuardedTemplate,
     Move,
     Start,
-    guarded_sides,
 )
 from elsinore.plan.guards import Ways
 from elsinore.plan.implied import without_implied
@@ -53,7 +52,7 @@ def taken_apart(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
     >>> len(found("SEQ(A, B b+) AND SEQ(C, D) WHERE b[i].v >= b[i-1].v"))
     2
     """
-    one, other = map(without_implied, guarded_sides(guarded.query))
+    one, other = map(without_implied, guarded.parts)
     if not _meet(one, other):
         return one, other
     why = "AND counts pairs of trends, and "
