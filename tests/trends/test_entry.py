@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest import mock
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from elsinore.errors import InputError
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.operators.slots import KeySlots
+from elsinore.trends.entry import MANY_TOTALS
 from support.trends import table_of
 from support.units import UnitInput, unit_inputs
 from trends.test_closing import many_events
@@ -83,3 +85,24 @@ def test_a_closing_that_was_interrupted_can_be_done_again_and_events_come_before
         results.append(given.results(given_out)["q"])
     assert results[0].num_rows > 0
     assert results[0].equals(results[1])
+
+
+def test_many_totals_leave_early_where_keys_are_groups_and_are_what_is_found_by_hashing() -> None:
+    events = [
+        replace(event, attributes={**event.attributes, "s": str(event.attributes["k"])})
+        for event in many_events(3, 9_000, 2)
+    ]
+    query = """QUERY q{n} RETURN k, COUNT(*), SUM(b.v) PATTERN B b+ WHERE b.v < {n}{keys} GROUP BY k
+    WITHIN 5 seconds SLIDE 1 second;"""
+    early, results = [], []
+    for keys in ("", " AND [s]"):
+        text = "\n".join(query.format(n=n, keys=keys) for n in range(8))
+        (given,) = unit_inputs(plan(parse_workload(text)), table_of(events), exact=False)
+        operator = given.operator()
+        batches = [given.batch.slice(begin, 1_000) for begin in range(0, 9_000, 1_000)]
+        totals = [operator.process(batch) for batch in batches]
+        early.append(sum(len(batch) for batch in totals))
+        results.append(given.results([*totals, operator.close()]))
+    assert early[0] >= MANY_TOTALS > early[1] == 0
+    assert results[0].keys() == results[1].keys()
+    assert all(table.equals(results[1][name]) for name, table in results[0].items())

@@ -17,6 +17,8 @@ def to_double(mantissas: Doubles, exponents: Exponents) -> Doubles:
     >>> to_double(np.array([3.0, 2.0**200]), np.array([0, 9], dtype=np.int32)).tolist()
     [3.0, inf]
     """
+    if not exponents.any():
+        return mantissas
     with np.errstate(over="ignore"):
         return np.ldexp(mantissas, exponents.astype(np.int64) * LIMB_BITS)
 

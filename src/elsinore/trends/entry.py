@@ -30,6 +30,7 @@ NO_SLOTS, ALL_SLOTS, LISTED_SLOTS = 0, 1, 2  # whose windows are to be closed
 MORE_SLOTS, MORE_LENT, MORE_ROOM = np.int64(4), np.int64(5), np.int64(6)
 
 NO_GROUP = -1
+MANY_TOTALS = 2**14  # are given out as soon as they are final, in place of more room for them
 
 
 @kernel
@@ -47,7 +48,8 @@ def arrive(
 
     The header is the only one of `headers`; `call` tells what is to be done. What is not done is
     gone on with from `header.begin` on. Totals that are final then are given out: of windows that
-    were closed for all slots, or with `header.one_slot` of all groups but the last.
+    were closed for all slots, with `header.one_slot` of all groups but the last, and many of them
+    where each key is a group of its own.
     """
     header = headers[0]
     closing, until, group = call[CLOSING], FOREVER, np.int64(NO_GROUP)
@@ -62,7 +64,8 @@ def arrive(
             group = ints[header.group_code]
     if how != DONE:
         return how
-    if header.totals != 0 and (closing == ALL_SLOTS or group != NO_GROUP):
+    many = header.bucket == 0 and header.totals >= MANY_TOTALS
+    if header.totals != 0 and (closing == ALL_SLOTS or group != NO_GROUP or many):
         room = call[ROOM]
         if call[PLACE] + header.totals > room:
             return MORE_ROOM

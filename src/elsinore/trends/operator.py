@@ -148,7 +148,7 @@ class TrendOperator:
         return 8 * entries
 
     def process(self, batch: pa.RecordBatch, slots: KeySlots | None = None) -> pa.RecordBatch:
-        """Take a batch; return totals that are final already (with `one_slot`), else none.
+        """Take a batch; return totals that are final already: with `one_slot`, or if many are.
 
         slots: of keys; None: a key is its own slot. Raises InputError where a key's rows are not in
         time order.
@@ -381,7 +381,7 @@ class TrendOperator:
         while rows < store["totals"] + 2 * store["most_closed"]:
             rows *= 8 if rows < FEW_ROWS else 2
         if rows > store.sizes["row"]:
-            store.resize(row=rows, bucket=2 * rows)
+            store.resize(row=rows, bucket=2 * rows if store.sizes["bucket"] else 0)
             self._rebuild()
         if store.free("run") == 0:
             store.grow(run=2 * store.sizes["run"])

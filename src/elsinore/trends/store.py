@@ -8,6 +8,7 @@ import numpy as np
 
 from elsinore.kernels import Field, Store
 from elsinore.kernels import Layout as StoreLayout
+from elsinore.plan import TrendUnit, partition_of
 from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, NEVER
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.layout import Layout
@@ -144,7 +145,8 @@ FIELDS = (
     Field("within", np.int64, ("query",), int(FOREVER)),
     Field("step", np.int64, ("query",)),
     Field("origin", np.int64, ("query",)),
-    # totals of closed windows, a row for each (query, group, window), found by hashing
+    # totals of closed windows, a row for each (query, group, window): found by hashing, or where
+    # each key is a group of its own a new one always, and no table
     Field("totals", np.int64),
     Field("most_closed", np.int64),  # rows that a key may add at once
     Field("table", np.int64, ("bucket",), -1),
@@ -185,7 +187,7 @@ def new_store(updates: Updates, layout: Layout, sharing: SharedGroups, *, record
         depth=DEPTH,
         record=RECORDS if record else 0,
         row=rows,
-        bucket=2 * rows,
+        bucket=0 if _keys_are_groups(unit) else 2 * rows,
         field=max(len(one.aggregation.linear) for one in unit.templates),
         query=len(unit.templates),
         outlier=max(len(one.aggregation.extremes) for one in unit.templates),
@@ -203,3 +205,8 @@ def new_store(updates: Updates, layout: Layout, sharing: SharedGroups, *, record
     for cost in fields(GroupCost):
         store[cost.name] = np.array([getattr(one, cost.name) for one in sharing.costs])
     return store
+
+
+def _keys_are_groups(unit: TrendUnit) -> bool:
+    """Return whether each key is a group of its own."""
+    return not any(partition_of(one.query).equivalence for one in unit.templates)

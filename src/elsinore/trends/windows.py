@@ -81,9 +81,12 @@ def _close_window(
             ints[header.touched + slot * header.group + group] += 1
     queries = program[kind + QUERIES]
     add_to_totals(header, ints, doubles, program, queries, slot, lane, window)
+    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
     for cell in range(program[kind + CELL] + lane, program[kind + LAST_CELL], overlap):
-        doubles[header.cells + slot * header.cell + cell] = 0.0
-        doubles[header.powers + slot * header.cell + cell] = 0.0
+        doubles[cells + cell] = 0.0
+    if ints[header.big + slot] != 0:
+        for cell in range(program[kind + CELL] + lane, program[kind + LAST_CELL], overlap):
+            doubles[powers + cell] = 0.0
     for place in range(program[kind + EXTREME] + lane, program[kind + LAST_EXTREME], overlap):
         ints[header.extremes + slot * header.extreme + place] = NO_VALUE
 

@@ -33,8 +33,10 @@ def find_total(
 ) -> int:
     """Return the row of (query, group, window), a new empty one where there is none.
 
-    There is room for one more row.
+    There is room for one more row. Without a table (`header.bucket` 0) it is always a new one.
     """
+    if header.bucket == 0:
+        return _add_total(header, ints, doubles, query, group, window)
     place = mixed(query, group, window) & (header.bucket - 1)
     while True:
         row = ints[header.table + place]
@@ -71,7 +73,9 @@ def _add_total(
 
 @wide_kernel
 def rebuild_table(header: Any, ints: Ints) -> None:
-    """Enter all rows in use into the table anew."""
+    """Enter all rows in use into the table anew, if there is one."""
+    if header.bucket == 0:
+        return
     begin = header.table
     for place in range(begin, begin + header.bucket):
         ints[place] = -1
