@@ -76,7 +76,7 @@ def why_no_lanes(longer: GuardedTemplate, template: GuardedTemplate) -> str | No
         or ways != {(move.source, move.target) for move in template.moves}
     ):
         return "what may follow what, or begin a trend, differs"
-    if _asked(longer, first) != _asked(template, template.moves):
+    if _conditions(longer, first) != _conditions(template, template.moves):
         return "their conditions between events differ"
     return None
 
@@ -147,12 +147,12 @@ def _after(template: GuardedTemplate) -> list[frozenset[object]]:
     if template.query.strategy is Strategy.NEXT:
         for move in template.moves:
             target = template.states[move.target]
-            found[move.source].add((target.type, target.needs, template.asked(move)))
+            found[move.source].add((target.type, target.needs, template.conditions_of(move)))
     return [frozenset(one) for one in found]
 
 
-def _asked(template: GuardedTemplate, moves: Sequence[Move]) -> object:
-    return {(move.source, move.target, template.asked(move)) for move in moves}
+def _conditions(template: GuardedTemplate, moves: Sequence[Move]) -> object:
+    return {(move.source, move.target, template.conditions_of(move)) for move in moves}
 
 
 def _state(state: GuardedState) -> object:

@@ -172,7 +172,7 @@ class GuardedTemplate:
         own = {a.name for c in self.conditions for a in ex.attributes(c) if a.name is not None}
         return frozenset(own).union(*(negative.compared for negative in self.negatives))
 
-    def asked(self, move: Move) -> frozenset[Expression]:
+    def conditions_of(self, move: Move) -> frozenset[Expression]:
         """Return the conditions of one of its moves."""
         return frozenset(self.conditions[number] for number in move.conditions)
 
@@ -251,7 +251,7 @@ def _automaton(positions: GuardedPositions, local: dict[str, frozenset[Expressio
     return Nfa(len(symbols) + 1, tuple(moves), accepting)
 
 
-class _Asked:
+class _Numbered:
     """What the readings of the predicates ask of each move; numbers conditions and anchors.
 
     Only conditions that some move asks for get a number.
@@ -317,7 +317,7 @@ def _assembled(
     for (p, q), ways in sorted(positions.follow.items(), key=lambda entry: entry[0]):
         if p + 1 in useful and q + 1 in useful:
             onward.setdefault(p, []).append((q, ways))
-    asked = _Asked(read, onward, variable)
+    numbered = _Numbered(read, onward, variable)
     spots: dict[_Spot, int] = {}
     order: list[_Spot] = []
 
@@ -340,11 +340,11 @@ def _assembled(
         steps = [step for p in sorted(spot.positions) for step in onward.get(p, ())]
         for entered, ways in entered_at(steps, sites):
             later = variable[next(iter(entered))]
-            conditions = asked.between(before, later, spot.seen)
-            checks = asked.checks(later, spot.seen)
+            conditions = numbered.between(before, later, spot.seen)
+            checks = numbered.checks(later, spot.seen)
             moves.append(Move(number, enter(spot.seen, entered), ways, conditions, checks))
     states = tuple(
-        GuardedState(types[name], name, local[name], asked.anchors.get(name))
+        GuardedState(types[name], name, local[name], numbered.anchors.get(name))
         for name in (variable[next(iter(spot.positions))] for spot in order)
     )
     ends = tuple(
@@ -358,8 +358,8 @@ def _assembled(
         starts=starts,
         moves=tuple(moves),
         ends=ends,
-        conditions=tuple(asked.conditions),
-        anchors=tuple(asked.anchors),
+        conditions=tuple(numbered.conditions),
+        anchors=tuple(numbered.anchors),
         negatives=negatives,
         aggregation=fields,
         sides=1,

@@ -49,7 +49,7 @@ def without_implied(template: GuardedTemplate) -> GuardedTemplate:
         for anchor, number in move.checks:
             known = all((anchor, number) in before.checks for before in into[move.source])
             if anchor != template.states[move.source].anchor and not (
-                known and _goes_on(template.conditions[number], template.asked(move))
+                known and _goes_on(template.conditions[number], template.conditions_of(move))
             ):
                 needed.add(anchor)
     place = {anchor: number for number, anchor in enumerate(sorted(needed))}

@@ -169,7 +169,7 @@ def _colors(templates: Sequence[GuardedTemplate]) -> list[list[int]]:
         into: dict[int, list[tuple[int, object, frozenset[Expression]]]] = {}
         for move in template.moves:
             into.setdefault(move.target, []).append(
-                (move.source, _named(template, move.ways), template.asked(move))
+                (move.source, _named(template, move.ways), template.conditions_of(move))
             )
         moves.append(into)
     color: dict[_State, int] = {}
@@ -314,7 +314,9 @@ def why_not_joined(one: GuardedTemplate, other: GuardedTemplate) -> str:
     alike = [pair for pair in pairs if one.states[pair[0]].needs == other.states[pair[1]].needs]
     if not alike:
         return f"they ask {names} events for other things"
-    if not any(_asked(one, here) == _asked(other, there) for here, there in alike):
+    if not any(
+        _conditions_into(one, here) == _conditions_into(other, there) for here, there in alike
+    ):
         return f"they compare {names} events with those before them in different ways"
     return f"what comes before {names} in their trends differs"
 
@@ -327,6 +329,8 @@ def _compares(template: GuardedTemplate, state: int) -> bool:
     )
 
 
-def _asked(template: GuardedTemplate, state: int) -> frozenset[frozenset[Expression]]:
+def _conditions_into(template: GuardedTemplate, state: int) -> frozenset[frozenset[Expression]]:
     """Return what is asked of an event and those that it may follow."""
-    return frozenset(template.asked(move) for move in template.moves if move.target == state)
+    return frozenset(
+        template.conditions_of(move) for move in template.moves if move.target == state
+    )

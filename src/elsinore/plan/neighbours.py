@@ -21,7 +21,7 @@ from elsinore.plan.predicates import binds, over_type
 LOOKS = 20  # each may take a solver some tens of milliseconds
 
 # What is asked of two neighbours, and as what it stands in the text.
-Asked = dict[Expression, Expression]
+Conditions = dict[Expression, Expression]
 
 
 def impossible_neighbours(
@@ -60,9 +60,9 @@ def impossible_neighbours(
     return tuple(told)
 
 
-def _between(query: Query, whole: pt.Pattern) -> dict[tuple[str, str], Asked]:
+def _between(query: Query, whole: pt.Pattern) -> dict[tuple[str, str], Conditions]:
     """Return what predicates ask of an event and the one after it, by their variables."""
-    found: dict[tuple[str, str], Asked] = {}
+    found: dict[tuple[str, str], Conditions] = {}
     for predicate in query.where:
         if not is_local(predicate):
             for reading in readings(query, whole, predicate) or ():
@@ -72,7 +72,7 @@ def _between(query: Query, whole: pt.Pattern) -> dict[tuple[str, str], Asked]:
     return found
 
 
-def _of_one(query: Query, variable: str, read_as: str) -> Asked:
+def _of_one(query: Query, variable: str, read_as: str) -> Conditions:
     local = (p for p in query.where if is_local(p) and binds(query, p, variable))
     return {over_type(predicate, read_as): predicate for predicate in local}
 
@@ -84,7 +84,7 @@ def _compares_attributes(condition: Expression) -> bool:
     return False
 
 
-def _guilty(query: Query, asked: Asked) -> list[str]:
+def _guilty(query: Query, asked: Conditions) -> list[str]:
     """Return as few predicates as it takes for a contradiction, as text; none without one."""
     left = dict(asked)
     if not contradictory(left):

@@ -96,7 +96,7 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
         why = f"one by one in exact integers: {guard or 'predicates compare events'}"
         return Routed(Path.SETS, why, guarded)
     whole = guarded if guarded.sides > 1 else with_steps(guarded)
-    found = _asked_of(whole)
+    found = _patterns_of(whole)
     guard, parts = (found, (whole,)) if isinstance(found, str) else (guard, found)
     for part in parts:
         hindrance = _too_much(part)
@@ -110,14 +110,14 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     return Routed(Path.GRAPH, f"{way}: {guard}", whole)
 
 
-def asked_of(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...]:
+def patterns_of(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...]:
     """Return the templates whose trends tell a query's: those that AND is taken apart into."""
-    found = _asked_of(guarded)
+    found = _patterns_of(guarded)
     return (guarded,) if isinstance(found, str) else found
 
 
-def _asked_of(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
-    """Return what `asked_of` does, or why an AND is not taken apart."""
+def _patterns_of(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
+    """Return what `patterns_of` does, or why an AND is not taken apart."""
     parts = taken_apart(guarded) if guarded.sides > 1 else (guarded,)
     if guarded.sides == 1 or isinstance(parts, str):
         return parts

@@ -143,7 +143,7 @@ def _steps(part: GuardedTemplate) -> list[tuple[int, int, _Step]]:
         (
             move.source,
             move.target,
-            _Step(part.states[move.target], part.asked(move), _free_of(part, move.ways)),
+            _Step(part.states[move.target], part.conditions_of(move), _free_of(part, move.ways)),
         )
         for move in part.moves
     ]

@@ -15,7 +15,7 @@ from typing import cast
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.plan.guarded import guarded_template
 from elsinore.plan.joined import joined
-from elsinore.plan.paths import Routed, asked_of
+from elsinore.plan.paths import Routed, patterns_of
 from elsinore.plan.sharing import aggregated
 from elsinore.plan.trends import trend_unit
 from elsinore.plan.unit import Partition
@@ -99,7 +99,7 @@ def run_together(
 def _have_in_common(counted: TrendUnit, unit: TrendUnit) -> bool:
     """Return whether an index keeps something for queries of both, a unit of the graph path's."""
     first = as_guarded(counted).guarded
-    others = [part for template in unit.guarded for part in asked_of(template)]
+    others = [part for template in unit.guarded for part in patterns_of(template)]
     groups = joined([*first, *others])
     return any(one.queries[0] < len(first) <= one.queries[-1] for one in groups)
 

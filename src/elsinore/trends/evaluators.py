@@ -19,7 +19,7 @@ from elsinore.trends.counted import as_guarded, is_counted
 from elsinore.trends.due import Due
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.graph.columns import keeps_codes
-from elsinore.trends.graph.pairs import asked
+from elsinore.trends.graph.pairs import by_pattern
 from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.index import Indexes
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
@@ -154,7 +154,7 @@ class _Graph(_Whole):
         self.statistics: list[SharingStatistics] = []
         index = Indexes(unit)
         self._inner = GraphEvaluator(unit, by_time=by_time, share=share, index=index)
-        self.in_any_order = all(map(goes_in_steps, asked(unit).unit.guarded))
+        self.in_any_order = all(map(goes_in_steps, by_pattern(unit).unit.guarded))
         self._batches = Batches(totals_fields(unit, exact=False))
 
     @property

@@ -374,11 +374,11 @@ def _settle(state: KeyState) -> None:
 
 def _powered(value: object, power: int) -> Number | None:
     """Return a value, or its square: the shift of deviations is 0 where nothing is rounded."""
-    number = _number(value)
+    number = exact_number(value)
     return None if number is None else number**power
 
 
-def _number(value: object) -> Number | None:
+def exact_number(value: object) -> Number | None:
     """Return a value as an exact number; None for null and NaN."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None

@@ -19,7 +19,7 @@ from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
 from elsinore.trends.counted import as_one, as_run, is_counted, run_together
-from elsinore.trends.graph.pairs import Asked, asked
+from elsinore.trends.graph.pairs import ByPattern, by_pattern
 from elsinore.trends.graph.program import Programs, joined_queries
 from elsinore.trends.graph.stepped import stepping, sweeps
 from elsinore.trends.graph.steps import MOST_LANES
@@ -161,7 +161,7 @@ def _sharing_sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     if unit.path is Path.SHARED:
         return [(f"{one.type}+", one.queries) for one in sharing_sets(unit.templates)]
     if unit.path is Path.GRAPH:
-        whole = asked(unit)
+        whole = by_pattern(unit)
         return [
             (render(whole.patterns[queries[0]]), whole.queries(queries))
             for group in joined_queries(whole.unit)
@@ -174,7 +174,7 @@ def _sharing_sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
 def _merged(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     """Return the queries that have some states in common: sub-patterns and queries."""
     if unit.path is Path.GRAPH:
-        whole = asked(unit)
+        whole = by_pattern(unit)
         told = [
             (_pattern(group.template, states), whole.queries(queries))
             for group in joined_queries(whole.unit)
@@ -192,7 +192,7 @@ def _merged(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     return list(found)
 
 
-def _equal(whole: Asked) -> list[tuple[str, tuple[int, ...]]]:
+def _equal(whole: ByPattern) -> list[tuple[str, tuple[int, ...]]]:
     """Return the queries that have states in common in a sweep of which they are lanes."""
     unit = whole.unit
     found: dict[tuple[int, ...], list[int]] = {}
@@ -214,7 +214,7 @@ def _equal(whole: Asked) -> list[tuple[str, tuple[int, ...]]]:
 def _sweeps(unit: TrendUnit) -> list[list[int]]:
     """Return the queries that are lanes of one sweep, the one that has all states first.
 
-    They are queries as they are `asked`.
+    They are queries as they are `by_pattern`.
     """
     if "lanes" not in unit.kept:
         programs = Programs(unit, joined_queries(unit))
@@ -231,7 +231,7 @@ def _lanes(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     """Return the queries that are lanes of one sweep, with the pattern that has all states."""
     if unit.path is not Path.GRAPH:
         return []
-    whole = asked(unit)
+    whole = by_pattern(unit)
     told = [
         (render(whole.patterns[queries[0]]), whole.queries(queries))
         for queries in _sweeps(whole.unit)
@@ -311,7 +311,7 @@ def _alike(unit: TrendUnit) -> list[Alike]:
                 told = (told, aggregated(template.aggregation))
         elif unit.path is Path.GRAPH:
             own = tuple(number for number in range(len(lanes)) if number in within[query])
-            steps = tuple(map(goes_in_steps, _asked_of(unit, query)))
+            steps = tuple(map(goes_in_steps, _patterns_of(unit, query)))
             if template.sides > 1 or not own:
                 told = (told, shape(template))
             told = (told, own, steps)
@@ -358,15 +358,15 @@ def _why_not(one: Alike, other: Alike) -> str | None:
     )
 
 
-def _asked_of(unit: TrendUnit, query: int) -> list[GuardedTemplate]:
+def _patterns_of(unit: TrendUnit, query: int) -> list[GuardedTemplate]:
     """Return the templates that tell a query of the graph path: of AND, those of its patterns."""
-    whole = asked(unit)
+    whole = by_pattern(unit)
     return [whole.unit.guarded[place] for place in whole.places[query][:2]]
 
 
 def _one_order(unit: TrendUnit, one: int, other: int) -> bool:
     """Return whether an index puts some events in one order for both of two queries."""
-    whole = asked(unit)
+    whole = by_pattern(unit)
     return any(
         have_one_order(whole.unit.guarded[here], whole.unit.guarded[there])
         for here, there in itertools.product(whole.places[one], whole.places[other])
@@ -404,7 +404,7 @@ def _different_ways(*sides: Alike) -> str:
 
 def _why_differ(sides: Sequence[Alike]) -> str:
     """Return why queries of the graph path have nothing in common, pattern by pattern of AND."""
-    two = [_asked_of(side.unit, side.first) for side in sides]
+    two = [_patterns_of(side.unit, side.first) for side in sides]
     return " and ".join(dict.fromkeys(itertools.starmap(_differ, itertools.product(*two))))
 
 

@@ -15,7 +15,7 @@ from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
 from elsinore.trends.graph.evaluate import evaluate_masks, evaluate_runs
 from elsinore.trends.graph.layout import Program, Stream, stream_of
-from elsinore.trends.graph.pairs import asked
+from elsinore.trends.graph.pairs import by_pattern
 from elsinore.trends.graph.program import Programs, class_numbers, joined_queries
 from elsinore.trends.graph.stepped import Stepped, Totals
 from elsinore.trends.graph.sums import Sums, new_sums
@@ -67,10 +67,10 @@ class GraphEvaluator:
         index: Index | None = None,
     ) -> None:
         self.unit = unit
-        self._asked = asked(unit)
+        self._by_pattern = by_pattern(unit)
         self._index = index
         self._by_time = by_time
-        apart = self._asked.unit
+        apart = self._by_pattern.unit
         if share:
             groups = joined_queries(apart)
         else:
@@ -94,7 +94,7 @@ class GraphEvaluator:
             events, columns = events.by_key(order), columns.take(order)
         if left:
             self._evaluate(left, events, columns, found)
-        return _joined(self._asked.joined(found))
+        return _joined(self._by_pattern.joined(found))
 
     def _evaluate(
         self,

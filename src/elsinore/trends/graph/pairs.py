@@ -13,7 +13,7 @@ from elsinore.kernels import enter
 from elsinore.model.pattern import Pattern
 from elsinore.plan import TrendUnit
 from elsinore.plan.guarded import GuardedTemplate
-from elsinore.plan.paths import asked_of
+from elsinore.plan.paths import patterns_of
 from elsinore.plan.predicates import joined_parts
 from elsinore.trends.core.pairs import pairs_of_rows
 from elsinore.trends.graph.stepped import Totals
@@ -24,7 +24,7 @@ _SECONDS = 1e-5  # that a pair of numbers takes in plain Python, about
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ByPattern:
     """A unit whose queries have one pattern each, and which of them tell a query of the whole.
 
     Of AND they are one pattern, the other and, where there are trends of both, these
@@ -35,23 +35,23 @@ class Asked:
     places: tuple[tuple[int, ...], ...]  # [query]
     patterns: tuple[Pattern, ...]  # those of the unit's queries
 
-    def queries(self, asked: Iterable[int]) -> tuple[int, ...]:
-        """Return the queries of the whole unit that some of the queries asked are asked for."""
-        chosen = set(asked)
+    def queries(self, parts: Iterable[int]) -> tuple[int, ...]:
+        """Return the queries of the whole unit that some of its queries of one pattern tell."""
+        chosen = set(parts)
         return tuple(n for n, places in enumerate(self.places) if not chosen.isdisjoint(places))
 
     def joined(self, found: Mapping[int, Totals]) -> list[Totals]:
-        """Return the totals of each query of the whole unit from those of the queries asked."""
+        """Return the totals of each query of the whole unit from those of its patterns."""
         return [
             found[places[0]] if len(places) == 1 else _pairs([found[place] for place in places])
             for places in self.places
         ]
 
 
-def asked(unit: TrendUnit) -> Asked:
-    """Return what is asked of events for a unit of the graph path; kept with the unit."""
-    if "asked" not in unit.kept:
-        parts = [asked_of(template) for template in unit.guarded]
+def by_pattern(unit: TrendUnit) -> ByPattern:
+    """Return a unit of the graph path pattern by pattern; kept with the unit."""
+    if "by pattern" not in unit.kept:
+        parts = [patterns_of(template) for template in unit.guarded]
         ends = np.cumsum([0, *map(len, parts)]).tolist()
         places = tuple(tuple(range(ends[n], ends[n + 1])) for n in range(len(parts)))
         guarded = tuple(part for several in parts for part in several)
@@ -61,10 +61,10 @@ def asked(unit: TrendUnit) -> Asked:
             for pattern in _patterns(template, len(several))
         )
         apart = len(guarded) > len(parts)
-        unit.kept["asked"] = Asked(
+        unit.kept["by pattern"] = ByPattern(
             replace(unit, guarded=guarded) if apart else unit, places, patterns
         )
-    return cast("Asked", unit.kept["asked"])
+    return cast("ByPattern", unit.kept["by pattern"])
 
 
 def _patterns(template: GuardedTemplate, count: int) -> tuple[Pattern, ...]:

@@ -12,7 +12,7 @@ from elsinore.plan.aggregates import Field, FieldKind
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.trends.columns import EDGE
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.exact import _number as exact_number
+from elsinore.trends.exact import exact_number
 from elsinore.trends.sets.automaton import Run
 
 NONE = int(FOREVER)  # the least of no ranks
