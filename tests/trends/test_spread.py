@@ -125,9 +125,34 @@ def test_infinite_values_and_values_whose_squares_are_too_great_give_no_error() 
     assert math.isnan(rows[1]["variance"])
 
 
+@pytest.mark.parametrize("granularity", Granularity)
+def test_values_of_other_types_take_no_digits(granularity: Granularity) -> None:
+    kinds = "BBBABBABCB"
+    values = [float(NEAR) ** "ABC".index(kind) + n / 8 for n, kind in enumerate(kinds)]
+    events = pa.table({"time": range(10), "type": list(kinds), "v": values})
+    conditions = (
+        "",
+        "WHERE x[i].v <= x[i-1].v + 1",
+        "WHERE x[i].v * x[i-1].v > 0",
+        "STRATEGY SKIP TILL NEXT MATCH",
+    )
+    text = "; ".join(
+        f"QUERY {kind}{n} RETURN VARIANCE(x.v), STDDEV_POP(x.v) PATTERN {kind} x+ {condition}"
+        for kind in "ABC"
+        for n, condition in enumerate(conditions)
+    )
+    text += "; QUERY ab RETURN VARIANCE(a.v), VARIANCE(B.v) PATTERN SEQ(B b+, A a+)"
+    text += "; QUERY sets RETURN VARIANCE(A.v) PATTERN SEQ(A a+, A b+) WHERE a[i].v > a[i-1].v"
+    found = run(plan(parse_workload(text), granularity=granularity), events, RunOptions())
+    for name, exact in run(plan(parse_workload(f"EXACT; {text}")), events, RunOptions()).items():
+        (row,), (wanted,) = found[name].to_pylist(), exact.to_pylist()
+        for column, value in wanted.items():
+            assert row[column] == (value and pytest.approx(value, rel=1e-12)), (name, column)
+
+
 def test_a_shift_is_the_median_of_the_first_values_of_its_group() -> None:
     (unit,) = plan(parse_workload("QUERY q RETURN VARIANCE(A.v) PATTERN A+")).units
-    batch = pa.table({"sum:v": [0.0, 5.0, None, 6.0, 7.0, math.inf]})
+    batch = pa.table({"class": [0] * 6, "sum:v": [0.0, 5.0, None, 6.0, 7.0, math.inf]})
     groups = np.array([0, 1, 0, 1, 1, 2])
     _, _, shifts = addend_columns(spec_of(unit), batch, groups, np.empty((1, 0)))
     assert shifts.tolist()[0][:2] == [0.0, 6.0]

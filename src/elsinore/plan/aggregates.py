@@ -8,8 +8,9 @@ it.
 
 VARIANCE and its like come from three sums: of the non-null values their number, their deviations
 from a value near them all, the *shift*, and the squares of these. Values near 10^9 that differ by
-little would leave nothing of their own squares' sum. Each partial total says which shift it has,
-and totals with different ones are brought to one (`elsinore.trends.spread`).
+little would leave nothing of their own squares' sum. Events of one type have a shift of their own.
+Each partial total says which shifts it has, and totals with different ones are brought to one
+(`elsinore.trends.spread`).
 """
 
 from __future__ import annotations
@@ -53,11 +54,15 @@ _EXTREMES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One sum: its kind, the variables whose events contribute, the attribute they contribute."""
+    """One sum: its kind, the variables whose events contribute, the attribute they contribute.
+
+    `type`: of deviations and their squares, that of these events.
+    """
 
     kind: FieldKind
     variables: frozenset[str] = frozenset()
     attribute: str | None = None
+    type: str | None = None
 
     @property
     def is_extreme(self) -> bool:
@@ -124,15 +129,16 @@ class Aggregation:
     columns: tuple[ResultColumn, ...]
 
     @property
-    def spreads(self) -> tuple[tuple[str, tuple[int, int, int]], ...]:
-        """Each attribute whose squares are summed, and the numbers of the three fields for it."""
+    def spreads(self) -> tuple[tuple[tuple[str, str], tuple[int, int, int]], ...]:
+        """Each attribute and type whose squares are summed, and the numbers of their fields."""
         found = []
         for number, entry in enumerate(self.linear):
             if entry.kind is FieldKind.SQUARE:
-                deviations, present = (
-                    self.linear.index(replace(entry, kind=kind)) for kind in SPREAD[1:]
-                )
-                found.append((entry.attribute or "", (number, deviations, present)))
+                deviations = replace(entry, kind=FieldKind.DEVIATION)
+                present = replace(entry, kind=FieldKind.PRESENT, type=None)
+                of = entry.attribute or "", entry.type or ""
+                fields = number, self.linear.index(deviations), self.linear.index(present)
+                found.append((of, fields))
         return tuple(found)
 
 
@@ -169,8 +175,10 @@ def aggregation(query: Query) -> Aggregation:
 
     def field(kind: FieldKind, over: Attribute, attribute: str | None) -> int:
         variables = frozenset(variables_named(query.pattern, over.variable))
-        positive = {event.variable for event in pt.positive_events(query.pattern)}
-        wanted = Field(kind, variables & positive, attribute)
+        types = {event.variable: event.type for event in pt.positive_events(query.pattern)}
+        variables &= types.keys()
+        of_type = types[min(variables)] if kind in SPREAD[:2] else None
+        wanted = Field(kind, variables, attribute, of_type)
         place = extremes if wanted.is_extreme else linear
         if wanted not in place:
             place.append(wanted)

@@ -21,6 +21,8 @@ from elsinore.plan.renamed import Routes
 from elsinore.plan.template import Template
 from elsinore.plan.unit import Carried, Partition, Travel, Unit, partition_of
 
+MOST_SHIFTS = 2**6  # of one operator: each of its totals tells all of them
+
 
 class Kept(dict[object, object]):
     """What engines have worked out of a unit, to have it again; it stays in this process.
@@ -48,7 +50,8 @@ class TrendUnit:
     # the columns of numbers that sums add up: attributes' values, deviations and squares
     addends: tuple[tuple[FieldKind, str], ...] = field(init=False)
     summed: tuple[str, ...] = field(init=False)  # the attributes that they are made from
-    squared: tuple[str, ...] = field(init=False)  # those that are looked at from a shift
+    # those that are looked at from a shift, and of which types of events one shift is
+    squared: tuple[tuple[str, frozenset[str]], ...] = field(init=False)
     ranked: tuple[str, ...] = field(init=False)  # those that MIN and MAX read
     edges: tuple[tuple[FieldKind, str], ...] = field(init=False)  # see `FieldKind.LEAST_EDGE`
     linear: int = field(init=False)  # sums of the query that has most of them, ...
@@ -65,11 +68,10 @@ class TrendUnit:
                 if entry.attribute is not None and entry.kind is not FieldKind.PRESENT
             )
         )
-        squared = tuple(name for kind, name in addends if kind is FieldKind.SQUARE)
         ranked = _attributes(aggregations, {FieldKind.LEAST, FieldKind.GREATEST})
         object.__setattr__(self, "addends", addends)
         object.__setattr__(self, "summed", tuple(dict.fromkeys(name for _, name in addends)))
-        object.__setattr__(self, "squared", squared)
+        object.__setattr__(self, "squared", _shifted(aggregations))
         object.__setattr__(self, "ranked", ranked)
         edges = [
             (kind, name)
@@ -80,6 +82,11 @@ class TrendUnit:
         for name in ("linear", "extremes"):
             most = max((len(getattr(one, name)) for one in aggregations), default=0)
             object.__setattr__(self, name, most)
+
+    def shift(self, attribute: str, event_type: str) -> int:
+        """Return which of `squared` a type's values of an attribute are looked at from."""
+        places = enumerate(self.squared)
+        return next(n for n, (name, of) in places if name == attribute and event_type in of)
 
     @property
     def members(self) -> tuple[Template | GuardedTemplate, ...]:
@@ -142,6 +149,20 @@ def _attributes(
             if entry.kind in kinds and entry.attribute is not None:
                 found[entry.attribute] = None
     return tuple(found)
+
+
+def _shifted(aggregations: Sequence[Aggregation]) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return the attributes that are looked at from a shift, and whose events have it in common.
+
+    Each type's values have a shift of their own, unless that makes too many to travel with totals.
+    """
+    pairs = dict.fromkeys(of for one in aggregations for of, _ in one.spreads)
+    if len(pairs) <= MOST_SHIFTS:
+        return tuple((name, frozenset({event_type})) for name, event_type in pairs)
+    types: dict[str, set[str]] = {}
+    for name, event_type in pairs:
+        types.setdefault(name, set()).add(event_type)
+    return tuple((name, frozenset(several)) for name, several in types.items())
 
 
 def plan_trends(

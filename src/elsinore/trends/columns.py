@@ -32,23 +32,25 @@ def addend_columns(
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.float64]]:
     """Return addends [column of `unit.addends`, row], nulls as 0; where they are not null; shifts.
 
-    `groups`: the group of each row, however events are grouped. `shifts` [attribute of
-    `unit.squared`, group] has NaN, or no entry, where no value was seen yet; what is returned has
-    shifts for all groups of the batch that have a value. Each is the median of the first of them.
+    `groups`: the group of each row, however events are grouped. `shifts` [place in `unit.squared`,
+    group] has NaN, or no entry, where no value was seen yet; what is returned has shifts for all
+    groups of the batch that have a value. Each is the median of the first of them.
     """
     values, present = matrix(batch, "sum:", unit.summed, np.float64)
     if not unit.squared:
         return values, present, shifts
     place = {name: number for number, name in enumerate(unit.summed)}
-    known = np.full(
-        (len(unit.squared), max(shifts.shape[1], int(groups.max(initial=0)) + 1)), np.nan
-    )
+    width = max(shifts.shape[1], int(groups.max(initial=0)) + 1)
+    known = np.full((len(unit.squared), width), np.nan)
     known[:, : shifts.shape[1]] = shifts
+    types = _types_of(unit, batch.column("class").to_numpy())
     deviations = {}
-    for number, name in enumerate(unit.squared):
-        usable = (present[place[name]] != 0) & np.isfinite(values[place[name]]) & (groups >= 0)
-        _take_shifts(known[number], groups, values[place[name]], usable)
-        shift = np.where(groups >= 0, known[number][groups], 0.0)
+    for name in dict.fromkeys(name for name, _ in unit.squared):
+        shift_number = _shifts_of_types(unit, name)[types]
+        cell = np.where((shift_number >= 0) & (groups >= 0), shift_number * width + groups, -1)
+        usable = (present[place[name]] != 0) & np.isfinite(values[place[name]]) & (cell >= 0)
+        _take_shifts(known.reshape(-1), cell, values[place[name]], usable)
+        shift = np.where(cell >= 0, known.reshape(-1)[cell], 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
             deviations[name] = values[place[name]] - np.where(np.isnan(shift), 0.0, shift)
     addends = np.empty((len(unit.addends), batch.num_rows))
@@ -62,6 +64,23 @@ def addend_columns(
             column = deviations[name] if kind is FieldKind.DEVIATION else deviations[name] ** 2
         addends[number] = np.where(there[number] != 0, column, 0.0)
     return addends, there, known
+
+
+def _types_of(unit: TrendUnit, classes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of rows' types in `unit.classes`; -1: of no interest."""
+    offsets = [one.offset for one in unit.classes.types]
+    return np.searchsorted(np.array(offsets, dtype=np.int64), classes, side="right") - 1
+
+
+def _shifts_of_types(unit: TrendUnit, attribute: str) -> NDArray[np.int64]:
+    """Return the place in `unit.squared` of each type, -1 for none; the last is of no type."""
+    shift = {
+        event_type: number
+        for number, (name, types) in enumerate(unit.squared)
+        if name == attribute
+        for event_type in types
+    }
+    return np.array([*(shift.get(one.type, -1) for one in unit.classes.types), -1])
 
 
 def _take_shifts(
@@ -81,7 +100,7 @@ def _take_shifts(
 
 
 def shift_of(shifts: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the shifts [attribute, row] of rows of some groups, 0 where there is none.
+    """Return the shifts [place, row] of rows of some groups, 0 where there is none.
 
     >>> shift_of(np.array([[5.0, np.nan]]), np.array([0, 1, 7])).tolist()
     [[5.0, 0.0, 0.0]]

@@ -212,9 +212,13 @@ class _Sets(_Whole):
                 codes=_ints(table, "class"),
                 rows=rows,
                 ranks={name: table.column(f"rank:{name}").to_pylist() for name in unit.ranked},
-                shifts=dict(
-                    zip(unit.squared, shift_of(shifts, key).tolist(), strict=not unit.exact)
-                ),
+                shifts={
+                    (name, event_type): of_rows
+                    for (name, types), of_rows in zip(
+                        unit.squared, shift_of(shifts, key).tolist(), strict=not unit.exact
+                    )
+                    for event_type in types
+                },
             )
         )
         schema = _keyed_schema(unit, exact=unit.exact)
@@ -257,7 +261,7 @@ def _key_of_rows(part: Part) -> NDArray[Any]:
 def _keyed(
     unit: TrendUnit, part: Part, known: NDArray[np.float64] | None = None
 ) -> tuple[KeyedEvents, NDArray[np.float64]]:
-    """Return a part's events, and the shifts of its keys [attribute of `unit.squared`, key].
+    """Return a part's events, and the shifts of its keys [place in `unit.squared`, key].
 
     known: those that are known already, NaN for others.
     """

@@ -117,7 +117,9 @@ class TrendOperator:
         self._call = np.zeros(CALL, dtype=np.int64)
         self._lent: KeyTable | None = None  # of which `_call` tells, as it does of ...
         self._slots = _NO_SLOTS  # ... room for those of a batch's events, or those that are closed
-        self._shifts = np.empty((len(unit.squared), 0))  # [attribute, group], NaN: none yet
+        self._shifts = np.empty(
+            (len(unit.squared), 0)
+        )  # [place in `unit.squared`, group], NaN: none yet
 
     @property
     def statistics(self) -> TrendStatistics:

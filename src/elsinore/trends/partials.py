@@ -3,7 +3,7 @@
 A row is what some of a group's keys hold in one window of one query: the extended-range numbers
 `cell<f>` and `power<f>` per linear field, and `extreme<x>` per MIN and MAX, a rank (see
 `elsinore.operators.ranks`), inverted for MAX; the greatest integer where there is no value.
-`shift<k>` is what deviations of attribute k of `TrendUnit.squared` are from.
+`shift<k>` is what deviations that have place k in `TrendUnit.squared` are from.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class TotalsRoom:
 
     It takes Arrow longer to make a batch than to fill it, so that small ones are cut from one with
     room for many. A batch has the columns of `totals_fields`; `query` is the query's number in the
-    unit. `squared`: so many attributes have shifts, see `columns`.
+    unit. `squared`: so many shifts there are, see `columns`.
     """
 
     def __init__(self, schema: pa.Schema, squared: int) -> None:

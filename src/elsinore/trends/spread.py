@@ -36,12 +36,16 @@ def with_one_shift(unit: TrendUnit, totals: pa.Table, starts: Ints) -> pa.Table:
     columns = {name: totals.column(name).to_numpy() for name in totals.column_names}
     queries = columns["query"]
     run = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    for number, name in enumerate(unit.squared):
+    for number, (name, types) in enumerate(unit.squared):
         shift = columns[f"shift{number}"]
         if (shift == shift[starts[:-1]][run]).all():
             continue
         triples = {
-            query: [fields for of, fields in unit.members[query].aggregation.spreads if of == name]
+            query: [
+                fields
+                for (of, event_type), fields in unit.members[query].aggregation.spreads
+                if of == name and event_type in types
+            ]
             for query in np.unique(queries).tolist()
         }
         weights = np.full(len(shift), -np.inf)

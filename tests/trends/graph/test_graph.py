@@ -116,8 +116,9 @@ def keyed(
     }
     places = np.searchsorted(present, keys.key[order])
     none = np.empty((len(spec_of(unit).squared), 0))
+    codes = classify(unit.classes, numbers, unit.types, read).astype(np.int64)
     summed, present_values, shifts = addend_columns(
-        spec_of(unit), pa.table({"row": rows} | sums), places, none
+        spec_of(unit), pa.table({"class": codes} | sums), places, none
     )
     ranks = {f"rank:{name}": to_ranks(column(name, rows)) for name in spec_of(unit).ranked}
     ranked, ordered = order_columns(spec_of(unit), pa.table({"row": rows} | ranks))
@@ -126,9 +127,7 @@ def keyed(
         done=np.full(len(present), NEVER),
         until=np.full(len(present), FOREVER),
         times=np.ascontiguousarray(table.column("time").to_numpy()[order] * SECOND),
-        codes=np.ascontiguousarray(classify(unit.classes, numbers, unit.types, read)).astype(
-            np.int64
-        ),
+        codes=np.ascontiguousarray(codes),
         values=summed,
         present=present_values,
         orders=ranked,

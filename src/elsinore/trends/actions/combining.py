@@ -97,9 +97,9 @@ class Made(NamedTuple):
 def read_columns(
     shape: ActionShape, batch: pa.RecordBatch, begins: Ints, ends: Ints
 ) -> tuple[Ints, Columns, Doubles]:
-    """Return the code of a batch's classes, its columns, and [run, attribute] -> the shift.
+    """Return the code of a batch's classes, its columns, and its shifts.
 
-    A shift is what deviations are from.
+    A shift is what deviations are from: [run, place in `unit.squared`].
     """
     codes = batch.column("class").to_numpy()
     if batch.num_rows and codes.min() >= 0 and codes.max() < FEW_CLASSES:  # need no sorting

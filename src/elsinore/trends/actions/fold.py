@@ -30,7 +30,7 @@ class States:
     numbers: NDArray[np.float64]
     powers: Ints
     least: Ints
-    shift: NDArray[np.float64]  # that deviations are from: [window, attribute]
+    shift: NDArray[np.float64]  # that deviations are from: [window, place in `unit.squared`]
 
     def chosen(self, which: NDArray[np.bool_]) -> States:
         """Return some of the windows."""

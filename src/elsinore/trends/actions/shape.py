@@ -116,14 +116,15 @@ class ActionShape:
 
     @cached_property
     def spreads(self) -> tuple[tuple[int, tuple[int, int, int]], ...]:
-        """Attributes of `unit.squared`, and the cells of squares, deviations and present values."""
+        """Places in `unit.squared`, and the cells of squares, deviations and present values."""
         found = []
         for node, first in zip(self.unit.merged.nodes, self.first_cell, strict=False):
             for one in node.linear:
-                if one.kind is FieldKind.SQUARE:
+                if one.kind is FieldKind.SQUARE and one.contributors:
                     cells = (node.linear.index(replace(one, kind=kind)) for kind in SPREAD)
                     squares, deviations, present = (int(first) + cell for cell in cells)
-                    place = self.unit.squared.index(one.attribute or "")
+                    (event_type,) = {of for _, of in one.contributors}
+                    place = self.unit.shift(one.attribute or "", event_type)
                     found.append((place, (squares, deviations, present)))
         return tuple(found)
 

@@ -32,7 +32,7 @@ class SetEvents:
 
     `rows` are the values of each attribute that SUM, AVG or predicates between two events read,
     None for null and NaN; `ranks` those of MIN's and MAX's (`elsinore.operators.ranks`); `shifts`
-    from what deviations are, of each attribute whose variance is asked for.
+    from what deviations are, of each attribute and type whose variance is asked for.
     """
 
     starts: Ints  # [key + 1] -> first row of each key
@@ -42,7 +42,7 @@ class SetEvents:
     codes: NDArray[Any]  # [row] class; below 0: no state takes the event
     rows: Mapping[str, Sequence[Any]]
     ranks: Mapping[str, Sequence[int | None]]
-    shifts: Mapping[str, Sequence[float]] = field(default_factory=dict)  # of none: 0
+    shifts: Mapping[tuple[str, str], Sequence[float]] = field(default_factory=dict)  # of none: 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class Addends:
         template: GuardedTemplate,
         rows: Mapping[str, Sequence[Any]],
         ranks: Mapping[str, Sequence[int | None]],
-        shifts: Mapping[str, Sequence[float]],
+        shifts: Mapping[tuple[str, str], Sequence[float]],
     ) -> None:
         self._variables = [state.variable for state in template.states]
         self._linear = template.aggregation.linear[1:]  # without the number of trends
@@ -93,7 +93,7 @@ class Addends:
         if entry.kind is FieldKind.SUM:
             return self._number(name, row) or 0
         number = self._number(name, row)
-        deviation = 0 if number is None else number - self._shift(name, row)
+        deviation = 0 if number is None else number - self._shift(entry, row)
         return deviation**2 if entry.kind is FieldKind.SQUARE else deviation
 
     def _number(self, name: str, row: int) -> Number | None:
@@ -101,8 +101,9 @@ class Addends:
             self._numbers[name, row] = exact_number(self._rows[name][row])
         return self._numbers[name, row]
 
-    def _shift(self, name: str, row: int) -> Number:
-        return Fraction(self._shifts[name][row]) if name in self._shifts else 0
+    def _shift(self, entry: Field, row: int) -> Number:
+        of = entry.attribute or "", entry.type or ""
+        return Fraction(self._shifts[of][row]) if of in self._shifts else 0
 
     def _rank(self, entry: Field, row: int) -> int:
         rank = self._ranks[entry.attribute or ""][row]
