@@ -11,6 +11,7 @@ from elsinore.kernels import enter
 from elsinore.plan import TrendUnit
 from elsinore.plan.indexed import Indexed, indexed
 from elsinore.plan.joined import Joined
+from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.columns import ComparedColumns, Order
 from elsinore.trends.graph.layout import Program, Stream
 from elsinore.trends.graph.sums import Fields, Sums, new_sums
@@ -18,10 +19,8 @@ from elsinore.trends.graph.windows import Keys, Windows
 from elsinore.trends.index.axes import Columns, InfiniteError
 from elsinore.trends.index.layout import (
     SORTED,
-    SORTED_HIGH,
+    SORTED_FIRST,
     SORTED_LOW,
-    SORTED_SHIFT,
-    SORTED_WORDS,
 )
 from elsinore.trends.index.windows import sum_windows
 from elsinore.trends.index.words import Rooms, index_words
@@ -52,12 +51,8 @@ class _Index:
         """Let events be numbered from another first one; None: they are others."""
         place = self.words[SORTED]
         if first is None or self.first is None:
-            self.work[place : place + SORTED_WORDS] = 0
-        else:
-            shift = first - self.first
-            self.work[place + SORTED_LOW] -= shift
-            self.work[place + SORTED_HIGH] -= shift
-            self.work[place + SORTED_SHIFT] = shift
+            self.work[place + SORTED_LOW] = FOREVER  # nothing is sorted
+        self.work[place + SORTED_FIRST] = first or 0
         self.first = first
 
     def serves(self, classes: Sequence[int], orders: Mapping[str, Order], rooms: Rooms) -> bool:

@@ -49,11 +49,12 @@ OF_NODE, SEED, NODE = range(3)
 # were entered since it was emptied, and which; the ranks of rows; the column that puts events in
 # order (RANKED_BEFORE: it has the ranks of an earlier tree), whether it is turned round, columns
 # that must be known, [class] flags of what is ranked, the reads by cuts of all that have its ranks;
-# where in the arena is how many rows are sorted, behind that their keys, and behind the room for
-# these which rows they are
+# where in the arena is how many rows are sorted, behind that two halves to be filled in turn: their
+# keys and, behind the room for these and one more, their numbers
 KIND, BASE, SIZE, ENTERED, LOG, RANKS, AXIS, TURNED, KNOWN, ENTERS, OF_TREE, KEPT, TREE = range(13)
-# which rows are sorted, from the first to the last, by numbers from which this many is to be taken
-SORTED_LOW, SORTED_HIGH, SORTED_SHIFT, SORTED_WORDS = range(4)
+# by numbers that go on from call to call: row 0, the first row that is sorted, the one behind the
+# last; in which half of a tree's room they are
+SORTED_FIRST, SORTED_LOW, SORTED_HIGH, SORTED_HALF, SORTED_WORDS = range(5)
 # a read by cuts: where in the arena its ranges are put, its cuts, [class] flags of who reads
 LOW, HIGH, CUTS, READERS, CUT_READ = range(5)
 # a cut: its operator, whether it is the range's end, columns of previous and current event, shift

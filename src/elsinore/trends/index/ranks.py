@@ -38,9 +38,10 @@ from elsinore.trends.index.layout import (
     SHIFT,
     SIZE,
     SORTED,
+    SORTED_FIRST,
+    SORTED_HALF,
     SORTED_HIGH,
     SORTED_LOW,
-    SORTED_SHIFT,
     TREE,
     TREES,
     TREES_AT,
@@ -55,78 +56,98 @@ ALL_DIGITS = np.int64(4)  # bytes that are sorted at once, at most
 _MOVES = 8  # places that numbers are moved by insertion on the average, at most
 _INDEX = np.int64(2**32 - 1)  # the half of a sorted word that tells the place of its number
 _SIGN = np.int64(-(2**63))
+_GREATEST = np.int64(2**63 - 1)
 
 
 @kernel(borrows=True)
 def rank_rows(words: Ints, work: Ints, classes: Ints, axes: Axes, low: int, high: int) -> None:
     """Rank rows `low` to `high` - 1 for each tree, and find the ranges that its reads ask for.
 
-    Rows that were ranked last stay sorted: those before `low` are let go of, and what is new is
-    sorted and merged with the others.
+    Rows that were ranked last stay sorted, by numbers that rows keep wherever they lie: those
+    before `low` are let go of, and what is new is sorted and merged with the others.
     """
     place = words[SORTED]
-    begin, shift = low, work[place + SORTED_SHIFT]
-    goes_on = work[place + SORTED_LOW] <= low and work[place + SORTED_HIGH] <= high
-    if goes_on and low < work[place + SORTED_HIGH]:
-        begin = work[place + SORTED_HIGH]
+    number = work[place + SORTED_FIRST]  # of row 0
+    begin = low
+    if work[place + SORTED_LOW] <= number + low and work[place + SORTED_HIGH] <= number + high:
+        begin = max(low, work[place + SORTED_HIGH] - number)
     room, keys = words[ROOM], words[KEYS]
-    for number in range(words[TREES]):
-        tree = words[TREES_AT] + number * TREE
+    for at in range(words[TREES]):
+        tree = words[TREES_AT] + at * TREE
         if words[tree + AXIS] == RANKED_BEFORE:
             continue
+        if begin == low:
+            work[words[tree + KEPT]] = 0
         ranks = words[tree + RANKS] - low
-        kept = words[tree + KEPT] + 1
-        count = _without_gone(work, kept, room, low, shift) if begin > low else 0
-        new = _gathered(words, work, classes, axes, tree, begin, high)
-        order = _sorted(work, keys, room, new)
-        _merge(work, kept, room, count, keys, order, new)
-        work[kept - 1] = count + new
         for row in range(low, high):
             work[ranks + row] = -1
-        firsts = keys + 2 * room
-        different, last = 0, np.int64(0)
-        for entry in range(kept, kept + count + new):
-            key, row = work[entry], work[entry + room]
-            if different == 0 or key != last:
-                work[firsts + different] = row
-                different += 1
-                last = key
-            work[ranks + row] = different - 1
+        new = _gathered(words, work, classes, axes, tree, begin, high)
+        order = _sorted(work, keys, room, new)
+        different = _merge(words, work, tree, order, new, number, low)
         work[words[tree + SIZE]] = different
         reads = words[tree + OF_TREE]
-        for read_at in range(reads + 1, reads + 1 + words[reads]):
-            read = words[CUT_READS_AT] + words[read_at] * CUT_READ
-            _cut_out(words, work, classes, axes, read, firsts, different, low, high)
-    work[place + SORTED_LOW], work[place + SORTED_HIGH] = low, high
-    work[place + SORTED_SHIFT] = 0
+        if words[reads] != 0:
+            firsts = keys + 2 * room
+            _list_firsts(words, work, tree, firsts, number)
+            for read_at in range(reads + 1, reads + 1 + words[reads]):
+                read = words[CUT_READS_AT] + words[read_at] * CUT_READ
+                _cut_out(words, work, classes, axes, read, firsts, different, low, high)
+    work[place + SORTED_LOW], work[place + SORTED_HIGH] = number + low, number + high
+    work[place + SORTED_HALF] ^= 1
 
 
 @kernel(borrows=True)
-def _without_gone(work: Ints, kept: int, room: int, low: int, shift: int) -> int:
-    """Let go of a tree's sorted rows before `low`; return how many are left."""
-    count = 0
-    for entry in range(kept, kept + work[kept - 1]):
-        row = work[entry + room] - shift
-        if row >= low:
-            work[kept + count] = work[entry]
-            work[kept + room + count] = row
-            count += 1
-    return count
+def _merge(words: Ints, work: Ints, tree: int, order: int, new: int, number: int, low: int) -> int:
+    """Put new rows, of which `order` lists the places, among a tree's sorted ones; rank them all.
+
+    Rows before `low` are left out. number: of row 0. Returns how many ranks there are.
+    """
+    room, keys, kept = words[ROOM], words[KEYS], words[tree + KEPT]
+    old, first = _half(words, work, tree, 0), _half(words, work, tree, 1)
+    put, span = first, room + 1
+    end, ranks = old + work[kept], words[tree + RANKS] - low
+    rank, last = np.int64(-1), np.int64(0)
+    for listed in range(new + 1):
+        key, row = _GREATEST, np.int64(0)
+        if listed < new:
+            index = work[order + listed] & _INDEX
+            key, row = work[keys + index], work[keys + room + index]
+        while old < end and work[old] <= key:
+            # without a branch for those that are gone: it could not be foretold
+            entry, numbered = work[old], work[old + span]
+            stays = numbered >= number + low
+            work[put], work[put + span] = entry, numbered
+            rank += stays & ((rank < 0) | (entry != last))
+            last = entry if stays else last
+            work[ranks + numbered - number if stays else put + stays] = rank if stays else entry
+            put += stays
+            old += 1
+        if listed < new:
+            rank += (rank < 0) | (key != last)
+            last = key
+            work[put], work[put + span] = key, number + row
+            work[ranks + row] = rank
+            put += 1
+    work[kept] = put - first
+    return rank + 1
 
 
 @kernel(borrows=True)
-def _merge(work: Ints, kept: int, room: int, count: int, keys: int, order: int, new: int) -> None:
-    """Put new rows, of which `order` lists the places, among a tree's sorted ones."""
-    hole, old = kept + count + new - 1, kept + count - 1
-    for listed in range(order + new - 1, order - 1, -1):
-        index = work[listed] & _INDEX
-        key = work[keys + index]
-        while old >= kept and work[old] > key:
-            work[hole], work[hole + room] = work[old], work[old + room]
-            old -= 1
-            hole -= 1
-        work[hole], work[hole + room] = key, work[keys + room + index]
-        hole -= 1
+def _half(words: Ints, work: Ints, tree: int, other: int) -> int:
+    """Return where the half is that a tree's sorted rows are in; with 1 the other half."""
+    half = work[words[SORTED] + SORTED_HALF] ^ other
+    return words[tree + KEPT] + 1 + 2 * (words[ROOM] + 1) * half
+
+
+@kernel(borrows=True)
+def _list_firsts(words: Ints, work: Ints, tree: int, firsts: int, number: int) -> None:
+    """List a row of each rank of a tree; number: of row 0."""
+    begin, span = _half(words, work, tree, 1), words[ROOM] + 1
+    different = 0
+    for entry in range(begin, begin + work[words[tree + KEPT]]):
+        if entry == begin or work[entry] != work[entry - 1]:
+            work[firsts + different] = work[entry + span] - number
+            different += 1
 
 
 @kernel(borrows=True)

@@ -355,7 +355,7 @@ class _Arena:
 
     def kept(self, tree: int) -> int:
         """Return where a tree's sorted rows are."""
-        return self.sorted + w.SORTED_WORDS + tree * (1 + 2 * self.rows)
+        return self.sorted + w.SORTED_WORDS + tree * (1 + 4 * (self.rows + 1))
 
     @property
     def size(self) -> int:
