@@ -15,12 +15,14 @@ from elsinore.language import parse_workload
 from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends import buffered, due
+from elsinore.trends import buffered, due, operator_of
 from elsinore.trends.arrangement import ArrivalOrder, KeyOrder, Placed
+from elsinore.trends.index import Indexes
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import UnitInput, assert_close, unit_inputs
 from trends.index.test_index import few_events, often, queries, ranged
+from trends.index.test_joined import several
 from trends.test_against_reference import check
 
 SECOND = 1_000_000
@@ -31,9 +33,11 @@ def in_pieces(
     events: Sequence[ReferenceEvent],
     cuts: Sequence[tuple[int, bool, bool]],
     sharing: Sharing = Sharing.DYNAMIC,
+    *,
+    ordered: bool = False,
 ) -> list[pa.RecordBatch]:
     """Run a unit's operator over events that end at cuts, closing or stopping it there or not."""
-    operator = given_unit.operator(sharing=sharing)
+    operator = operator_of(given_unit.unit, ordered=ordered, sharing=sharing)
     totals, begin = [], 0
     for end, closing, stopping in sorted(cuts):
         totals.append(operator.process(given_unit.batch.slice(begin, end - begin)))
@@ -130,6 +134,50 @@ def test_large_batches_are_taken_in_pieces_with_the_same_results(
             cut = given_unit.results(in_pieces(given_unit, events, []))["q"]
         order = [(name, "ascending") for name in ("window_start", *given_unit.planned.group_by)]
         assert_close(cut.sort_by(order), whole.sort_by(order), "q")
+
+
+@often
+@given(
+    st.one_of(several(), ranged()),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from((60, 250)),
+    st.booleans(),
+)
+def test_windows_closed_one_by_one_where_rows_wait_are_as_those_closed_at_once(
+    workload: Workload, seed: int, size: int, ordered: bool
+) -> None:
+    events = many_events(seed, size, 1)
+    random = np.random.default_rng(seed)
+    cuts = [(row, True, False) for row in np.flatnonzero(random.random(size) < 0.3).tolist()]
+    for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
+        whole, cut = (
+            given_unit.results(in_pieces(given_unit, events, where, ordered=ordered))
+            for where in ([], cuts)
+        )
+        order = [(name, "ascending") for name in ("window_start", *given_unit.planned.group_by)]
+        for name in whole:
+            assert_close(cut[name].sort_by(order), whole[name].sort_by(order), name)
+
+
+@pytest.mark.parametrize("fields", ["COUNT(*)", "COUNT(*), MIN(b.v), SUM(b.w)"])
+def test_a_close_of_one_key_is_one_call_once_there_is_an_index(fields: str) -> None:
+    workload = parse_workload(
+        "\n".join(
+            f"QUERY q{name} RETURN {fields} PATTERN SEQ({name} a, B b+) "
+            "WHERE b[i].v >= b[i-1].v WITHIN 20 seconds SLIDE 5 seconds;"
+            for name in "AC"
+        )
+    )
+    events = many_events(5, 600, 1)
+    (given_unit,) = unit_inputs(plan(workload), table_of(events), exact=False)
+    cuts = [(row, True, False) for row in range(0, 600, 10)]
+    with patch.object(Indexes, "sum_up", autospec=True, side_effect=Indexes.sum_up) as summed:
+        cut = given_unit.results(in_pieces(given_unit, events, cuts))
+        assert summed.call_count < 12  # until all classes were seen, where rows are more, at last
+    whole = given_unit.results(in_pieces(given_unit, events, []))
+    for name in whole:
+        assert whole[name].num_rows > 60
+        assert_close(cut[name].sort_by("window_start"), whole[name].sort_by("window_start"), name)
 
 
 @given(

@@ -25,6 +25,7 @@ from elsinore.trends.columns import numbers_of, out_of_order, with_slots
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.due import bounds_of, done_of, due_of_keys, due_of_one, ready_of
 from elsinore.trends.evaluators import Evaluator, Part, evaluator_of
+from elsinore.trends.index import Closed
 from elsinore.trends.keyed import Ints, first_out_of_order, occurring
 from elsinore.trends.partials import merge, totals_fields
 from elsinore.trends.rows import EncodedRows, restored
@@ -267,7 +268,7 @@ class BufferedTrends:
             kept = kept.take(pa.array(np.arange(kept.num_rows)))
         self._rows = [kept] if kept.num_rows else []
         size = table.nbytes + self._totals.nbytes
-        self._go_on_with(kept.num_rows, present[left], ready[left], size)
+        self._go_on_with(kept.num_rows, _by_key(present[left], ready[left]), size)
 
     def _evaluate_encoded(self, rows: EncodedRows, until: int | None, *, everything: bool) -> None:
         """Do so with encoded rows, which are read where they are."""
@@ -275,9 +276,14 @@ class BufferedTrends:
             return
         windows, ends = self._windows, self._all_end
         if rows.one_key:
-            key = int(rows.column("key")[0])
+            key, _ = rows.first
             over = everything or (self._one_slot and key != self._current[0])
             done = self._done.get(key, _NEVER)
+            if until is not None and not over:
+                closed = self._evaluator.close_key(rows, done, until)
+                if closed is not None:
+                    self._go_on_behind(rows, key, closed)
+                    return
             due = due_of_one(rows, windows, done, until, everything=over, ends=ends)
         else:
             current = self._current[0] if self._one_slot else None
@@ -286,20 +292,33 @@ class BufferedTrends:
             )
         if due.starts[-1] > 0:
             totals = self._evaluator.evaluate_rows(rows.read(due.wanted), due)
-            if totals.num_rows:
-                if self._totals.num_rows or len(due.keys) > 1:
-                    self._add_totals(pa.Table.from_batches([totals]))
-                else:
-                    self._totals = totals
-                self._ready = max(self._ready, int(due.ready.max()))
+            self._put_totals(totals, int(due.ready.max()), in_order=len(due.keys) == 1)
         size = rows.nbytes + self._totals.num_rows * self._row
         rows.keep(due.kept)
-        self._go_on_with(rows.count, due.keys[due.left], due.ready[due.left], size)
+        left = _by_key(due.keys[due.left], due.ready[due.left])
+        self._go_on_with(rows.count, left, size)
 
-    def _go_on_with(self, kept: int, keys: Ints, done: Ints, size: int) -> None:
-        """Take note of how many rows are kept, of which keys, and of the bytes that it took."""
-        self._pending, self._kept = 0, kept
-        self._done = dict(zip(keys.tolist(), done.tolist(), strict=True))
+    def _go_on_behind(self, rows: EncodedRows, key: int, closed: Closed) -> None:
+        """Take up what was closed of the only key, and let go of the rows that are gone."""
+        if closed.totals is not None:
+            self._put_totals(closed.totals, closed.ready, in_order=True)
+        size = rows.nbytes + self._totals.num_rows * self._row
+        rows.keep(slice(closed.gone, None))
+        self._go_on_with(rows.count, {key: closed.ready} if rows.count else {}, size)
+
+    def _put_totals(self, totals: pa.RecordBatch, ready: int, *, in_order: bool) -> None:
+        """Put totals of windows that end at or before `ready` to those that wait."""
+        if totals.num_rows == 0:
+            return
+        if self._totals.num_rows or not in_order:
+            self._add_totals(pa.Table.from_batches([totals]))
+        else:
+            self._totals = totals
+        self._ready = max(self._ready, ready)
+
+    def _go_on_with(self, kept: int, done: dict[int, int], size: int) -> None:
+        """Take note of how many rows are kept, what of keys is done, and the bytes that it took."""
+        self._pending, self._kept, self._done = 0, kept, done
         size += self._last.nbytes + self._evaluator.bytes_held
         self.statistics.state_bytes = max(self.statistics.state_bytes, size)
 
@@ -382,6 +401,10 @@ class BufferedTrends:
 
 _NOWHERE = np.zeros(0, dtype=np.int64)
 _COUNTED = ("events", "matched", "classes", "totals", "state_bytes")
+
+
+def _by_key(keys: Ints, times: Ints) -> dict[int, int]:
+    return dict(zip(keys.tolist(), times.tolist(), strict=True))
 
 
 def _to_bytes(tables: Sequence[pa.Table]) -> NDArray[np.uint8]:

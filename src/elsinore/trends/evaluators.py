@@ -21,9 +21,9 @@ from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.graph.columns import keeps_codes
 from elsinore.trends.graph.pairs import by_pattern
 from elsinore.trends.hamlet import HamletEvaluator
-from elsinore.trends.index import Indexes
+from elsinore.trends.index import Closed, Closing, Indexes
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
-from elsinore.trends.partials import Batches, totals_fields
+from elsinore.trends.partials import Batches, TotalsRoom, totals_fields
 from elsinore.trends.rows import Encoded, EncodedRows, encoded_rows
 from elsinore.trends.sets import SetEvents, SetsEvaluator
 from elsinore.trends.statistics import SharingStatistics
@@ -66,6 +66,9 @@ class Evaluator(Protocol):
     def evaluate_rows(self, rows: Encoded, due: Due) -> pa.RecordBatch:
         """Return the totals of all windows that are due, of each key by itself."""
 
+    def close_key(self, rows: EncodedRows, done: int, until: int) -> Closed | None:
+        """Return the totals of all windows of the only key that are due by a time, as of rows."""
+
     @property
     def statistics(self) -> list[SharingStatistics]:
         """What was shared so far, for each sharing set."""
@@ -93,6 +96,9 @@ class _Whole:
         return None
 
     def evaluate_rows(self, rows: Encoded, due: Due) -> pa.RecordBatch:
+        raise NotImplementedError
+
+    def close_key(self, rows: EncodedRows, done: int, until: int) -> Closed | None:
         raise NotImplementedError
 
     def may_keep(self, schema: pa.Schema) -> bool:  # noqa: ARG002
@@ -152,10 +158,13 @@ class _Graph(_Whole):
     def __init__(self, unit: TrendUnit, by_time: bool, *, share: bool) -> None:
         self.unit = unit
         self.statistics: list[SharingStatistics] = []
-        index = Indexes(unit)
-        self._inner = GraphEvaluator(unit, by_time=by_time, share=share, index=index)
+        self._index = Indexes(unit)
+        self._inner = GraphEvaluator(unit, by_time=by_time, share=share, index=self._index)
         self.in_any_order = all(map(goes_in_steps, by_pattern(unit).unit.guarded))
-        self._batches = Batches(totals_fields(unit, exact=False))
+        schema = totals_fields(unit, exact=False)
+        self._batches = Batches(schema)
+        self._room = TotalsRoom(schema, len(unit.squared))
+        self._closing: Closing | None = None
 
     @property
     def bytes_held(self) -> int:
@@ -187,6 +196,11 @@ class _Graph(_Whole):
         columns = _sums(found)
         columns |= {"query": found.query, "group": due.groups[found.key], "window": found.window}
         return self._batches.of([columns[name] for name in self._batches.schema.names])
+
+    def close_key(self, rows: EncodedRows, done: int, until: int) -> Closed | None:
+        if self._closing is None or not self._closing.serves(self._index, rows):
+            self._closing = Closing.of(self._inner, self._index, rows, self._room)
+        return None if self._closing is None else self._closing.close(rows, done, until)
 
 
 class _Sets(_Whole):

@@ -68,6 +68,16 @@ class TotalsRoom:
         self._room = self._used = 0
 
     @property
+    def fields(self) -> int:
+        """How many sums a row has."""
+        return self._kinds.count(1)
+
+    @property
+    def extremes(self) -> int:
+        """How many extremes a row has."""
+        return self._kinds.count(0) - 1
+
+    @property
     def begin(self) -> int:
         """Where the next row's place is."""
         return self._used

@@ -106,14 +106,14 @@ class EncodedRows:
     def __init__(self, unit: TrendUnit, schema: pa.Schema, columns: ComparedColumns) -> None:
         self._unit = unit
         self._schema = schema
-        self._columns = columns
+        self.columns = columns  # of no rows
         self.classes: list[int] = []  # those that came, and the place of each
         self._places = np.full(min(unit.classes.size, FEW_CLASSES) + 1, -1, dtype=np.int64)
-        self._numbered = unit.classes.size <= FEW_CLASSES
+        self.numbered = unit.classes.size <= FEW_CLASSES
         self._begin = self._end = 0
         self._gone = 0  # rows that were let go of, or have other places now
         self._head = np.zeros(HEAD, dtype=np.int64)
-        self._head[KEEPS_ALL], self._head[NUMBERED] = unit.keeps_all, self._numbered
+        self._head[KEEPS_ALL], self._head[NUMBERED] = unit.keeps_all, self.numbered
         self._head[ONE_KEY] = True
         self._looked_at = pa.schema([])  # of batches whose columns are told by ...
         self._doubles = np.zeros(0, dtype=np.int64)  # ... pairs for `take_rows`, and ...
@@ -146,13 +146,23 @@ class EncodedRows:
         return bool(self._head[ONE_KEY])
 
     @property
+    def places(self) -> tuple[int, int, int]:
+        """Where the rows are in `arrays`, first and behind the last; which number row 0 has."""
+        return self._begin, self._end, self._gone - self._begin
+
+    @property
+    def first(self) -> tuple[int, int]:
+        """The key and the group of the first row."""
+        return self.arrays["key"].item(self._begin), self.arrays["group"].item(self._begin)
+
+    @property
     def nbytes(self) -> int:
         """How much memory they take, with the room for more."""
         return self._row * len(self._waiting.times)
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of codes: `key`, `group` or `time`."""
-        return self._arrays[name][self._begin : self._end]
+        return self.arrays[name][self._begin : self._end]
 
     def add(
         self, batch: pa.RecordBatch, slots: KeySlots | None, last: Ints, current: int | None
@@ -202,7 +212,7 @@ class EncodedRows:
         if not is_in_place(schema):
             return self._in_place(in_place(batch))
         doubles, self._others = [], []
-        for row, name in enumerate(self._columns.names):
+        for row, name in enumerate(self.columns.names):
             place = schema.get_field_index(f"pair:{name}")
             if schema.field(place).type == pa.float64():
                 doubles += [place, row]
@@ -222,17 +232,17 @@ class EncodedRows:
     def _add_others(self, batch: pa.RecordBatch, chosen: Ints | None, count: int) -> None:
         """Put the columns of so many rows that `take_rows` does not read behind the others."""
         here = slice(self._end, self._end + count)
-        unit, arrays = self._unit, self._arrays
+        unit, arrays = self._unit, self.arrays
 
         def put(name: str, column: NDArray[Any]) -> None:
             arrays[name][..., here] = column if chosen is None else column[..., chosen]
 
-        if not self._numbered:
+        if not self.numbered:
             classes = occurring(arrays["class"][here])
             self.classes = np.union1d(self.classes, classes).astype(int).tolist()
         for name in self._others:
-            row = self._columns.names.index(name)
-            encoded = self._columns.codes_of(name, batch.column(f"pair:{name}"), chosen)
+            row = self.columns.names.index(name)
+            encoded = self.columns.codes_of(name, batch.column(f"pair:{name}"), chosen)
             arrays["compared"][row, here], arrays["known"][row, here] = encoded
         if unit.summed:
             values, present = matrix(batch, "sum:", unit.summed, np.float64)
@@ -250,23 +260,23 @@ class EncodedRows:
 
     def _has(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Have other columns from now on."""
-        self._arrays = {name: as_entered(array) for name, array in arrays.items()}
+        self.arrays = {name: as_entered(array) for name, array in arrays.items()}
         names = ("key", "group", "time", "class", "compared", "known")
-        self._waiting = Waiting(*(self._arrays[name] for name in names))
+        self._waiting = Waiting(*(self.arrays[name] for name in names))
 
     def read(self, chosen: Chosen) -> Encoded:
         """Return some rows as evaluators read them."""
-        found = self._some(chosen, self._arrays.keys() - {"key", "group"})
+        found = self._some(chosen, self.arrays.keys() - {"key", "group"})
         first = self._gone + (chosen.start or 0) if isinstance(chosen, slice) else None
         return Encoded(
             times=found["time"],
             codes=found["class"],
-            classes=self.classes if self._numbered else None,
+            classes=self.classes if self.numbered else None,
             values=found["values"],
             present=found["present"],
             orders=found["orders"],
             ordered=found["ordered"],
-            columns=self._columns.with_rows(found["compared"], found["known"], first),
+            columns=self.columns.with_rows(found["compared"], found["known"], first),
         )
 
     def keep(self, chosen: Chosen) -> None:
@@ -277,20 +287,20 @@ class EncodedRows:
             self._begin, self._end = self._begin + first, self._begin + last
         else:
             self._gone += self.count
-            self._has(self._some(chosen, self._arrays))
+            self._has(self._some(chosen, self.arrays))
             self._begin, self._end = 0, chosen.size
         if self.count == 0:
             self._begin = self._end = 0
         if not self.one_key:
             self._look_for_keys()
-        if len(self._arrays["time"]) > max(_MANY_ROWS, 8 * self.count):
+        if len(self.arrays["time"]) > max(_MANY_ROWS, 8 * self.count):
             self._move_to(2 * self.count)
 
     def _some(self, chosen: Chosen, names: Iterable[str]) -> dict[str, NDArray[Any]]:
         """Return columns of some rows."""
         first, last, _ = (chosen if isinstance(chosen, slice) else slice(None)).indices(self.count)
         here = slice(self._begin + first, self._begin + last)
-        columns = {name: self._arrays[name][..., here] for name in names}
+        columns = {name: self.arrays[name][..., here] for name in names}
         if isinstance(chosen, slice):
             return columns
         if isinstance(chosen, Placed):
@@ -299,11 +309,11 @@ class EncodedRows:
 
     def _make_room(self, count: int) -> None:
         """Have room for so many rows behind the last."""
-        room, rows = len(self._arrays["time"]), self.count
+        room, rows = len(self.arrays["time"]), self.count
         if self._end + count <= room:
             return
         if 2 * rows + count <= room:  # what was let go of is as much as what is moved
-            for array in self._arrays.values():
+            for array in self.arrays.values():
                 array[..., :rows] = array[..., self._begin : self._end]
             self._begin, self._end = 0, rows
         else:
@@ -312,7 +322,7 @@ class EncodedRows:
     def _move_to(self, room: int) -> None:
         """Have room for so many rows in all."""
         rows, arrays = self.count, {}
-        for name, array in self._arrays.items():
+        for name, array in self.arrays.items():
             arrays[name] = np.empty((*array.shape[:-1], room), dtype=array.dtype)
             arrays[name][..., :rows] = array[..., self._begin : self._end]
         self._has(arrays)
@@ -320,7 +330,7 @@ class EncodedRows:
 
     def saved(self) -> dict[str, NDArray[Any]]:
         """Return what `restored` makes the same rows of."""
-        columns = self._some(slice(None), self._arrays)
+        columns = self._some(slice(None), self.arrays)
         found = {f"row:{name}": column for name, column in columns.items()}
         classes = np.array(self.classes, dtype=np.int64)
         schema = np.frombuffer(self._schema.serialize(), dtype=np.uint8)
@@ -329,10 +339,10 @@ class EncodedRows:
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take up the rows that `saved` made arrays of."""
         self.classes = arrays["row:classes"].tolist()
-        if self._numbered:
+        if self.numbered:
             self._places[self.classes] = np.arange(len(self.classes))
-        self._has({name: arrays[f"row:{name}"] for name in self._arrays})
-        self._end = len(self._arrays["time"])
+        self._has({name: arrays[f"row:{name}"] for name in self.arrays})
+        self._end = len(self.arrays["time"])
         self._look_for_keys()
 
     def _look_for_keys(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -43,6 +43,14 @@ class Index(Protocol):
 
         Returns the bytes that it took; None: it cannot, and has filled none.
         """
+
+
+class OnlyGroup(NamedTuple):
+    """Queries of one automaton, their program, and which of its sums and extremes are whose."""
+
+    group: Joined
+    program: Program
+    chosen: list[tuple[list[int], list[int]]]
 
 
 class GraphEvaluator:
@@ -95,6 +103,12 @@ class GraphEvaluator:
         if left:
             self._evaluate(left, events, columns, found)
         return _joined(self._by_pattern.joined(found))
+
+    def only_group(self, classes: Sequence[int]) -> OnlyGroup | None:
+        """Return the group that all queries are one of, for events of some classes; None: none."""
+        if self._joined > 1 or self._stepped.has_groups or self._by_pattern.unit is not self.unit:
+            return None
+        return OnlyGroup(self._programs.groups[0], *self._programs.program(0, classes))
 
     def _evaluate(
         self,

@@ -90,6 +90,11 @@ class Stepped:
         self._last: dict[tuple[int, ...], tuple[object, Lanes]] = {}  # by first queries
         self.bytes_held = 0  # by the memory of the largest sweep of the last call
 
+    @property
+    def has_groups(self) -> bool:
+        """Whether any queries can go step by step."""
+        return bool(self._groups)
+
     def evaluate(self, events: KeyedEvents, columns: ComparedColumns) -> dict[int, Totals]:
         """Return the totals of the queries that can go step by step here, by number.
 

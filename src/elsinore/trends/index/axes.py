@@ -78,7 +78,7 @@ class Columns:
         """
         compared.need(max((name for name in self._numbers if isinstance(name, int)), default=0))
         codes, known = compared.compared, compared.known
-        if not self._finite and list(self._numbers) == list(range(len(codes))):
+        if self.are_of(compared):
             return Axes(as_entered(codes), _NO_NUMBERS, as_entered(known), as_entered(times))
         size = len(self._numbers), len(times)
         codes, known = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint8)
@@ -95,6 +95,10 @@ class Columns:
             if self._finite:
                 numbers[place] = np.where(there, values, 0.0)
         return Axes(codes, numbers, known, as_entered(times))
+
+    def are_of(self, compared: ComparedColumns) -> bool:
+        """Return whether the columns asked for are those of the attributes as they are."""
+        return not self._finite and list(self._numbers) == list(range(len(compared.compared)))
 
     def _number(self, name: int | Expression) -> int:
         return self._numbers.setdefault(name, len(self._numbers))

@@ -17,6 +17,7 @@ from elsinore.trends.graph.layout import Program, Stream
 from elsinore.trends.graph.sums import Fields, Sums, new_sums
 from elsinore.trends.graph.windows import Keys, Windows
 from elsinore.trends.index.axes import Columns, InfiniteError
+from elsinore.trends.index.close_windows import FEW_ROWS, MOST_ROOM
 from elsinore.trends.index.layout import (
     SORTED,
     SORTED_FIRST,
@@ -25,14 +26,13 @@ from elsinore.trends.index.layout import (
 from elsinore.trends.index.windows import sum_windows
 from elsinore.trends.index.words import Rooms, index_words
 from elsinore.trends.keyed import Ints, size_of
+from elsinore.trends.rows import EncodedRows
 
 _SECONDS = 1e-4  # that an event takes in plain Python, in each window
-_MOST_ROOM = 4  # times the rows that there are: an index with more room is made anew, ...
-_FEW = 2**12  # ... unless it is for so few
 
 
 @dataclass(slots=True)
-class _Index:
+class GroupIndex:
     """A group's words for events of some classes, and the room that they tell of.
 
     `first`: the number of the first event when it was asked last; see `ComparedColumns`.
@@ -55,6 +55,10 @@ class _Index:
         self.work[place + SORTED_FIRST] = first or 0
         self.first = first
 
+    def fits(self, rows: EncodedRows) -> bool:
+        """Return whether it serves for events of rows, if it has room, as their columns are."""
+        return self.classes == rows.classes and self.columns.are_of(rows.columns)
+
     def serves(self, classes: Sequence[int], orders: Mapping[str, Order], rooms: Rooms) -> bool:
         """Return whether it serves for such events, and takes not much more room than need be."""
         return (
@@ -62,7 +66,7 @@ class _Index:
             and (self.orders is orders or self.orders == orders)
             and self.rooms.by_time == rooms.by_time
             and self.rooms.moment >= rooms.moment
-            and rooms.rows <= self.rooms.rows <= max(_MOST_ROOM * rooms.rows, _FEW)
+            and rooms.rows <= self.rooms.rows <= max(MOST_ROOM * rooms.rows, FEW_ROWS)
         )
 
 
@@ -76,7 +80,7 @@ class Indexes:
     def __init__(self, unit: TrendUnit) -> None:
         self._unit = unit
         self._kept: dict[tuple[int, ...], Indexed | None] = {}
-        self._last: dict[tuple[int, ...], _Index] = {}
+        self._last: dict[tuple[int, ...], GroupIndex] = {}
 
     def sum_up(
         self,
@@ -116,6 +120,10 @@ class Indexes:
         enter(sum_windows, seconds, words, work, fields, stream, axes, held, sums, totals)
         return size_of(sums, (words, work), axes)
 
+    def last(self, group: Joined) -> GroupIndex | None:
+        """Return the index that a group's trends were added up by last."""
+        return self._last.get(group.queries)
+
     def _of(self, group: Joined) -> Indexed | None:
         if group.queries not in self._kept:
             found = indexed(group.template)
@@ -130,7 +138,7 @@ class Indexes:
         classes: Sequence[int],
         columns: ComparedColumns,
         rooms: Rooms,
-    ) -> _Index:
+    ) -> GroupIndex:
         """Return an index with some room to spare, if it is not the group's first."""
         if group.queries in self._last:
             rooms = Rooms(rooms.rows + rooms.rows // 4, rooms.moment, rooms.by_time)
@@ -139,7 +147,7 @@ class Indexes:
         first = int(program.automata[-2])
         words, sizes = index_words(group, kept, decoded, numbered, first, rooms)
         shape = program.linear.shape[1], program.extreme.shape[1]
-        return _Index(
+        return GroupIndex(
             classes=list(classes),
             orders=columns.orders,
             rooms=rooms,

@@ -1,0 +1,120 @@
+"""Closing windows of one key by an index that is there already, as a live stream does for long.
+
+What Python does for a close takes else as long as the index takes for some thousand events.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from elsinore.kernels import enter
+from elsinore.trends.graph.evaluator import GraphEvaluator, OnlyGroup
+from elsinore.trends.graph.windows import wanted_of
+from elsinore.trends.index import close_windows as w
+from elsinore.trends.index.evaluator import GroupIndex, Indexes
+from elsinore.trends.partials import TotalsRoom
+from elsinore.trends.rows import EncodedRows
+
+_SECONDS = 1e-4  # that an event takes in plain Python
+
+
+class Closed(NamedTuple):
+    """Totals of the windows that end by `ready`, if any, and how many rows no other needs."""
+
+    totals: pa.RecordBatch | None
+    ready: int
+    gone: int
+
+
+class Closing:
+    """Closes windows of a group's queries, which are all there are, over rows of one key.
+
+    It reads the arrays that its index and the rows have when it is made.
+    """
+
+    def __init__(
+        self,
+        only: OnlyGroup,
+        index: GroupIndex,
+        rows: EncodedRows,
+        room: TotalsRoom,
+    ) -> None:
+        group, program, chosen = only
+        self._group = group
+        self._index, self._room = index, room
+        self._arrays, self._classes = rows.arrays, len(rows.classes)
+        call = np.zeros(w.CALL, dtype=np.int64)
+        call[w.WITHIN : w.ORIGIN + 1] = wanted_of(group.template.query.window)
+        fields, extremes = room.fields, room.extremes
+        call[w.FIELDS], call[w.EXTREMES] = fields, extremes
+        call[w.MOMENT], call[w.FINALS] = index.rooms.moment, max(group.finals) + 1
+        queries = np.full((len(group.queries), w.OWN + fields + extremes), -1, dtype=np.int64)
+        for row, place in zip(queries, np.argsort(group.queries).tolist(), strict=True):
+            sums, ranks = chosen[place]
+            if len(group.queries) == 1:
+                sums, ranks = list(range(fields)), list(range(extremes))
+            row[: w.OWN] = group.queries[place], group.finals[place]
+            row[w.OWN : w.OWN + len(sums)] = sums
+            row[w.OWN + fields : w.OWN + fields + len(ranks)] = ranks
+        names = ("time", "class", "compared", "known", "values", "present", "orders", "ordered")
+        tables = [queries, *(rows.arrays[name] for name in names)]
+        tables += [program.linear, program.extreme, *index.sums]
+        self._lent: list[NDArray[Any]] = [np.ascontiguousarray(np.atleast_2d(t)) for t in tables]
+        for place, table in zip(range(w.QUERIES, w.CALL, w.TABLE), self._lent, strict=True):
+            call[place : place + w.TABLE] = table.ctypes.data, *table.shape
+        self._call = call
+        self._make_room(1)
+
+    @classmethod
+    def of(
+        cls, graph: GraphEvaluator, indexes: Indexes, rows: EncodedRows, room: TotalsRoom
+    ) -> Closing | None:
+        """Return what closes windows of all queries over such rows; None: not all are one group.
+
+        None, too, where the group has no index yet, or one for other rows.
+        """
+        only = graph.only_group(rows.classes) if rows.numbered else None
+        index = None if only is None else indexes.last(only.group)
+        if only is None or index is None or not index.fits(rows):
+            return None
+        return cls(only, index, rows, room)
+
+    def serves(self, indexes: Indexes, rows: EncodedRows) -> bool:
+        """Return whether the index and the arrays of rows are the same as ever."""
+        return (
+            self._arrays is rows.arrays
+            and self._classes == len(rows.classes)
+            and self._index is indexes.last(self._group)
+        )
+
+    def close(self, rows: EncodedRows, done: int, until: int) -> Closed | None:
+        """Close the windows that end after `done` and at or before `until` or the last row.
+
+        None: the index is not for such rows.
+        """
+        call, index, places = self._call, self._index, rows.places
+        call[: w.OF_CLOSE] = *places, done, until, rows.first[1]
+        seconds = _SECONDS * rows.count
+        while (how := enter(w.close_windows, seconds, call, index.words, index.work)) != w.CLOSED:
+            if how == w.OTHER_INDEX:
+                return None
+            self._make_room(call.item(w.GIVEN))
+        index.first = places[2]
+        totals, given = None, call.item(w.GIVEN)
+        if given:
+            totals = self._room.cut(given, _NO_SHIFTS)
+            call[w.PLACE] = self._room.begin
+        return Closed(totals, call.item(w.UNTIL), call.item(w.GONE))
+
+    def _make_room(self, rows: int) -> None:
+        """Make room for so many totals."""
+        arrays, call = self._room.arrays(rows), self._call
+        call[w.PLACE], call[w.PLACES] = self._room.begin, self._room.rows
+        call[w.WHOLES : w.CODES + 1] = [array.ctypes.data for array in arrays]
+
+
+_NO_SHIFTS = np.empty((0, 0))
