@@ -106,6 +106,13 @@ def test_two_destinations_are_two_places() -> None:
         )
 
 
+def test_beside_a_folder_that_is_not_there_nothing_is_written(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"--out '.*q.csv' .*: there is no folder '.*no'"):
+        check_destinations([Destination(tmp_path / "no" / ".." / "q.csv", "--out")], [])
+    (tmp_path / "yes").mkdir()
+    check_destinations([Destination(tmp_path / "yes" / ".." / "q.csv", "--out")], [])
+
+
 def test_a_file_holds_no_results() -> None:
     with pytest.raises(OutputError, match=r"'.*trips.csv' is no folder"):
         check("trips.csv/results/q.csv")

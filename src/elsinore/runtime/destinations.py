@@ -44,7 +44,7 @@ def check_destinations(
 
     Refused are destinations that are, lie inside or contain an input or one another; those that
     exist, without `overwrite`; with it, folders that hold anything but the parts of a data set;
-    and those below something that is no folder.
+    and those below something that is no folder, or beside a folder that is not there (`no/../q`).
 
     >>> check_destinations([Destination(Path("no-such/q.csv"), "--out")], [Path("trips.csv")])
     """
@@ -143,6 +143,10 @@ def _refuse_one_another(destinations: Sequence[Destination]) -> None:
 
 
 def _refuse_no_folder(destination: Destination) -> None:
+    parts = destination.path.parts
+    for folder in (Path(*parts[:place]) for place, part in enumerate(parts) if part == ".."):
+        if not folder.is_dir():
+            raise OutputError(f"{destination} cannot be written: there is no folder '{folder}'.")
     for folder in destination.path.absolute().parents:
         if folder.is_dir():
             return
