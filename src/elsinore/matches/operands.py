@@ -2,6 +2,7 @@
 
 Texts become their ranks among all texts of a batch (even numbers, so that a constant that does not
 occur has a place between two), times whole numbers of the finest unit that the attributes have.
+Integers without a sign are moved to those with one, and the least of these stands for null.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import bisect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +30,8 @@ NULL_CODE = np.iinfo(np.int64).min
 class Order(Enum):
     """What values are compared with one another."""
 
-    WHOLE = auto()  # integers of at most 64 bits
+    WHOLE = auto()  # integers of at most 64 bits, the sign among them
+    UNSIGNED = auto()  # those of 64 bits without a sign
     NUMBER = auto()  # other numbers, as doubles
     TRUTH = auto()
     TEXT = auto()
@@ -47,9 +50,9 @@ def order_of(kind: pa.DataType) -> Order:
         return order_of(kind.value_type)
     if pa.types.is_boolean(kind):
         return Order.TRUTH
-    if pa.types.is_integer(kind) and kind != pa.uint64():
-        return Order.WHOLE
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_integer(kind):
+        return Order.UNSIGNED if kind == pa.uint64() else Order.WHOLE
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return Order.NUMBER
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return Order.TEXT
@@ -88,7 +91,9 @@ class Layout:
 
         Raises InputError for texts and what else is no number.
         """
-        if self._orders[name] in {Order.TEXT, Order.NONE}:
+        if self._orders[name] in {Order.TEXT, Order.NONE} and not pa.types.is_null(
+            self._types[name]
+        ):
             raise InputError(
                 f"'{name}' is of type {self._types[name]}: a condition or an aggregate cannot "
                 "compute with it."
@@ -159,8 +164,8 @@ class Layout:
                 )
             case Order.TIME:
                 found = self._timed(name, column)
-            case Order.WHOLE:
-                found = column.cast(pa.int64())
+            case Order.WHOLE | Order.UNSIGNED:
+                return _codes_of_wholes(name, column)
             case _:
                 found = pc.if_else(column.is_null(), pa.scalar(None, pa.int64()), 0)
         return np.asarray(found.fill_null(NULL_CODE).to_numpy(zero_copy_only=False))
@@ -201,6 +206,39 @@ class Operands:
         values = self.texts.to_pylist()
         place = bisect.bisect_left([value.encode() for value in values], text.encode())
         return 2 * place if place < len(values) and values[place] == text else 2 * place - 1
+
+
+def code_of_unsigned(value: int) -> int:
+    """Return the code of a whole number from 0 up to 2**64 - 2 among those without a sign.
+
+    >>> code_of_unsigned(2**63)
+    1
+    """
+    return value + int(NULL_CODE) + 1
+
+
+def _codes_of_wholes(name: str, column: pa.Array) -> NDArray[np.int64]:
+    """Return integers of 64 bits as codes, null as the least of them.
+
+    Of as many values as there are codes two have the same: the two least, without a sign the two
+    greatest. Raises InputError where both occur.
+    """
+    codes: NDArray[Any] = np.array(column.fill_null(0).to_numpy(zero_copy_only=False))
+    unsigned = codes.dtype == np.uint64
+    last = codes.dtype.type(2**64 - 1) if unsigned else NULL_CODE
+    beside = last - codes.dtype.type(1) if unsigned else last + 1
+    if (at_last := codes == last).any():
+        if (codes == beside).any():
+            raise InputError(
+                f"'{name}' has {last} and {beside}, which match queries cannot tell apart. Give "
+                "the events a column without one of them."
+            )
+        codes[at_last] = beside
+    if unsigned:
+        codes = (codes ^ np.uint64(2**63)).view(np.int64) + 1
+    codes = codes.astype(np.int64, copy=False)
+    codes[np.asarray(column.is_null())] = NULL_CODE
+    return codes
 
 
 def _unit_of(kind: pa.DataType) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from elsinore.matches.conditions import Condition
-from elsinore.matches.operands import Layout, Order
+from elsinore.matches.operands import Layout, Order, code_of_unsigned
 from elsinore.matches.registers import Moment, Register, Slot, slot_of
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Binary, Call, Expression, Literal, Operator
@@ -181,12 +181,14 @@ class Compiler:
             literal = left if isinstance(left, Literal) else right
             if isinstance(literal, Literal):
                 one = other = Order.TIME
-        if one is other and one in {Order.TEXT, Order.TIME, Order.WHOLE}:
+        if Order.UNSIGNED in {one, other} and (_is_unsigned(left) or _is_unsigned(right)):
+            one = other = Order.UNSIGNED
+        if one is other and one in {Order.TEXT, Order.TIME, Order.WHOLE, Order.UNSIGNED}:
             self._whole(left, one)
             self._whole(right, other)
             self._emit(Code[f"WHOLE_{_BINARY[operator].name}"])
             return
-        numbers = {Order.WHOLE, Order.NUMBER}
+        numbers = {Order.WHOLE, Order.UNSIGNED, Order.NUMBER}
         if one is not other and not {one, other} <= numbers and Order.NULL not in {one, other}:
             self._constant(float("nan"))  # values of two kinds: unknown
             return
@@ -239,7 +241,8 @@ class Compiler:
                     self.program.texts[len(self.program.wholes) - 1] = text
                 self._emit(Code.WHOLE_CONSTANT, len(self.program.wholes) - 1)
             case Literal(int(value)):
-                self.program.wholes.append(int(value))
+                unsigned = order is Order.UNSIGNED
+                self.program.wholes.append(code_of_unsigned(value) if unsigned else int(value))
                 self._emit(Code.WHOLE_CONSTANT, len(self.program.wholes) - 1)
             case Attribute(_, str(name)):
                 slot = slot_of(node)
@@ -251,6 +254,15 @@ class Compiler:
         if slot.moment in {Moment.CURRENT, Moment.PREVIOUS}:
             return 0
         return self._places[slot.register]
+
+
+def _is_unsigned(node: Expression) -> bool:
+    """Return whether it is a whole number that integers without a sign may be compared with."""
+    match node:
+        case Literal(int(value)):
+            return not isinstance(value, bool) and 0 <= value < 2**64 - 1
+        case _:
+            return False
 
 
 def register_places(registers: tuple[Register, ...]) -> tuple[int, ...]:

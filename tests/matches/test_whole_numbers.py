@@ -1,0 +1,85 @@
+"""Integers of all 64 bits are compared as what they are, whatever a double holds of them."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+
+import pyarrow as pa
+import pytest
+
+import elsinore as el
+from elsinore.errors import InputError
+
+SIGNED = (-(2**63), 2**63 - 1, 2**63 - 2, 0, None, 2**53, 2**53 + 1, -(2**63))
+UNSIGNED = (2**64 - 1, 0, 2**63 + 1, 2**63, None, 1, 2**63 - 1, 2**64 - 1)
+COMPARED = {"<": operator.lt, ">=": operator.ge, "=": operator.eq, "!=": operator.ne}
+KINDS = pytest.mark.parametrize(
+    ("kind", "values"), [(pa.int64(), SIGNED), (pa.uint64(), UNSIGNED)], ids=["signed", "unsigned"]
+)
+
+
+def rows(query: str, kind: pa.DataType, values: tuple[int | None, ...]) -> list[tuple[int, ...]]:
+    column = pa.array(values, kind)
+    table = pa.table({"time": range(len(values)), "type": ["A"] * len(values), "v": column})
+    found = el.Workload.parse(f"QUERY q {query}").run(table)["q"]
+    return sorted(tuple(row.values()) for row in found.to_pylist())
+
+
+@KINDS
+@pytest.mark.parametrize("sign", COMPARED)
+def test_two_events_are_compared(
+    kind: pa.DataType, values: tuple[int | None, ...], sign: str
+) -> None:
+    found = rows(
+        f"RETURN a.time AS a, b.time AS b PATTERN SEQ(A a, A b) WHERE a.v {sign} b.v", kind, values
+    )
+    assert found == [
+        (first, second)
+        for first, second in itertools.combinations(range(len(values)), 2)
+        if None not in {values[first], values[second]}
+        and COMPARED[sign](values[first], values[second])
+    ]
+
+
+@KINDS
+def test_least_and_greatest_are_of_all_values(
+    kind: pa.DataType, values: tuple[int | None, ...]
+) -> None:
+    found = rows(
+        "RETURN b[1].time AS t, b[b.LEN].time AS u, MIN(b[].v) AS least, MAX(b[].v) AS most "
+        "PATTERN A b{2}",
+        kind,
+        values,
+    )
+    for first, second, *extremes in found:
+        known = [value for value in (values[first], values[second]) if value is not None]
+        assert extremes == [min(known), max(known)]
+
+
+@KINDS
+@pytest.mark.parametrize("constant", [0, 2**53 + 1, 2**63 - 1, 2**63, 2**63 + 1])
+def test_aggregates_are_compared_with_constants(
+    kind: pa.DataType, values: tuple[int | None, ...], constant: int
+) -> None:
+    query = (
+        f"RETURN b[1].time AS t, b[b.LEN].time AS u PATTERN A b{{2}} WHERE MAX(b[].v) > {constant}"
+    )
+    greatest = {
+        (first, second): max(known)
+        for first, second in itertools.combinations(range(len(values)), 2)
+        if (known := [v for v in (values[first], values[second]) if v is not None])
+    }
+    expected = [pair for pair, value in greatest.items() if value > constant]
+    assert rows(query, kind, values) == expected
+
+
+def test_the_two_values_with_one_code_are_refused_together() -> None:
+    query = "RETURN MIN(b[].v) AS least PATTERN A b+"
+    assert rows(query, pa.int64(), (-(2**63),)) == [(-(2**63),)]
+    for kind, last, beside in (
+        (pa.int64(), -(2**63), 1 - 2**63),
+        (pa.uint64(), 2**64 - 1, 2**64 - 2),
+    ):
+        with pytest.raises(InputError, match=f"'v' has {last} and {beside}"):
+            rows(query, kind, (last, beside))
