@@ -115,3 +115,15 @@ def test_results_too_large_to_be_fetched_together_are_read_one_by_one(
         for name, result in results.items():
             assert result.count() == expected[name].num_rows
         assert results["counts"].to_pylist() == expected["counts"].to_pylist()
+
+
+def test_what_python_cannot_hold_and_what_spark_cannot_select_is_told(spark: SparkSession) -> None:
+    late = pa.array([(253402300800 + n) * 10**6 for n in range(2)], pa.timestamp("us", "UTC"))
+    far = spark.createDataFrame(pa.table({"time": late, "type": ["A", "B"]}))
+    results = el.Workload.parse(QUERIES).run(far)
+    assert results["q"].to_arrow().num_rows == 1
+    with pytest.raises(el.InputError, match="outside of the years 1 to 9999"):
+        results["q"].collect()
+    nulls = spark.createDataFrame([(1, "A"), (None, "B")], "time long, type string")
+    with pytest.raises(el.InputError, match=r"^An event cannot be used: null time\. Mend .*\)\.$"):
+        el.Workload.parse(QUERIES).run(nulls)["q"].collect()

@@ -201,10 +201,10 @@ class Answer(Result):
         """Return the rows as Spark's."""
         plain = all(isinstance(column.dataType, _PLAIN) for column in self.schema)
         rows = self.fetched() if plain else None
-        if rows is None:
-            with tasks_heard():
+        with tasks_heard():
+            if rows is None:
                 return self.frame.collect()
-        return ArrowTableToRowsConversion.convert(rows, self.schema)
+            return ArrowTableToRowsConversion.convert(rows, self.schema)
 
     def count(self) -> int:
         """Return the number of rows."""

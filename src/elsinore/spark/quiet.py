@@ -50,7 +50,7 @@ def first_line(error: PySparkException) -> str:
 
 @contextmanager
 def tasks_heard() -> Iterator[None]:
-    """Raise as an InputError what Elsinore says is wrong in a task, or Spark of a file.
+    """Raise as an InputError what Elsinore says is wrong in a task, or Spark of a file or a time.
 
     Spark hands on the tracebacks of worker and JVM, in which that is one line of many.
     """
@@ -61,10 +61,27 @@ def tasks_heard() -> Iterator[None]:
         if said is None:
             raise
         raise InputError(said) from None
+    except (OverflowError, ValueError) as error:
+        if not re.search(r"year -?\d+ is out of range|date value out of range", str(error)):
+            raise
+        raise InputError(
+            "The rows hold times outside of the years 1 to 9999, which Python's datetime does not "
+            "have; to_arrow() has them."
+        ) from error
 
 
 def said_in_task(error: Exception) -> str | None:
-    """Return what Elsinore said in a task, of which Spark hands on a traceback."""
+    r"""Return what Elsinore said in a task, of which Spark hands on a traceback.
+
+    Or what Spark was given to say of an event that it cannot select.
+
+    >>> said_in_task(ValueError("[USER_RAISED_EXCEPTION] An event is none. SQLSTATE: P0001\nat"))
+    'An event is none.'
+    """
+    told = r"\[USER_RAISED_EXCEPTION\] (An event .*?)(?: SQLSTATE|$)"
+    raised = re.search(told, str(error), re.MULTILINE)
+    if raised is not None:
+        return raised[1]
     _, marker, said = str(error).rpartition(f"\n{InputError.__module__}.{InputError.__name__}: ")
     return said.partition("\n\n")[0].strip() if marker else None
 
