@@ -72,6 +72,20 @@ def test_whole_numbers_without_a_sign_are_compared_beyond_63_bits() -> None:
     ) == [1]
 
 
+def test_a_column_of_nulls_alone_has_aggregates() -> None:
+    data = pa.table({"time": [1, 2], "type": ["A", "A"], "v": pa.nulls(2)})
+    spreads = "SUM(A.v) AS s, AVG(A.v) AS a, MIN(A.v) AS m, VARIANCE(A.v) AS w"
+    for exact in ("", "EXACT; "):
+        (row,) = rows(f"{exact}QUERY q RETURN COUNT(*) AS n, {spreads} PATTERN A+", data)
+        assert row["n"] == 3
+        assert [row[name] for name in "samw"] == [None] * 4
+    of_matches = "QUERY q RETURN a[].v AS v, a[] AS all, SUM(a[].v) AS s, MAX(a[].v) AS m"
+    whole = [{"time": time, "type": "A", "v": None} for time in (1, 2)]
+    pairs = Elsinore.parse(f"{of_matches} PATTERN A a{{2}}").run(data)["q"]
+    assert pairs.to_pylist() == [{"v": [None] * 2, "all": whole, "s": None, "m": None}]
+    assert len(Elsinore.parse(f"{of_matches} PATTERN A a+").run(data)["q"]) == 3
+
+
 def test_events_need_not_be_sorted() -> None:
     backwards = {name: values[::-1] for name, values in EVENTS.items()}
     assert counts(PATTERN, backwards) == counts(PATTERN, EVENTS) == [3]

@@ -19,9 +19,9 @@ def column_type(column: Column, types: Mapping[str, pa.DataType]) -> pa.DataType
         case ColumnKind.VALUE:
             return attribute_type(column.attribute or "", types)
         case ColumnKind.LIST:
-            return pa.list_(attribute_type(column.attribute or "", types))
+            return pa.list_(_listed_type(column.attribute or "", types))
         case ColumnKind.EVENTS:
-            fields = [pa.field(name, attribute_type(name, types)) for name in column.fields]
+            fields = [pa.field(name, _listed_type(name, types)) for name in column.fields]
             return pa.list_(pa.struct(fields))
         case ColumnKind.COUNT | ColumnKind.MATCH_NUMBER:
             return pa.int64()
@@ -35,6 +35,12 @@ def column_type(column: Column, types: Mapping[str, pa.DataType]) -> pa.DataType
 def attribute_type(name: str, types: Mapping[str, pa.DataType]) -> pa.DataType:
     """Return the type of an attribute's values; what is computed of an event is a double."""
     return pa.float64() if name.startswith(COMPUTED) else types[name]
+
+
+def _listed_type(name: str, types: Mapping[str, pa.DataType]) -> pa.DataType:
+    """Return the type of an attribute's values in lists; Arrow cannot choose among untyped ones."""
+    kind = attribute_type(name, types)
+    return pa.float64() if pa.types.is_null(kind) else kind
 
 
 def _is_truth(node: ex.Expression | None) -> bool:

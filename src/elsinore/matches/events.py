@@ -82,6 +82,8 @@ def _column(number: int, count: int) -> pa.Array:
 
 
 def _taken(values: pa.Array, rows: Ints, missing: Any) -> pa.Array:
+    if pa.types.is_null(values.type):  # of which Arrow gives as many as there were
+        return pa.nulls(len(rows))
     return pc.take(values, pa.array(rows, mask=missing), boundscheck=False)
 
 

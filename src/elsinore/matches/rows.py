@@ -65,10 +65,11 @@ class Rows:
         if column.kind in {ColumnKind.LIST, ColumnKind.EVENTS}:
             places, offsets = self._listed(column, found)
             if column.kind is ColumnKind.EVENTS:
-                parts = [events.values(name, places) for name in column.fields]
-                values = pa.StructArray.from_arrays(parts, fields=list(kind.value_type))
+                fields = list(kind.value_type)
+                parts = [events.values(one.name, places).cast(one.type) for one in fields]
+                values = pa.StructArray.from_arrays(parts, fields=fields)
                 return pa.ListArray.from_arrays(offsets, values)
-            values = events.values(column.attribute or "", places)
+            values = events.values(column.attribute or "", places).cast(kind.value_type)
             return pa.ListArray.from_arrays(offsets, values).cast(kind)
         place = self._places[column.register]
         if column.kind is ColumnKind.VALUE:

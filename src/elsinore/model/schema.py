@@ -18,6 +18,7 @@ class AttributeKind(Enum):
     BYTES = "bytes"
     CLOCK = "clock"  # a time of day
     DURATION = "duration"
+    NULL = "null"  # nothing: all of its values are null
     OTHER = "other"
 
     @property

@@ -90,6 +90,8 @@ def from_ranks(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.Da
     >>> from_ranks(to_ranks(values).to_numpy(), np.zeros(2, dtype=bool), pa.float64()) == values
     True
     """
+    if pa.types.is_null(kind):
+        return pa.nulls(len(ranks))
     if pa.types.is_floating(kind):
         bits = ranks ^ ((ranks >> _SIGN) & _MAGNITUDE)
         return pa.array(bits.view(np.float64), mask=missing).cast(kind)

@@ -35,6 +35,7 @@ _ORDERED = {
     AttributeKind.TIME,
     AttributeKind.BOOLEAN,
 }
+_UNTOLD = {AttributeKind.NULL, AttributeKind.OTHER}  # may be compared with anything
 # what may be compared with what; the rest is left to the engine that reads it
 _FAMILY = {
     AttributeKind.INTEGER: "a number",
@@ -123,6 +124,8 @@ def _misuses(query: Query, expression: ex.Expression, schema: Schema) -> Iterato
             if not isinstance(argument, Attribute) or argument.name is None:
                 continue
             kind = schema.kind(argument.name)
+            if kind is AttributeKind.NULL:
+                continue
             if node.name in _ADDED_UP and kind is not None and not kind.is_numeric:
                 yield QuerySemanticError(
                     f"{node.name} needs a number; '{argument.name}' is {kind_text(kind)}.",
@@ -171,7 +174,7 @@ def _mismatch(
         return
     if one is None or other is None or _FAMILY.get(one) == _FAMILY.get(other):
         return
-    if AttributeKind.OTHER in {one, other} or {one, other} == _BYTES_AS_TEXT:
+    if {one, other} == _BYTES_AS_TEXT or not _UNTOLD.isdisjoint({one, other}):
         return
     times = {one, other} == {AttributeKind.TIME, AttributeKind.STRING}
     if times and (isinstance(left, Literal) or isinstance(right, Literal)):

@@ -37,7 +37,7 @@ def kind_of(kind: pa.DataType) -> AttributeKind:
         return AttributeKind.CLOCK
     if is_bytes(kind):
         return AttributeKind.BYTES
-    return AttributeKind.OTHER
+    return AttributeKind.NULL if pa.types.is_null(kind) else AttributeKind.OTHER
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:

@@ -210,4 +210,4 @@ def _kind(field: T.StructField) -> AttributeKind:
         return AttributeKind.BYTES
     if isinstance(kind, T.TimeType):
         return AttributeKind.CLOCK
-    return AttributeKind.OTHER
+    return AttributeKind.NULL if isinstance(kind, T.NullType) else AttributeKind.OTHER
