@@ -8,20 +8,24 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.kernels.arrow import column_of, is_there, validity_of
-from elsinore.operators.slots import KeyTable, lend
+from elsinore.kernels.arrow import array_at, column_of, is_there, validity_of
+from elsinore.operators.slots import TABLE_WORDS, lend, table_at
 from elsinore.trends.columns import CLASS, GROUP, KEY, TIME
 from elsinore.trends.core.arrays import NEVER
 from elsinore.trends.keyed import Codes, Flags, Ints
 
 # words of the head, first those of a batch: its next row, how many rows were taken, how many some
 # state takes; where they are put, and where the first row is that waits; whether keys come one
-# after another, and the one that goes on then
-TURN, TAKEN, MATCHED, AT, FIRST, ONE_SLOT, CURRENT = range(7)
-OF_BATCH = CURRENT + 1
+# after another, and the one that goes on then; the batch's address, how many rows are lent slots
+TURN, TAKEN, MATCHED, AT, FIRST, ONE_SLOT, CURRENT, BATCH, SLOT_COUNT, OF_BATCH = range(10)
 # whether rows that no state takes are taken too, whether classes have places, whether all rows that
 # wait are of one key
-KEEPS_ALL, NUMBERED, ONE_KEY, HEAD = range(OF_BATCH, OF_BATCH + 4)
+KEEPS_ALL, NUMBERED, ONE_KEY = range(OF_BATCH, OF_BATCH + 3)
+# where room is for the slots of a batch's rows, and for the rows that are taken; where the columns
+# of `Waiting` are, how many attributes are compared, and how many rows have room; who lends slots
+SLOTS, CHOSEN, COLUMNS = range(ONE_KEY + 1, ONE_KEY + 4)
+ATTRIBUTES, ROOM, LENT = range(COLUMNS + 6, COLUMNS + 9)
+HEAD = LENT + TABLE_WORDS
 
 # how a batch is gone through; after the others but DISORDER it is gone on with
 DONE, DISORDER, MORE_LENT = np.int64(0), np.int64(1), np.int64(2)
@@ -43,27 +47,20 @@ class Waiting(NamedTuple):
 
 
 @kernel
-def take_rows(
-    head: Ints,
-    batch: int,
-    lent: KeyTable,
-    slots: Codes,
-    last: Ints,
-    places: Ints,
-    doubles: Ints,
-    waiting: Waiting,
-    chosen: Ints,
-) -> int:
-    """Put the rows of the batch at an address that are wanted behind those that wait.
+def take_rows(head: Ints, last: Ints, places: Ints, doubles: Ints) -> int:
+    """Put the rows of a batch that are wanted behind those that wait, as the head tells.
 
-    slots: [row], to be filled with the slots that keys are `lent`; nothing where a key is its own.
+    Its rows are lent slots, or else a key is its own; those that are taken are listed in turn.
     last: [key] -> the time of its last row, kept up to date; with ONE_SLOT of the current one.
     places: [class] -> its place, below 0 where it has none yet. doubles: pairs of a column of the
-    batch and the row of `compared` that it is encoded in. chosen: filled with the rows taken.
+    batch and the row of `compared` that it is encoded in.
     """
+    batch, waiting = head[BATCH], _waiting_at(head)
     keys, times = column_of(batch, KEY, np.int32), column_of(batch, TIME, np.int64)
     groups, codes = column_of(batch, GROUP, np.int32), column_of(batch, CLASS, np.int64)
-    if len(slots) != 0:
+    chosen = array_at(head[CHOSEN], len(keys), np.int64)
+    if head[SLOT_COUNT] != 0:
+        slots, lent = array_at(head[SLOTS], head[SLOT_COUNT], np.int32), table_at(head, LENT)
         done = lend(lent.table, lent.key, lent.last, lent.free, lent.count, keys, times, slots, 0)
         if done < len(keys):
             return MORE_LENT
@@ -107,6 +104,21 @@ def take_rows(
         for pair in range(0, len(doubles), 2):
             _encode(batch, doubles[pair], waiting, doubles[pair + 1], head[AT], chosen, taken)
     return how
+
+
+@kernel(linked=True)
+def _waiting_at(head: Ints) -> Waiting:
+    """Return the columns of the rows that wait."""
+    attributes, room = head[ATTRIBUTES], head[ROOM]
+    size = attributes * room
+    return Waiting(
+        array_at(head[COLUMNS], room, np.int32),
+        array_at(head[COLUMNS + 1], room, np.int32),
+        array_at(head[COLUMNS + 2], room, np.int64),
+        array_at(head[COLUMNS + 3], room, np.int64),
+        array_at(head[COLUMNS + 4], size, np.int64).reshape((attributes, room)),
+        array_at(head[COLUMNS + 5], size, np.uint8).reshape((attributes, room)),
+    )
 
 
 @kernel(linked=True)

@@ -17,15 +17,19 @@ from numpy.typing import NDArray
 
 from elsinore.kernels import enter
 from elsinore.kernels.arrow import lent
-from elsinore.operators.slots import KeySlots
+from elsinore.operators.slots import KeySlots, KeyTable, words_of
 from elsinore.plan import TrendUnit
 from elsinore.trends.arrangement import Chosen, Placed
 from elsinore.trends.arriving import (
+    ATTRIBUTES,
+    CHOSEN,
+    COLUMNS,
     CURRENT,
     DISORDER,
     DONE,
     HEAD,
     KEEPS_ALL,
+    LENT,
     MATCHED,
     MORE_KEYS,
     MORE_LENT,
@@ -33,9 +37,10 @@ from elsinore.trends.arriving import (
     NUMBERED,
     OF_BATCH,
     ONE_KEY,
+    ROOM,
+    SLOTS,
     TAKEN,
     TURN,
-    Waiting,
     take_rows,
 )
 from elsinore.trends.columns import (
@@ -48,13 +53,12 @@ from elsinore.trends.columns import (
 )
 from elsinore.trends.core.arrays import NEVER
 from elsinore.trends.graph.columns import ComparedColumns
-from elsinore.trends.keyed import FEW_CLASSES, Doubles, Flags, Ints, as_entered, occurring
+from elsinore.trends.keyed import FEW_CLASSES, Codes, Doubles, Flags, Ints, as_entered, occurring
 
 _FEW_ROWS = 2**10  # room that is made at least, and ...
 _MANY_ROWS = 2**16  # ... that is given back if it is eight times what is needed
 _SECONDS = 4e-6  # that a row takes in plain Python
-_NO_SLOTS = np.empty(0, dtype=np.int32)
-_NO_KEYS = KeySlots().lent
+_WAITING = ("key", "group", "time", "class", "compared", "known")  # as `Waiting` has them
 
 
 class Encoded(NamedTuple):
@@ -115,6 +119,8 @@ class EncodedRows:
         self._head = np.zeros(HEAD, dtype=np.int64)
         self._head[KEEPS_ALL], self._head[NUMBERED] = unit.keeps_all, self.numbered
         self._head[ONE_KEY] = True
+        self._chosen, self._slots = np.empty(0, np.int64), np.empty(0, np.int32)
+        self._lent: KeyTable | None = None  # of which the head tells
         self._looked_at = pa.schema([])  # of batches whose columns are told by ...
         self._doubles = np.zeros(0, dtype=np.int64)  # ... pairs for `take_rows`, and ...
         self._others: list[str] = []  # ... attributes that it does not encode
@@ -158,7 +164,7 @@ class EncodedRows:
     @property
     def nbytes(self) -> int:
         """How much memory they take, with the room for more."""
-        return self._row * len(self._waiting.times)
+        return self._row * self._head.item(ROOM)
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of codes: `key`, `group` or `time`."""
@@ -176,33 +182,48 @@ class EncodedRows:
         batch = self._in_place(batch)
         size, head = batch.num_rows, self._head
         self._make_room(size if size <= _MANY_ROWS else self._wanted(batch))
-        key = (0, -1) if current is None else (1, current)
-        head[:OF_BATCH] = 0, 0, 0, self._end, self._begin, *key
-        found = _NO_SLOTS if slots is None else np.empty(size, dtype=np.int32)
-        chosen = np.empty(size, dtype=np.int64)
+        chosen, found = self._chosen_of(size)
+        if slots is not None:
+            self._lend(slots)
+        key, lends = (0, -1) if current is None else (1, current), 0 if slots is None else size
         address, lender = lent(batch)  # the address is good as long as the lender is there
+        head[:OF_BATCH] = 0, 0, 0, self._end, self._begin, *key, address, lends
         how = MORE_KEYS
         while how != DONE:
-            keys = _NO_KEYS if slots is None else slots.lent
-            known = self._places, self._doubles, self._waiting
-            how = np.int64(
-                enter(take_rows, _SECONDS * size, head, address, keys, found, last, *known, chosen)
-            )
+            known = self._places, self._doubles
+            how = np.int64(enter(take_rows, _SECONDS * size, head, last, *known))
             if how == DISORDER:
                 raise out_of_order(int(numbers_of(batch, "time", np.int64)[head[TURN]]))
             if how == NEW_CLASS:
                 self._number(numbers_of(batch, "class", np.int64)[head[TURN] :])
             elif how == MORE_KEYS:
-                most = int((numbers_of(batch, "key", np.int32) if slots is None else found).max())
-                last = np.append(last, np.full(max(most + 1 - len(last), len(last)), NEVER))
+                keys = numbers_of(batch, "key", np.int32) if slots is None else found[:size]
+                last = np.append(
+                    last, np.full(max(int(keys.max()) + 1 - len(last), len(last)), NEVER)
+                )
             elif how == MORE_LENT and slots is not None:
                 slots.grow()
+                self._lend(slots)
         del lender
         taken = head.item(TAKEN)
         if taken:
             self._add_others(batch, None if taken == size else chosen[:taken], taken)
             self._end += taken
         return Taken(taken, head.item(MATCHED), last, head.item(CURRENT))
+
+    def _chosen_of(self, rows: int) -> tuple[Ints, Codes]:
+        """Return room for which rows of a batch are taken, and for their slots, as the head has."""
+        if not rows <= len(self._chosen) <= max(8 * rows, _FEW_ROWS):
+            room = max(rows, _FEW_ROWS)
+            self._chosen, self._slots = np.empty(room, np.int64), np.empty(room, np.int32)
+            self._head[SLOTS : CHOSEN + 1] = self._slots.ctypes.data, self._chosen.ctypes.data
+        return self._chosen, self._slots
+
+    def _lend(self, slots: KeySlots) -> None:
+        """Tell the head what slots are lent from."""
+        if slots.lent is not self._lent:
+            self._lent = slots.lent
+            self._head[LENT:] = words_of(slots.lent)
 
     def _in_place(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a batch with its first columns in their places; look for where the others are."""
@@ -261,8 +282,9 @@ class EncodedRows:
     def _has(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Have other columns from now on."""
         self.arrays = {name: as_entered(array) for name, array in arrays.items()}
-        names = ("key", "group", "time", "class", "compared", "known")
-        self._waiting = Waiting(*(self.arrays[name] for name in names))
+        waiting = [self.arrays[name] for name in _WAITING]
+        self._head[COLUMNS:ATTRIBUTES] = [column.ctypes.data for column in waiting]
+        self._head[ATTRIBUTES : ROOM + 1] = self.arrays["compared"].shape
 
     def read(self, chosen: Chosen) -> Encoded:
         """Return some rows as evaluators read them."""
