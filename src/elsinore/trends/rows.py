@@ -125,6 +125,7 @@ class EncodedRows:
         self._doubles = np.zeros(0, dtype=np.int64)  # ... pairs for `take_rows`, and ...
         self._others: list[str] = []  # ... attributes that it does not encode
         compared, ranked = len(unit.compared), len(unit.ranked) + len(unit.edges)
+        self._reads_more = not self.numbered or bool(unit.summed) or ranked > 0
         arrays: dict[str, NDArray[Any]] = {
             "time": np.empty(0, dtype=np.int64),
             "key": np.empty(0, dtype=np.int32),
@@ -207,7 +208,8 @@ class EncodedRows:
         del lender
         taken = head.item(TAKEN)
         if taken:
-            self._add_others(batch, None if taken == size else chosen[:taken], taken)
+            if self._others or self._reads_more:
+                self._add_others(batch, None if taken == size else chosen[:taken], taken)
             self._end += taken
         return Taken(taken, head.item(MATCHED), last, head.item(CURRENT))
 

@@ -5,6 +5,7 @@ What Python does for a close takes else as long as the index takes for some thou
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from elsinore.trends.index.evaluator import GroupIndex, Indexes
 from elsinore.trends.partials import TotalsRoom
 from elsinore.trends.rows import EncodedRows
 
+_ROWS = ("time", "class", "compared", "known", "values", "present", "orders", "ordered")
 _SECONDS = 1e-4  # that an event takes in plain Python
 
 
@@ -33,7 +35,7 @@ class Closed(NamedTuple):
 class Closing:
     """Closes windows of a group's queries, which are all there are, over rows of one key.
 
-    It reads the arrays that its index and the rows have when it is made.
+    It reads the arrays of its index and the rows.
     """
 
     def __init__(
@@ -46,7 +48,7 @@ class Closing:
         group, program, chosen = only
         self._group = group
         self._index, self._room = index, room
-        self._arrays, self._classes = rows.arrays, len(rows.classes)
+        self._classes = len(rows.classes)
         call = np.zeros(w.CALL, dtype=np.int64)
         call[w.WITHIN : w.ORIGIN + 1] = wanted_of(group.template.query.window)
         fields, extremes = room.fields, room.extremes
@@ -60,13 +62,10 @@ class Closing:
             row[: w.OWN] = group.queries[place], group.finals[place]
             row[w.OWN : w.OWN + len(sums)] = sums
             row[w.OWN + fields : w.OWN + fields + len(ranks)] = ranks
-        names = ("time", "class", "compared", "known", "values", "present", "orders", "ordered")
-        tables = [queries, *(rows.arrays[name] for name in names)]
-        tables += [program.linear, program.extreme, *index.sums]
-        self._lent: list[NDArray[Any]] = [np.ascontiguousarray(np.atleast_2d(t)) for t in tables]
-        for place, table in zip(range(w.QUERIES, w.CALL, w.TABLE), self._lent, strict=True):
-            call[place : place + w.TABLE] = table.ctypes.data, *table.shape
         self._call = call
+        tables: list[NDArray[Any]] = [program.linear, program.extreme, *index.sums]
+        self._lent = [self._lend(w.QUERIES, [queries]), self._lend(w.LINEAR, tables)]
+        self._read(rows)
         self._make_room(1)
 
     @classmethod
@@ -84,18 +83,16 @@ class Closing:
         return cls(only, index, rows, room)
 
     def serves(self, indexes: Indexes, rows: EncodedRows) -> bool:
-        """Return whether the index and the arrays of rows are the same as ever."""
-        return (
-            self._arrays is rows.arrays
-            and self._classes == len(rows.classes)
-            and self._index is indexes.last(self._group)
-        )
+        """Return whether the index is the group's last, and for the classes of the rows."""
+        return self._classes == len(rows.classes) and self._index is indexes.last(self._group)
 
     def close(self, rows: EncodedRows, done: int, until: int) -> Closed | None:
         """Close the windows that end after `done` and at or before `until` or the last row.
 
         None: the index is not for such rows.
         """
+        if self._arrays is not rows.arrays:
+            self._read(rows)
         call, index, places = self._call, self._index, rows.places
         call[: w.OF_CLOSE] = *places, done, until, rows.first[1]
         seconds = _SECONDS * rows.count
@@ -109,6 +106,18 @@ class Closing:
             totals = self._room.cut(given, _NO_SHIFTS)
             call[w.PLACE] = self._room.begin
         return Closed(totals, call.item(w.UNTIL), call.item(w.GONE))
+
+    def _lend(self, place: int, tables: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
+        """Tell the call of tables, from a place on; return what must be kept for it."""
+        lent = [np.ascontiguousarray(np.atleast_2d(table)) for table in tables]
+        words = [word for table in lent for word in (table.ctypes.data, *table.shape)]
+        self._call[place : place + len(words)] = words
+        return lent
+
+    def _read(self, rows: EncodedRows) -> None:
+        """Read the arrays that rows have now."""
+        self._arrays = rows.arrays
+        self._lend(w.TIMES, (rows.arrays[name] for name in _ROWS))
 
     def _make_room(self, rows: int) -> None:
         """Make room for so many totals."""

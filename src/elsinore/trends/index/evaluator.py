@@ -139,9 +139,9 @@ class Indexes:
         columns: ComparedColumns,
         rooms: Rooms,
     ) -> GroupIndex:
-        """Return an index with some room to spare, if it is not the group's first."""
+        """Return an index with room for twice as many rows, if it is not the group's first."""
         if group.queries in self._last:
-            rooms = Rooms(rooms.rows + rooms.rows // 4, rooms.moment, rooms.by_time)
+            rooms = Rooms(2 * rooms.rows, rooms.moment, rooms.by_time)
         numbered = Columns(columns.without_rows())
         decoded = [self._unit.classes.decode(code) for code in classes]
         first = int(program.automata[-2])
