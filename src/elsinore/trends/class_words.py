@@ -6,6 +6,7 @@ changes one node, and these have one form (`elsinore.trends.node_steps`).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -163,9 +164,9 @@ class ClassWords:
             and not any((update.reads & changing) - {update.node} for update in updates)
         )
         at_once = not (apart or resets) and not (quick and self._cells(steps) > NARROW)
-        cells = self._write_cells(written, steps) if at_once else 0
         gains = self._layout.gains and not resets
-        more = cells or self._write_gains(written, steps) if gains else 0
+        cells = self._write_cells(written, steps) if at_once or gains else 0
+        by_cells = at_once and not (quick and len(steps) == 1)  # a single step is one sum
         takers = [
             written.add(self._sharing.takers_words(group, several))
             for group, several in zip(sections.ticks, sections.takers, strict=True)
@@ -175,8 +176,8 @@ class ClassWords:
             *lists,
             *(all_steps, all_steps if quick else 0, 0),
             *self._noted(steps if quick else ()),
-            *(all_steps if at_once else 0, cells),
-            *(all_steps if gains else 0, more, 0),
+            *(all_steps if at_once else 0, cells if by_cells else 0),
+            *(all_steps if gains else 0, cells if gains else 0, 0),
         ]
         if len(head) != SECTIONS:
             raise AssertionError("a class has other words than `class_layout` tells")
@@ -262,82 +263,57 @@ class ClassWords:
         return [2 + len(head) + len(body), *head, int(_is_single(step, lanes)), *body]
 
     def _write_cells(self, written: _Writer, steps: Sequence[Step]) -> Here | int:
-        """Write all cells that steps change, if `add_cells` does it well; return where.
+        """Write all that steps add to cells, if `add_cells` does it well; return where.
 
         A list is filled up to what an event could do to a node, so that it is as long as those of
-        other classes. Else that is 0: where no node has more than a number, or steps have many
-        lanes, extremes, or several predecessors.
+        other classes; a longer one begins with what is done soonest. Else that is 0: where steps
+        have many lanes, or extremes.
         """
-        if (
-            self._most_sums == 1
-            or any(step.form.extremes or self._lanes(step) >= WIDE for step in steps)
-            or any(len(row.blocks) > 1 for step in steps for row in step.form.sums)
-        ):
+        if any(step.form.extremes or self._lanes(step) >= WIDE for step in steps):
             return 0
         zero, first = self._layout.cells, steps[0].columns[0]
-        cells = [cell for step in steps for cell in self._cells_of(step, zero)]
-        missing = max(self._most_sums - len(cells), 0)
-        nothing = (first, zero, zero, zero, zero, -1 - zero)
-        cells += [(True, nothing)] * missing
-        added = 0  # to so many of a longer list a single cell is added, before others change
-        while self._most_sums < len(cells) and added < len(cells) and cells[added][0]:
-            added += 1
-        words = [word for _, (to, _, of, *_) in cells[:added] for word in (to, of)]
-        words += [word for _, cell in cells[added:] for word in cell]
-        return written.add([added, len(cells) - added, *words])
-
-    def _cells_of(self, step: Step, zero: int) -> Iterator[tuple[bool, tuple[Address, ...]]]:
-        """Yield the words of each cell that a step changes, as `core.plain` reads them.
-
-        And before them, whether one cell is added to it, and nothing else. zero: a cell that is
-        always 0.
-        """
-        loop = step.form.loop
-        for lane in range(self._lanes(step)):
-            told = iter(step.of_lane(lane))
-            cells = [(next(told), next(told) if row.blocks else zero) for row in step.form.sums]
-            trends, before = cells[0]
-            own = trends if loop else zero
-            for row, (to, of) in zip(step.form.sums[1:], cells[1:], strict=True):
-                times = addend_word(row.what)
-                is_added = times != NO_ADDEND
-                if times < 0:
-                    times = -1 - (self._open_cell(step, lane) if is_added else zero)
-                alone = not (loop or is_added)
-                yield alone, (to, to if loop else zero, of, own, before, times)
-            yield not loop, (trends, own, before, zero, zero, -1 - zero)
-
-    def _write_gains(self, written: _Writer, steps: Sequence[Step]) -> Here | int:
-        """Write all that steps add to cells, each term on its own; return where.
-
-        Else that is 0: where steps have many lanes.
-        """
-        if sum(map(self._lanes, steps)) > WIDE:
-            return 0
-        zero = self._layout.cells
-        pairs: list[tuple[Address, Address]] = []
+        cells = [
+            cell
+            for step in steps
+            for lane in range(self._lanes(step))
+            for cell in self._cells_of(step, lane)
+        ]
+        pairs: list[tuple[Address, ...]] = []
         others: list[tuple[Address, ...]] = []
-        for step in steps:
-            for lane in range(self._lanes(step)):
-                told = iter(step.of_lane(lane))
-                trends: list[Address] = []
-                for number, row in enumerate(step.form.sums):
-                    to, times = next(told), addend_word(row.what)
-                    terms = [*[to] * step.form.loop, *(next(told) for _ in row.blocks)]
-                    trends = trends or terms
-                    if number == 0 or times == NO_ADDEND:
-                        pairs += [(to, of) for of in terms]
-                        continue
-                    if times == EACH:
-                        times = -1 - self._open_cell(step, lane)
-                    of, ended = iter(terms), iter(trends)
-                    for _ in range((max(len(terms), len(trends)) + 1) // 2):
-                        two = [next(one, zero) for one in (of, of, ended, ended)]
-                        others.append((to, *two, times))
-        if not others:  # of one length, where it can be: there is nothing to decide on the way
-            pairs += [(steps[0].columns[0], zero)] * (2 - len(pairs))
+        if self._most_sums == 1:
+            pairs = [(to, of) for to, terms, _, _ in cells for of in terms]
+            pairs += [(first, zero)] * (2 - len(pairs))
+        else:
+            nothing = _Cell(first, (), (), -1 - zero)
+            cells += [nothing] * (self._most_sums - len(cells))
+            if self._most_sums < len(cells):
+                alone = itertools.takewhile(
+                    lambda cell: len(cell.terms) == 1 > len(cell.trends), cells
+                )
+                pairs = [(cell.to, cell.terms[0]) for cell in alone]
+            for to, terms, trends, times in cells[len(pairs) :]:
+                of, ended = iter(terms), iter(trends)
+                for _ in range((max(len(terms), len(trends), 1) + 1) // 2):
+                    two = [next(one, zero) for one in (of, of, ended, ended)]
+                    others.append((to, *two, times))
         words = [word for several in (pairs, others) for one in several for word in one]
         return written.add([len(pairs), len(others), *words])
+
+    def _cells_of(self, step: Step, lane: int) -> Iterator[_Cell]:
+        """Yield the cells that a step changes in a lane, the number of trends last."""
+        told = iter(step.of_lane(lane))
+        cells = []
+        for row in step.form.sums:
+            to = next(told)
+            terms = [*[to] * step.form.loop, *(next(told) for _ in row.blocks)]
+            cells.append((to, terms, addend_word(row.what)))
+        trends = cells[0][1]
+        for to, terms, times in [*cells[1:], cells[0]]:
+            if times == NO_ADDEND:
+                yield _Cell(to, terms, (), -1 - self._layout.cells)
+            else:
+                added = -1 - self._open_cell(step, lane) if times == EACH else times
+                yield _Cell(to, terms, trends, added)
 
     def _open_cell(self, step: Step, lane: int) -> int:
         """Return the cell that is 1 while the window of a step's lane is open."""
@@ -353,6 +329,15 @@ class ClassWords:
 
     def _rank(self, attribute: int) -> int:
         return NO_ADDEND if attribute < 0 else self._updates.ranks.index(attribute)
+
+
+class _Cell(NamedTuple):
+    """A cell that an event changes: what is added to it, and what times the number of trends."""
+
+    to: Address
+    terms: Sequence[Address]
+    trends: Sequence[Address]  # what the number of trends that it ends is added up from
+    times: Address  # an addend or, below 0, the cell -1 - word
 
 
 class _Writer:

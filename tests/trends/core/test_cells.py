@@ -16,20 +16,41 @@ from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
 from elsinore.trends import class_words
 
-QUERY = """QUERY q{number} RETURN key, COUNT(*), COUNT(b), AVG(b.v), SUM(c.v)
-PATTERN SEQ({first} a, {many} b+, {last} c) GROUP BY key WITHIN {within} SLIDE {slide};"""
+QUERY = """QUERY q{number} RETURN key, {returns}
+PATTERN {pattern} GROUP BY key WITHIN {within} SLIDE {slide};"""
+PATTERNS = (
+    "SEQ({first} a, {many} b+, {last} c)",
+    "SEQ({first} a, ({many} b | {last} c)+)",
+    "SEQ(({first} a)?, ({last} c)?, ({many} b)+)",
+)
+RETURNS = ("COUNT(*), COUNT(b), AVG(b.v), SUM(c.v)", "COUNT(*)")
 VALUES = st.sampled_from([None, 0.0, 1.5, -3.0, 1e70, -1e70, 1e200, float("nan"), float("inf")])
 EVENTS = st.lists(
     st.tuples(st.sampled_from("ABCD"), st.integers(0, 1), VALUES), min_size=1, max_size=25
 )
 
 
-def results(table: pa.Table, number: int, slide: int, wide: int) -> tuple[str, int]:
+def results(
+    table: pa.Table,
+    number: int,
+    slide: int,
+    wide: int,
+    pattern: str = PATTERNS[0],
+    returns: str = RETURNS[0],
+) -> tuple[str, int]:
     """Return the rows of so many queries in words, and how many lists of cells there were."""
-    patterns = itertools.islice(itertools.product("BACD", "ABCD", "CBAD"), 7, 7 + number)
+    types = itertools.product("BACD", "ABCD", "CBAD")
+    if pattern != PATTERNS[0]:  # of one type they would be ambiguous
+        types = (several for several in types if len({*several}) == 3)
     queries = [
-        QUERY.format(number=n, first=a, many=b, last=c, within=20, slide=slide)
-        for n, (a, b, c) in enumerate(patterns)
+        QUERY.format(
+            number=n,
+            pattern=pattern.format(first=a, many=b, last=c),
+            returns=returns,
+            within=20,
+            slide=slide,
+        )
+        for n, (a, b, c) in enumerate(itertools.islice(types, 7, 7 + number))
     ]
     lists = 0
     made = class_words.ClassWords._write_cells
@@ -51,21 +72,33 @@ def results(table: pa.Table, number: int, slide: int, wide: int) -> tuple[str, i
 
 
 @settings(deadline=None, max_examples=25)
-@given(EVENTS, st.integers(1, 6), st.sampled_from([20, 7]))
+@given(
+    EVENTS,
+    st.integers(1, 6),
+    st.sampled_from([20, 7]),
+    st.sampled_from(PATTERNS),
+    st.sampled_from(RETURNS),
+    st.booleans(),
+)
 def test_cells_and_rows_give_the_same(
-    events: list[tuple[str, int, float | None]], number: int, slide: int
+    events: list[tuple[str, int, float | None]],
+    number: int,
+    slide: int,
+    pattern: str,
+    returns: str,
+    tied: bool,
 ) -> None:
     types, keys, values = zip(*events, strict=True)
     table = pa.table(
         {
-            "time": range(len(events)),
+            "time": [place >> tied for place in range(len(events))],
             "type": types,
             "key": keys,
             "v": pa.array(values, pa.float64()),
         }
     )
-    cells, _ = results(table, number, slide, class_words.WIDE)
-    rows, lists = results(table, number, slide, 0)
+    cells, _ = results(table, number, slide, class_words.WIDE, pattern, returns)
+    rows, lists = results(table, number, slide, 0, pattern, returns)
     assert lists == 0
     assert cells == rows
 

@@ -30,10 +30,10 @@ from elsinore.trends.wide import wide_kernel
 GREAT = 2.0**256  # so great an addend, times a number below 2**512, is a double
 
 # a list of cells: how many there are to which a single cell is added, and how many others. Of each
-# of the former itself and the cell that is added. Of each other the words TO to TIMES: itself;
-# itself again if it is its own predecessor, and the cell that is added; likewise of its node's
-# number of trends; what these are multiplied with: an addend or, below 0, the cell -1 - word. A
-# cell that is always 0 stands for what is not there.
+# of the former itself and the cell that is added. Of each other the words TO to TIMES: itself; two
+# cells that are added, itself first if it is its own predecessor; two of its node's predecessors'
+# numbers of trends; what these are multiplied with: an addend or, below 0, the cell -1 - word. A
+# cell that is always 0 stands for what is not there; of more predecessors there are more such words
 TO, OWN, OF, TRENDS, BEFORE, TIMES = range(6)
 CELL_WORDS = 6
 
