@@ -97,7 +97,8 @@ def act_alone(header: Any, ints: Ints, doubles: Doubles, events: Events, at: int
 def _extend_all(header: Any, ints: Ints, doubles: Doubles, events: Events, place: int) -> int:
     """Do what `extend` does where all lanes are one list, and none waits.
 
-    This is what most events do, in a single loop over the lanes. It is copied into the sweep.
+    This is what most events do, in a single loop over the lanes. It is copied into the sweep: four
+    CONTIGUOUS queries take 0.75 times what they do by `extend`, and 48 as long.
     """
     base, contiguous = header.slot_ints, header.contiguous
     _begin_scratch(header, ints, doubles, place)

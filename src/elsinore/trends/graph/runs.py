@@ -6,7 +6,8 @@ For event e in state q, with x the number of trends (begun, not necessarily comp
               the move's guards hold,
 
 and sums and extremes ride along (GRETA's graph). Moves without conditions need no single event:
-they read a sum over all of them, or over those after a moment that never goes back.
+they read a sum over all of them, or over those after a moment that never goes back. The latter is
+kept up as events leave it: 20,000 events take 0.6 times what they do if each is looked at again.
 
 With an anchor the sweep is made once for the trends that hold none, and once more for each event
 that may be the anchor, from that event on; for many such events at once where no move looks at
