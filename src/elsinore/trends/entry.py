@@ -9,6 +9,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.kernels.arrow import array_at, column_of
+from elsinore.kernels.pointers import pointed
 from elsinore.operators.slots import TABLE_WORDS, lend, table_at
 from elsinore.trends.columns import CLASS, GROUP, KEY, TIME
 from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
@@ -36,9 +37,9 @@ MANY_TOTALS = 2**14  # are given out as soon as they are final, in place of more
 @kernel
 def arrive(
     headers: Any,
-    ints: Ints,
-    doubles: Doubles,
-    program: Ints,
+    all_ints: Ints,
+    all_doubles: Doubles,
+    words: Ints,
     known: Ints,
     call: Ints,
     addends: Doubles,
@@ -51,7 +52,8 @@ def arrive(
     were closed for all slots, with `header.one_slot` of all groups but the last, and many of them
     where each key is a group of its own.
     """
-    header = headers[0]
+    header, program = headers[0], pointed(words)
+    ints, doubles = pointed(all_ints), pointed(all_doubles)
     closing, until, group = call[CLOSING], FOREVER, np.int64(NO_GROUP)
     call[GIVEN] = 0
     if closing != NO_SLOTS:
@@ -110,7 +112,15 @@ def _act(
     if header.one_slot == 0 and keys.max() >= header.slot:
         return MORE_SLOTS
     groups, codes = column_of(batch, GROUP, np.int32), column_of(batch, CLASS, np.int64)
-    events = Columns(times, keys, groups, codes, known, addends, ranks)
+    events = Columns(
+        pointed(times),
+        pointed(keys),
+        pointed(groups),
+        pointed(codes),
+        pointed(known),
+        pointed(addends),
+        pointed(ranks),
+    )
     return run(header, ints, doubles, program, events)
 
 
