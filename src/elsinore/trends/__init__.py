@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from elsinore.trends.buffered import BufferedTrends
-    from elsinore.trends.exact import ExactTrends
     from elsinore.trends.operator import TrendOperator
     from elsinore.trends.operators import (
         TrendsOperator,
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BufferedTrends",
     "BurstRecord",
-    "ExactTrends",
     "SharingStatistics",
     "TrendOperator",
     "TrendStatistics",
@@ -41,7 +39,6 @@ __all__ = [
 _HOMES = {
     "BufferedTrends": "buffered",
     "BurstRecord": "statistics",
-    "ExactTrends": "exact",
     "SharingStatistics": "statistics",
     "TrendOperator": "operator",
     "TrendStatistics": "statistics",

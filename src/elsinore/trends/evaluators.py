@@ -112,7 +112,7 @@ def evaluator_of(unit: TrendUnit, *, by_time: bool, sharing: Sharing, record: bo
 
     `by_time`: events of one time do not precede one another; else each is its own moment.
     """
-    if unit.path is Path.SETS:
+    if unit.path is Path.SETS or unit.exact:
         return _Sets(unit, by_time)
     if unit.path is Path.GRAPH:
         return _Graph(unit, by_time, share=sharing is not Sharing.NEVER)

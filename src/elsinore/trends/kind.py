@@ -154,7 +154,8 @@ class Trends(Kind):
 
     def keeps_batches(self, unit: Unit) -> bool:
         """Return whether events are kept until windows close; else they act as they come."""
-        return spec_of(unit).path is not Path.COARSE
+        spec = spec_of(unit)
+        return spec.path is not Path.COARSE or spec.exact
 
     def rehearsal_events(self, unit: Unit) -> int:
         """Return so many that numbers pass 2**384 where sums are kept: then they get exponents."""

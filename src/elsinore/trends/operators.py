@@ -190,16 +190,12 @@ def operator_of(
     and where there are none it makes no difference. `record`: each burst and what was decided is
     kept.
     """
-    if unit.path is not Path.COARSE:
-        from elsinore.trends.buffered import BufferedTrends  # noqa: PLC0415 - five engines
+    if unit.path is not Path.COARSE or unit.exact:
+        from elsinore.trends.buffered import BufferedTrends  # noqa: PLC0415 - four engines
 
         return BufferedTrends(
             unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record
         )
-    if unit.exact:
-        from elsinore.trends.exact import ExactTrends  # noqa: PLC0415 - seldom asked for
-
-        return ExactTrends(unit, one_slot=one_slot, ordered=ordered)
     return TrendOperator(unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record)
 
 
@@ -208,14 +204,10 @@ def load_operator(unit: TrendUnit, blob: bytes) -> TrendsOperator:
 
     Raises StateError where the bytes are damaged or of another version or workload.
     """
-    if unit.path is not Path.COARSE:
-        from elsinore.trends.buffered import BufferedTrends  # noqa: PLC0415 - five engines
+    if unit.path is not Path.COARSE or unit.exact:
+        from elsinore.trends.buffered import BufferedTrends  # noqa: PLC0415 - four engines
 
         return BufferedTrends.load(unit, blob)
-    if unit.exact:
-        from elsinore.trends.exact import ExactTrends  # noqa: PLC0415 - seldom asked for
-
-        return ExactTrends.load(unit, blob)
     return TrendOperator.load(unit, blob)
 
 

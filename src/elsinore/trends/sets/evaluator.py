@@ -1,15 +1,16 @@
-"""The evaluator of the path of sets: whatever a guarded template asks for, in exact numbers.
+"""The evaluator of the path of sets, and of EXACT: whatever a template asks for, in exact numbers.
 
-Plain Python, a few microseconds for each pair of events: it is for what no faster way covers, and
-for guarded queries under EXACT.
+Plain Python, a few microseconds for each event, or for each pair of events under a guarded
+template: it is for what no faster way covers.
 """
 
 from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from numpy.typing import NDArray
@@ -23,7 +24,10 @@ from elsinore.trends.sets.automaton import Automaton
 from elsinore.trends.sets.ground import Stretch
 from elsinore.trends.sets.negatives import ground_of
 from elsinore.trends.sets.search import total
+from elsinore.trends.sets.states import Columns, States, Totals
 from elsinore.trends.sets.sums import Addends
+
+TotalsOf = Callable[[Window | None, Stretch], Iterable[Totals]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +73,11 @@ class SetsEvaluator:
     def __init__(self, unit: TrendUnit, *, by_time: bool = True) -> None:
         self.unit = unit
         self._by_time = by_time
+        self._states = States(unit) if unit.templates else None
         self._automata = [Automaton(template, unit.classes) for template in unit.guarded]
+        self._by_window: dict[Window | None, list[int]] = {}
+        for query, template in enumerate(unit.members):
+            self._by_window.setdefault(template.query.window, []).append(query)
 
     def evaluate(self, events: SetEvents) -> list[SetTotal]:
         """Return the totals of all windows that end after `done` and at or before `until`.
@@ -78,21 +86,35 @@ class SetsEvaluator:
         """
         starts, times = events.starts.tolist(), events.times.tolist()
         codes, done, until = events.codes.tolist(), events.done.tolist(), events.until.tolist()
+        total_of = self._totals_of(events)
+        found: list[SetTotal] = []
+        for key, (first, last) in enumerate(itertools.pairwise(starts)):
+            of_key = times, range(first, last), done[key], until[key]
+            for window in self._by_window:
+                for index, rows in _windows(window, *of_key):
+                    stretch = Stretch(self._moments(times, rows), codes, events.rows)
+                    found += [
+                        SetTotal(query, key, index, cells, extremes)
+                        for query, cells, extremes in total_of(window, stretch)
+                    ]
+        return found
+
+    def _totals_of(self, events: SetEvents) -> TotalsOf:
+        """Return what gives the sums of all queries of a window that have trends there."""
+        if self._states is not None:
+            columns = Columns.of(self.unit, events.rows, events.ranks)
+            return partial(self._states.totals, columns)
         addends = [
             Addends(one, events.rows, events.ranks, events.shifts) for one in self.unit.guarded
         ]
-        found: list[SetTotal] = []
-        for key, (first, last) in enumerate(itertools.pairwise(starts)):
-            for query, automaton in enumerate(self._automata):
-                window = automaton.template.query.window
-                for index, rows in _windows(
-                    window, times, range(first, last), done[key], until[key]
-                ):
-                    stretch = Stretch(self._moments(times, rows), codes, events.rows)
-                    sums = total(ground_of(automaton, stretch), addends[query])
-                    if sums is not None:
-                        found.append(SetTotal(query, key, index, *sums))
-        return found
+
+        def totals(window: Window | None, stretch: Stretch) -> Iterator[Totals]:
+            for query in self._by_window[window]:
+                sums = total(ground_of(self._automata[query], stretch), addends[query])
+                if sums is not None:
+                    yield query, *sums
+
+        return totals
 
     def _moments(self, times: Sequence[int], rows: range) -> list[list[int]]:
         if not self._by_time:

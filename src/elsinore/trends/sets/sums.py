@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from elsinore.numeric.exact import Number
+from elsinore.errors import InputError
+from elsinore.numeric.exact import Number, simple
 from elsinore.plan.aggregates import Field, FieldKind
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.trends.columns import EDGE
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.exact import exact_number
 from elsinore.trends.sets.automaton import Run
 
 NONE = int(FOREVER)  # the least of no ranks
@@ -112,3 +114,19 @@ class Addends:
         if entry.kind in EDGE:
             return 0 if rank == EDGE[entry.kind] else NONE
         return rank if entry.kind is FieldKind.LEAST else ~rank
+
+
+def exact_number(value: object) -> Number | None:
+    """Return a value as an exact number; None for null and NaN."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, bool | int):
+        return int(value)
+    if isinstance(value, float | Decimal):
+        try:
+            return simple(Fraction(value))
+        except OverflowError:
+            raise InputError(
+                f"EXACT cannot add up the value {value}: it is not finite. Filter such events out."
+            ) from None
+    raise InputError(f"EXACT cannot add up the value {value!r}.")
