@@ -1,6 +1,5 @@
 """A store holds what its layout declares, whatever is taken, grown and saved."""
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -58,19 +57,6 @@ def test_kernels_write_fields_through_header_and_arenas(run: Any) -> None:
     assert store["total"].tolist() == [[0, 0], [4, 4], [0, 0]]
     assert store["code"].tolist() == [[7, 7], [7, 9], [7, 7]]
     assert store["flag"].tolist() == [1, 1]
-
-
-def test_exact_numbers_are_python_s_own_and_are_saved_whole() -> None:
-    store = Store(LAYOUT, exact=True, slot=1, lane=3)
-    store["share"] = 0
-    run = uncompiled(count_up)
-    for _ in range(10_000):
-        run(*store.arguments, 0)
-    store["total"][0, 1] = Fraction(1, 3)
-    store["total"][0, 2] = 0.1
-    restored = Store.load(LAYOUT, store.save())
-    assert restored["total"].tolist() == [[(3**10_000 - 1) // 2, Fraction(1, 3), 0.1]]
-    assert [type(number) for number in restored["total"][0]] == [int, Fraction, float]
 
 
 def test_a_free_number_is_taken_once_until_it_is_given_back() -> None:

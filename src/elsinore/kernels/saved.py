@@ -7,7 +7,6 @@ import json
 import struct
 import zlib
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,22 +22,12 @@ Array = NDArray[Any]
 
 
 def pack(owner: str, fingerprint: str, arrays: Mapping[str, Array]) -> bytes:
-    """Return arrays as bytes; `owner` and `fingerprint` tell whose they are.
-
-    Arrays of Python's numbers go as text: whole numbers, floats and fractions.
-    """
-    about: dict[str, Any] = {"owner": owner, "fingerprint": fingerprint, "exact": {}}
-    plain = {}
-    for name, array in arrays.items():
-        if array.dtype == object:
-            about["exact"][name] = [_to_text(number) for number in array.flat]
-        else:
-            plain[name] = array
+    """Return arrays as bytes; `owner` and `fingerprint` tell whose they are."""
     buffer = io.BytesIO()
-    text = json.dumps(about).encode()
+    text = json.dumps({"owner": owner, "fingerprint": fingerprint}).encode()
     buffer.write(len(text).to_bytes(8, "little"))
     buffer.write(text)
-    np.savez(buffer, **plain)  # type: ignore[arg-type]  # its stub takes names for options
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]  # its stub takes names for options
     content = buffer.getbuffer()
     return _HEADER.pack(_MAGIC, _VERSION, zlib.crc32(content)) + content
 
@@ -70,26 +59,4 @@ def unpack(owner: str, fingerprint: str, blob: bytes) -> dict[str, Array]:
             "release and the queries it was saved by, or begin anew."
         )
     with np.load(io.BytesIO(content[begin:]), allow_pickle=False) as archive:
-        arrays: dict[str, Array] = {name: archive[name] for name in archive.files}
-    for name, texts in about["exact"].items():
-        arrays[name] = np.empty(len(texts), dtype=object)
-        arrays[name][:] = [_to_number(text) for text in texts]
-    return arrays
-
-
-def _to_text(number: float | Fraction) -> str:
-    """Return a number as text that gives the same number back.
-
-    Hexadecimal, for Python reads decimal numbers of at most some thousand digits.
-    """
-    if isinstance(number, float):
-        return "f" + number.hex()
-    exact = Fraction(number)
-    return f"{exact.numerator:x}/{exact.denominator:x}"
-
-
-def _to_number(text: str) -> float | Fraction:
-    if text.startswith("f"):
-        return float.fromhex(text[1:])
-    above, below = (int(part, 16) for part in text.split("/"))
-    return above if below == 1 else Fraction(above, below)
+        return {name: archive[name] for name in archive.files}

@@ -25,8 +25,6 @@ class Store:
     Kernels write numbers and places; lengths and beginnings are the store's. Growing moves
     everything: arguments and views taken before are of no use after it.
 
-    exact: the arena of float64 becomes one of Python's own numbers, for kernels run `uncompiled`.
-
     >>> from elsinore.kernels import kernel
     >>> sums = Layout(
     ...     "sums", 1, (Field("events", np.int64), Field("total", np.float64, ("slot", "lane")))
@@ -57,16 +55,14 @@ class Store:
         "_numbers",
         "_sizes",
         "_views",
-        "exact",
         "layout",
     )
 
-    def __init__(self, layout: Layout, *, exact: bool = False, **sizes: int) -> None:
+    def __init__(self, layout: Layout, **sizes: int) -> None:
         """Make room; sizes: axis -> length, each axis named."""
         if sizes.keys() != set(layout.axes):
             raise ValueError(f"The axes of layout {layout.name} are {', '.join(layout.axes)}.")
         self.layout = layout
-        self.exact = exact
         self._headers = np.zeros(1, layout.header)
         # a view costs more to make than to look up, and each batch asks for some
         self._numbers = {number.name: self._headers[number.name] for number in layout.numbers}
@@ -106,7 +102,7 @@ class Store:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of header and arenas (of exact numbers, of the references to them)."""
+        """The bytes of header and arenas."""
         return self._bytes
 
     def bytes_of(self) -> dict[str, int]:
@@ -189,8 +185,7 @@ class Store:
         Raises StateError where they are damaged, or were saved from another layout.
         """
         arrays = unpack(f"{layout.name} {layout.version}", layout.fingerprint, blob)
-        exact = arrays.get("float64", np.empty(0)).dtype == object
-        store = cls(layout, exact=exact, **{a: int(arrays[f"axis.{a}"][0]) for a in layout.axes})
+        store = cls(layout, **{a: int(arrays[f"axis.{a}"][0]) for a in layout.axes})
         for number in layout.numbers:
             store._headers[number.name] = arrays[f"number.{number.name}"]
         for kind, arena in store._arenas.items():
@@ -211,8 +206,7 @@ class Store:
         for name, value in {**sizes, **places.begins}.items():
             self._headers[name] = value
         self._arenas: dict[type[np.generic], Array] = {
-            kind: np.zeros(length, object if self.exact and kind is np.float64 else kind)
-            for kind, length in places.lengths.items()
+            kind: np.zeros(length, kind) for kind, length in places.lengths.items()
         }
         self._entered = self._headers, *self._arenas.values()
         self._bytes = self._headers.nbytes + sum(arena.nbytes for arena in self._arenas.values())

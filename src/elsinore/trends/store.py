@@ -193,7 +193,7 @@ def new_store(updates: Updates, layout: Layout, sharing: SharedGroups, *, record
         outlier=max(len(one.aggregation.extremes) for one in unit.templates),
         **sharing.sizes,
     )
-    store = Store(STATE, exact=False, **sizes)
+    store = Store(STATE, **sizes)
     store["most_closed"] = most_closed
     for number, template in enumerate(unit.templates):
         window = template.query.window
