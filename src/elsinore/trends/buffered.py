@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from elsinore.errors import StateError
 from elsinore.kernels import enter
+from elsinore.kernels.saved import pack, unpack
 from elsinore.kernels.sorting import read_only
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
@@ -29,8 +30,7 @@ from elsinore.trends.index import Closed
 from elsinore.trends.keyed import Ints, first_out_of_order, occurring
 from elsinore.trends.partials import merge, totals_fields
 from elsinore.trends.rows import EncodedRows, restored
-from elsinore.trends.saved import pack, unpack
-from elsinore.trends.statistics import TrendStatistics, sets_to_text, take_up
+from elsinore.trends.statistics import SAVED_BY, TrendStatistics, sets_to_text, take_up
 from elsinore.trends.staying import Staying
 
 CHUNK = 2**16  # rows that are worth a call of the evaluator
@@ -350,6 +350,7 @@ class BufferedTrends:
         """Return all that is needed to go on later as if never stopped."""
         keys, waiting = list(self._done), pa.Table.from_batches([self._totals])
         return pack(
+            SAVED_BY,
             self.unit.fingerprint,
             ({} if self._encoded is None else self._encoded.saved())
             | {
@@ -374,7 +375,7 @@ class BufferedTrends:
 
         Raises StateError where the bytes are damaged or of another version or workload.
         """
-        arrays = unpack(unit.fingerprint, blob)
+        arrays = unpack(SAVED_BY, unit.fingerprint, blob)
         if "rows" not in arrays:
             raise StateError("The saved state is of another path: plan the workload as before.")
         one_slot, ordered, record = arrays["modes"].tolist()

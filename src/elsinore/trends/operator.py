@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.kernels import Store, enter
 from elsinore.kernels.arrow import lent
+from elsinore.kernels.saved import pack, unpack
 from elsinore.operators.slots import KeySlots, KeyTable, words_of
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.columns import (
@@ -48,8 +51,7 @@ from elsinore.trends.measure import measure
 from elsinore.trends.partials import TotalsRoom, totals_fields
 from elsinore.trends.prepared import prepared
 from elsinore.trends.run import COMPILE, DISORDER, DONE, UNKNOWN
-from elsinore.trends.saved import pack, unpack
-from elsinore.trends.statistics import TrendStatistics
+from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 from elsinore.trends.store import STATE, new_store
 
 PLAIN_SECONDS = 5e-4  # that an event takes in plain Python, and ...
@@ -346,7 +348,7 @@ class TrendOperator:
 
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""
-        arrays = {
+        arrays: dict[str, NDArray[Any]] = {
             "store": np.frombuffer(self._store.save(), dtype=np.uint8),
             "codes": np.array(self._compiled, dtype=np.int64),
             "prepared": np.array(self._prepared.codes, dtype=np.int64),
@@ -355,7 +357,7 @@ class TrendOperator:
             "shifts": self._shifts,
             "statistics": np.array([self._statistics.events, self._statistics.totals]),
         }
-        return pack(self.unit.fingerprint, arrays)
+        return pack(SAVED_BY, self.unit.fingerprint, arrays)
 
     @classmethod
     def load(cls, unit: TrendUnit, blob: bytes) -> TrendOperator:
@@ -363,7 +365,7 @@ class TrendOperator:
 
         Raises StateError where the bytes are damaged or of another version or workload.
         """
-        arrays = unpack(unit.fingerprint, blob)
+        arrays = unpack(SAVED_BY, unit.fingerprint, blob)
         one_slot, ordered, record = arrays["modes"].tolist()
         sharing = Sharing(str(arrays["sharing"]))
         store = Store.load(STATE, arrays["store"].tobytes())

@@ -10,12 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.errors import StateError
+from elsinore.kernels.saved import pack, unpack
 from elsinore.operators.slots import NEVER, KeySlots
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.trends.columns import numbers_of, slots_of, with_slots
 from elsinore.trends.operator import TrendOperator
-from elsinore.trends.saved import pack, unpack
-from elsinore.trends.statistics import TrendStatistics
+from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 
 if TYPE_CHECKING:
     from elsinore.trends.graphlets.recording import Recorder
@@ -150,7 +150,7 @@ class GivingOut:
         arrays = {} if self._slots is None else self._slots.arrays()
         arrays["before"] = np.array([self._one_slot, self._keys, self._time])
         arrays["inner"] = np.frombuffer(self._inner.save(), dtype=np.uint8)
-        return pack(self._inner.unit.fingerprint, arrays)
+        return pack(SAVED_BY, self._inner.unit.fingerprint, arrays)
 
     @classmethod
     def load(cls, unit: TrendUnit, blob: bytes) -> GivingOut:
@@ -158,7 +158,7 @@ class GivingOut:
 
         Raises StateError where the bytes are damaged or of another version or workload.
         """
-        arrays = unpack(unit.fingerprint, blob)
+        arrays = unpack(SAVED_BY, unit.fingerprint, blob)
         if "inner" not in arrays:
             raise StateError("The saved state is damaged: it has no operator in it.")
         one_slot, keys, time = arrays["before"].tolist()
