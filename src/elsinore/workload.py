@@ -254,8 +254,8 @@ class Workload:
         scan            "auto": where the DataFrame is but a scan of Parquet files, projected and
                         filtered simply, tasks read them in columns; "arrow" demands that, "spark"
                         has Spark read everything
-        threads         in this process, over how many threads keys are spread at most; None: as
-                        many as there are cores. On Spark its settings say so
+        threads         in this process, over how many threads windows or keys are spread at most;
+                        None: as many as there are cores. On Spark its settings say so
         combine         "auto": where files' statistics show that they lie apart in time, what a
                         key's events of a pane do is computed before Spark's shuffle, if that is
                         cheaper than to send them; "always" wherever it can be; "never"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from threading import get_ident
@@ -18,9 +19,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import elsinore as el
-from elsinore.local import run, threads
+from elsinore.local import run, shares, threads
 from elsinore.local.events import Events
 from elsinore.model import Workload
+from elsinore.model.window import Window
 from elsinore.operators import OperatorOptions, kind_for, plan
 from elsinore.runtime.keys import Keys
 from elsinore.runtime.options import RunOptions
@@ -41,17 +43,23 @@ often = settings(
     st.booleans(),
     st.integers(2, 3),
     st.sampled_from((1, 2, 5, 1000)),
+    st.sampled_from((0, 100)),
 )
 def test_one_thread_several_and_all_trends_built_give_the_same(
-    case: tuple[Workload, list[ReferenceEvent]], one_after_another: bool, number: int, cut: int
+    case: tuple[Workload, list[ReferenceEvent]],
+    one_after_another: bool,
+    number: int,
+    cut: int,
+    even: int,
 ) -> None:
     workload, events = case
     ready = planned(workload)
     limit = 0 if one_after_another else 2**28
     with (
         mock.patch.object(threads, "WORTH", 1),  # else so few events go to one thread
-        mock.patch.object(threads, "STRETCH", cut),  # rows that are made ready at once
-        mock.patch.object(threads, "KEPT", cut),
+        mock.patch.object(shares, "STRETCH", cut),  # rows that are made ready at once
+        mock.patch.object(shares, "KEPT", cut),
+        mock.patch.object(shares, "EVEN", even),  # whether windows of any length are spread
         mock.patch("elsinore.local.driver.STATE_LIMIT", limit),
     ):
         one = run(ready, table_of(events), RunOptions(threads=1))
@@ -83,7 +91,7 @@ def test_many_keys_and_queries_are_spread_and_give_the_same() -> None:
     in_pieces = pa.concat_tables([table.slice(0, 1000), table.slice(1000)])
     one = workload.run(table, threads=1)
     for number in (2, 3):
-        with mock.patch.object(threads, "STRETCH", count // 16):  # memory serves several times
+        with mock.patch.object(shares, "STRETCH", count // 16):  # memory serves several times
             several = workload.run(in_pieces, threads=number)
         for name in one:
             assert several[name].num_rows == one[name].num_rows > 0
@@ -107,14 +115,12 @@ def test_the_first_error_of_a_thread_ends_all() -> None:
     ready = plan(workload)
     operator = partial(kind_for(ready.units[0]).operator, ready.units[0], OperatorOptions())
 
-    def share_of(begin: int, end: int, thread: int) -> pa.RecordBatch:
-        if begin >= 6:
-            raise ValueError(f"rows from {begin} on cannot be read")
-        return batch
+    def share() -> Iterator[pa.RecordBatch]:
+        yield from [batch] * 3
+        raise ValueError("rows from 6 on cannot be read")
 
-    ranges = [(begin, begin + 2) for begin in range(0, 12, 2)]
     with pytest.raises(ValueError, match="rows from 6 on cannot be read"):
-        threads.run_in_threads(share_of, ranges, operator, 2)
+        threads.run_in_threads([share(), share()], operator, 12)
 
 
 def test_threads_end_with_the_range_that_they_are_at_where_they_are_interrupted() -> None:
@@ -131,12 +137,12 @@ def test_threads_end_with_the_range_that_they_are_at_where_they_are_interrupted(
         return []
 
     operator.process = process
-    ranges = [(2 * place, 2 * place + 2) for place in range(1000)]
+    batches = [batch] * 1000
     with pytest.raises(KeyboardInterrupt):
-        threads.run_in_threads(lambda *_: batch, ranges, lambda: operator, 2)
+        threads.run_in_threads([batches, batches], lambda: operator, 2000)
     so_far = len(taken)
     sleep(0.1)
-    assert len(taken) == so_far < len(ranges)
+    assert len(taken) == so_far < len(batches)
     operator.close.assert_not_called()
 
 
@@ -174,15 +180,79 @@ def test_each_row_goes_to_the_thread_of_its_key(
         ]
         expected = every.take(pa.array(places, pa.int64())).to_pydict()
         expected["key"] = [key // number if key >= 0 else -1 for key in expected["key"]]
-        share = events.share(owners, number, begin, len(rows), thread)
+        share = events.share(owners, number, thread, begin, len(rows))
         assert share.to_pydict() == expected
 
 
-def test_few_events_and_single_keys_go_to_one_thread() -> None:
-    assert threads.threads_for(threads.WORTH, 100, 8) == 1
-    assert threads.threads_for(100 * threads.WORTH, 1, 8) == 1
-    assert threads.threads_for(100 * threads.WORTH, 3, 8) == 3
-    assert threads.threads_for(100 * threads.WORTH, 10**6, None) == min(100, threads.cores())
+@often
+@given(
+    st.lists(st.integers(-40, 40), min_size=1, max_size=40).map(sorted),
+    st.lists(
+        st.builds(Window, st.integers(1, 12), st.none() | st.integers(1, 12), st.integers(-9, 9)),
+        min_size=1,
+        max_size=3,
+    ),
+    st.integers(2, 5),
+)
+def test_no_window_crosses_the_shares_of_threads(
+    instants: list[int], windows: list[Window], number: int
+) -> None:
+    times = np.array(instants)
+    with mock.patch.object(shares, "EVEN", number):
+        spans = shares.whole_windows(times, windows, number)
+    rows = [row for begin, end in spans for row in range(begin, end)]
+    assert rows == list(range(len(times)))
+    assert len(spans) in (1, number)
+    for window in windows:
+        inside = [
+            {
+                index
+                for instant in instants[begin:end]
+                for index in range(window.first(instant), window.last(instant) + 1)
+            }
+            for begin, end in spans
+        ]
+        assert sum(map(len, inside)) == len(set().union(*inside))
+
+
+@pytest.mark.parametrize(
+    ("by", "windows", "spread"),
+    [("", 64, "windows"), ("", 3, "nothing"), ("k", 64, "windows"), ("k", 3, "keys")],
+)
+def test_windows_are_spread_where_shares_are_even_else_keys(
+    by: str, windows: int, spread: str
+) -> None:
+    count = 2 * threads.WORTH
+    random = np.random.default_rng(5)
+    table = pa.table(
+        {
+            "time": np.arange(count),
+            "type": np.array(["A", "B"])[random.integers(0, 2, count)],
+            "k": random.integers(0, 9, count),
+            "v": random.random(count),
+        }
+    )
+    group, returned = (f"GROUP BY {by}", f"{by}, ") if by else ("", "")
+    workload = el.Workload.parse(
+        f"QUERY q RETURN {returned}SUM(B.v) PATTERN SEQ(A, B) {group} WITHIN {count // windows};"
+    )
+    in_threads, share = "elsinore.local.driver.run_in_threads", Events.share
+    with (
+        mock.patch.object(Events, "share", autospec=True, side_effect=share) as own,
+        mock.patch(in_threads, side_effect=threads.run_in_threads) as several,
+    ):
+        two = workload.run(table, threads=2)
+    assert own.called == (spread == "keys")
+    assert several.called == (spread != "nothing")
+    one = workload.run(table, threads=1)
+    for column in one["q"].column_names:
+        assert two["q"][column].to_pylist() == one["q"][column].to_pylist()  # to the last bit
+
+
+def test_few_events_go_to_one_thread() -> None:
+    assert threads.threads_for(threads.WORTH, 8) == 1
+    assert threads.threads_for(3 * threads.WORTH, 8) == 3
+    assert threads.threads_for(100 * threads.WORTH, None) == min(100, threads.cores())
 
 
 @pytest.mark.parametrize("wrong", [0, -1, True, "two", 1.5])

@@ -124,7 +124,7 @@ def run(
             "--threads",
             metavar="N",
             min=1,
-            help="With --engine local, spread keys over N threads; over all cores if not said.",
+            help="With --engine local, spread work over N threads; over all cores if not said.",
         ),
     ] = None,
     combine: Annotated[

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from elsinore.kernels.sorting import read_only
 from elsinore.local.events import Events
-from elsinore.local.threads import run_in_threads, stretches, threads_for
+from elsinore.local.shares import shares_of
+from elsinore.local.threads import run_in_threads, threads_for
 from elsinore.model.clock import largest_time
 from elsinore.operators import (
     Operator,
@@ -121,7 +122,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
     )
     furthest = min(options.largest_time, largest_time(query.window for query in plan.workload))
     options = replace(options, largest_time=furthest)
-    threads = threads_for(table.num_rows, table.num_rows, options.threads)
+    threads = threads_for(table.num_rows, options.threads)
     carried = (name for unit in plan.units for name in unit.attributes)
     read = itertools.chain((options.time, options.type), carried)
     stream, rejected = prepare(in_one_piece(table, read, threads), options, threads)
@@ -256,15 +257,17 @@ def _run_unit(
     kind = kind_for(unit)
     threads = 1
     if kind.runs_in_threads(unit) and not options.record:
-        threads = threads_for(len(stream.times), keys.count, options.threads)
+        threads = threads_for(len(stream.times), options.threads)
     ordered = stream.ordered or not has_ties(stream.times, keys.key, keys.count, threads)
-    one_slot = keys.count * kind.bytes_per_key(unit) > STATE_LIMIT
+    state = keys.count * kind.bytes_per_key(unit)
+    one_slot = state > STATE_LIMIT
     asked = OperatorOptions(
         one_slot=one_slot, ordered=ordered, sharing=options.sharing, record=options.record
     )
     events = Events(unit, keys, stream.times, *places, stream.column)
     events = events.by_key() if one_slot else events
-    rows = len(events.times)
+    by_windows = threads * state <= STATE_LIMIT and options.uncertain is None
+    shares = shares_of(events, threads, by_windows=by_windows and not one_slot)
     types = {name: plain_type(stream.column(name).type) for name in unit.carried}
     groups = [keys.of_groups(stream.column(name)) for name in unit.group_by]
     after = kind.after(unit)
@@ -276,18 +279,12 @@ def _run_unit(
 
         return [table for table, _ in results_of(unit, outputs, groups, types, present)]
 
-    if threads > 1:
-        given_out, counted = run_in_threads(
-            partial(events.share, events.owners(threads), threads),
-            stretches(rows, keys.count, threads, kept=kind.keeps_batches(unit)),
-            partial(kind.operator, unit, asked),
-            threads,
-        )
+    if len(shares) > 1:
+        new_operator = partial(kind.operator, unit, asked)
+        given_out, counted = run_in_threads(shares, new_operator, len(events.times))
         return results(given_out), counted
     operator = kind.operator(unit, asked)
-    # what is kept is kept in one piece
-    ranges = [(0, rows)] if kind.keeps_batches(unit) else stretches(rows, keys.count)
-    outputs = _outputs(operator, itertools.starmap(events.batch, ranges))
+    outputs = _outputs(operator, shares[0])
     if in_pieces and not kind.adds_up(unit) and after is None:
         forms = [
             kind.result(unit, place, [values.type for values in groups], types)

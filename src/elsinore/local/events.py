@@ -85,7 +85,7 @@ class Events:
         return owners
 
     def share(
-        self, owners: NDArray[np.uint8], threads: int, begin: int, end: int, thread: int
+        self, owners: NDArray[np.uint8], threads: int, thread: int, begin: int, end: int
     ) -> pa.RecordBatch:
         """Return the batch of those of events `begin` to `end` - 1 that are a thread's own.
 

@@ -188,7 +188,7 @@ class Kind(Protocol):
         return 0
 
     def runs_in_threads(self, unit: Unit) -> bool:
-        """Return whether keys of a unit may be spread over threads: its operators are kernels."""
+        """Return whether a unit may be spread over threads: its operators are kernels."""
         return False
 
     def keeps_batches(self, unit: Unit) -> bool:

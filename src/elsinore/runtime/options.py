@@ -28,7 +28,8 @@ class RunOptions:
     `units_written` tells whether the length of a window has a unit of time.
     `uncertain` is what is said of uncertain times; `time` is then the first possible one, or the
     last where that is told by granularity.
-    `threads`: over how many threads keys are spread in this process at most; None: all cores.
+    `threads`: over how many threads a query's windows or keys are spread in this process at most;
+    None: all cores.
     """
 
     time: str = "time"
