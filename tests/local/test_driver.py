@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -84,6 +85,15 @@ def test_a_column_of_nulls_alone_has_aggregates() -> None:
     pairs = Elsinore.parse(f"{of_matches} PATTERN A a{{2}}").run(data)["q"]
     assert pairs.to_pylist() == [{"v": [None] * 2, "all": whole, "s": None, "m": None}]
     assert len(Elsinore.parse(f"{of_matches} PATTERN A a+").run(data)["q"]) == 3
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.float16()], ids=str)
+def test_zeros_of_either_sign_are_one_key(kind: pa.DataType) -> None:
+    values = pa.array(np.array([-0.0, 0.0, 1.0, np.nan, np.nan], dtype=kind.to_pandas_dtype()))
+    for column in (values, values.dictionary_encode()) if kind != pa.float16() else (values,):
+        data = pa.table({"time": range(5), "type": ["A"] * 5, "g": column})
+        assert counts("QUERY q RETURN g, COUNT(*) AS n PATTERN A+ GROUP BY g", data) == [3, 1, 3]
+        assert counts("QUERY q RETURN COUNT(*) AS n PATTERN A+ WHERE [g]", data) == [4]
 
 
 def test_events_need_not_be_sorted() -> None:

@@ -1,4 +1,4 @@
-"""Columns in pieces, as one array."""
+"""Columns in pieces, as one array; plain ones of dictionaries, and floats that are equal alike."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 
 def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -18,6 +19,26 @@ def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 def plain(column: pa.Array) -> pa.Array:
     """Return a column without a dictionary of its values."""
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def same_floats(column: pa.Array) -> pa.Array:
+    """Return a column whose floats are equal where their bits are: one NaN, and no -0.0.
+
+    Floats of 16 bits, which Arrow does not compute with, become ones of 32.
+
+    >>> same_floats(pa.array([-0.0, 1.0])).to_pylist()
+    [0.0, 1.0]
+    """
+    if not pa.types.is_floating(column.type):
+        return column
+    if column.type == pa.float16():
+        column = column.cast(pa.float32())
+    number = column.type.to_pandas_dtype()
+    column = pc.add(column, pa.scalar(number(0), column.type))
+    strange = pc.is_nan(column)
+    if pc.any(strange).as_py():
+        column = pc.if_else(strange, pa.scalar(number("nan"), column.type), column)
+    return column
 
 
 def in_one_piece(table: pa.Table, names: Iterable[str], threads: int) -> pa.Table:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only
-from elsinore.runtime.chunks import plain
+from elsinore.runtime.chunks import plain, same_floats
 from elsinore.runtime.ranges import by_ranges
 from elsinore.runtime.rows import first_rows, look_up_pairs, mark_pairs, number_from
 
@@ -44,7 +44,7 @@ class Keys:
 
     def of_groups(self, column: pa.Array) -> pa.Array:
         """Return a column's value for each group code, null for a code that no row has."""
-        return column.take(pa.array(self.example, mask=self.example < 0))
+        return same_floats(column.take(pa.array(self.example, mask=self.example < 0)))
 
 
 def encode_keys(
@@ -78,6 +78,8 @@ def encode_keys(
 
 def _missing(column: pa.Array) -> pa.Array | None:
     """Return where a column is null or NaN; None where it is nowhere."""
+    if pa.types.is_dictionary(column.type) and pa.types.is_floating(column.type.value_type):
+        column = plain(column)
     if pa.types.is_floating(column.type):
         mask = column.is_null(nan_is_null=True)
         return mask if pc.any(mask).as_py() else None
@@ -126,7 +128,7 @@ def _code(column: pa.Array, threads: int) -> tuple[Codes, int]:
     if not pa.types.is_dictionary(column.type) or _has_twins(column.dictionary):
         column = plain(column)
         return _encoded(
-            lambda begin, end: column.slice(begin, end - begin).dictionary_encode(),
+            lambda begin, end: same_floats(column.slice(begin, end - begin)).dictionary_encode(),
             len(column),
             threads,
         )
@@ -142,7 +144,7 @@ def _has_twins(dictionary: pa.Array) -> bool:
     >>> _has_twins(pa.array(["x", "y"])), _has_twins(pa.array(["x", "x"]))
     (False, True)
     """
-    size = len(dictionary)
+    size, dictionary = len(dictionary), same_floats(dictionary)
     return size > 1 and bool(pc.count_distinct(dictionary, mode="all").as_py() < size)
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.kernels import kernel
+from elsinore.runtime.chunks import same_floats
 
 Words = NDArray[np.uint64]
 
@@ -41,18 +41,6 @@ def hash_rows(columns: Sequence[pa.Array], rows: int) -> Words:
     for column in columns:
         result = _mixed(result * _PRIME + _words(column))
     return result
-
-
-def same_floats(column: pa.Array) -> pa.Array:
-    """Return a column whose floats are equal where their bits are: one NaN, and no -0.0."""
-    if not pa.types.is_floating(column.type):
-        return column
-    number = column.type.to_pandas_dtype()
-    column = pc.add(column, pa.scalar(number(0), column.type))
-    strange = pc.is_nan(column)
-    if pc.any(strange).as_py():
-        column = pc.if_else(strange, pa.scalar(number("nan"), column.type), column)
-    return column
 
 
 def _mixed(words: Words) -> Words:
