@@ -33,10 +33,9 @@ def order_of(times: NDArray[np.int64]) -> int:
     for begin in range(1, len(times), _STRETCH):
         later = times[begin : begin + _STRETCH]
         earlier = times[begin - 1 : begin - 1 + len(later)]
-        if not (later > earlier).all():
-            distinct = False
-            if (later < earlier).any():
-                return DISORDERED
+        distinct = distinct and bool((later > earlier).all())
+        if not distinct and (later < earlier).any():
+            return DISORDERED
     return DISTINCT if distinct else ASCENDING
 
 
@@ -73,15 +72,16 @@ def has_ties(times: NDArray[np.int64], keys: NDArray[np.int32], count: int, thre
 def has_simultaneous(times: NDArray[np.int64], keys: NDArray[np.int32], count: int) -> bool:
     """Return whether a key (0 to count - 1; below 0: none) has two events of one time.
 
-    times: ascending for each key.
+    Times never fall, so keys matter only where one is that of the row before.
     """
     last = np.full(count, np.iinfo(np.int64).min)
-    for row in range(len(times)):
-        key = keys[row]
-        if key >= 0:
-            if last[key] == times[row]:
+    for row in range(1, len(times)):
+        if times[row] == times[row - 1]:
+            before, key = keys[row - 1], keys[row]
+            if before >= 0:
+                last[before] = times[row]
+            if key >= 0 and last[key] == times[row]:
                 return True
-            last[key] = times[row]
     return False
 
 
