@@ -12,10 +12,10 @@ from elsinore.kernels.arrow import array_at, column_of
 from elsinore.kernels.pointers import pointed
 from elsinore.operators.slots import TABLE_WORDS, lend, table_at
 from elsinore.trends.columns import CLASS, GROUP, KEY, TIME
-from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
+from elsinore.trends.core.arrays import FOREVER, Codes, Columns, Doubles, Ints
 from elsinore.trends.core.given_out import take_totals
 from elsinore.trends.moments import end_waiting
-from elsinore.trends.run import DONE, GROW, Columns, leave, pass_edge, run
+from elsinore.trends.run import DONE, GROW, leave, pass_edge, run
 from elsinore.trends.wide import wide_kernel
 
 # words of a call: the address of a batch or, to close windows, whose and by when they end; where

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from elsinore.trends.acting import ONCE, act_beside, act_in_turn, act_now, gain
 from elsinore.trends.class_layout import BEHIND, DIRECT, FAMILY, NOTED, QUICK, SERIAL, TOUCHES
-from elsinore.trends.core.arrays import FOREVER, NEVER, Codes, Doubles, Ints
+from elsinore.trends.core.arrays import FOREVER, NEVER, Columns, Doubles, Ints
 from elsinore.trends.core.mixtures import note
 from elsinore.trends.core.step import MOST_MOMENTS
+from elsinore.trends.gaining import gain_along
 from elsinore.trends.moments import end_waiting
 from elsinore.trends.sharing.bursts import clear_bursts, end_bursts, settle_slot
 from elsinore.trends.waiting import GAINING, bring, join, wait
@@ -22,23 +23,6 @@ from elsinore.trends.windows import LEAVES, STAYS, advance
 DONE, COMPILE, GROW, DISORDER = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 
 UNKNOWN, OF_NO_INTEREST = -2, -1  # of a class: not compiled yet; it acts on nothing
-
-
-class Columns(NamedTuple):
-    """A batch as the kernels read it, and what is known of its classes.
-
-    times, keys, groups, codes: [event]; a code below 0 is of no interest. known: [code] -> where
-    the program tells of the class, OF_NO_INTEREST or UNKNOWN. addends, ranks: those of event 0, of
-    event 1, ...
-    """
-
-    times: Ints
-    keys: Codes
-    groups: Codes
-    codes: Ints
-    known: Ints
-    addends: Doubles
-    ranks: Ints
 
 
 @wide_kernel(linked=True)
@@ -129,6 +113,10 @@ def _go_on(
     It is of the slot's key. Returns -1 where there is no room for it yet.
     """
     time = events.times[turn]
+    if ints[header.waiting + slot] == GAINING:
+        after = gain_along(header, ints, doubles, program, events, turn)
+        if after > turn:
+            return after
     if header.ordered == 0 and time == ints[header.time + slot]:
         return _join_moment(header, ints, doubles, program, events, kind, slot, turn)
     if (
@@ -153,11 +141,6 @@ def _join_moment(
 ) -> int:
     """Let event `turn`, and those like it, join the moment at their time; see `_go_on`."""
     addend, rank = turn * header.addend, turn * header.rank
-    if ints[header.waiting + slot] == GAINING:
-        bring(header, ints, doubles, slot, events.addends, addend, events.ranks, rank)
-        if gain(header, ints, doubles, program, kind, slot):
-            header.matched += 1
-            return turn + 1
     if not join(header, ints, doubles, kind, slot, events.addends, addend, events.ranks, rank):
         return -1
     after = turn + 1

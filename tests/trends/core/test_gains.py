@@ -7,6 +7,8 @@ import itertools
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from elsinore.language import parse_workload
 from elsinore.local import run
@@ -50,6 +52,28 @@ def test_moments_of_several_events_give_what_exact_numbers_give(pattern: str, gr
 @pytest.mark.parametrize("great", [4.0, 1e300])
 def test_moments_of_many_queries_give_what_exact_numbers_give(great: float) -> None:
     compare_with_exact(MANY, stream("ABC", great, 1_200))
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from(("counts", "sums", "sliding", "emptied")),
+    st.lists(
+        st.tuples(st.sampled_from("ABCDE"), st.integers(0, 2), st.sampled_from((0, 0, 1, 300))),
+        max_size=60,
+    ),
+    st.sampled_from((4.0, 1e300)),
+)
+def test_keys_whose_events_are_simultaneous_or_not_give_what_exact_numbers_give(
+    pattern: str, events: list[tuple[str, int, int]], great: float
+) -> None:
+    """Of an event: its type, its key, and how much later it is than the one before; E is unused."""
+    returns, body, slide = PATTERNS[pattern]
+    text = f"QUERY q RETURN k, {returns} PATTERN {body} GROUP BY k WITHIN 1000 seconds{slide};"
+    events = [*((kind, key, 1) for kind in "AABC" for key in range(KEYS)), *events]
+    types, keys, later = map(np.array, zip(*events, strict=True))
+    values = np.resize([1.0, great, -2.0], len(events))
+    columns = {"time": np.cumsum(later), "type": types, "k": keys, "v": values}
+    compare_with_exact(text, pa.table(columns))
 
 
 def test_cells_that_no_event_reads_have_no_gains() -> None:
