@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from unittest.mock import patch
 
 import numpy as np
@@ -21,9 +23,11 @@ from elsinore.trends.index import Indexes
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import UnitInput, assert_close, unit_inputs
+from trends.hamlet.test_against_reference import workloads as compared
 from trends.index.test_index import few_events, often, queries, ranged
 from trends.index.test_joined import several
 from trends.test_against_reference import check
+from trends.test_sharing_modes import sharing_workloads
 
 SECOND = 1_000_000
 
@@ -178,6 +182,38 @@ def test_a_close_of_one_key_is_one_call_once_there_is_an_index(fields: str) -> N
     for name in whole:
         assert whole[name].num_rows > 60
         assert_close(cut[name].sort_by("window_start"), whole[name].sort_by("window_start"), name)
+
+
+@often
+@given(
+    st.one_of(several(), ranged(), compared(), sharing_workloads()),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from((1, 1, 3)),
+    st.sampled_from(list(Sharing)),
+)
+def test_statistics_count_once_however_often_windows_are_closed(
+    workload: Workload, seed: int, keys: int, sharing: Sharing
+) -> None:
+    size = 80
+    events = many_events(seed, size, keys)
+    random = np.random.default_rng(seed)
+    cuts = [row for row in np.flatnonzero(random.random(size) < 0.4).tolist() if row]
+    for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
+        told = []
+        for often_closed in (False, True):
+            operator = given_unit.operator(sharing=sharing)
+            given_out = 0
+            for begin, end in pairwise([0, *cuts, size]):
+                operator.process(given_unit.batch.slice(begin, end - begin))
+                if often_closed and end < size:
+                    given_out += operator.close(events[end].time).num_rows
+            given_out += operator.close().num_rows
+            counted = operator.statistics
+            assert counted.totals == given_out
+            for one in counted.sharing:
+                one.decision_seconds = one.most_propagated = 0  # which windows are at once
+            told.append(replace(counted, state_bytes=0))
+        assert told[0] == told[1]
 
 
 @given(

@@ -12,6 +12,7 @@ from elsinore.kernels import enter
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.benefit import as_array
 from elsinore.trends.core.arrays import FOREVER, NEVER
+from elsinore.trends.due import bounds_of
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.kept import KeptKey, of_keys, past_of, room_after, together
@@ -30,7 +31,7 @@ from elsinore.trends.hamlet.moments import count_entries, list_entries
 from elsinore.trends.hamlet.program import HamletProgram
 from elsinore.trends.hamlet.run import run
 from elsinore.trends.hamlet.storage import new_graphs
-from elsinore.trends.keyed import KeyedEvents, WindowTotals, as_entered, size_of
+from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals, as_entered, size_of
 from elsinore.trends.prices import GraphPrices, measured
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 
@@ -62,6 +63,8 @@ class HamletEvaluator:
         self._program = HamletProgram(unit, mixed=sharing is Sharing.ALWAYS)
         self._most = 0  # bytes of all arrays that the last call had at once, at most
         self._kept: dict[int, KeptKey] = {}
+        windows = (one.query.window for one in unit.templates)
+        self._windows = {window for window in windows if window is not None}
         self._mode = Mode(_MODES[sharing], by_time, as_array(prices or measured().graph), record)
         # of each set, by its windows so far: EXPECTED (not known) and REACHED
         self._learnt = np.tile([-1.0, 1.0], (len(self._program.sets), 1))
@@ -151,6 +154,7 @@ class HamletEvaluator:
             begins=begins,
             listed=listed,
         )
+        counted, again = self._counted_by(events.done, kept), np.zeros((sets, layout.CYCLES + 1))
         began = time.perf_counter()
         out, graphs = enter(
             run,
@@ -167,13 +171,17 @@ class HamletEvaluator:
                 classes,
                 kept is not None,
                 stays,
+                counted,
+                again,
             ),
             self._mode,
             _out(unit, _most_words(program)),
         )
         took = time.perf_counter() - began
         self._learnt = work.counts[:, layout.EXPECTED : layout.STANDING].copy()
-        self._count(events, work.counts, before, out, took / max(int(out.used[2]), 1))
+        self._count(
+            events, counted, work.counts, before, again, out, took / max(int(out.used[2]), 1)
+        )
         size = size_of(given, work, out) + int(graphs.used[layout.PEAK])
         self._most = max(self._most, size)
         if events.keys is not None and len(events.keys) == 1:
@@ -184,17 +192,26 @@ class HamletEvaluator:
                 self._kept[int(events.keys[0])] = now
         return _totals(out)
 
+    def _counted_by(self, done: Ints, kept: KeptKey | None) -> Ints:
+        """Return for each key when the last window ended that was given out: its bursts counted."""
+        if kept is not None:  # which is given what comes after it
+            return np.full(len(done), NEVER)
+        ends, _ = bounds_of(self._windows, np.where(done == NEVER, 0, done), ends=False)
+        return np.where(done == NEVER, NEVER, ends)
+
     def _count(
         self,
         events: KeyedEvents,
+        counted: NDArray[np.int64],
         now: NDArray[np.float64],
         before: NDArray[np.float64],
+        again: NDArray[np.float64],
         out: Out,
         seconds_per_cycle: float,
     ) -> None:
-        """Count what has happened between two states of `Work.counts`."""
-        for number, found in enumerate(self._counted):
-            counts = now[number] - before[number]
+        """Count what has happened between two states of `Work.counts`, but not once more."""
+        happened = (now - before)[:, : layout.CYCLES + 1] - again
+        for found, counts, most in zip(self._counted, happened, now[:, layout.MOST], strict=True):
             found.bursts += int(counts[layout.BURSTS])
             found.graphlets += int(counts[layout.GRAPHLETS])
             found.shared_graphlets += int(counts[layout.SHARED_GRAPHLETS])
@@ -202,17 +219,19 @@ class HamletEvaluator:
             found.merges += int(counts[layout.MERGES])
             found.graphlet_snapshots += int(counts[layout.GRAPHLET_SNAPSHOTS])
             found.event_snapshots += int(counts[layout.EVENT_SNAPSHOTS])
-            found.most_propagated = max(found.most_propagated, int(now[number, layout.MOST]))
+            found.most_propagated = max(found.most_propagated, int(most))
             found.decisions += int(counts[layout.DECISIONS])
             found.decision_seconds += float(counts[layout.CYCLES]) * seconds_per_cycle
         of = out.record[: int(out.used[1])]
         keys = np.searchsorted(events.starts, of[:, 1], side="right") - 1
+        fresh = events.times[of[:, 1]] >= counted[keys]
+        of, keys = of[fresh], keys[fresh]
         for told, began, benefit, key, words in zip(
             of.tolist(),
             events.times[of[:, 1]].tolist(),
-            out.benefit[: len(of)].tolist(),
+            out.benefit[: len(fresh)][fresh].tolist(),
             (keys if events.keys is None else events.keys[keys]).tolist(),
-            out.sharers[: len(of)].tolist(),
+            out.sharers[: len(fresh)][fresh].tolist(),
             strict=True,
         ):
             number, _, length, queries, shared = told

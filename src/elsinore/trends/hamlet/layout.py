@@ -220,6 +220,8 @@ class Keys(NamedTuple):
     classes: Codes
     resumed: bool  # whether the one key goes on from what is known of it
     stays: bool  # whether windows that end later are opened all the same, and kept
+    counted: Ints  # [key] bursts that begin before it were counted in an earlier call
+    again: Doubles  # [set, CYCLES + 1] -> what `Work.counts` counts of these once more
 
 
 class Mode(NamedTuple):

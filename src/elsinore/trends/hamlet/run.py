@@ -16,6 +16,7 @@ from elsinore.trends.hamlet.layout import (
     BREAKS,
     CHOSEN,
     COUNT,
+    CYCLES,
     EDGE,
     GRAPHLET_SNAPSHOTS,
     INSIDE,
@@ -124,6 +125,8 @@ def _go_on(
         elif step == MADE:
             if not _end(program, actions, work, graphs, events, mode, out, at):
                 return ROOM
+            _count_again(work, events, keys, at, 1.0)
+            at[PLACE] += 1
         elif at[PLACE] == at[COUNT]:
             if at[PHASE] == EDGE:
                 if not has_room(program, out):
@@ -137,6 +140,7 @@ def _go_on(
             if mode.record and out.used[1] == out.record.shape[0]:
                 return RECORDS
             at[STEP], at[BEGAN] = MADE, work.bursts[work.queue[at[PLACE]]].low
+            _count_again(work, events, keys, at, -1.0)
             why = _begin(program, actions, work, graphs, events, keys, mode, at)
             if why != DONE:
                 return why
@@ -156,6 +160,16 @@ def _begin_key(work: Work, keys: Keys, at: Ints) -> bool:
         work.edge[0] = NEVER
     at[STEP] = MOMENTS
     return True
+
+
+@wide_kernel(linked=True)
+def _count_again(work: Work, events: Events, keys: Keys, at: Ints, sign: float) -> None:
+    """Add a set's counts, or take them off, if its burst was counted in an earlier call."""
+    counted = keys.counted[at[KEY]]
+    if counted != NEVER and events.times[events.listed[at[BEGAN]].row] < counted:
+        number = work.queue[at[PLACE]]
+        for count in range(CYCLES + 1):
+            keys.again[number, count] += sign * work.counts[number, count]
 
 
 @wide_kernel(linked=True)
@@ -249,6 +263,5 @@ def _end(
         return False
     work.bursts[number].low = at[BEGAN]
     end_burst(program, actions, work, events, mode, number, out)
-    at[PLACE] += 1
     at[STEP] = BURSTS_OF_IT
     return True
