@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.kernels.pointers import pointed
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.window_times import next_edge, windows_at
 from elsinore.trends.graph.acts import act_alone
@@ -25,6 +26,7 @@ from elsinore.trends.graph.records import (
     NONE,
     SERIAL,
     TOGETHER_WITH_OTHERS,
+    Compared,
     Events,
     go_to,
 )
@@ -75,14 +77,38 @@ def tie(slots: Codes, times: Ints, keys: int) -> Flags:
     return ties
 
 
+@kernel(borrows=True, inline=True)
+def _pointed_rows(rows: Rows) -> Rows:
+    """Return rows whose arrays are pointers, which cost less at each event."""
+    return Rows(
+        pointed(rows.slots),
+        pointed(rows.codes),
+        pointed(rows.times),
+        pointed(rows.ties),
+        pointed(rows.classes),
+    )
+
+
+@kernel(borrows=True, inline=True)
+def _pointed_totals(given: Given) -> Given:
+    """Return totals whose arrays are pointers."""
+    return Given(pointed(given.places), pointed(given.cells), pointed(given.extremes))
+
+
+@kernel(borrows=True, inline=True)
+def _pointed_columns(compared: Compared) -> Compared:
+    """Return columns that are pointers."""
+    return Compared(pointed(compared.codes), pointed(compared.numbers), pointed(compared.known))
+
+
 @kernel(borrows=True)
 def sweep(
     headers: Any,
-    ints: Ints,
-    doubles: Doubles,
-    rows: Rows,
-    events: Events,
-    given: Given,
+    all_ints: Ints,
+    all_doubles: Doubles,
+    all_rows: Rows,
+    all_events: Events,
+    all_given: Given,
     more: bool | None,
 ) -> int:
     """Let the events from `header.at` on act on the windows of their keys; return how it ended.
@@ -91,8 +117,12 @@ def sweep(
     The header is the only one of `headers`. more: None where trends are only counted.
     """
     header = headers[0]
+    ints, doubles = pointed(all_ints), pointed(all_doubles)
+    rows, given = _pointed_rows(all_rows), _pointed_totals(all_given)
+    events = Events(_pointed_columns(all_events.compared), all_events.stream)
+    count, room = len(all_rows.slots), len(all_given.places)
     first, keys, overlap, at_keys = header.first_key, header.keys, header.overlap, header.at_keys
-    tied, contiguous = len(rows.ties) > 1, header.contiguous != 0
+    tied, contiguous = len(all_rows.ties) > 1, header.contiguous != 0
     if more is not None:
         fields, extremes = header.fields, header.extremes
     else:
@@ -102,8 +132,8 @@ def sweep(
     step = header.contiguous
     # an event makes as many entries as there are states, at most, and closes as many windows
     entries = header.room - header.states * overlap
-    places = len(given.places) - 2 * overlap
-    for row in range(header.at, len(rows.slots)):
+    places = room - 2 * overlap
+    for row in range(header.at, count):
         key = rows.slots[row] - first
         if key < 0 or key >= keys:
             continue
@@ -134,8 +164,8 @@ def sweep(
             go_to(header, slot)
             if not _act(header, ints, doubles, events, kind, ties):
                 return LARGE_NUMBERS
-    header.at = len(rows.slots)
-    if 2 * (header.given + keys * overlap) > len(given.places):
+    header.at = count
+    if 2 * (header.given + keys * overlap) > room:
         return ROOM
     for key in range(keys):
         at = at_keys + key * KEY
