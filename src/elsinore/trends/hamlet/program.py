@@ -13,14 +13,12 @@ from elsinore.plan import TrendUnit
 from elsinore.plan.sharing import obstacle
 from elsinore.trends.core.lists import Lists
 from elsinore.trends.graph.columns import ComparedColumns
+from elsinore.trends.graph.program import class_numbers
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.layout import Actions, Program
 from elsinore.trends.hamlet.sets import set_name, sharing_sets, states_of
 from elsinore.trends.hamlet.tables import WORD, arrays_of, starts, table, words_of
 from elsinore.trends.updates import addend_codes, rank_codes
-
-MOST_LOOKED_UP = 2**20  # classes that are told by a table; more by sorting the events' codes
-_UNKNOWN = -2
 
 
 class HamletProgram:
@@ -50,9 +48,6 @@ class HamletProgram:
                 self._query_sets[query].append(number)
         self.arrays = arrays_of(templates, self.states, self.sets, self._home)
         self._codes: dict[int, int] = {}
-        size = min(unit.classes.size, MOST_LOOKED_UP)
-        self._numbers = np.full(size + 1, _UNKNOWN, dtype=np.int32)
-        self._numbers[-1] = -1
         self._parts: list[_ClassActions] = []
         self.actions = _actions(self._parts)
 
@@ -80,17 +75,9 @@ class HamletProgram:
     def classes(self, codes: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return for each event's class code the number of its actions; -1 for none."""
         before = len(self._parts)
-        if self.unit.classes.size <= MOST_LOOKED_UP:
-            numbers = self._numbers[np.maximum(codes, -1)]  # the last entry is that of -1
-            unknown = np.unique(codes[numbers == _UNKNOWN])
-            for code in unknown.tolist():
-                self._numbers[code] = self._class(code)
-            if len(unknown):
-                numbers = self._numbers[np.maximum(codes, -1)]
-        else:
-            present, inverse = np.unique(codes, return_inverse=True)
-            found = [-1 if code < 0 else self._class(code) for code in present.tolist()]
-            numbers = np.array(found, dtype=np.int32)[inverse.reshape(-1)]
+        present, places = class_numbers(codes)
+        found = [*map(self._class, present), -1]  # the last is that of rows of no class
+        numbers = np.array(found, dtype=np.int32)[places]
         if len(self._parts) != before:
             self.actions = _actions(self._parts)
         return numbers
