@@ -148,3 +148,8 @@ class Window:
         """
         start = self.origin + index * self.step
         return start, start + self.within
+
+
+def overlap_of(window: Window | None) -> int:
+    """Return how many windows of a query hold one moment at most; without WITHIN it has one."""
+    return 1 if window is None else window.overlap

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
+from elsinore.model.window import overlap_of
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.plan.guarded import guarded_template
 from elsinore.plan.joined import joined
@@ -42,8 +43,7 @@ def is_counted(
     """
     if unit.path is not Path.SHARED:
         return False
-    windows = [template.query.window for template in unit.templates]
-    overlaps = [1 if window is None else window.overlap for window in windows]
+    overlaps = [overlap_of(template.query.window) for template in unit.templates]
     if max(overlaps) > MOST_WINDOWS:
         return False
     summing = sum(
@@ -54,7 +54,7 @@ def is_counted(
     alone = MOST_ALONE if max(overlaps) == 1 else 0
     if summing > min(MOST_SUMMING, alone + (sum(overlaps) - summing) // 2):
         return False
-    if len(windows) == 1:
+    if len(overlaps) == 1:
         return True
     compare = all(
         any(move.adjacent is not None for move in template.transitions)

@@ -12,6 +12,7 @@ import itertools
 from dataclasses import dataclass
 
 from elsinore.model.expression import Expression
+from elsinore.model.window import overlap_of
 from elsinore.plan.classes import comparison_with_number
 from elsinore.plan.template import START
 from elsinore.trends.updates import Updates
@@ -55,7 +56,7 @@ class Layout:
     """The blocks of a unit's nodes, and where each node's sums are."""
 
     def __init__(self, updates: Updates) -> None:
-        self.overlaps = [1 if window is None else window.overlap for window in updates.windows]
+        self.overlaps = list(map(overlap_of, updates.windows))
         nodes = updates.merged.nodes
         self.blocks: list[Block] = []
         self.kinds: list[KindLayout] = []

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from elsinore.kernels import Store, enter
 from elsinore.kernels.arrow import lent
 from elsinore.kernels.saved import pack, unpack
+from elsinore.model.window import overlap_of
 from elsinore.operators.slots import KeySlots, KeyTable, words_of
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.columns import (
@@ -144,7 +145,7 @@ class TrendOperator:
         """Return about how much memory each key takes, but with `one_slot`."""
         entries = 16
         for number, node in enumerate(unit.merged.nodes):
-            overlap = 1 if node.window is None else node.window.overlap
+            overlap = overlap_of(node.window)
             entries += overlap * (3 * len(node.linear) + len(node.extremes))
             entries += 0 if unit.summed else overlap  # what moments that wait will do
             if any(edge.source == number for edge in node.edges):

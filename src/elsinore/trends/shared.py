@@ -155,8 +155,7 @@ def _sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
 def _sharing_sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     """Work out the sharing sets of a unit."""
     if unit.path is Path.COARSE and not unit.exact:
-        lanes = [1 if node.window is None else node.window.overlap for node in unit.merged.nodes]
-        groups = groups_of(unit, Labels(unit.classes), lanes)
+        groups = groups_of(unit, Labels(unit.classes))
         return [(f"{group.type}+", group.queries) for group in groups]
     if unit.path is Path.SHARED:
         return [(f"{one.type}+", one.queries) for one in sharing_sets(unit.templates)]

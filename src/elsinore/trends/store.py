@@ -8,6 +8,7 @@ import numpy as np
 
 from elsinore.kernels import Field, Store
 from elsinore.kernels import Layout as StoreLayout
+from elsinore.model.window import overlap_of
 from elsinore.plan import TrendUnit, partition_of
 from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, NEVER
 from elsinore.trends.core.step import NO_VALUE
@@ -164,10 +165,7 @@ STATE = StoreLayout("trends", VERSION, FIELDS, recycled=("run",))
 def new_store(updates: Updates, layout: Layout, sharing: SharedGroups, *, record: bool) -> Store:
     """Return an empty store for a unit, with room for one key."""
     unit = updates.unit
-    most_closed = sum(
-        1 if template.query.window is None else template.query.window.overlap
-        for template in unit.templates
-    )
+    most_closed = sum(overlap_of(template.query.window) for template in unit.templates)
     rows = FIRST_ROWS
     while rows < 2 * most_closed:
         rows *= 2

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
+from elsinore.model.window import overlap_of
 from elsinore.operators.panes import ActionSize, Combiner, Folder
 from elsinore.plan import TrendUnit
 from elsinore.trends.actions.combining import Actions
@@ -31,7 +32,7 @@ class TrendPanes:
                 touched[name] += len(node.linear) + len(node.extremes)
         return ActionSize(
             rows=self._shape.rows,
-            open_windows=sum(1 if w is None else w.overlap for w in merged.windows),
+            open_windows=sum(map(overlap_of, merged.windows)),
             sums=self._shape.cells + self._shape.extremes,
             touched=max(touched.values(), default=0),
             bytes=self._shape.bytes,

@@ -42,10 +42,9 @@ def shared_sets(
 
 def _coarse_sets(unit: TrendUnit) -> list[tuple[str, Members]]:
     """Return the sets of the path that keeps sums: all who are in one share, or none does."""
-    lanes = [1 if node.window is None else node.window.overlap for node in unit.merged.nodes]
     nodes = nodes_of_states(unit.templates)
     found: list[tuple[str, Members]] = []
-    for group in groups_of(unit, Labels(unit.classes), lanes):
+    for group in groups_of(unit, Labels(unit.classes)):
         holders = {node for cohort in group.cohorts for node in cohort.nodes}
         members = {state: 0 for state, node in nodes.items() if node in holders}
         found.append((f"{group.type}+", members))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.model.expression import Operator
-from elsinore.model.window import Window
+from elsinore.model.window import Window, overlap_of
 from elsinore.plan.template import Template
 from elsinore.trends.core.addends import NOTHING
 from elsinore.trends.core.arrays import FOREVER, Ints
@@ -123,7 +123,7 @@ def _places(
     """Lay the cells out: of each set its holders' numbers of trends, then the rest; then others."""
     kinds = {window: number for number, window in enumerate(windows)}
     window = [kinds[templates[state.query].query.window] for state in states]
-    lanes = [1 if w is None else w.overlap for w in windows]
+    lanes = list(map(overlap_of, windows))
     fields = starts(len(state.linear) for state in states)
     extremes = starts(len(state.ranked) for state in states)
     address = np.zeros(fields[-1], dtype=np.int64)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from elsinore.kernels import enter
+from elsinore.model.window import overlap_of
 from elsinore.plan import TrendUnit
 from elsinore.plan.indexed import Indexed, indexed
 from elsinore.plan.joined import Joined
@@ -103,7 +104,7 @@ class Indexes:
         if kept is None:
             return None
         window = template.query.window
-        overlap = 1 if window is None else window.overlap
+        overlap = overlap_of(window)
         rooms = Rooms(held.longest * min(overlap, 2), _longest_moment(keys), keys.by_time)
         index = self._last.get(group.queries)
         if index is None or not index.serves(classes, columns.orders, rooms):

@@ -19,7 +19,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from elsinore.model.window import Window
+from elsinore.model.window import Window, overlap_of
 from elsinore.plan import TrendUnit
 from elsinore.plan.merged import Edge, MergedTemplate, Node
 from elsinore.plan.template import START
@@ -46,10 +46,10 @@ class Group:
     heard: tuple[int, ...]  # all nodes that trends of these queries pass through
 
 
-def groups_of(unit: TrendUnit, labels: Labels, lanes: Sequence[int]) -> list[Group]:
+def groups_of(unit: TrendUnit, labels: Labels) -> list[Group]:
     """Return the sharing groups of a unit that have at least two holders.
 
-    lanes: [node] -> windows open at once, each a holder of its own. A node is in one group at most.
+    A node is a holder in each window that is open at once, and in one group at most.
     """
     nodes = unit.merged.nodes
     entering = [[(edge.source, labels.of(edge)) for edge in node.edges] for node in nodes]
@@ -80,7 +80,7 @@ def groups_of(unit: TrendUnit, labels: Labels, lanes: Sequence[int]) -> list[Gro
     shareable = {
         name: several
         for name, several in cohorts.items()
-        if sum(lanes[node] for cohort in several for node in cohort.nodes) > 1
+        if sum(overlap_of(nodes[node].window) for cohort in several for node in cohort.nodes) > 1
     }
     if not shareable:
         return []

@@ -84,7 +84,7 @@ class SharedGroups:
         cost = cost or measured().sums
         self.cost = cost
         lanes = [layout.blocks[block].overlap for block in layout.block_of]
-        self.groups: list[Group] = groups_of(updates.unit, updates.labels, lanes) if share else []
+        self.groups: list[Group] = groups_of(updates.unit, updates.labels) if share else []
         if not all_of_them:
             self.groups = [group for group in self.groups if self._may_pay(cost, group, lanes)]
         cohort_of = {
