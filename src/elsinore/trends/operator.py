@@ -57,7 +57,7 @@ from elsinore.trends.store import STATE, new_store
 
 PLAIN_SECONDS = 5e-4  # that an event takes in plain Python, and ...
 PLAIN_LANE = 1e-5  # ... for each cell of a key, at most
-FEW_ROWS = 2**12  # of totals, up to which room is made for eight times as many: it takes longest
+FEW_ROWS = 2**12  # of totals, runs, up to which room is made eight times as much: it takes longest
 AHEAD = 2**14  # events looked at for classes that are not compiled yet
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 
@@ -389,7 +389,7 @@ class TrendOperator:
             store.resize(row=rows, bucket=2 * rows if store.sizes["bucket"] else 0)
             self._rebuild()
         if store.free("run") == 0:
-            store.grow(run=2 * store.sizes["run"])
+            store.grow(run=(8 if store.sizes["run"] < FEW_ROWS else 2) * store.sizes["run"])
 
     def _make_room(self) -> None:
         """Make room for all totals to be put that may be given out."""

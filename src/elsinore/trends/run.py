@@ -22,6 +22,8 @@ from elsinore.trends.windows import LEAVES, STAYS, advance
 # how a run over a batch ends; after COMPILE and GROW it is resumed where it stopped
 DONE, COMPILE, GROW, DISORDER = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 
+STRIDE = np.uint64(16)  # events of a moment that are compared together, in a third of the time
+
 UNKNOWN, OF_NO_INTEREST = -2, -1  # of a class: not compiled yet; it acts on nothing
 
 
@@ -224,14 +226,16 @@ def _join_alike(header: Any, ints: Ints, events: Columns, slot: int, turn: int) 
     Nothing but their number is told of them. Returns the first that does not.
     """
     times, keys, codes = events.times, events.keys, events.codes
-    after = turn + 1
-    while (
-        after < header.end
-        and codes[after] == codes[turn]
-        and keys[after] == keys[turn]
-        and times[after] == times[turn]
-    ):
-        after += 1
+    code, key, time = codes[turn], keys[turn], times[turn]
+    at, end = np.uint64(turn + 1), np.uint64(header.end)
+    apart = at >= end or keys[at] != key or times[at] != time
+    while not apart and at + STRIDE <= end:
+        for place in range(at, at + STRIDE):
+            apart |= (codes[place] != code) | (times[place] != time) | (keys[place] != key)
+        at += np.uint64(0) if apart else STRIDE
+    while at < end and codes[at] == code and keys[at] == key and times[at] == time:
+        at += np.uint64(1)
+    after = np.int64(at)
     last = ints[header.chain + slot]
     ints[header.waiting + slot if last < 0 else header.run_events + last] += after - turn - 1
     return after

@@ -76,6 +76,21 @@ def test_keys_whose_events_are_simultaneous_or_not_give_what_exact_numbers_give(
     compare_with_exact(text, pa.table(columns))
 
 
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("AB"), st.integers(1, 50), st.booleans()), max_size=40))
+def test_long_runs_of_simultaneous_events_give_what_exact_numbers_give(
+    runs: list[tuple[str, int, bool]],
+) -> None:
+    """Runs are of a type, so many events, at a later time than those before or not."""
+    runs = [("A", 1, True), *runs, ("B", 1, True)]
+    counts = [count for _, count, _ in runs]
+    times = np.repeat(np.cumsum([later for *_, later in runs]), counts)
+    types = np.repeat([kind for kind, *_ in runs], counts)
+    returns = PATTERNS["counts"][0]
+    text = f"QUERY q RETURN k, {returns} PATTERN SEQ(A, B b+) GROUP BY k WITHIN 1000 seconds;"
+    compare_with_exact(text, pa.table({"time": times, "type": types, "k": np.zeros(len(times))}))
+
+
 def test_cells_that_no_event_reads_have_no_gains() -> None:
     (unit,) = plan(parse_workload(MANY)).units
     layout = Layout(Updates(spec_of(unit)))
