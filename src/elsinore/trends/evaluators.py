@@ -23,7 +23,7 @@ from elsinore.trends.graph.pairs import by_pattern
 from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.index import Closed, Closing, Indexes
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
-from elsinore.trends.partials import Batches, TotalsRoom, totals_fields
+from elsinore.trends.partials import TotalsRoom, totals_fields
 from elsinore.trends.rows import Encoded, EncodedRows, encoded_rows
 from elsinore.trends.sets import SetEvents, SetsEvaluator
 from elsinore.trends.statistics import SharingStatistics
@@ -162,8 +162,9 @@ class _Graph(_Whole):
         self._inner = GraphEvaluator(unit, by_time=by_time, share=share, index=self._index)
         self.in_any_order = all(map(goes_in_steps, by_pattern(unit).unit.guarded))
         schema = totals_fields(unit, exact=False)
-        self._batches = Batches(schema)
-        self._room = TotalsRoom(schema, len(unit.squared))
+        squared = len(unit.squared)
+        # kernels keep where the rows of one are, so that it is for them alone
+        self._room, self._batches = TotalsRoom(schema, squared), TotalsRoom(schema, squared)
         self._closing: Closing | None = None
 
     @property

@@ -127,6 +127,21 @@ class TotalsRoom:
             return _batch_of([column[:rows].copy() for column in self._columns], self.schema)
         return self._batch.slice(first, rows)
 
+    def of(self, columns: Sequence[NDArray[Any]]) -> pa.RecordBatch:
+        """Return columns, of the types of a schema without shifts, as a batch; they are copied.
+
+        >>> room = TotalsRoom(pa.schema([("n", pa.int32()), ("x", pa.float64())]), 0)
+        >>> one = room.of([np.array([7], dtype=np.int32), np.array([0.5])])
+        >>> other = room.of([np.array([8], dtype=np.int32), np.array([1.5])])
+        >>> one.to_pylist(), other.to_pylist()
+        ([{'n': 7, 'x': 0.5}], [{'n': 8, 'x': 1.5}])
+        """
+        rows = len(columns[0])
+        self.arrays(max(rows, 1))
+        for filled, column in zip(self._columns, columns, strict=True):
+            filled[self._used : self._used + rows] = column
+        return self.cut(rows, self._shifts)
+
 
 def _batch_of(arrays: Sequence[NDArray[Any]], schema: pa.Schema) -> pa.RecordBatch:
     """Return arrays, of the types of a schema and without nulls, as a batch; nothing is copied."""
@@ -135,39 +150,6 @@ def _batch_of(arrays: Sequence[NDArray[Any]], schema: pa.Schema) -> pa.RecordBat
         for kind, array in zip(schema.types, arrays, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-class Batches:
-    """Makes batches of arrays without nulls, of the types of a schema.
-
-    Small ones are cut from one with room for many: it takes Arrow longer to make a batch than to
-    fill it.
-
-    >>> batches = Batches(pa.schema([("n", pa.int32()), ("x", pa.float64())]))
-    >>> one = batches.of([np.array([7], dtype=np.int32), np.array([0.5])])
-    >>> other = batches.of([np.array([8], dtype=np.int32), np.array([1.5])])
-    >>> one.to_pylist(), other.to_pylist()
-    ([{'n': 7, 'x': 0.5}], [{'n': 8, 'x': 1.5}])
-    """
-
-    def __init__(self, schema: pa.Schema) -> None:
-        self.schema = schema
-        self._used = _SMALL + 1  # there is no room yet
-        self._arrays: list[NDArray[Any]] = []
-
-    def of(self, arrays: Sequence[NDArray[Any]]) -> pa.RecordBatch:
-        """Return arrays, of the types of the columns, as a batch; they may be changed then."""
-        rows = len(arrays[0])
-        if 2 * rows > _SMALL:
-            return _batch_of([array.copy() for array in arrays], self.schema)
-        if self._used + rows > _SMALL:
-            self._arrays = [np.zeros(_SMALL, dtype=array.dtype) for array in arrays]
-            self._batch = _batch_of(self._arrays, self.schema)
-            self._used = 0
-        first, self._used = self._used, self._used + rows
-        for room, array in zip(self._arrays, arrays, strict=True):
-            room[first : self._used] = array
-        return self._batch.slice(first, rows)
 
 
 def merge(unit: TrendUnit, table: pa.Table) -> pa.Table:
