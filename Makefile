@@ -8,6 +8,10 @@ STAMP  := $(VENV)/.installed
 SHOWN  := $(VENV)/.for-demo
 PYTHON ?=
 
+# Of what is installed a small part is ever imported: that is compiled to bytecode then, and the rest
+# never, unless Python is told to write none.
+INSTALL := install --quiet --disable-pip-version-check $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile)
+
 # A process for each core, up to four: each may start a Spark of its own. Neighbours in the order of
 # tests stay together, and who has nothing left takes over.
 PARALLEL := -n logical --maxprocesses 4 --dist worksteal
@@ -53,7 +57,8 @@ clean:  ## remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis demo-output
 
 # A candidate counts only if it runs: version managers leave commands on PATH that fail when called.
-# The pip that comes with a Python may be older than 25.1 and so may not know --group.
+# The pip that comes with a Python may be older than 25.1: it may not know --group, and takes twice as
+# long. That Python's own pip brings a new one, where it has one; else the one that comes with it does.
 $(STAMP) $(SHOWN): pyproject.toml
 	@found=; usable='import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'; \
 	for python in $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3); do \
@@ -67,10 +72,11 @@ $(STAMP) $(SHOWN): pyproject.toml
 	fi; \
 	if ! "$(BIN)/python" -c "$$usable" >/dev/null 2>&1 || [ -n "$(PYTHON)" ]; then \
 		echo "Making $(VENV) with $$("$$found" --version)"; \
-		"$$found" -m venv --clear $(VENV) || exit 1; \
-	fi
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
+		"$$found" -m venv --clear --without-pip $(VENV) || exit 1; \
+	fi; \
+	"$$found" -m pip --python $(BIN)/python $(INSTALL) 'pip>=25.1' 2>/dev/null || { \
+		"$$found" -m venv $(VENV) && $(BIN)/python -m pip $(INSTALL) 'pip>=25.1'; }
 	@echo 'Installing what Elsinore needs into $(VENV) (the first time takes a minute or two)'
-	@$(BIN)/python -m pip install --quiet --editable '.[spark,java,demo]' \
+	@$(BIN)/python -m pip $(INSTALL) --editable '.[spark,java,demo]' \
 		$(if $(filter $(STAMP),$@),--group dev)
 	@touch $@
