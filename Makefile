@@ -9,8 +9,9 @@ SHOWN  := $(VENV)/.for-demo
 PYTHON ?=
 
 # Of what is installed a small part is ever imported: that is compiled to bytecode then, and the rest
-# never, unless Python is told to write none.
-INSTALL := install --quiet --disable-pip-version-check $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile)
+# never, unless Python is told to write none. A pip that is set to install for the user alone would
+# refuse to install into an environment.
+INSTALL := install --no-user --quiet --disable-pip-version-check $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile)
 
 # A process for each core, up to four: each may start a Spark of its own. Neighbours in the order of
 # tests stay together, and who has nothing left takes over.
