@@ -44,7 +44,8 @@ class Keys:
 
     def of_groups(self, column: pa.Array) -> pa.Array:
         """Return a column's value for each group code, null for a code that no row has."""
-        return same_floats(column.take(pa.array(self.example, mask=self.example < 0)))
+        column = column.take(pa.array(self.example, mask=self.example < 0))
+        return same_floats(plain(column) if _has_floats(column.type) else column)
 
 
 def encode_keys(
@@ -76,9 +77,14 @@ def encode_keys(
     return Keys(key, group, count, example, bool(missing))
 
 
+def _has_floats(kind: pa.DataType) -> bool:
+    """Return whether a type is a dictionary of floats."""
+    return bool(pa.types.is_dictionary(kind) and pa.types.is_floating(kind.value_type))
+
+
 def _missing(column: pa.Array) -> pa.Array | None:
     """Return where a column is null or NaN; None where it is nowhere."""
-    if pa.types.is_dictionary(column.type) and pa.types.is_floating(column.type.value_type):
+    if _has_floats(column.type):
         column = plain(column)
     if pa.types.is_floating(column.type):
         mask = column.is_null(nan_is_null=True)
