@@ -1,8 +1,9 @@
 """What each thread takes of a unit's events: some windows, or some keys.
 
 Windows that no other crosses are cut off where they stand, and results are those of one thread to
-the last bit; keys have to be picked out, row by row. Keys know nothing of one another either, but
-sums of a group's keys may differ in their last bit.
+the last bit, variances aside: each thread has its own values to work them out from. Keys have to be
+picked out, row by row. They know nothing of one another either, but sums of a group's keys may
+differ in their last bit.
 """
 
 from __future__ import annotations
