@@ -7,6 +7,7 @@ import math
 import pyarrow as pa
 import pytest
 
+from elsinore import Workload as Elsinore
 from elsinore.local import run
 from elsinore.model import (
     Attribute,
@@ -130,3 +131,34 @@ def test_exact_whole_numbers_are_decimals_where_they_fit() -> None:
     row = row_of(table, ONE_OR_MORE, COUNT, exact=True)
     assert row["count(*)"] == 2**100 - 1
     assert row["count(*)_digits"] is None
+
+
+@pytest.mark.parametrize(
+    "clauses", ["", "WHERE [k]", "WITHIN 100 SLIDE 50 ORIGIN 50", "GROUP BY g"]
+)
+@pytest.mark.parametrize("step", [0, 1])
+@pytest.mark.parametrize(
+    ("values", "total"),
+    [
+        ([math.inf, -math.inf, 1.0], math.nan),
+        ([-math.inf, 1.0, math.inf], math.nan),
+        ([1.0, math.inf, 0.0, math.inf], math.inf),
+        ([-math.inf, 2.0, -math.inf], -math.inf),
+    ],
+)
+def test_infinities_of_both_signs_have_no_sum(
+    values: list[float], total: float, step: int, clauses: str
+) -> None:
+    count = len(values)
+    events = {
+        "time": [0] + [1 + place * step for place in range(count)],
+        "type": ["A"] + ["B"] * count,
+        "v": [None, *values],
+        "k": [1] * (1 + count),
+        "g": [1] * (1 + count),
+    }
+    pattern = f"PATTERN SEQ(A, B+) {clauses}"
+    query = f"QUERY q RETURN SUM(B.v) AS total, AVG(B.v) AS mean {pattern};"
+    row = Elsinore.parse(query).run(events)["q"].to_pylist()[0]
+    assert row["total"] == pytest.approx(total, nan_ok=True)
+    assert row["mean"] == pytest.approx(total, nan_ok=True)

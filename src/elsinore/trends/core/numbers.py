@@ -79,17 +79,21 @@ def plus(mantissa: float, power: float, other: float, other_power: float) -> tup
 
 @wide_kernel
 def factor(value: float, doublings: float) -> tuple[float, float]:
-    """Return `value * 2**doublings`, its mantissa below 2**256.
+    """Return `value * 2**doublings`, its mantissa below 2**256 unless it is infinite.
 
     >>> factor(3.0, 1024.0) == (3.0, 2.0), factor(2.0**300, 0.0) == (2.0**-212, 1.0)
     (True, True)
+    >>> factor(-math.inf, 0.0) == (-math.inf, BEYOND)
+    True
     """
+    if not abs(value) < math.inf:
+        return value, BEYOND
     power = math.floor(doublings / BITS)
-    while abs(value) >= _GREAT and abs(value) < math.inf:
+    while abs(value) >= _GREAT:
         value *= DOWN
         power += 1.0
     mantissa = math.ldexp(value, int(doublings - math.floor(doublings / BITS) * BITS))
-    if abs(mantissa) >= _GREAT and abs(mantissa) < math.inf:
+    if abs(mantissa) >= _GREAT:
         mantissa *= DOWN
         power += 1.0
     return mantissa, power
