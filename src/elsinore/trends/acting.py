@@ -28,7 +28,7 @@ from elsinore.trends.class_layout import (
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.mixtures import compose_touched, note
 from elsinore.trends.core.numbers import LIMIT
-from elsinore.trends.core.plain import GREAT, add_cells, are_beyond, gain_plainly, take_plain
+from elsinore.trends.core.plain import GREAT, add_cells, are_beyond, take_plain
 from elsinore.trends.core.step import (
     FIRST,
     LANES,
@@ -121,14 +121,8 @@ def _gain_steps(
     """Add to gains what an event adds by a list of steps, and to cells that have none at once."""
     at, cells = steps + 1, header.cells + slot * header.cell
     for _ in range(program[steps]):
-        held = program[at + FIRST] < header.gain
-        if program[at + SINGLE] == 0:
-            to = into if held else cells
-            take_plain(header, ints, doubles, program, at, slot, 1.0, addends, to)
-        elif held:
-            gain_plainly(doubles, program, at, cells, into)
-        else:
-            act_once(header, ints, doubles, program, at, slot, 1.0)
+        to = into if program[at + FIRST] < header.gain else cells
+        take_plain(header, ints, doubles, program, at, slot, 1.0, addends, to)
         at += program[at + LENGTH]
 
 

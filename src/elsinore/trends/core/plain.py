@@ -2,8 +2,7 @@
 """Steps on numbers that are plain doubles: the recurrence of `core.step` without powers.
 
 Until a number of a slot passes 2**512 all its powers are 0 (`elsinore.trends.core.numbers`). Then a
-step on one lane is a few sums in registers, which takes 0.8 times what rows of one lane do, and one
-on many is a pass over each row.
+step is a pass over each row of its lanes, and what an event adds to few cells is a list of these.
 """
 
 from __future__ import annotations
@@ -65,28 +64,10 @@ def take_plain(
         if addend >= 0 and not abs(doubles[addends + addend]) <= GREAT:
             return False
         place += ROW + TERM * program[place + 2]
-    if program[at + LANES] == 1:
-        passed = _on_lane(header, doubles, program, at, slot, events, addends, into)
-    else:
-        passed = _on_lanes(header, doubles, program, at, slot, events, addends, into)
+    passed = _on_lanes(header, doubles, program, at, slot, events, addends, into)
     if passed and into == header.cells + slot * header.cell:
         get_powers(header, ints, doubles, program, at, slot)
     return True
-
-
-@wide_kernel(linked=True)
-def gain_plainly(doubles: Doubles, program: Ints, at: int, cells: int, into: int) -> None:
-    """Add to other cells than the slot's what an event adds by a step that is SINGLE."""
-    place = at + FIRST
-    to, own = np.uint64(into + program[place]), np.uint64(cells + program[place])
-    of, loop = np.uint64(cells + program[place + ROW]), float(program[at + LOOP])
-    lanes, source = np.uint64(program[at + LANES]), doubles[of]
-    if program[place + ROW + 2] != 0:
-        for lane in range(lanes):
-            doubles[to + lane] += loop * doubles[own + lane] + source
-    else:
-        for lane in range(lanes):
-            doubles[to + lane] += loop * doubles[own + lane] + doubles[of + lane]
 
 
 @wide_kernel(inline=True)
@@ -139,48 +120,6 @@ def _value(doubles: Doubles, addend: int, events: float, addends: int) -> float:
     if addend == EACH:
         return events
     return 0.0 if addend == NOTHING else doubles[addends + addend]
-
-
-@wide_kernel(inline=True)
-def _sum(doubles: Doubles, program: Ints, place: int, cells: int, loop: float) -> float:
-    """Return what the terms of a single lane's sum come to."""
-    total, begin = loop * doubles[cells + program[place]], place + ROW
-    for term in range(begin, begin + TERM * program[place + 2], TERM):
-        total += doubles[cells + program[term]]
-    return total
-
-
-@wide_kernel(inline=True)
-def _on_lane(
-    header: Any,
-    doubles: Doubles,
-    program: Ints,
-    at: int,
-    slot: int,
-    events: float,
-    addends: int,
-    into: int,
-) -> bool:
-    """Let events act on a single lane; return whether some number has passed 2**512."""
-    cells = header.cells + slot * header.cell
-    loop = float(program[at + LOOP])
-    place = at + FIRST
-    target = into + program[place]
-    trends, passed = 0.0, False
-    for number in range(program[at + SUMS]):
-        to = into + program[place]
-        total = _sum(doubles, program, place, cells, loop)
-        if number == 0:
-            trends = total
-        else:
-            value = _value(doubles, program[place + 1], events, addends)
-            after = doubles[to] + (total * events + trends * value)
-            doubles[to] = after
-            passed |= not abs(after) < LIMIT
-        place += ROW + TERM * program[place + 2]
-    after = doubles[target] + trends * events
-    doubles[target] = after
-    return passed | (not abs(after) < LIMIT)
 
 
 @wide_kernel(linked=True)
