@@ -16,12 +16,12 @@ of c times. So it never pays by more than that, and there is nothing to decide b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from elsinore.model.kinds import Strategy
 from elsinore.plan.aggregates import Aggregation, FieldKind
-from elsinore.plan.template import START, Adjacent, Template
+from elsinore.plan.template import START, Adjacent, Template, Transition
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,29 @@ class Aggregated:
 
 @dataclass(frozen=True, slots=True)
 class SharingSet:
-    """Queries, by number in what was asked about, that may share the sub-pattern `type`+."""
+    """States with a loop of events of `type`, which may share the sub-pattern `type`+.
+
+    They compare an event with the one before in one way, or in any of several `conditions`. Those
+    of one group have equal local predicates: they take the same events.
+    """
 
     type: str
-    adjacent: Adjacent | None
-    queries: tuple[int, ...]
+    conditions: tuple[Adjacent | None, ...]
+    members: tuple[tuple[int, int], ...]  # query, by number in what was asked about, and state
+    groups: tuple[int, ...]  # of each member
+
+    @property
+    def queries(self) -> tuple[int, ...]:
+        """The queries whose states they are."""
+        return tuple(dict.fromkeys([query for query, _ in self.members]))
+
+    @property
+    def name(self) -> str:
+        """The sub-pattern, such as Travel+, with how it compares an event with the one before."""
+        how = self.conditions[0]
+        if how is None or len(self.conditions) > 1:
+            return f"{self.type}+"
+        return f"{self.type}+ [i].{how.current} {how.operator.value} [i-1].{how.previous}"
 
 
 def aggregated(aggregation: Aggregation) -> Aggregated:
@@ -95,18 +113,37 @@ def obstacle(template: Template) -> str | None:
 
 def sharing_sets(templates: Sequence[Template]) -> tuple[SharingSet, ...]:
     """Return the sharing sets of at least two queries of a unit, in order of types and queries."""
-    members: dict[tuple[str, Adjacent | None, Aggregated], list[int]] = {}
-    for number, template in enumerate(templates):
-        kind = aggregated(template.aggregation)
-        for name, compared in loops(template).items():
-            for adjacent in compared:
-                members.setdefault((name, adjacent, kind), []).append(number)
-    found = [
-        SharingSet(name, adjacent, tuple(queries))
-        for (name, adjacent, _), queries in members.items()
-        if len(queries) > 1
-    ]
+    found = [one for one in loop_sets(templates) if len(one.queries) > 1]
     return tuple(sorted(found, key=lambda one: (one.type, one.queries)))
+
+
+def loop_sets(templates: Sequence[Template], *, mixed: bool = False) -> list[SharingSet]:
+    """Put all states with a loop into sets that may share, which may be of a single one.
+
+    mixed: those that compare events in different ways too, by snapshots at events (HAMLET,
+    Definition 9).
+    """
+    found: dict[object, dict[tuple[int, int], Transition]] = {}
+    for query, template in enumerate(templates):
+        kind = aggregated(template.aggregation)
+        for move in sorted(template.transitions, key=lambda move: move.target):
+            if move.source == move.target:
+                key = move.type, None if mixed else move.adjacent, kind
+                found.setdefault(key, {})[query, move.target] = move
+    return [_set_of(loops) for loops in found.values()]
+
+
+def _set_of(loops: Mapping[tuple[int, int], Transition]) -> SharingSet:
+    """Return the set of some states, given with their loops."""
+    moves = list(loops.values())
+    taken = [(move.needs, move.lacks) for move in moves]
+    numbers = {one: number for number, one in enumerate(dict.fromkeys(taken))}
+    return SharingSet(
+        type=moves[0].type,
+        conditions=tuple(dict.fromkeys([move.adjacent for move in moves])),
+        members=tuple(loops),
+        groups=tuple([numbers[one] for one in taken]),
+    )
 
 
 def why_not(one: Template, other: Template) -> str | None:

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from elsinore.plan import Path, TrendUnit
 from elsinore.plan.merged import nodes_of_states
+from elsinore.plan.sharing import loop_sets
 from elsinore.trends.graphlets.build import Piece, SharedSet, State
 from elsinore.trends.graphlets.counts import RecordedEvent
-from elsinore.trends.hamlet.sets import set_name, sharing_sets, states_of
 from elsinore.trends.labels import Labels
 from elsinore.trends.sharing.groups import groups_of
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
-from elsinore.trends.updates import addend_codes, rank_codes
 
 Members = Mapping[State, int]  # of a sharing set, each with the bit that tells it in a mask
 
@@ -30,9 +29,8 @@ def shared_sets(
     different ways may share.
     """
     told = {(one.name, one.queries): one.records for one in sharing}
-    sets = _coarse_sets(unit) if unit.path is Path.COARSE else _fine_sets(unit, mixed=mixed)
     found = []
-    for name, members in sets:
+    for name, members in _sets(unit, mixed=mixed):
         queries = dict.fromkeys(query for query, _ in sorted(members))
         names = tuple(unit.templates[query].query.name for query in queries)
         pieces = _pieces(unit, members, told.get((name, names), ()), events)
@@ -40,8 +38,15 @@ def shared_sets(
     return found
 
 
-def _coarse_sets(unit: TrendUnit) -> list[tuple[str, Members]]:
-    """Return the sets of the path that keeps sums: all who are in one share, or none does."""
+def _sets(unit: TrendUnit, *, mixed: bool) -> list[tuple[str, Members]]:
+    """Return the sharing sets of a unit, by their sub-patterns.
+
+    On the path that keeps sums all who are in one share, or none does. In the shared graph a mask
+    has a bit for each group of a set.
+    """
+    if unit.path is not Path.COARSE:
+        sets = loop_sets(unit.templates, mixed=mixed)
+        return [(one.name, dict(zip(one.members, one.groups, strict=True))) for one in sets]
     nodes = nodes_of_states(unit.templates)
     found: list[tuple[str, Members]] = []
     for group in groups_of(unit, Labels(unit.classes)):
@@ -49,22 +54,6 @@ def _coarse_sets(unit: TrendUnit) -> list[tuple[str, Members]]:
         members = {state: 0 for state, node in nodes.items() if node in holders}
         found.append((f"{group.type}+", members))
     return found
-
-
-def _fine_sets(unit: TrendUnit, *, mixed: bool) -> list[tuple[str, Members]]:
-    """Return the sets of the shared graph: a mask has a bit for each group of a set."""
-    states = states_of(unit.templates, addend_codes(unit), rank_codes(unit))
-    aggregations = [one.aggregation for one in unit.templates]
-    return [
-        (
-            set_name(one),
-            {
-                (states[member].query, states[member].number): group
-                for member, group in zip(one.members, one.groups, strict=True)
-            },
-        )
-        for one in sharing_sets(states, aggregations, mixed=mixed)
-    ]
 
 
 def _pieces(

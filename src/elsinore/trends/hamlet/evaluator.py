@@ -69,8 +69,8 @@ class HamletEvaluator:
         # of each set, by its windows so far: EXPECTED (not known) and REACHED
         self._learnt = np.tile([-1.0, 1.0], (len(self._program.sets), 1))
         self._counted = [
-            SharingStatistics(self._program.name(number), self._program.queries(number))
-            for number in range(len(self._program.sets))
+            SharingStatistics(one.sharing.name, self._program.queries(number))
+            for number, one in enumerate(self._program.sets)
         ]
 
     @property

@@ -16,7 +16,7 @@ from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.program import class_numbers
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.layout import Actions, Program
-from elsinore.trends.hamlet.sets import set_name, sharing_sets, states_of
+from elsinore.trends.hamlet.sets import fine_sets, states_of
 from elsinore.trends.hamlet.tables import WORD, arrays_of, starts, table, words_of
 from elsinore.trends.updates import addend_codes, rank_codes
 
@@ -32,8 +32,7 @@ class HamletProgram:
                 raise ValueError(f"{template.query.name}: {reason}")
         self.unit = unit
         self.states = states_of(templates, addend_codes(unit), rank_codes(unit))
-        aggregations = [one.aggregation for one in templates]
-        self.sets = sharing_sets(self.states, aggregations, mixed=mixed)
+        self.sets = fine_sets(templates, self.states, mixed=mixed)
         self.windows = tuple(dict.fromkeys(template.query.window for template in templates))
         self._home = {
             member: number for number, one in enumerate(self.sets) for member in one.members
@@ -51,21 +50,16 @@ class HamletProgram:
         self._parts: list[_ClassActions] = []
         self.actions = _actions(self._parts)
 
-    def name(self, number: int) -> str:
-        """Return the sub-pattern of a set, such as Travel+."""
-        return set_name(self.sets[number])
-
     def queries(self, number: int) -> tuple[str, ...]:
         """Return the names of the queries of a set."""
-        templates = self.unit.templates
-        names = (templates[self.states[m].query].query.name for m in self.sets[number].members)
-        return tuple(dict.fromkeys(names))
+        queries = self.sets[number].sharing.queries
+        return tuple([self.unit.templates[query].query.name for query in queries])
 
     def comparing(self, columns: ComparedColumns) -> Program:
         """Return the arrays, with the rows of `columns` by which each set compares its events."""
         sets, conditions = self.arrays.sets.copy(), self.arrays.conditions.copy()
         for number, one in enumerate(self.sets):
-            for place, how in enumerate(one.conditions, int(sets["conditions"][number])):
+            for place, how in enumerate(one.sharing.conditions, int(sets["conditions"][number])):
                 if how is not None:
                     rows = columns.rows(how.current, how.previous)
                     conditions["current"][place], conditions["previous"][place] = rows
@@ -107,7 +101,7 @@ class HamletProgram:
             state = self.states[place]
             for number in self._query_sets[state.query]:
                 reads = not state.fine and any(self._home.get(b) == number for b in state.before)
-                if self.sets[number].type != state.type or reads:
+                if self.sets[number].sharing.type != state.type or reads:
                     broken[number] = None
             if state.fine:
                 entered[self._home[place]].append(place)
@@ -118,7 +112,7 @@ class HamletProgram:
             chosen = set(members)
             places = [i for i, member in enumerate(one.members) if member in chosen]
             for i in places:
-                group = one.groups[i]
+                group = one.sharing.groups[i]
                 words[group // WORD] |= np.uint64(1 << (group % WORD))
             takers = [int(self.arrays.sets["members"][number]) + i for i in places]
             entries.append(_Entry(number, takers, words, len(places) == len(one.members)))

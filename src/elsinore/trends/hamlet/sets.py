@@ -8,15 +8,14 @@ per window are kept, and no events.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from elsinore.model.expression import Expression
-from elsinore.plan.aggregates import Aggregation, Field, FieldKind
-from elsinore.plan.sharing import aggregated
+from elsinore.plan.aggregates import Field, FieldKind
+from elsinore.plan.sharing import SharingSet, loop_sets
 from elsinore.plan.template import START, Adjacent, Template, contributes
 from elsinore.trends.core.addends import NOTHING, ONE
 
@@ -38,22 +37,14 @@ class State:
     ranked: list[int]  # what it is compared with for each extreme
 
 
-@dataclass(slots=True)
-class SharingSet:
-    """Fine nodes that may share.
+@dataclass(frozen=True, slots=True)
+class FineSet:
+    """Fine nodes that may share, and what forms over their snapshots carry."""
 
-    They are of one type and one kind of aggregates, and compare an event with the one before in one
-    way, or in any of several `conditions`. Those of one group have equal local predicates: they
-    take the same events.
-    """
-
-    type: str
-    members: list[int]
-    conditions: list[Adjacent | None] = field(default_factory=list)
-    groups: list[int] = field(default_factory=list)  # [member] -> its group
-    slots: list[int] = field(default_factory=list)  # contributions that shared forms carry
-    extreme_slots: list[int] = field(default_factory=list)
-    types: frozenset[str] = frozenset()  # all types in its queries' patterns
+    sharing: SharingSet
+    members: list[int]  # states, in the unit's numbering
+    slots: list[int]  # contributions that shared forms carry
+    extreme_slots: list[int]
 
 
 def states_of(
@@ -107,45 +98,19 @@ def _extreme(entry: Field, codes: Mapping[tuple[FieldKind, str], int]) -> int:
     return codes[entry.kind, entry.attribute or ""]
 
 
-def sharing_sets(
-    states: Sequence[State], aggregations: Sequence[Aggregation], *, mixed: bool = False
-) -> list[SharingSet]:
-    """Put the fine nodes into sets that may share, as `elsinore.plan.sharing` says.
+def fine_sets(
+    templates: Sequence[Template], states: Sequence[State], *, mixed: bool = False
+) -> list[FineSet]:
+    """Return the sets of the fine nodes among the states of all templates.
 
-    mixed: those that compare events in different ways too, by snapshots at events (HAMLET,
-    Definition 9).
+    mixed: nodes that compare events in different ways are in one.
     """
-    found: dict[object, SharingSet] = {}
-    types: dict[int, set[str]] = defaultdict(set)
-    for state in states:
-        types[state.query].add(state.type)
-    for place, state in enumerate(states):
-        if not state.fine:
-            continue
-        how = None if mixed else state.adjacent
-        key = (state.type, how, aggregated(aggregations[state.query]))
-        one = found.setdefault(key, SharingSet(state.type, []))
-        one.members.append(place)
-        if state.adjacent not in one.conditions:
-            one.conditions.append(state.adjacent)
-    for one in found.values():
-        told: dict[object, int] = {}
-        for member in one.members:
-            state = states[member]
-            one.groups.append(told.setdefault((state.needs, state.lacks), len(told)))
-            one.types |= types[state.query]
-            for what in state.linear[1:]:
-                if what != NOTHING and what not in one.slots:
-                    one.slots.append(what)
-            for what in state.ranked:
-                if what >= 0 and what not in one.extreme_slots:
-                    one.extreme_slots.append(what)
-    return list(found.values())
-
-
-def set_name(one: SharingSet) -> str:
-    """Return the sub-pattern of a set, such as Travel+."""
-    how = one.conditions[0]
-    if how is None or len(one.conditions) > 1:
-        return f"{one.type}+"
-    return f"{one.type}+ [i].{how.current} {how.operator.value} [i-1].{how.previous}"
+    places = {(state.query, state.number): place for place, state in enumerate(states)}
+    found = []
+    for sharing in loop_sets(templates, mixed=mixed):
+        members = [places[member] for member in sharing.members]
+        summed = [what for m in members for what in states[m].linear[1:] if what != NOTHING]
+        ranked = [what for m in members for what in states[m].ranked if what >= 0]
+        slots, extreme_slots = dict.fromkeys(summed), dict.fromkeys(ranked)
+        found.append(FineSet(sharing, members, list(slots), list(extreme_slots)))
+    return found

@@ -18,7 +18,7 @@ from elsinore.trends.core.arrays import FOREVER, Ints
 from elsinore.trends.core.lists import Lists
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.layout import EQUAL, MIXED, PLAIN, PREFIX, STRICT, Program, Records
-from elsinore.trends.hamlet.sets import SharingSet, State
+from elsinore.trends.hamlet.sets import FineSet, State
 
 WORD = 64  # groups in a word of a mask
 
@@ -37,7 +37,7 @@ _DESCENDING = {Operator.LE, Operator.LT}
 def arrays_of(
     templates: Sequence[Template],
     states: Sequence[State],
-    sets: Sequence[SharingSet],
+    sets: Sequence[FineSet],
     home: Mapping[int, int],
 ) -> Program:
     """Return the arrays of a unit; `home`: the set of each fine node, by its place in `states`."""
@@ -71,8 +71,10 @@ def arrays_of(
     members = table(
         layout.MEMBER,
         member=[member for one in sets for member in one.members],
-        group=[group for one in sets for group in one.groups],
-        condition=[one.conditions.index(states[m].adjacent) for one in sets for m in one.members],
+        group=[group for one in sets for group in one.sharing.groups],
+        condition=[
+            one.sharing.conditions.index(states[m].adjacent) for one in sets for m in one.members
+        ],
     )
     return Program(
         states=state_table,
@@ -117,7 +119,7 @@ class _Places:
 def _places(
     templates: Sequence[Template],
     states: Sequence[State],
-    sets: Sequence[SharingSet],
+    sets: Sequence[FineSet],
     windows: Sequence[Window | None],
 ) -> _Places:
     """Lay the cells out: of each set its holders' numbers of trends, then the rest; then others."""
@@ -181,7 +183,7 @@ class _Slots:
     ranked: Ints
 
 
-def _slots(states: Sequence[State], sets: Sequence[SharingSet], places: _Places) -> _Slots:
+def _slots(states: Sequence[State], sets: Sequence[FineSet], places: _Places) -> _Slots:
     """Number the contributions that the forms of each set carry."""
     slot = np.zeros(places.fields[-1], dtype=np.int32)
     extreme_slot = np.full(places.extremes[-1], -1, dtype=np.int64)
@@ -246,21 +248,21 @@ def _ends(templates: Sequence[Template]) -> list[list[int]]:
     ]
 
 
-def _conditions(sets: Sequence[SharingSet]) -> tuple[Records, Ints]:
+def _conditions(sets: Sequence[FineSet]) -> tuple[Records, Ints]:
     """Return the table of the ways to compare, and where each set's begin."""
-    conditions = [how for one in sets for how in one.conditions]
+    conditions = [how for one in sets for how in one.sharing.conditions]
     return table(
         layout.CONDITION,
         compared=[_COMPARED[how.operator if how else None] for how in conditions],
         inverted=[how is not None and how.operator in _DESCENDING for how in conditions],
         current=[-1] * len(conditions),  # until it is known what the attributes are
         previous=[-1] * len(conditions),
-    ), starts(len(one.conditions) for one in sets)
+    ), starts(len(one.sharing.conditions) for one in sets)
 
 
 def _sets(
     states: Sequence[State],
-    sets: Sequence[SharingSet],
+    sets: Sequence[FineSet],
     places: _Places,
     slots: _Slots,
     lists: Lists,
@@ -273,7 +275,7 @@ def _sets(
     return table(
         layout.SET,
         members=starts(len(one.members) for one in sets),
-        groups=starts(max(one.groups) + 1 for one in sets),
+        groups=starts(max(one.sharing.groups) + 1 for one in sets),
         words=starts(words_of(one) for one in sets),
         set_cell=places.set_cell,
         set_least=places.set_least,
@@ -283,7 +285,7 @@ def _sets(
         values=slots.values,
         carried=slots.carried,
         adjacent=[
-            MIXED if len(one.conditions) > 1 else int(conditions["compared"][place])
+            MIXED if len(one.sharing.conditions) > 1 else int(conditions["compared"][place])
             for one, place in zip(sets, begins, strict=True)
         ],
         conditions=first,
@@ -307,15 +309,16 @@ def table(
     return made
 
 
-def _predecessors(states: Sequence[State], one: SharingSet) -> float:
+def _predecessors(states: Sequence[State], one: FineSet) -> float:
     """Return p of HAMLET's Table 2: the predecessor types per type and query."""
-    counts = [len({states[b].type for b in states[m].before} | {one.type}) for m in one.members]
+    own = one.sharing.type
+    counts = [len({states[b].type for b in states[m].before} | {own}) for m in one.members]
     return sum(counts) / len(counts)
 
 
-def words_of(one: SharingSet) -> int:
+def words_of(one: FineSet) -> int:
     """Return how many words a mask over the groups of a set has."""
-    return max(one.groups) // WORD + 1
+    return max(one.sharing.groups) // WORD + 1
 
 
 def starts(sizes: Iterable[int]) -> NDArray[np.int64]:
