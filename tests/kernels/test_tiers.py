@@ -73,8 +73,15 @@ def test_a_few_events_compile_nothing_and_give_the_same(where: str, tmp_path: Pa
     assert results == run(kept, where, 40, "1")[0]
 
 
+def test_what_is_done_in_seconds_compiles_no_engine(tmp_path: Path) -> None:
+    results, compiled = run(tmp_path, "WHERE b.v > -2", 8_000, "")
+    assert compiled == 0
+    kept = Path(os.environ.get(FOLDER_VARIABLE, Path.home() / ".cache" / "elsinore"))
+    assert results == run(kept, "WHERE b.v > -2", 8_000, "1")[0]
+
+
 @pytest.mark.usefixtures("_tiers")
-def test_what_is_asked_of_a_kernel_adds_up_until_it_is_compiled() -> None:
+def test_what_plain_python_took_adds_up_until_a_kernel_is_compiled() -> None:
     @kernel
     def total(numbers: np.ndarray) -> int:
         result = 0
@@ -82,13 +89,27 @@ def test_what_is_asked_of_a_kernel_adds_up_until_it_is_compiled() -> None:
             result += number
         return result
 
+    numbers = np.ones(20_000, dtype=np.int64)
+    calls = 0
+    while not is_compiled(total):  # some 2 ms each, whatever is expected
+        assert enter(total, 0.0, numbers) == 20_000
+        calls += 1
+        assert calls < 10_000
+    assert calls > 1
+
+
+@pytest.mark.usefixtures("_tiers")
+def test_what_was_expected_and_not_taken_is_not_held_against_a_kernel() -> None:
+    @kernel
+    def first(numbers: np.ndarray) -> int:
+        return numbers[0]
+
     numbers = np.arange(5)
-    for _ in range(4):
-        assert enter(total, 0.02, numbers) == 10
-        assert not is_compiled(total)
-    for _ in range(2):
-        assert enter(total, 0.02, numbers) == 10
-    assert is_compiled(total)
+    for _ in range(40):
+        assert enter(first, 0.05, numbers) == 0
+        assert not is_compiled(first)
+    assert enter(first, 1.0, numbers) == 0
+    assert is_compiled(first)
 
 
 @pytest.mark.usefixtures("_tiers")

@@ -2,14 +2,16 @@
 
 Compiling takes seconds, and for a handful of events plain Python takes milliseconds. Which of the
 two runs makes no difference to a result: the source is the same and so is the memory it works on,
-so that what plain Python began, compiled code goes on with. Each kernel is given a fifth of the
-time that compiling it takes (or loading it, where it is kept compiled); who needs more has it
-compiled, and has lost no more than that fifth.
+so that what plain Python began, compiled code goes on with. Each kernel is given half the time that
+compiling it takes (or loading it, where it is kept compiled): what it took so far, and what the
+call is expected to take. Who needs more has it compiled, and has lost no more than that half; what
+one call alone asks too much is compiled at once.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +28,7 @@ from elsinore.kernels.uncompiled import uncompiled
 P = ParamSpec("P")
 R = TypeVar("R")
 
-SHARE = 0.2  # of the time that compiling takes, how much may go by without it
+SHARE = 0.5  # of the time that compiling takes, how much may go by without it
 LOADING = 0.1  # seconds that go by without kernels that are kept compiled: to load them takes more
 
 
@@ -34,7 +36,7 @@ LOADING = 0.1  # seconds that go by without kernels that are kept compiled: to l
 class Tiers:
     """What this process knows of entering kernels: how long each ran as plain Python."""
 
-    spent: dict[int, float]  # id of a kernel -> seconds, as estimated
+    spent: dict[int, float]  # id of a kernel -> seconds of the processor, as measured
     compiling: int = 0  # how many `compiling` are in force
 
 
@@ -64,12 +66,16 @@ def enter(kernel: Callable[P, R], seconds: float, /, *args: P.args, **kwargs: P.
     call: Callable[P, R] = kernel
     if TIERS.compiling or os.environ.get(COMPILE_VARIABLE) == "1":
         return call(*args, **kwargs)
-    spent = TIERS.spent.get(id(kernel), 0.0) + seconds
-    if spent > LOADING and spent > _patience(kernel, args):
+    needed = TIERS.spent.get(id(kernel), 0.0) + seconds
+    if needed > LOADING and needed > _patience(kernel, args):
         return call(*args, **kwargs)
-    TIERS.spent[id(kernel)] = spent
     python: Callable[P, R] = _plain(call)
-    return _as_python(python, args, kwargs)
+    begin = time.thread_time()
+    try:
+        return _as_python(python, args, kwargs)
+    finally:
+        took = time.thread_time() - begin
+        TIERS.spent[id(kernel)] = TIERS.spent.get(id(kernel), 0.0) + took
 
 
 def is_compiling() -> bool:

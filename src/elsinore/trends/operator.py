@@ -55,8 +55,8 @@ from elsinore.trends.run import COMPILE, DISORDER, DONE, UNKNOWN
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 from elsinore.trends.store import STATE, new_store
 
-PLAIN_SECONDS = 5e-4  # that an event takes in plain Python, and ...
-PLAIN_LANE = 1e-5  # ... for each cell of a key, at most
+PLAIN_SECONDS = 1.5e-4  # that an event takes in plain Python, and ...
+PLAIN_LANE = 7e-6  # ... for each cell of a key, at most
 FEW_ROWS = 2**12  # of totals, runs, up to which room is made eight times as much: it takes longest
 AHEAD = 2**14  # events looked at for classes that are not compiled yet
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
@@ -175,6 +175,7 @@ class TrendOperator:
         try:
             while (how := self._enter(seconds, addends, ranks)) != DONE:
                 self._help(how, batch, slots, found)
+                seconds = self._seconds * (rows - self._store["begin"])
         except BaseException:
             self._store["begin"] = 0  # of the next batch
             raise
