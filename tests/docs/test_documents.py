@@ -1,7 +1,8 @@
 """What the documents show is what happens.
 
 A block of Python followed by a block of text prints that text; blocks share their names. In a block
-of console, the lines after each `$ elsinore ...` are what the command prints.
+of console, the lines after each `$ elsinore ...` are what the command prints. Commands that are set
+in from the margin run.
 """
 
 from __future__ import annotations
@@ -20,16 +21,7 @@ from elsinore.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PYTHON = [
-    "README.md",
-    "docs/guide.md",
-    "docs/language.md",
-    "docs/tuning.md",
-    "docs/matches.md",
-    "docs/quantitative.md",
-    "docs/kernels.md",
-]
-DOCUMENTS = ["README.md", "docs/guide.md", "examples/README.md", "examples/ridesharing/README.md"]
+COMMAND = re.compile(r"^    elsinore (?!compile)((?:.*\\\n)*.*)$", re.MULTILINE)
 EXAMPLES = {
     "trips": "ridesharing",
     "pools": "ridesharing",
@@ -39,8 +31,19 @@ EXAMPLES = {
 }
 
 
+PAGES = [
+    page.relative_to(ROOT).as_posix()
+    for folder in (".", "docs", "examples", "examples/*")
+    for page in sorted(ROOT.glob(f"{folder}/*.md"))
+]
+
+
 def blocks(document: str) -> list[tuple[str, str]]:
     return BLOCK.findall((ROOT / document).read_text(encoding="utf-8"))
+
+
+def pages_with(kind: str) -> list[str]:
+    return [page for page in PAGES if kind in dict(blocks(page))]
 
 
 @pytest.fixture
@@ -50,7 +53,7 @@ def beside_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.usefixtures("beside_the_examples", "spark")
-@pytest.mark.parametrize("document", PYTHON)
+@pytest.mark.parametrize("document", pages_with("python"))
 def test_python_in_documents_prints_what_they_say(document: str) -> None:
     found = blocks(document)
     names: dict[str, Any] = {}
@@ -68,7 +71,7 @@ def test_python_in_documents_prints_what_they_say(document: str) -> None:
 
 
 @pytest.mark.usefixtures("beside_the_examples", "spark")
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", pages_with("console"))
 def test_commands_in_documents_print_what_they_say(document: str) -> None:
     consoles = [text for kind, text in blocks(document) if kind == "console"]
     assert consoles
@@ -79,7 +82,22 @@ def test_commands_in_documents_print_what_they_say(document: str) -> None:
             assert (done.exit_code, done.output) == (0, expected), command
 
 
-@pytest.mark.parametrize("document", sorted({*PYTHON, *DOCUMENTS}))
+@pytest.mark.usefixtures("beside_the_examples", "spark")
+@pytest.mark.parametrize(
+    "document", [page for page in PAGES if COMMAND.search((ROOT / page).read_text("utf-8"))]
+)
+def test_commands_that_are_set_in_run(document: str) -> None:
+    made = ["generate", "ridesharing", "--events", "2000", "--out", "trips.parquet"]
+    assert CliRunner().invoke(app, made).exit_code == 0
+    Path("trips.cep").symlink_to("examples/trips.cep")
+    for command in COMMAND.findall((ROOT / document).read_text(encoding="utf-8")):
+        few = command.replace("100000", "20000").replace("\\\n", " ")
+        words = shlex.split(few, comments=True)
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, (command, done.output)
+
+
+@pytest.mark.parametrize("document", PAGES)
 def test_links_in_documents_lead_somewhere(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
