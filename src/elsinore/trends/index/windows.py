@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.kernels.pointers import pointed
 from elsinore.numeric.extended import THRESHOLD, normalise
 from elsinore.trends.graph.layout import Stream
 from elsinore.trends.graph.sums import (
@@ -80,17 +81,19 @@ from elsinore.trends.keyed import Doubles, Ints
 
 @kernel
 def sum_windows(
-    words: Ints,
-    work: Ints,
+    all_words: Ints,
+    all_work: Ints,
     fields: Fields,
-    stream: Stream,
-    axes: Axes,
+    all_events: Stream,
+    all_axes: Axes,
     held: Windows,
     sums: Sums,
     totals: Sums,
 ) -> None:
     """Fill rows of totals for each window; `held` are those of a key one after another."""
-    numbers = sums.cells.reshape(-1)  # where there is but one field, they are its rows
+    words, work = pointed(all_words), pointed(all_work)
+    stream, axes = _pointed_classes(all_events), _pointed_times(all_axes)
+    numbers = pointed(sums.cells.reshape(-1))  # where there is but one field, they are its rows
     first, last = np.int64(0), np.int64(0)  # rows that are ranked
     for window in range(len(held.key)):
         low, high = held.low[window], held.high[window]
@@ -107,6 +110,20 @@ def sum_windows(
         _begin(words, work, sums)
         _pass_rows(words, work, fields, stream, axes, sums, numbers, low, high, first)
         _end(words, sums, totals, window)
+
+
+@kernel(borrows=True, inline=True)
+def _pointed_classes(stream: Stream) -> Stream:
+    """Return events whose classes are a pointer, which costs less at each of them."""
+    return Stream(
+        pointed(stream.classes), stream.values, stream.present, stream.orders, stream.ordered
+    )
+
+
+@kernel(borrows=True, inline=True)
+def _pointed_times(axes: Axes) -> Axes:
+    """Return columns to compare by whose times are a pointer."""
+    return Axes(axes.codes, axes.numbers, axes.known, pointed(axes.times))
 
 
 @kernel(borrows=True)
