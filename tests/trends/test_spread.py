@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -148,6 +149,22 @@ def test_values_of_other_types_take_no_digits(granularity: Granularity) -> None:
         (row,), (wanted,) = found[name].to_pylist(), exact.to_pylist()
         for column, value in wanted.items():
             assert row[column] == (value and pytest.approx(value, rel=1e-12)), (name, column)
+
+
+def test_values_of_other_types_take_no_digits_where_classes_are_numbered_anew() -> None:
+    events = pa.table(
+        {
+            "time": range(40),
+            "type": ["A", "B"] * 20,
+            "v": [(NEAR if n % 2 else 1.0) + n / 8 for n in range(40)],
+        }
+    )
+    text = "QUERY q RETURN VARIANCE(a.v), VARIANCE(b.v) PATTERN SEQ(A a+, B b+) WHERE a.v < 1000"
+    (exact,) = run(plan(parse_workload(f"EXACT; {text}")), events, RunOptions())["q"].to_pylist()
+    with patch("elsinore.trends.operator.TABLE_LIMIT", 0):
+        (row,) = run(plan(parse_workload(text)), events, RunOptions())["q"].to_pylist()
+    for column in ("variance(a.v)", "variance(b.v)"):
+        assert row[column] == pytest.approx(exact[column], rel=1e-12)
 
 
 def test_a_shift_is_the_median_of_the_first_values_of_its_group() -> None:

@@ -120,9 +120,8 @@ class TrendOperator:
         self._call = np.zeros(CALL, dtype=np.int64)
         self._lent: KeyTable | None = None  # of which `_call` tells, as it does of ...
         self._slots = _NO_SLOTS  # ... room for those of a batch's events, or those that are closed
-        self._shifts = np.empty(
-            (len(unit.squared), 0)
-        )  # [place in `unit.squared`, group], NaN: none yet
+        # [place in `unit.squared`, group], NaN: none yet
+        self._shifts = np.empty((len(unit.squared), 0))
 
     @property
     def statistics(self) -> TrendStatistics:
@@ -162,9 +161,9 @@ class TrendOperator:
         if rows == 0:
             return self._none
         self._statistics.events += rows
-        batch = self._fitting(batch)
         addends = self._read_addends(batch) if self.unit.addends else _NO_ADDENDS
         ranks = self._read_ranks(batch) if self._ranks else _NO_RANKS
+        batch = self._fitting(batch)  # which may number classes anew
         found = _NO_SLOTS
         if slots is not None:
             found = self._listed(rows)
