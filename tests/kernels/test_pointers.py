@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 from numpy.typing import NDArray
 
 from elsinore.kernels import kernel, uncompiled
@@ -48,3 +49,8 @@ def test_numbers_at_an_address_have_a_pointer_too() -> None:
     numbers = np.array([3, 4])
     assert lent(numbers.ctypes.data, 2) == 7
     assert numbers.tolist() == [4, 5]
+
+
+def test_an_array_with_gaps_has_no_pointer() -> None:
+    with pytest.raises(TypingError, match="is contiguous"):
+        entered(np.arange(6)[::2], 0, 2)

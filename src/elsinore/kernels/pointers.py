@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numba import types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
@@ -18,7 +19,9 @@ T = TypeVar("T", bound=np.generic)
 
 
 def pointed(array: NDArray[T]) -> NDArray[T]:
-    """Return a contiguous array by where it begins, for as long as it is there; compiled alone.
+    """Return a contiguous array by where it begins, which does not keep it; compiled alone.
+
+    Whoever calls the kernel keeps the array until it returns.
 
     >>> int(pointed(np.array([5, 7]))[1])
     7
@@ -35,7 +38,10 @@ def _begin(_typing: Any, array: Any) -> Any:
 
 
 @overload(pointed)  # type: ignore[untyped-decorator]
-def _pointed(array: Any) -> Any:  # noqa: ARG001 - of the compiler
+def _pointed(array: Any) -> Any:
+    if array.layout != "C":
+        raise TypingError(f"An array that is handed on by where it begins is contiguous: {array}")
+
     def found(array: Any) -> Any:
         return _begin(array)
 
