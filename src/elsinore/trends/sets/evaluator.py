@@ -27,7 +27,8 @@ from elsinore.trends.sets.search import total
 from elsinore.trends.sets.states import Columns, States, Totals
 from elsinore.trends.sets.sums import Addends
 
-TotalsOf = Callable[[Window | None, Stretch], Iterable[Totals]]
+Moments = Iterable[list[int]]  # the rows of each
+TotalsOf = Callable[[Window | None, Moments], Iterable[Totals]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,31 +85,33 @@ class SetsEvaluator:
 
         Raises InputError for an infinite addend.
         """
-        starts, times = events.starts.tolist(), events.times.tolist()
-        codes, done, until = events.codes.tolist(), events.done.tolist(), events.until.tolist()
+        # of rows nothing is made before it is read: whole streams may be one window
+        starts, times = events.starts.tolist(), events.times.data
+        done, until = events.done.tolist(), events.until.tolist()
         total_of = self._totals_of(events)
         found: list[SetTotal] = []
         for key, (first, last) in enumerate(itertools.pairwise(starts)):
             of_key = times, range(first, last), done[key], until[key]
             for window in self._by_window:
                 for index, rows in _windows(window, *of_key):
-                    stretch = Stretch(self._moments(times, rows), codes, events.rows)
                     found += [
                         SetTotal(query, key, index, cells, extremes)
-                        for query, cells, extremes in total_of(window, stretch)
+                        for query, cells, extremes in total_of(window, self._moments(times, rows))
                     ]
         return found
 
     def _totals_of(self, events: SetEvents) -> TotalsOf:
         """Return what gives the sums of all queries of a window that have trends there."""
+        codes = events.codes.data
         if self._states is not None:
             columns = Columns.of(self.unit, events.rows, events.ranks)
-            return partial(self._states.totals, columns)
+            return partial(self._states.totals, columns, codes)
         addends = [
             Addends(one, events.rows, events.ranks, events.shifts) for one in self.unit.guarded
         ]
 
-        def totals(window: Window | None, stretch: Stretch) -> Iterator[Totals]:
+        def totals(window: Window | None, moments: Moments) -> Iterator[Totals]:
+            stretch = Stretch(list(moments), codes, events.rows)
             for query in self._by_window[window]:
                 sums = total(ground_of(self._automata[query], stretch), addends[query])
                 if sums is not None:
@@ -116,10 +119,10 @@ class SetsEvaluator:
 
         return totals
 
-    def _moments(self, times: Sequence[int], rows: range) -> list[list[int]]:
+    def _moments(self, times: Sequence[int], rows: range) -> Moments:
         if not self._by_time:
-            return [[row] for row in rows]
-        return [list(moment) for _, moment in itertools.groupby(rows, lambda row: times[row])]
+            return ([row] for row in rows)
+        return (list(moment) for _, moment in itertools.groupby(rows, lambda row: times[row]))
 
 
 def _windows(

@@ -9,7 +9,8 @@ and what is shared with the kernels ends there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from elsinore.model.window import Window
@@ -21,10 +22,10 @@ from elsinore.trends.columns import EDGE
 from elsinore.trends.core.addends import NOTHING, ONE, VALUE
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.pairs import exact_pairs
-from elsinore.trends.sets.ground import Stretch
 from elsinore.trends.sets.sums import exact_number
 from elsinore.trends.updates import Update, Updates
 
+RECENT = 2**16  # exact numbers that are kept: those of rows of windows that overlap are read again
 _NOTHING = int(FOREVER)  # the least of no ranks
 Totals = tuple[int, list[Number], list[int]]  # a query, its sums and extremes
 
@@ -32,7 +33,7 @@ Totals = tuple[int, list[Number], list[int]]  # a query, its sums and extremes
 class Columns(NamedTuple):
     """What events add up and compare: by the codes of `elsinore.trends.updates`, by row."""
 
-    values: Sequence[Sequence[Number | None]]
+    values: Sequence[Callable[[int], Number | None]]
     ranks: Sequence[Sequence[int | None]]
 
     @classmethod
@@ -43,19 +44,20 @@ class Columns(NamedTuple):
         ranks: Mapping[str, Sequence[int | None]],
     ) -> Columns:
         """Return the columns of a unit; the shift of deviations is 0 where nothing is rounded."""
-        numbers = {name: list(map(exact_number, rows[name])) for name in unit.summed}
+
+        @lru_cache(maxsize=RECENT)
+        def number(name: str, row: int) -> Number | None:
+            return exact_number(rows[name][row])
+
+        def value(kind: FieldKind, name: str, row: int) -> Number | None:
+            found = number(name, row)
+            return found**2 if found is not None and kind is FieldKind.SQUARE else found
+
         edges = [
             [0 if rank == EDGE[kind] else None for rank in ranks[name]] for kind, name in unit.edges
         ]
-        values = [
-            list(map(_squared, numbers[name])) if kind is FieldKind.SQUARE else numbers[name]
-            for kind, name in unit.addends
-        ]
+        values = [partial(value, kind, name) for kind, name in unit.addends]
         return cls(values, [*(ranks[name] for name in unit.ranked), *edges])
-
-
-def _squared(number: Number | None) -> Number | None:
-    return None if number is None else number**2
 
 
 class _Window(NamedTuple):
@@ -73,16 +75,25 @@ class States:
         self._updates = Updates(unit)
         self._effects: dict[tuple[int, int], tuple[list[Update], list[int]]] = {}
 
-    def totals(self, columns: Columns, window: Window | None, stretch: Stretch) -> Iterator[Totals]:
-        """Yield the queries of a window that have trends, with their sums and extremes."""
+    def totals(
+        self,
+        columns: Columns,
+        codes: Sequence[int],
+        window: Window | None,
+        moments: Iterable[Sequence[int]],
+    ) -> Iterator[Totals]:
+        """Yield the queries of a window that have trends, with their sums and extremes.
+
+        codes: the classes by row; moments: the rows of each.
+        """
         kind = self._updates.windows.index(window)
         seeds = (seed for seed in self._unit.merged.seeds if self._updates.kind_of[seed] == kind)
         open_window = _Window({(seed, 0): 1 for seed in seeds}, {})
-        for moment in stretch.moments:
+        for moment in moments:
             added: list[_Window] = []
             emptied: list[int] = []
             for row in moment:
-                updates, resets = self._effects_of(stretch.codes[row], kind)
+                updates, resets = self._effects_of(codes[row], kind)
                 emptied += resets
                 for update in updates:
                     trends = int(update.start) + _add_up(open_window, update.sums[0].sources)
@@ -118,7 +129,7 @@ def _added(before: _Window, update: Update, trends: Number, row: int, columns: C
         if part.contribution == ONE:
             own = 1
         elif part.contribution != NOTHING:
-            own = columns.values[(part.contribution - VALUE) >> 1][row]
+            own = columns.values[(part.contribution - VALUE) >> 1](row)
             own = 1 if own is not None and part.contribution & 1 else own
         sums = _add_up(before, part.sources)
         added.cells[update.node, number] = sums + trends * (own or 0)
