@@ -12,7 +12,7 @@ import elsinore as el
 from elsinore.cli.app import app
 from elsinore.kernels.foreign import call_at
 from elsinore.matches.aggregates import UserAggregate
-from elsinore.matches.stepping import Stepper
+from elsinore.matches.stepping import Stepper, _cause
 from support.matches import Middle, Spread, Weighted
 
 EVENTS = [
@@ -172,3 +172,10 @@ def test_the_command_line_takes_a_module(tmp_path: Path) -> None:
     missing = CliRunner().invoke(app, [*given, "--python", "nowhere"])
     assert missing.exit_code == 2
     assert "no module 'nowhere'" in missing.stderr
+
+
+def test_why_something_does_not_compile_is_told_without_colours() -> None:
+    told = (
+        "Failed in nopython mode\n\x1b[1m\x1b[1mUntyped global name 'open':\x1b[0m \x1b[1mno\x1b[0m"
+    )
+    assert _cause(ValueError(told)) == "Untyped global name 'open': no"

@@ -26,6 +26,7 @@ from elsinore.kernels.foreign import FOREIGN, call_at
 from elsinore.matches.aggregates import UserAggregate
 from elsinore.matches.arrays import Doubles
 
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # the compiler's messages have them where colorama is there
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 
 
@@ -181,7 +182,7 @@ def _compiled(aggregate: UserAggregate, arguments: int, python: int) -> tuple[An
 
 
 def _cause(error: Exception) -> str:
-    """Return the line of the compiler's message that tells most: the last of those on causes."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    """Return the line of the compiler's message that tells most, without colours."""
+    lines = [line for part in COLOUR.sub("", str(error)).splitlines() if (line := part.strip())]
     told = [line for line in lines if re.match(r"(Unknown|Cannot|Use of|Untyped|No )", line)]
     return (told or lines or [type(error).__name__])[0].rstrip(".")
