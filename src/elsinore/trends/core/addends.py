@@ -26,8 +26,24 @@ def addend(events: Any, row: int, what: int) -> float:
     if what == ONE:
         return 1.0
     attribute = (what - VALUE) >> 1
-    value = events.values[attribute, row]
-    if events.present[attribute, row] == 0 or np.isnan(value):
+    return _added(events.values[attribute, row], events.present[attribute, row], what)
+
+
+@wide_kernel(linked=True)
+def addend_at(columns: Any, rows: int, row: int, what: int) -> float:
+    """Return what `addend` does, where columns of so many rows stand one after another."""
+    if what == NOTHING:
+        return 0.0
+    if what == ONE:
+        return 1.0
+    place = ((what - VALUE) >> 1) * rows + row
+    return _added(columns.values[place], columns.present[place], what)
+
+
+@wide_kernel(linked=True)
+def _added(value: float, present: int, what: int) -> float:
+    """Return a number as it is asked for, or whether there is one."""
+    if present == 0 or np.isnan(value):
         return 0.0
     return 1.0 if (what - VALUE) & 1 == 1 else value
 
@@ -42,3 +58,12 @@ def rank_of(events: Any, row: int, ranked: int) -> int:
         return FOREVER
     rank = events.orders[ranked >> 1, row]
     return ~rank if ranked & 1 == 1 else rank
+
+
+@wide_kernel(linked=True)
+def rank_at(columns: Any, rows: int, row: int, ranked: int) -> int:
+    """Return what `rank_of` does, where columns of so many rows stand one after another."""
+    place = (ranked >> 1) * rows + row
+    if ranked < 0 or columns.ordered[place] == 0:
+        return FOREVER
+    return ~columns.orders[place] if ranked & 1 == 1 else columns.orders[place]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.trends.core.addends import addend, rank_of
+from elsinore.trends.core.addends import addend_at, rank_at
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.entries import (
     begin_entry,
@@ -28,7 +28,6 @@ from elsinore.trends.graph.entries import (
     take_entries,
 )
 from elsinore.trends.graph.interpret import BEGINS
-from elsinore.trends.graph.layout import Stream
 from elsinore.trends.graph.records import (
     ADDED,
     ALIVE,
@@ -60,6 +59,7 @@ from elsinore.trends.graph.records import (
     TAKES,
     TOGETHER,
     TOO_LARGE,
+    Added,
     Events,
     add_all,
     add_or_put,
@@ -143,7 +143,7 @@ def _outcome(header: Any, ints: Ints, doubles: Doubles, events: Events, place: i
     if not _finds(header, ints, doubles, place):
         return NOTHING
     if ints[place + FIELDS] + ints[place + EXTREMES] > 0:
-        _contribute(header, ints, doubles, events.stream, place)
+        _contribute(header, ints, doubles, events.added, place)
     scratch = ints[place + OFFSET] * header.fields
     for cell in range(scratch, scratch + ints[place + LANES] * header.fields):
         if not abs(doubles[cell]) < LARGE:
@@ -243,20 +243,22 @@ def _take(header: Any, ints: Ints, doubles: Doubles, move: int, place: int, lane
 
 
 @kernel(borrows=True, inline=True)
-def _contribute(header: Any, ints: Ints, doubles: Doubles, stream: Stream, place: int) -> None:
+def _contribute(header: Any, ints: Ints, doubles: Doubles, added: Added, place: int) -> None:
     """Add to scratch what an event contributes in a state, once for each trend."""
     several = ints[place + LANES]
     scratch = ints[place + OFFSET] * header.fields
     extremes = header.scratch + ints[place + OFFSET] * header.extremes
     at = ints[place + ADDED]
     for _ in range(ints[place + FIELDS]):
-        field, value = scratch + ints[at] * several, addend(stream, header.row, ints[at + 1])
+        field = scratch + ints[at] * several
+        value = addend_at(added, header.rows, header.row, ints[at + 1])
         at += 2
         if value != 0.0:
             for lane in range(several):
                 doubles[field + lane] += doubles[scratch + lane] * value
     for _ in range(ints[place + EXTREMES]):
-        extreme, rank = extremes + ints[at] * several, rank_of(stream, header.row, ints[at + 1])
+        extreme = extremes + ints[at] * several
+        rank = rank_at(added, header.rows, header.row, ints[at + 1])
         at += 2
         for lane in range(several):
             if doubles[scratch + lane] != 0.0:

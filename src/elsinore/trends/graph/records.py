@@ -16,7 +16,6 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.graph.layout import Stream
 from elsinore.trends.keyed import Doubles, Flags, Ints
 
 # states: those that are kept; lanes: queries; cells: lanes of kept states in all; width and ranks:
@@ -74,11 +73,20 @@ class Compared(NamedTuple):
     known: Flags
 
 
+class Added(NamedTuple):
+    """The columns of what events add to sums, and are ranked by, one after another likewise."""
+
+    values: Doubles
+    present: Flags
+    orders: Ints
+    ordered: Flags
+
+
 class Events(NamedTuple):
     """What is read of events beside their class, key and time."""
 
     compared: Compared
-    stream: Stream
+    added: Added
 
 
 @kernel(borrows=True, linked=True)

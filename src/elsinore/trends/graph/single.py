@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.trends.core.addends import addend, rank_of
+from elsinore.trends.core.addends import addend_at, rank_at
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.entries import free_all, holds_between
 from elsinore.trends.graph.interpret import (
@@ -29,7 +29,6 @@ from elsinore.trends.graph.interpret import (
     LESS,
     RIGHT,
 )
-from elsinore.trends.graph.layout import Stream
 from elsinore.trends.graph.records import (
     ADDED,
     ALIVE,
@@ -56,6 +55,7 @@ from elsinore.trends.graph.records import (
     START,
     STATE,
     TOGETHER,
+    Added,
     Compared,
     Events,
 )
@@ -89,7 +89,7 @@ def act_in_one_lane(
     small = number < LARGE
     if number != 0.0:
         if slot.fields + slot.extremes > 1:
-            _contribute(header, ints, doubles, events.stream, place, row, number)
+            _contribute(header, ints, doubles, events.added, place, row, number)
         for field in range(1, slot.fields):
             small &= abs(doubles[field]) < LARGE
         _end(header, ints, doubles, place, slot, number)
@@ -133,18 +133,18 @@ def _number_before(
 
 @kernel(borrows=True, inline=True)
 def _contribute(
-    header: Any, ints: Ints, doubles: Doubles, stream: Stream, place: int, row: int, number: float
+    header: Any, ints: Ints, doubles: Doubles, added: Added, place: int, row: int, number: float
 ) -> None:
     """Add to scratch what an event contributes in a state, once for each trend."""
     at = ints[place + ADDED]
     for _ in range(ints[place + FIELDS]):
-        value = addend(stream, row, ints[at + 1])
+        value = addend_at(added, header.rows, row, ints[at + 1])
         if value != 0.0:
             doubles[ints[at]] += number * value
         at += 2
     for _ in range(ints[place + EXTREMES]):
         rank = header.scratch + ints[at]
-        ints[rank] = min(ints[rank], rank_of(stream, row, ints[at + 1]))
+        ints[rank] = min(ints[rank], rank_at(added, header.rows, row, ints[at + 1]))
         at += 2
 
 

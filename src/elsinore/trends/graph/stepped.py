@@ -19,9 +19,9 @@ from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
 from elsinore.trends.graph.interpret import Conditions
-from elsinore.trends.graph.layout import Program, stream_of
+from elsinore.trends.graph.layout import Program
 from elsinore.trends.graph.program import Programs, places_of
-from elsinore.trends.graph.records import Compared, Events
+from elsinore.trends.graph.records import Added, Compared, Events
 from elsinore.trends.graph.steps import (
     Lanes,
     Memory,
@@ -40,6 +40,7 @@ from elsinore.trends.keyed import (
     Codes,
     Ints,
     KeyedEvents,
+    as_entered,
     occurring,
     size_of,
 )
@@ -109,11 +110,11 @@ class Stepped:
         ties = np.zeros(1, dtype=np.uint8)
         if self._by_time:
             ties = enter(tie, 1e-6 * len(slots), slots, times, len(events.done))
-        stream = stream_of(events, np.zeros(0, dtype=np.int64))
+        added = _added(events)
         for several in self._ready(occur, columns):
             asked = several[0].asked
             lanes = self._words(several, occur)
-            read = Events(_flat(asked), stream)
+            read = Events(_flat(asked), added)
             table = np.full(int(places.max(initial=0)) + 1, -1, dtype=np.int64)
             table[places] = lanes.classes
             rows = Rows(slots, codes, times, ties, table)
@@ -212,6 +213,16 @@ def _classes(events: KeyedEvents) -> tuple[Codes, Sequence[int], Ints]:
 def _flat(asked: Conditions) -> Compared:
     """Return the columns that conditions read, one after another."""
     return Compared(asked.compared.reshape(-1), asked.numbers.reshape(-1), asked.known.reshape(-1))
+
+
+def _added(events: KeyedEvents) -> Added:
+    """Return the columns of what events add, one after another."""
+    return Added(
+        as_entered(events.values).reshape(-1),
+        as_entered(events.present).reshape(-1),
+        as_entered(events.orders).reshape(-1),
+        as_entered(events.ordered).reshape(-1),
+    )
 
 
 def _codes(numbers: NDArray[Any]) -> Codes:

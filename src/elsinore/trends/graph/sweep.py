@@ -26,6 +26,7 @@ from elsinore.trends.graph.records import (
     NONE,
     SERIAL,
     TOGETHER_WITH_OTHERS,
+    Added,
     Compared,
     Events,
     go_to,
@@ -101,6 +102,14 @@ def _pointed_columns(compared: Compared) -> Compared:
     return Compared(pointed(compared.codes), pointed(compared.numbers), pointed(compared.known))
 
 
+@kernel(borrows=True, inline=True)
+def _pointed_added(added: Added) -> Added:
+    """Return columns of what is added that are pointers."""
+    return Added(
+        pointed(added.values), pointed(added.present), pointed(added.orders), pointed(added.ordered)
+    )
+
+
 @kernel(borrows=True)
 def sweep(
     headers: Any,
@@ -119,7 +128,7 @@ def sweep(
     header = headers[0]
     ints, doubles = pointed(all_ints), pointed(all_doubles)
     rows, given = _pointed_rows(all_rows), _pointed_totals(all_given)
-    events = Events(_pointed_columns(all_events.compared), all_events.stream)
+    events = Events(_pointed_columns(all_events.compared), _pointed_added(all_events.added))
     count, room = len(all_rows.slots), len(all_given.places)
     first, keys, overlap, at_keys = header.first_key, header.keys, header.overlap, header.at_keys
     tied, contiguous = len(all_rows.ties) > 1, header.contiguous != 0
