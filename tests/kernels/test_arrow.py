@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,9 +12,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from elsinore.kernels import kernel, uncompiled
-from elsinore.kernels.arrow import column_of, is_there, lent, validity_of
+from elsinore.kernels.arrow import Lender, column_of, is_there, validity_of
 
 CODE, NUMBER = 0, 1
+LENDER = Lender()
 
 
 @kernel
@@ -36,10 +39,9 @@ def test_a_slice_of_a_slice_is_read_as_it_is(copy: object, rows: int, data: st.D
     first, second = (data.draw(st.integers(0, rows - 1)) for _ in range(2))
     batch = whole.slice(first).slice(min(second, rows - first - 1))
     codes, numbers = np.zeros(batch.num_rows, np.int32), np.zeros(batch.num_rows, np.int64)
-    address, lender = lent(batch)
     assert callable(copy)
-    copy(address, codes, numbers)
-    del lender
+    copy(LENDER.lend(batch), codes, numbers)
+    LENDER.take_back()
     assert codes.tolist() == batch.column("code").to_pylist()
     assert numbers.tolist() == batch.column("number").to_pylist()
 
@@ -64,8 +66,23 @@ def test_nulls_are_told_from_other_values(
     batch = pa.record_batch({"value": pa.array(values, pa.float64())})
     batch = batch.slice(min(first, len(values) - 1))
     known = np.zeros(batch.num_rows, dtype=np.bool_)
-    address, lender = lent(batch)
     assert callable(copy)
-    copy(address, known)
-    del lender
+    copy(LENDER.lend(batch), known)
+    LENDER.take_back()
     assert known.tolist() == [value is not None for value in batch.column("value").to_pylist()]
+
+
+def test_what_is_taken_back_is_let_go_of() -> None:
+    before = pa.total_allocated_bytes()
+    memory = np.arange(1000)
+    held = sys.getrefcount(memory)
+    for first in range(200):
+        batch = pa.record_batch({"number": memory, "copy": pa.array(memory.tolist())})
+        LENDER.lend(batch.slice(first))
+        del batch
+        assert sys.getrefcount(memory) > held
+        assert pa.total_allocated_bytes() > before
+        LENDER.take_back()
+        LENDER.take_back()  # nothing is lent
+        assert sys.getrefcount(memory) == held
+        assert pa.total_allocated_bytes() == before

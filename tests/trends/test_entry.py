@@ -77,7 +77,7 @@ def test_a_closing_that_was_interrupted_can_be_done_again_and_events_come_before
         given_out = [operator.process(first)]
         if is_interrupted:
             with (
-                mock.patch.object(operator, "_enter", side_effect=KeyboardInterrupt),
+                mock.patch("elsinore.trends.operator.enter", side_effect=KeyboardInterrupt),
                 pytest.raises(KeyboardInterrupt),
             ):
                 operator.close(given.batch.column("time")[170].as_py())

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.kernels import Store, enter
-from elsinore.kernels.arrow import lent
+from elsinore.kernels.arrow import Lender
 from elsinore.kernels.saved import pack, unpack
 from elsinore.model.window import overlap_of
 from elsinore.operators.slots import KeySlots, KeyTable, words_of
@@ -51,7 +51,7 @@ from elsinore.trends.entry import (
 from elsinore.trends.measure import measure
 from elsinore.trends.partials import TotalsRoom, totals_fields
 from elsinore.trends.prepared import prepared
-from elsinore.trends.run import COMPILE, DISORDER, DONE, UNKNOWN
+from elsinore.trends.run import COMPILE, DISORDER, DONE, GROW, UNKNOWN
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 from elsinore.trends.store import STATE, new_store
 
@@ -61,7 +61,6 @@ FEW_ROWS = 2**12  # of totals, runs, up to which room is made eight times as muc
 AHEAD = 2**14  # events looked at for classes that are not compiled yet
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 
-_NO_SLOTS = np.empty(0, dtype=np.int32)
 _NO_ADDENDS, _NO_RANKS = np.empty(0), np.empty(0, dtype=np.int64)
 
 
@@ -101,6 +100,7 @@ class TrendOperator:
         self._prepared = prepared(unit, sharing)
         self._words = self._prepared.words
         self._ranks = self._prepared.updates.ranks
+        self._adds = bool(unit.addends)
         self._schema = pa.schema([])  # of batches that fit as they are
         self._numbered = unit.classes.size > TABLE_LIMIT
         self._compiled: list[int] = []  # the codes of the classes that occurred, in turn
@@ -118,10 +118,13 @@ class TrendOperator:
         self._seconds = PLAIN_SECONDS + PLAIN_LANE * layout.cells
         self._room = TotalsRoom(schema, len(unit.squared))
         self._call = np.zeros(CALL, dtype=np.int64)
-        self._lent: KeyTable | None = None  # of which `_call` tells, as it does of ...
-        self._slots = _NO_SLOTS  # ... room for those of a batch's events, or those that are closed
+        self._lender = Lender()
+        self._lent: KeyTable | None = None  # of which `_call` tells, as of ...
+        # ... room for the slots of a batch's events, or those that are closed
+        self._slots = np.empty(0, dtype=np.int32)
         # [place in `unit.squared`, group], NaN: none yet
         self._shifts = np.empty((len(unit.squared), 0))
+        self._tell()
 
     @property
     def statistics(self) -> TrendStatistics:
@@ -161,93 +164,81 @@ class TrendOperator:
         if rows == 0:
             return self._none
         self._statistics.events += rows
-        addends = self._read_addends(batch) if self.unit.addends else _NO_ADDENDS
+        addends = self._read_addends(batch) if self._adds else _NO_ADDENDS
         ranks = self._read_ranks(batch) if self._ranks else _NO_RANKS
-        batch = self._fitting(batch)  # which may number classes anew
-        found = _NO_SLOTS
+        if not batch.schema.equals(self._schema):
+            batch = self._fitting(batch)  # which may number classes anew
         if slots is not None:
-            found = self._listed(rows)
-            self._lend(slots)
-        address, lender = lent(batch)  # the address is good as long as the lender is there
-        self._call[BATCH] = address
+            self._list(rows)
+            if slots.lent is not self._lent:
+                self._lend(slots)
+        self._call[BATCH] = self._lender.lend(batch)
         seconds = self._seconds * rows
         try:
-            while (how := self._enter(seconds, addends, ranks)) != DONE:
-                self._help(how, batch, slots, found)
+            while (how := enter(arrive, seconds, *self._told, addends, ranks)) != DONE:
+                self._help(how, batch, slots)
                 seconds = self._seconds * (rows - self._store["begin"])
         except BaseException:
             self._store["begin"] = 0  # of the next batch
             raise
         finally:
             self._call[SLOT_COUNT] = 0
-        del lender
+            self._lender.take_back()
         return self._given()
 
     def _fitting(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return a batch whose first columns are as `arrive` reads them."""
-        schema = batch.schema
-        if not schema.equals(self._schema):
-            if not is_in_place(schema):
-                batch = in_place(batch)
-            elif not self._numbered:
-                self._schema = schema
-            if self._numbered:
-                codes = pa.array(self._codes(batch.column(CLASS).to_numpy()))
-                batch = batch.set_column(CLASS, "class", codes)
+        """Return a batch, of another schema than the last, as `arrive` reads its first columns."""
+        if not is_in_place(batch.schema):
+            batch = in_place(batch)
+        elif not self._numbered:
+            self._schema = batch.schema
+        if self._numbered:
+            codes = pa.array(self._codes(batch.column(CLASS).to_numpy()))
+            batch = batch.set_column(CLASS, "class", codes)
         return batch
 
-    def _enter(
-        self,
-        seconds: float,
-        addends: NDArray[np.float64] = _NO_ADDENDS,
-        ranks: NDArray[np.int64] = _NO_RANKS,
-    ) -> int:
-        """Let a batch's events act, or wait, or close slots' windows, as `arrive` does."""
+    def _tell(self) -> None:
+        """Have what `arrive` is told for every batch as it is now."""
         headers, ints, doubles = self._store.entered
-        words, known, call = self._words, self._known, self._call
-        return enter(arrive, seconds, headers, ints, doubles, words, known, call, addends, ranks)
+        self._told = headers, ints, doubles, self._words, self._known, self._call
 
-    def _listed(self, count: int) -> NDArray[np.int32]:
-        """Return room for so many slots, which kernels are told of."""
-        if not count <= len(self._slots) <= max(8 * count, FEW_ROWS):
+    def _list(self, count: int) -> None:
+        """Have room for so many slots, which kernels are told of."""
+        have = len(self._slots)
+        if have < count or (have > FEW_ROWS and have > 8 * count):
             self._slots = np.empty(count, dtype=np.int32)
             self._call[SLOTS] = self._slots.ctypes.data
         self._call[SLOT_COUNT] = count
-        return self._slots[:count]
 
     def _lend(self, slots: KeySlots) -> None:
         """Tell kernels what slots are lent from."""
-        if slots.lent is not self._lent:
-            self._lent = slots.lent
-            self._call[LENT:] = words_of(slots.lent)
+        self._lent = slots.lent
+        self._call[LENT:] = words_of(slots.lent)
 
-    def _help(
-        self,
-        how: int,
-        batch: pa.RecordBatch,
-        slots: KeySlots | None,
-        found: NDArray[np.int32],
-    ) -> None:
-        """Do what must be done before a run goes on."""
+    def _help(self, how: int, batch: pa.RecordBatch | None, slots: KeySlots | None) -> None:
+        """Do what must be done before a run goes on; no batch: windows are closed."""
         turn = self._store["begin"]
-        if how == COMPILE:
+        if how == MORE_ROOM:
+            self._make_room()
+        elif how == GROW or batch is None:
+            self._grow()
+        elif how == COMPILE:
             codes = numbers_of(batch, "class", np.int64)[turn : turn + AHEAD]
             seen = np.unique(codes)
             seen = seen[seen >= 0]
             self._compile(seen[self._known[seen] == UNKNOWN].tolist())
         elif how == MORE_SLOTS:
-            keys = numbers_of(batch, "key", np.int32) if slots is None else found
+            keys = self._slots[: batch.num_rows]
+            keys = numbers_of(batch, "key", np.int32) if slots is None else keys
             self._store.grow(slot=int(keys.max()) + 1)
         elif how == MORE_LENT:
             assert slots is not None
             slots.grow()
             self._lend(slots)
-        elif how == MORE_ROOM:
-            self._make_room()
-        elif how == DISORDER:
-            raise out_of_order(numbers_of(batch, "time", np.int64)[turn])
         else:
-            self._grow()
+            assert how == DISORDER
+            raise out_of_order(numbers_of(batch, "time", np.int64)[turn])
+        self._tell()
 
     def _read_addends(self, batch: pa.RecordBatch) -> NDArray[np.float64]:
         """Return the addends of event 0, of event 1, ...; each with whether it is there."""
@@ -270,19 +261,16 @@ class TrendOperator:
 
     def _close(self, closing: int, until: int, slots: int) -> None:
         """Close windows of so many slots that end by a time."""
-        store, call = self._store, self._call
+        call, seconds = self._call, self._seconds * slots
         call[CLOSING], call[UNTIL] = closing, until
         try:
-            while (how := self._enter(self._seconds * slots)) != DONE:
-                if how == MORE_ROOM:
-                    self._make_room()
-                else:
-                    self._grow()
+            while (how := enter(arrive, seconds, *self._told, _NO_ADDENDS, _NO_RANKS)) != DONE:
+                self._help(how, None, None)
         except BaseException:  # what was closed stays so; the others may be closed anew
-            store["begin"] = 0
+            self._store["begin"] = 0
             raise
         finally:
-            call[CLOSING], call[SLOT_COUNT] = NO_SLOTS, 0
+            call[CLOSING] = NO_SLOTS
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
@@ -296,8 +284,12 @@ class TrendOperator:
         What is shared stays so.
         """
         known = slots[slots < self._store.length("slot")]
-        self._listed(len(known))[:] = known
-        self._close(LISTED_SLOTS, int(FOREVER), len(known))
+        self._list(len(known))
+        self._slots[: len(known)] = known
+        try:
+            self._close(LISTED_SLOTS, int(FOREVER), len(known))
+        finally:
+            self._call[SLOT_COUNT] = 0
 
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""
@@ -332,6 +324,7 @@ class TrendOperator:
         if len(self._places) > len(self._known):
             more = np.full(2 * len(self._places) - len(self._known), UNKNOWN, dtype=np.int64)
             self._known = np.concatenate((self._known, more))
+            self._tell()
         places = [self._places[code] if code >= 0 else -1 for code in unique.tolist()]
         return np.array(places, dtype=np.int64)[inverse]
 
@@ -375,6 +368,7 @@ class TrendOperator:
         operator._store = store
         operator._compile(operator._codes(arrays["codes"]).tolist())
         operator._shifts = arrays["shifts"]
+        operator._tell()
         told = operator._statistics
         told.events, told.totals = arrays["statistics"].tolist()
         return operator

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.kernels import enter
-from elsinore.kernels.arrow import lent
+from elsinore.kernels.arrow import Lender
 from elsinore.operators.slots import KeySlots, KeyTable, words_of
 from elsinore.plan import TrendUnit
 from elsinore.trends.arrangement import Chosen, Placed
@@ -121,6 +121,7 @@ class EncodedRows:
         self._head[ONE_KEY] = True
         self._chosen, self._slots = np.empty(0, np.int64), np.empty(0, np.int32)
         self._lent: KeyTable | None = None  # of which the head tells
+        self._lender = Lender()
         self._looked_at = pa.schema([])  # of batches whose columns are told by ...
         self._doubles = np.zeros(0, dtype=np.int64)  # ... pairs for `take_rows`, and ...
         self._others: list[str] = []  # ... attributes that it does not encode
@@ -187,31 +188,39 @@ class EncodedRows:
         if slots is not None:
             self._lend(slots)
         key, lends = (0, -1) if current is None else (1, current), 0 if slots is None else size
-        address, lender = lent(batch)  # the address is good as long as the lender is there
-        head[:OF_BATCH] = 0, 0, 0, self._end, self._begin, *key, address, lends
-        how = MORE_KEYS
-        while how != DONE:
-            known = self._places, self._doubles
-            how = np.int64(enter(take_rows, _SECONDS * size, head, last, *known))
-            if how == DISORDER:
-                raise out_of_order(int(numbers_of(batch, "time", np.int64)[head[TURN]]))
-            if how == NEW_CLASS:
-                self._number(numbers_of(batch, "class", np.int64)[head[TURN] :])
-            elif how == MORE_KEYS:
-                keys = numbers_of(batch, "key", np.int32) if slots is None else found[:size]
-                last = np.append(
-                    last, np.full(max(int(keys.max()) + 1 - len(last), len(last)), NEVER)
-                )
-            elif how == MORE_LENT and slots is not None:
-                slots.grow()
-                self._lend(slots)
-        del lender
+        head[:OF_BATCH] = 0, 0, 0, self._end, self._begin, *key, self._lender.lend(batch), lends
+        try:
+            last = self._take_rows(batch, slots, found, last)
+        finally:
+            self._lender.take_back()
         taken = head.item(TAKEN)
         if taken:
             if self._others or self._reads_more:
                 self._add_others(batch, None if taken == size else chosen[:taken], taken)
             self._end += taken
         return Taken(taken, head.item(MATCHED), last, head.item(CURRENT))
+
+    def _take_rows(
+        self, batch: pa.RecordBatch, slots: KeySlots | None, found: Codes, last: Ints
+    ) -> Ints:
+        """Do so with a batch that is lent; return `last`, which may have got longer."""
+        head, seconds = self._head, _SECONDS * batch.num_rows
+        args = self._places, self._doubles
+        while (how := enter(take_rows, seconds, head, last, *args)) != DONE:
+            if how == DISORDER:
+                raise out_of_order(int(numbers_of(batch, "time", np.int64)[head[TURN]]))
+            if how == NEW_CLASS:
+                self._number(numbers_of(batch, "class", np.int64)[head[TURN] :])
+            elif how == MORE_KEYS:
+                keys = found[: batch.num_rows]
+                keys = numbers_of(batch, "key", np.int32) if slots is None else keys
+                last = np.append(
+                    last, np.full(max(int(keys.max()) + 1 - len(last), len(last)), NEVER)
+                )
+            elif how == MORE_LENT and slots is not None:
+                slots.grow()
+                self._lend(slots)
+        return last
 
     def _chosen_of(self, rows: int) -> tuple[Ints, Codes]:
         """Return room for which rows of a batch are taken, and for their slots, as the head has."""
