@@ -7,6 +7,7 @@ import time
 import typer
 
 from elsinore.cli.console import ArgumentError, reported
+from elsinore.operators import OperatorOptions
 from elsinore.operators.panes import Panes
 from elsinore.operators.registry import MODULES, kind_in
 from elsinore.plan import Sharing
@@ -14,6 +15,9 @@ from elsinore.words import count
 from elsinore.workload import Workload
 
 MINUTES = 6  # of one core, for all; what single kernels are announced with is a part of it
+_CLOSING = OperatorOptions(
+    one_slot=False, ordered=True, sharing=Sharing.DYNAMIC, record=False
+)  # as a live stream has it
 
 
 @reported
@@ -26,7 +30,7 @@ def compile_all() -> None:
     and keeps them there.
     """
     from elsinore.kernels import SHELF, compiling  # noqa: PLC0415 - Numba
-    from elsinore.operators.rehearsal import rehearse_panes  # noqa: PLC0415
+    from elsinore.operators.rehearsal import rehearse_closing, rehearse_panes  # noqa: PLC0415
 
     folder = SHELF.place()
     if folder is None:
@@ -41,6 +45,8 @@ def compile_all() -> None:
                 with compiling():
                     workload.run(list(rehearsal.events), sharing=sharing.value, **rehearsal.options)
             for unit in workload.plan.units:
+                with compiling():
+                    rehearse_closing(unit, _CLOSING)
                 panes = kind.panes(unit)
                 if isinstance(panes, Panes):
                     with compiling():

@@ -12,6 +12,9 @@ from elsinore.operators.panes import Panes, action_type
 from elsinore.operators.registry import kind_for
 from elsinore.plan import Travel, Unit
 
+_SECOND = 10**6  # microseconds
+_BITS = 4  # what is there at the first closing is made by it, and used by those that follow
+
 
 def rehearse(unit: Unit, options: OperatorOptions, types: Mapping[str, pa.DataType]) -> None:
     """Run a unit's operator over made-up events of two keys, and finish its queries' results.
@@ -34,6 +37,23 @@ def rehearse(unit: Unit, options: OperatorOptions, types: Mapping[str, pa.DataTy
         pieces = 2 * mine if kind.adds_up(unit) else mine
         table = pa.Table.from_batches(pieces, schema).combine_chunks()
         kind.finish(unit, query, table, groups, carried)
+
+
+def rehearse_closing(unit: Unit, options: OperatorOptions) -> None:
+    """Give a unit's made-up events of one key bit by bit, and close windows after each bit."""
+    kind = kind_for(unit)
+    types = dict.fromkeys((*unit.carried, *unit.group_by), pa.float64())
+    events = events_for(unit, types, kind.rehearsal_events(unit))
+    place = events.schema.get_field_index("time")
+    times = pa.compute.multiply(events.column("time"), _SECOND)
+    events = events.set_column(place, "time", times)
+    rows = events.num_rows // 2 // _BITS
+    operator = kind.operator(unit, options)
+    for first in range(0, _BITS * rows, rows or 1):
+        bit = events.slice(first, rows)
+        operator.process(bit)
+        operator.close(bit.column("time")[-1].as_py())
+    operator.close()
 
 
 def rehearse_panes(unit: Unit, panes: Panes, *, ordered: bool) -> None:

@@ -36,6 +36,7 @@ _NEIGHBOURS = """
     QUERY b RETURN COUNT(*) PATTERN SEQ(Z, T+) WHERE T[i].v >= T[i-1].v AND Z.v < 3;
 """
 _ALONE = "QUERY a RETURN COUNT(*) PATTERN SEQ(A, T+) WHERE T[i].v >= T[i-1].v AND [k];"
+_SLIDES = "QUERY a RETURN COUNT(*) PATTERN SEQ(A, T+, Z) WHERE T[i].v >= T[i-1].v WITHIN 2 SLIDE 1;"
 _GRAPH = """
     QUERY a RETURN COUNT(*), SUM(T.v) PATTERN SEQ(A, T+)
     WHERE T[i].v >= T[i-1].v AND T[i].v < 9 * T[i-1].v;
@@ -55,6 +56,7 @@ REHEARSALS = (
     Rehearsal(queries=_NEIGHBOURS, events=_MANY),
     Rehearsal(queries=_NEIGHBOURS, events=_AT_ONCE),
     Rehearsal(queries=_ALONE, events=_MANY),
+    Rehearsal(queries=_SLIDES, events=_FEW),
     Rehearsal(queries=_GRAPH, events=_FEW),
     Rehearsal(queries=_STEPS, events=_AT_ONCE),
     Rehearsal(queries=_BOTH, events=_FEW),
