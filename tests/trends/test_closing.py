@@ -216,6 +216,30 @@ def test_statistics_count_once_however_often_windows_are_closed(
         assert told[0] == told[1]
 
 
+@often
+@given(
+    st.one_of(queries(), sharing_workloads()),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from((0, 1, 2)),
+    st.booleans(),
+    st.data(),
+)
+def test_classes_that_are_numbered_as_they_come_give_what_a_table_of_all_does(
+    workload: Workload, seed: int, limit: int, in_order: bool, data: st.DataObject
+) -> None:
+    events = many_events(seed, 80, 2)
+    if in_order:  # so that a batch brings classes that none before it had
+        kinds = sorted(event.type for event in events)
+        events = [replace(event, type=kind) for event, kind in zip(events, kinds, strict=True)]
+    cuts = data.draw(drawn_cuts(80, 12))
+    for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
+        with patch("elsinore.trends.operator.TABLE_LIMIT", limit):
+            numbered = given_unit.results(in_pieces(given_unit, events, cuts))
+        known = given_unit.results(in_pieces(given_unit, events, cuts))
+        assert numbered.keys() == known.keys()
+        assert all(table.equals(known[name]) for name, table in numbered.items())
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=1, max_size=60),
     st.sampled_from((1, 1_000)),
