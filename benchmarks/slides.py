@@ -1,7 +1,8 @@
 """Closing after every slide of a window, as live streams do, against closing once at the end.
 
 The operators alone, warm, on one core: the same batch is given to them whole and closed at the
-end, cut into one batch for each slide and closed at the end, and so cut and closed after each.
+end, cut into one batch for each slide and closed at the end, and so cut and closed with each, of
+which the operator is told with the batch.
 Processor time, the least of several runs in turn; what all queries give is compared. All paths:
 sums (coarse), an index over neighbours, the shared graph of many queries; slides of 100 to 10,000
 events.
@@ -147,10 +148,9 @@ class Fed:
         if cut:
             begin = 0
             for row, end in zip(self.rows.tolist(), self.ends.tolist(), strict=True):
-                given += operator.process(self.batch.slice(begin, row - begin))
+                batch = self.batch.slice(begin, row - begin)
+                given += operator.process(batch, end if closing else None)
                 begin = row
-                if closing:
-                    given += operator.close(end)
         else:
             given += operator.process(self.batch)
         given += operator.close()

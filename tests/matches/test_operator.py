@@ -78,14 +78,16 @@ def test_keys_one_after_another_give_the_same(unit: Unit) -> None:
     assert rows([*given, *operator.close()]) == at_once(unit)
 
 
-def test_closing_as_time_goes_by_gives_each_match_once(unit: Unit) -> None:
+@pytest.mark.parametrize("told", [False, True], ids=["closed", "told with a batch"])
+def test_closing_as_time_goes_by_gives_each_match_once(unit: Unit, told: bool) -> None:
     batch, _ = batch_of(unit, stream())
     times = batch.column("time").to_numpy()
     operator = MatchOperator(unit, OperatorOptions())
     given = []
     for row in range(batch.num_rows):
-        given += list(operator.close(int(times[row])))
-        given += list(operator.process(batch.slice(row, 1)))
+        if not told:
+            given += list(operator.close(int(times[row])))
+        given += list(operator.process(batch.slice(row, 1), int(times[row]) if told else None))
         operator = MatchOperator.load(unit, operator.save())
     assert rows([*given, *operator.close()]) == at_once(unit)
 

@@ -40,14 +40,19 @@ def in_pieces(
     *,
     ordered: bool = False,
 ) -> list[pa.RecordBatch]:
-    """Run a unit's operator over events that end at cuts, closing or stopping it there or not."""
+    """Run a unit's operator over events that end at cuts, closing or stopping it there or not.
+
+    Every other closing is told with the batch before it.
+    """
     operator = operator_of(given_unit.unit, ordered=ordered, sharing=sharing)
     totals, begin = [], 0
     for end, closing, stopping in sorted(cuts):
-        totals.append(operator.process(given_unit.batch.slice(begin, end - begin)))
+        batch = given_unit.batch.slice(begin, end - begin)
+        until = events[min(end, len(events) - 1)].time if closing and events else None
+        totals.append(operator.process(batch, until=until if end % 2 else None))
         begin = end
-        if closing and events:
-            totals.append(operator.close(events[min(end, len(events) - 1)].time))
+        if until is not None and end % 2 == 0:
+            totals.append(operator.close(until))
         if stopping:
             operator = given_unit.stopped(operator)
     totals.append(operator.process(given_unit.batch.slice(begin)))

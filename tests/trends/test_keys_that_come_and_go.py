@@ -70,13 +70,17 @@ def test_results_are_the_same_however_often_windows_are_closed(pattern: str) -> 
     at_once = kind_for(unit).operator(unit, OperatorOptions())
     expected = totals([*at_once.process(batch_for(unit, rows)), *at_once.close()])
     assert len(expected) > 5
-    for every, saved in ((1, False), (7, True)):
+    for every, saved, told in ((1, False, False), (7, True, False), (1, False, True)):
         operator = kind_for(unit).operator(unit, OperatorOptions())
         outputs: list[pa.RecordBatch] = []
         for start in range(0, len(rows), every):
             some = rows[start : start + every]
-            outputs += operator.process(batch_for(unit, some))
-            outputs += operator.close(SECOND * some[-1][0])
+            until = SECOND * some[-1][0]
+            if told:
+                outputs += operator.process(batch_for(unit, some), until)
+            else:
+                outputs += operator.process(batch_for(unit, some))
+                outputs += operator.close(until)
             if saved:
                 operator = kind_for(unit).load(unit, operator.save())
         assert totals([*outputs, *operator.close()]) == expected

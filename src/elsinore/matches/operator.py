@@ -75,18 +75,19 @@ class MatchOperator:
         """The group of the last row: nothing of an earlier one is kept."""
         return -1
 
-    def process(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterator[pa.RecordBatch]:
         """Take a batch; give out the matches that end in it, and those whose window has passed."""
-        if batch.num_rows == 0:
-            return
-        statistics = self.statistics
-        statistics.events += batch.num_rows
-        statistics.matched += int(np.count_nonzero(batch.column("class").to_numpy() >= 0))
-        kept = 0 if self._rows is None else self._rows.num_rows
-        rows = pa.Table.from_batches([batch])
-        if self._rows is not None:
-            rows = pa.concat_tables([self._rows, rows]).combine_chunks()
-        yield from self._advance(rows, kept, None)
+        if batch.num_rows != 0:
+            statistics = self.statistics
+            statistics.events += batch.num_rows
+            statistics.matched += int(np.count_nonzero(batch.column("class").to_numpy() >= 0))
+            kept = 0 if self._rows is None else self._rows.num_rows
+            rows = pa.Table.from_batches([batch])
+            if self._rows is not None:
+                rows = pa.concat_tables([self._rows, rows]).combine_chunks()
+            yield from self._advance(rows, kept, None)
+        if until is not None:
+            yield from self.close(until)
 
     def close(self, until: int | None = None) -> Iterator[pa.RecordBatch]:
         """Give out what is final where no event before `until` comes any more; None: all."""

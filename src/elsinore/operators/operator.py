@@ -54,10 +54,11 @@ class Operator(Protocol):
     def statistics(self) -> OperatorStatistics:
         """What the operator has done so far."""
 
-    def process(self, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
+    def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterable[pa.RecordBatch]:
         """Take a batch; give out what is final already.
 
-        Raises InputError where a key's rows are not in time order.
+        until: no event before it comes any more after these; as `close(until)` behind it, and
+        sooner done. Raises InputError where a key's rows are not in time order.
         """
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:

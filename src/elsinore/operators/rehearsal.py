@@ -51,8 +51,7 @@ def rehearse_closing(unit: Unit, options: OperatorOptions) -> None:
     operator = kind.operator(unit, options)
     for first in range(0, _BITS * rows, rows or 1):
         bit = events.slice(first, rows)
-        operator.process(bit)
-        operator.close(bit.column("time")[-1].as_py())
+        operator.process(bit, bit.column("time")[-1].as_py())
     operator.close()
 
 

@@ -81,8 +81,9 @@ class QuantitativeOperator:
         """Nothing is given out later than at its event."""
         return -1
 
-    def process(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterator[pa.RecordBatch]:
         """Take a batch; give out the values after its events."""
+        del until  # all is final at its event
         if batch.num_rows == 0:
             return
         spec = self._spec

@@ -99,11 +99,13 @@ class BufferedTrends:
             return int(self._encoded.column("group")[0])
         return int(self._rows[0].column("group")[0].as_py()) if self._rows else self._current[1]
 
-    def process(self, batch: pa.RecordBatch, slots: KeySlots | None = None) -> pa.RecordBatch:
+    def process(
+        self, batch: pa.RecordBatch, slots: KeySlots | None = None, until: int | None = None
+    ) -> pa.RecordBatch:
         """Take a batch; return totals that are final already (with `one_slot`), else none.
 
-        slots: of keys; None: a key is its own slot. Raises InputError where a key's
-        rows are not in time order.
+        slots: of keys; None: a key is its own slot. until: then do as `close` does. Raises
+        InputError where a key's rows are not in time order.
         """
         if not self._has_begun:
             self._encoded, self._has_begun = self._evaluator.rows(batch.schema), True
@@ -114,7 +116,7 @@ class BufferedTrends:
         for first in range(0, batch.num_rows, size or 1):
             self._add(batch.slice(first, size), slots)
         if not self._one_slot:
-            return self._nothing
+            return self._nothing if until is None else self.close(until)
         groups = self._totals.column("group").to_numpy()
         waiting = [part.column("group").to_numpy() for part in self._rows]
         if self._encoded is not None:
@@ -198,6 +200,11 @@ class BufferedTrends:
         for slot in slots.tolist():
             self._done.pop(slot, None)
             self._staying.leave(slot)
+
+    def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the slots that keys have, and the time of each one's last event."""
+        slots = np.flatnonzero(self._last != NEVER)
+        return slots, self._last[slots]
 
     def _check_order(
         self, keys: NDArray[Any], times: NDArray[np.int64], codes: NDArray[np.int64]

@@ -18,11 +18,13 @@ from elsinore.trends.moments import end_waiting
 from elsinore.trends.run import DONE, GROW, leave, pass_edge, run
 from elsinore.trends.wide import wide_kernel
 
-# words of a call: the address of a batch or, to close windows, whose and by when they end; where
-# the slots are that a batch's keys are lent, or those LISTED, and how many; where totals are put
-# that are given out, the next row, how many have room, and how many were given; who lends slots
-BATCH, CLOSING, UNTIL, SLOTS, SLOT_COUNT = range(5)
-WHOLES, CELLS, CODES, PLACE, ROOM, GIVEN, LENT = range(5, 12)
+# words of a call, first those that are 0 between calls: the address of a batch, 0: there is none
+# that has not acted; whose windows are to be closed after it; how many slots a batch's keys are
+# lent, or are LISTED
+BATCH, CLOSING, SLOT_COUNT, OF_CALL = range(4)
+# by when the windows end that are closed; where those slots are; where totals are put that are
+# given out, the next row, how many have room, and how many were given; who lends slots
+UNTIL, SLOTS, WHOLES, CELLS, CODES, PLACE, ROOM, GIVEN, LENT = range(OF_CALL, OF_CALL + 9)
 CALL = LENT + TABLE_WORDS
 
 NO_SLOTS, ALL_SLOTS, LISTED_SLOTS = 0, 1, 2  # whose windows are to be closed
@@ -45,7 +47,7 @@ def arrive(
     addends: Doubles,
     ranks: Ints,
 ) -> int:
-    """Let the events of a batch act, or close windows; return how it ended, as `run` does.
+    """Let the events of a batch act, then close windows; return how it ended, as `run` does.
 
     The header is the only one of `headers`; `call` tells what is to be done. What is not done is
     gone on with from `header.begin` on. Totals that are final then are given out: of windows that
@@ -55,15 +57,17 @@ def arrive(
     header, program = headers[0], pointed(words)
     ints, doubles = pointed(all_ints), pointed(all_doubles)
     closing, until, group = call[CLOSING], FOREVER, np.int64(NO_GROUP)
-    call[GIVEN] = 0
-    if closing != NO_SLOTS:
+    call[GIVEN], how = 0, DONE
+    if call[BATCH] != 0:
+        how = _act(header, ints, doubles, program, known, call, addends, ranks)
+        if how == DONE and closing != NO_SLOTS:
+            call[BATCH], header.begin = 0, 0
+    if how == DONE and closing != NO_SLOTS:
         until = call[UNTIL]
         listed = array_at(call[SLOTS], call[SLOT_COUNT], np.int32)
         how = _close_slots(header, ints, doubles, program, closing, until, listed)
-    else:
-        how = _act(header, ints, doubles, program, known, call, addends, ranks)
-        if how == DONE and header.one_slot != 0:
-            group = ints[header.group_code]
+    elif header.one_slot != 0:
+        group = ints[header.group_code]
     if how != DONE:
         return how
     many = header.bucket == 0 and header.totals >= MANY_TOTALS

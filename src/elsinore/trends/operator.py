@@ -39,7 +39,7 @@ from elsinore.trends.entry import (
     MORE_LENT,
     MORE_ROOM,
     MORE_SLOTS,
-    NO_SLOTS,
+    OF_CALL,
     PLACE,
     ROOM,
     SLOT_COUNT,
@@ -154,15 +154,17 @@ class TrendOperator:
                 entries += overlap * (1 + 2 * len(node.linear))  # its marks
         return 8 * entries
 
-    def process(self, batch: pa.RecordBatch, slots: KeySlots | None = None) -> pa.RecordBatch:
+    def process(
+        self, batch: pa.RecordBatch, slots: KeySlots | None = None, until: int | None = None
+    ) -> pa.RecordBatch:
         """Take a batch; return totals that are final already: with `one_slot`, or if many are.
 
-        slots: of keys; None: a key is its own slot. Raises InputError where a key's rows are not in
-        time order.
+        slots: of keys; None: a key is its own slot. until: close then the windows that end by it,
+        too, and return their totals. Raises InputError where a key's rows are not in time order.
         """
         rows = batch.num_rows
         if rows == 0:
-            return self._none
+            return self._none if until is None else self.close(until)
         self._statistics.events += rows
         addends = self._read_addends(batch) if self._adds else _NO_ADDENDS
         ranks = self._read_ranks(batch) if self._ranks else _NO_RANKS
@@ -172,8 +174,10 @@ class TrendOperator:
             self._list(rows)
             if slots.lent is not self._lent:
                 self._lend(slots)
-        self._call[BATCH] = self._lender.lend(batch)
-        seconds = self._seconds * rows
+        call, seconds = self._call, self._seconds * rows
+        if until is not None:
+            call[CLOSING], call[UNTIL] = ALL_SLOTS, until
+        call[BATCH] = self._lender.lend(batch)
         try:
             while (how := enter(arrive, seconds, *self._told, addends, ranks)) != DONE:
                 self._help(how, batch, slots)
@@ -182,7 +186,7 @@ class TrendOperator:
             self._store["begin"] = 0  # of the next batch
             raise
         finally:
-            self._call[SLOT_COUNT] = 0
+            call[:OF_CALL] = 0
             self._lender.take_back()
         return self._given()
 
@@ -270,7 +274,7 @@ class TrendOperator:
             self._store["begin"] = 0
             raise
         finally:
-            call[CLOSING] = NO_SLOTS
+            call[:OF_CALL] = 0
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
@@ -286,10 +290,12 @@ class TrendOperator:
         known = slots[slots < self._store.length("slot")]
         self._list(len(known))
         self._slots[: len(known)] = known
-        try:
-            self._close(LISTED_SLOTS, int(FOREVER), len(known))
-        finally:
-            self._call[SLOT_COUNT] = 0
+        self._close(LISTED_SLOTS, int(FOREVER), len(known))
+
+    def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the slots that keys have, and the time of each one's last event."""
+        slots = np.flatnonzero(self._store["key"] >= 0)
+        return slots, self._store["time"][slots]
 
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""

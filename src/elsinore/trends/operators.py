@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from elsinore.errors import StateError
 from elsinore.kernels.saved import pack, unpack
-from elsinore.operators.slots import NEVER, KeySlots
+from elsinore.operators.slots import KeySlots
 from elsinore.plan import Path, Sharing, TrendUnit
-from elsinore.trends.columns import numbers_of, slots_of, with_slots
+from elsinore.trends.columns import slots_of, with_slots
 from elsinore.trends.operator import TrendOperator
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 
@@ -34,10 +34,13 @@ class TrendsOperator(Protocol):
     def open_group(self) -> int:
         """The group of the key that goes on, with `one_slot`; -1 where there is none yet."""
 
-    def process(self, batch: pa.RecordBatch, slots: KeySlots | None = None) -> pa.RecordBatch:
+    def process(
+        self, batch: pa.RecordBatch, slots: KeySlots | None = None, until: int | None = None
+    ) -> pa.RecordBatch:
         """Take a batch; return totals that are final already (with `one_slot`), else none.
 
-        slots: of keys; None: a key is its own slot.
+        slots: of keys; None: a key is its own slot. until: then do as `close` does; not with
+        `one_slot`.
         """
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
@@ -48,6 +51,9 @@ class TrendsOperator(Protocol):
 
     def forget(self, slots: NDArray[np.int64]) -> None:
         """Make slots ready for other keys; nothing of their keys is open."""
+
+    def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the slots that keys have, and the time of each one's last event."""
 
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""
@@ -77,9 +83,6 @@ class GivingOut:
         self._one_slot = one_slot
         self._slots = slots  # None: codes are slots
         self._windows = {one.query.window for one in inner.unit.members}
-        self._keys = 0  # before slots are lent: so many codes have come, and the last event's time
-        self._time = int(NEVER)
-        self._latest: pa.RecordBatch | None = None  # of those, what has not been looked at
         self._until: int | None = None  # windows that end by then are closed
         self._many = FEW_KEYS  # where so many have slots, it is looked which of them are idle
 
@@ -96,37 +99,35 @@ class GivingOut:
         """With `one_slot`, the first group of which something may still be given out."""
         return self._inner.open_group
 
-    def process(self, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
-        """Take a batch; give out totals that are final already (with `one_slot`)."""
-        if self._slots is None and not self._one_slot and batch.num_rows:
-            self._look_at_latest()
-            self._latest = batch
+    def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterable[pa.RecordBatch]:
+        """Take a batch; give out totals that are final already (with `one_slot`, or `until`)."""
+        slots = self._slots
         if self._recorder is not None:
-            taken = (
-                batch if self._slots is None else with_slots(batch, slots_of(batch, self._slots))
-            )
+            taken = batch if slots is None else with_slots(batch, slots_of(batch, slots))
             self._recorder.take(taken, batch.column("key"))
-        return _filled(self._inner.process(batch, self._slots))
+        if until is None:
+            return _filled(self._inner.process(batch, slots))
+        if slots is None:  # are lent from now on
+            return (*_filled(self._inner.process(batch)), *self.close(until))
+        totals = self._inner.process(batch, slots, until)
+        self._closed(slots, until)
+        return _filled(totals)
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
         """Give out the totals of all windows that end at or before `until`; None: of all."""
         totals = _filled(self._inner.close(until))
         if until is not None and not self._one_slot:
             if self._slots is None:
-                self._look_at_latest()
-                codes = np.arange(self._keys)
-                self._slots = KeySlots.from_arrays(codes, codes, np.full(self._keys, self._time))
-            self._until = until
-            if self._slots.count >= self._many:
-                self._forget_idle()
+                codes, last = self._inner.occupied()
+                self._slots = KeySlots.from_arrays(codes, codes, last)
+            self._closed(self._slots, until)
         return totals
 
-    def _look_at_latest(self) -> None:
-        """Take note of what keys and times came last; an only batch is never looked at."""
-        if self._latest is not None:
-            self._keys = max(self._keys, int(numbers_of(self._latest, "key", np.int32).max()) + 1)
-            self._time = max(self._time, int(numbers_of(self._latest, "time", np.int64).max()))
-            self._latest = None
+    def _closed(self, slots: KeySlots, until: int) -> None:
+        """Take note that windows that end by `until` are closed."""
+        self._until = until
+        if slots.count >= self._many:
+            self._forget_idle()
 
     def _forget_idle(self) -> None:
         """Let keys of which nothing is open give their slots back."""
@@ -146,9 +147,8 @@ class GivingOut:
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""
         self._forget_idle()
-        self._look_at_latest()
         arrays = {} if self._slots is None else self._slots.arrays()
-        arrays["before"] = np.array([self._one_slot, self._keys, self._time])
+        arrays["one_slot"] = np.array([self._one_slot])
         arrays["inner"] = np.frombuffer(self._inner.save(), dtype=np.uint8)
         return pack(SAVED_BY, self._inner.unit.fingerprint, arrays)
 
@@ -161,14 +161,11 @@ class GivingOut:
         arrays = unpack(SAVED_BY, unit.fingerprint, blob)
         if "inner" not in arrays:
             raise StateError("The saved state is damaged: it has no operator in it.")
-        one_slot, keys, time = arrays["before"].tolist()
         slots = None
         if "slots" in arrays:
             slots = KeySlots.from_arrays(arrays["slots"], arrays["keys"], arrays["last"])
         inner = load_operator(unit, arrays["inner"].tobytes())
-        made = cls(inner, one_slot=bool(one_slot), slots=slots)
-        made._keys, made._time = keys, time
-        return made
+        return cls(inner, one_slot=bool(arrays["one_slot"][0]), slots=slots)
 
 
 def _filled(totals: pa.RecordBatch) -> tuple[pa.RecordBatch, ...]:
