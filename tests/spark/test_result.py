@@ -117,13 +117,22 @@ def test_results_too_large_to_be_fetched_together_are_read_one_by_one(
         assert results["counts"].to_pylist() == expected["counts"].to_pylist()
 
 
+@pytest.mark.filterwarnings("ignore:toPandas attempted Arrow optimization")
 def test_what_python_cannot_hold_and_what_spark_cannot_select_is_told(spark: SparkSession) -> None:
     late = pa.array([(253402300800 + n) * 10**6 for n in range(2)], pa.timestamp("us", "UTC"))
     far = spark.createDataFrame(pa.table({"time": late, "type": ["A", "B"]}))
     results = el.Workload.parse(QUERIES).run(far)
     assert results["q"].to_arrow().num_rows == 1
-    with pytest.raises(el.InputError, match="outside of the years 1 to 9999"):
-        results["q"].collect()
+    row_by_row = ("collect", "first", "head", "take", "tail", "toLocalIterator")
+    for action in row_by_row:
+        arguments = (1,) if action in {"take", "tail"} else ()
+        with pytest.raises(el.InputError, match="outside of the years 1 to 9999"):
+            list(getattr(results["q"], action)(*arguments))
+    with pytest.raises(el.InputError, match=r"the years 1678 to 2261, .* to_pandas\(\)"):
+        results["q"].toPandas()
+    assert results["q"].to_pandas().shape == (1, 3)
     nulls = spark.createDataFrame([(1, "A"), (None, "B")], "time long, type string")
     with pytest.raises(el.InputError, match=r"^An event cannot be used: null time\. Mend .*\)\.$"):
         el.Workload.parse(QUERIES).run(nulls)["q"].collect()
+    with pytest.raises(el.InputError, match=r"^An event cannot be used: null time\."):
+        el.Workload.parse(QUERIES).run(nulls)["q"].first()

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import wraps
+from typing import Any
 
 import pyarrow as pa
 from pyspark import StorageLevel
@@ -30,6 +32,10 @@ from elsinore.spark.times import SparkTime
 from elsinore.spark.workers import shipped
 
 INLINE_BYTES = 1 << 28  # of a pass's results that are fetched at once
+# of a data frame: what computes its rows
+ACTIONS = frozenset(
+    ("collect", "count", "first", "head", "take", "tail", "isEmpty", "show", "toArrow", "toPandas")
+)
 _PLAIN = (
     T.NumericType,
     T.StringType,
@@ -162,7 +168,35 @@ class Answers:
         return found
 
 
-class Answer(Result):
+class Computed(Result):
+    """A query's result on Spark; what computes rows tells what went wrong as `tasks_heard` does."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        if name not in ACTIONS:
+            return found
+
+        @wraps(found)
+        def heard(*arguments: Any, **options: Any) -> Any:
+            with tasks_heard():
+                return found(*arguments, **options)
+
+        return heard
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as a pyarrow Table."""
+        with tasks_heard():
+            return self.frame.toArrow()
+
+    def toLocalIterator(self, prefetchPartitions: bool = False) -> Iterator[Row]:  # noqa: N802, N803
+        """Return the rows one by one, as data frames do."""
+        with tasks_heard():
+            yield from self.frame.toLocalIterator(prefetchPartitions)
+
+
+class Answer(Computed):
     """A query's result that is computed together with others: its rows, or its data frame."""
 
     __slots__ = ("_answers", "_frames", "_number")
@@ -190,10 +224,7 @@ class Answer(Result):
     def to_arrow(self) -> pa.Table:
         """Return the rows as a pyarrow Table; Spark computes those of all queries of the pass."""
         rows = self.fetched()
-        if rows is not None:
-            return rows
-        with tasks_heard():
-            return self.frame.toArrow()
+        return super().to_arrow() if rows is None else rows
 
     toArrow = to_arrow  # noqa: N815 - as data frames call it
 

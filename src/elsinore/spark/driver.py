@@ -24,7 +24,7 @@ from elsinore.runtime.rejects import REASON_COLUMN
 from elsinore.runtime.result import Result
 from elsinore.runtime.results import Results
 from elsinore.runtime.warnings import absent_types, counts_of, overflow, overflown_columns
-from elsinore.spark.answers import Answer, Answers, Frames
+from elsinore.spark.answers import Answer, Answers, Computed, Frames
 from elsinore.spark.compiled import hand_over
 from elsinore.spark.events import Events, look_at_time, schema_of, unusable_report
 from elsinore.spark.expressions import quoted
@@ -89,7 +89,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     def result(name: str) -> Result:
         if name in answers:
             return Answer(name, *answers[name], frames)
-        return Result(name, frames[name])
+        return Computed(name, frames[name])
 
     def release() -> None:
         for together in kept:

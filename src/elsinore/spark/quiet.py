@@ -15,6 +15,16 @@ from elsinore.errors import InputError
 from elsinore.runtime.reasons import TAKE_OUT
 
 GONE = "FILE_NOT_EXIST"  # of the kinds of what Spark calls FAILED_READ_FILE
+NO_SUCH_TIME = {  # by what Python and Arrow say of it
+    r"year -?\d+ is out of range|date value out of range": (
+        "The rows hold times outside of the years 1 to 9999, which Python's datetime does not "
+        "have; to_arrow() has them."
+    ),
+    r"out of bounds timestamp": (
+        "The rows hold times outside of the years 1678 to 2261, which Spark's toPandas() cannot "
+        "hand over; to_pandas() and to_arrow() have them."
+    ),
+}
 
 
 def loggers() -> list[Logger]:
@@ -62,12 +72,10 @@ def tasks_heard() -> Iterator[None]:
             raise
         raise InputError(said) from None
     except (OverflowError, ValueError) as error:
-        if not re.search(r"year -?\d+ is out of range|date value out of range", str(error)):
-            raise
-        raise InputError(
-            "The rows hold times outside of the years 1 to 9999, which Python's datetime does not "
-            "have; to_arrow() has them."
-        ) from error
+        for told, said in NO_SUCH_TIME.items():
+            if re.search(told, str(error)):
+                raise InputError(said) from error
+        raise
 
 
 def said_in_task(error: Exception) -> str | None:
