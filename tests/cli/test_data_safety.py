@@ -165,3 +165,30 @@ def test_generated_events_and_pictures_replace_nothing_unasked(folder: Path) -> 
     done = call(app, ["demo", "--out", "days/monday.parquet"])
     assert done.exit_code == 2
     assert contents(folder) == before | {"bursts.csv": b"precious"}
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("", "the name is empty"),
+        ("-", "Without --out results are printed"),
+        ("~/q.csv", "not expanded by the shell"),
+        ("s3://bucket/q.csv", "is a URL"),
+    ],
+)
+def test_what_names_no_place_is_refused_and_nothing_is_made(
+    folder: Path, place: str, said: str
+) -> None:
+    before = contents(folder)
+    for option in ("--out", "--rejects"):
+        refused = run("local", option, place)
+        assert refused.exit_code == 2
+        assert said in " ".join(refused.output.split())
+    assert contents(folder) == before
+    assert sorted(path.name for path in folder.iterdir()) == ["days", "m.cep", "trips.csv", "w.cep"]
+
+
+def test_events_in_place_of_queries_are_told_as_such() -> None:
+    refused = run("local", workload="days/monday.parquet")
+    assert refused.exit_code == 2
+    assert "is a Parquet file, and holds no queries" in refused.output

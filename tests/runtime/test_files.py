@@ -81,7 +81,7 @@ def test_empty_csv_cells_are_null_and_quoted_ones_and_na_are_text(tmp_path):
     ("name", "content", "message"),
     [
         ("e.csv", b"a,b\n1,2\n3\n", "Row #3: Expected 2 columns, got 1"),
-        ("e.csv", b"", "Empty CSV file"),
+        ("e.csv", b"", r"is empty \(0 bytes\)"),
         ("e.csv", b"a,a\n1,2\n", "Two columns of .* are named 'a'"),
         ("e.csv", b"a\n\xff\xfe\n", "column 'a' that is not UTF-8"),
         ("e.json", b'{"a": 1}\n\n{"a": 2,}\n', r"line 3, column \d+: "),
@@ -94,7 +94,7 @@ def test_empty_csv_cells_are_null_and_quoted_ones_and_na_are_text(tmp_path):
             r"column 'a' holds a number in some rows and a string in row 2",
         ),
         ("e.json", b'{"a": 1}\n{"a": "\xff"\n', "line 2: text that is not UTF-8"),
-        ("e.json", b"", "holds no events"),
+        ("e.json", b"[]", "holds no events"),
         ("e.parquet", b"", "is empty"),
         ("e.parquet", b"no parquet at all", "is not a Parquet file"),
         ("e.xlsx", b"", "Cannot tell the format"),
@@ -157,3 +157,36 @@ def test_real_trades_are_read_with_their_times():
     table = read_events(REAL / "nasdaq_trades.csv")
     assert table.num_rows == 14_842
     assert pa.types.is_timestamp(table["timestamp"].type)
+
+
+def test_a_file_that_is_named_twice_is_refused_as_its_events_would_count_twice(tmp_path):
+    one, two = (put(tmp_path / "days" / f"{name}.csv", CSV) for name in "ab")
+    (tmp_path / "link.csv").symlink_to(one)
+    assert read_events(one, two).num_rows == 4
+    for names in ((one, one), (one, tmp_path / "link.csv"), (two, tmp_path / "days")):
+        with pytest.raises(InputError, match=r"is named twice, by '.*' and by '.*Name it once\."):
+            read_events(*names)
+
+
+def test_an_empty_name_is_no_folder():
+    with pytest.raises(InputError, match=r"name of the events is empty, .* this folder is '\.'"):
+        read_events("")
+
+
+def test_files_without_content_and_in_utf_16_are_told_as_such(tmp_path):
+    for suffix in ("csv", "csv.gz", "jsonl", "log"):
+        with pytest.raises(InputError, match=r"is empty \(0 bytes\)"):
+            read_events(put(tmp_path / f"empty.{suffix}", b""))
+        with pytest.raises(InputError, match=r"is text in UTF-16\. Save it as UTF-8"):
+            read_events(put(tmp_path / f"wide.{suffix}", CSV.decode().encode("utf-16")))
+
+
+def test_a_folder_that_cannot_be_listed_is_told_by_its_name(tmp_path, monkeypatch):
+    put(tmp_path / "days" / "a.csv", CSV)
+
+    def denied(folder):
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr(Path, "iterdir", denied)
+    with pytest.raises(InputError, match=r"Cannot read '.*days': Permission denied\."):
+        read_events(tmp_path / "days")

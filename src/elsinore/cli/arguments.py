@@ -238,6 +238,31 @@ OverwriteOption = Annotated[
 ]
 
 
+def destination(text: str) -> Path:
+    """Return the place that `--out` or `--rejects` names.
+
+    Raises BadParameter for an empty name, as of a variable that is not set, for `-`, for a URL, and
+    for a home folder that no shell has put in.
+    """
+    if not text.strip():
+        raise typer.BadParameter("the name is empty, as that of a variable that is not set.")
+    if text == "-":
+        raise typer.BadParameter("'-' is no place. Without --out results are printed.")
+    from elsinore.runtime.sources import URL  # noqa: PLC0415 - as below
+
+    if URL.match(text):
+        raise typer.BadParameter(
+            f"'{text}' is a URL, and results are written to files that this machine sees. "
+            "In Python, results of Spark are data frames, which write to wherever Spark does."
+        )
+    if text.startswith("~"):
+        raise typer.BadParameter(
+            f"'{text}' was not expanded by the shell. Write it without quotes and after a space, "
+            f"or with $HOME; a folder here of that name is './{text}'."
+        )
+    return Path(text)
+
+
 def read_workload(
     path: Path | None,
     query: str | None,
@@ -273,6 +298,11 @@ def read_workload(
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if content.startswith(b"PAR1"):
+            raise ArgumentError(
+                f"'{path}' is a Parquet file, and holds no queries. If it holds the events, "
+                "name it with --events."
+            ) from None
         line = content.count(b"\n", 0, error.start) + 1
         raise ArgumentError(
             f"'{path}', line {line}: text that is not UTF-8. Save the file as UTF-8."

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import elsinore
-from elsinore.cli.arguments import OverwriteOption, check_folder
+from elsinore.cli.arguments import OverwriteOption, check_folder, destination
 from elsinore.cli.console import ArgumentError, reported
 from elsinore.errors import SetupError, did_you_mean
 
@@ -26,7 +26,10 @@ def bench(
         bool, typer.Option("--quick", help="With fewer events: at most 3 minutes on 2 cores.")
     ] = False,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where the table and the picture go.")
+        Path,
+        typer.Option(
+            "--out", parser=destination, metavar="DIR", help="Where the table and the picture go."
+        ),
     ] = Path("bench-output"),
     overwrite: OverwriteOption = False,
 ) -> None:

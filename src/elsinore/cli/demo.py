@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elsinore.cli.arguments import OverwriteOption, check_folder
+from elsinore.cli.arguments import OverwriteOption, check_folder, destination
 from elsinore.cli.console import reported, steps, warn
 from elsinore.cli.job import Job, check_places
 from elsinore.cli.times import Times
@@ -34,7 +34,10 @@ JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 @reported
 def demo(
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where everything is written.")
+        Path,
+        typer.Option(
+            "--out", parser=destination, metavar="DIR", help="Where everything is written."
+        ),
     ] = Path("demo-output"),
     master: Annotated[
         str, typer.Option("--master", metavar="URL", help="Spark's master.")

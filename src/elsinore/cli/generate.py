@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from elsinore.cli.arguments import OverwriteOption
+from elsinore.cli.arguments import OverwriteOption, destination
 from elsinore.cli.console import ArgumentError, reported, steps
 from elsinore.cli.job import check_places
 from elsinore.errors import did_you_mean
@@ -25,7 +25,12 @@ def generate(
     events: Annotated[int, typer.Option("--events", min=0, help="How many events.")],
     out: Annotated[
         Path,
-        typer.Option("--out", metavar="PATH", help="The file: .parquet, .csv or .json(l)."),
+        typer.Option(
+            "--out",
+            parser=destination,
+            metavar="PATH",
+            help="The file: .parquet, .csv or .json(l).",
+        ),
     ],
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same events.")] = 0,
     ticks: Annotated[

@@ -26,6 +26,7 @@ from elsinore.cli.arguments import (
     Unit,
     WorkloadFile,
     check_folder,
+    destination,
     read_workload,
     source_of,
 )
@@ -57,7 +58,10 @@ WRITTEN = (
 def report(
     events: Events,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where the picture and the records go.")
+        Path,
+        typer.Option(
+            "--out", parser=destination, metavar="DIR", help="Where the picture and the records go."
+        ),
     ],
     workload: WorkloadFile = None,
     query: QueryOption = None,

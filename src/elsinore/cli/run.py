@@ -35,6 +35,7 @@ from elsinore.cli.arguments import (
     TypeOption,
     Unit,
     WorkloadFile,
+    destination,
     format_of_out,
     one_of,
     read_workload,
@@ -69,6 +70,7 @@ def run(
         Path | None,
         typer.Option(
             "--out",
+            parser=destination,
             metavar="PATH",
             help="Where results go, else they are printed: a folder, or the file of one result, "
             "named .parquet, .csv or .jsonl.",
@@ -104,7 +106,12 @@ def run(
     ] = False,
     rejects: Annotated[
         Path | None,
-        typer.Option("--rejects", metavar="PATH", help="Where events go that cannot be used."),
+        typer.Option(
+            "--rejects",
+            parser=destination,
+            metavar="PATH",
+            help="Where events go that cannot be used.",
+        ),
     ] = None,
     overwrite: OverwriteOption = False,
     stats: Annotated[

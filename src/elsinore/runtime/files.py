@@ -13,6 +13,7 @@ from elsinore.runtime.sources import (
     DataFile,
     FileFormat,
     Source,
+    empty,
     find_source,
     format_of,
     unknown_format,
@@ -132,10 +133,7 @@ def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
 def parquet_schema(path: Path) -> pa.Schema:
     """Return the schema of a Parquet file; InputError where it is none."""
     if path.stat().st_size == 0:
-        raise InputError(
-            f"'{path}' is empty (0 bytes), as an interrupted writer leaves it. Delete it, or write "
-            "the data set again."
-        )
+        raise InputError(empty(path))
     try:
         return pq.read_schema(path).remove_metadata()
     except pa.ArrowInvalid as error:

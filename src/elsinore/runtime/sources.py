@@ -87,8 +87,9 @@ def find_source(
 ) -> Source:
     """Return the source of names: files, folders, patterns with `*`, or `-` for standard input.
 
-    Raise InputError where nothing is there (naming the nearest that is), where formats are unknown
-    or several, for URLs (with what reads them) and for a delimiter that is none.
+    Raise InputError where nothing is there (naming the nearest that is) or it cannot be looked at,
+    where a file is named twice, where formats are unknown or several, for an empty name, for URLs
+    (with what reads them) and for a delimiter that is none.
 
     >>> find_source(["s3://bucket/trips.csv"])
     Traceback (most recent call last):
@@ -98,15 +99,15 @@ def find_source(
     reading = Reading(_delimiter(delimiter), tuple(nulls))
     given = [path for name in names for path in _expanded(str(name))]
     found: list[DataFile] = []
+    known: dict[Path, Path] = {}
     streamed = False
     for path in given:
-        if path.is_dir():
-            streamed = streamed or (path / STREAM_LOG).exists()
-            found += _folder_files(path)
-        elif not path.exists():
+        if not path.exists():
             raise InputError(missing(path))
-        else:
-            found.append(DataFile(path))
+        streamed = streamed or (path / STREAM_LOG).exists()
+        files = _folder_files(path) if path.is_dir() else [DataFile(path)]
+        _refuse_twice(path, files, known)
+        found += files
     return Source(
         files=tuple(found),
         format=_common_format(found, given),
@@ -136,6 +137,14 @@ def unknown_format(path: Path) -> str:
     )
 
 
+def empty(path: Path) -> str:
+    """Say that a file has no content."""
+    return (
+        f"'{path}' is empty (0 bytes), as an interrupted writer leaves it. Delete it, or write the "
+        "data set again."
+    )
+
+
 def missing(path: Path) -> str:
     """Say that nothing is at `path`, and what there is that is called nearly so."""
     folder = path.parent
@@ -157,8 +166,25 @@ def _delimiter(text: str | None) -> str | None:
     return delimiter
 
 
+def _refuse_twice(path: Path, files: Sequence[DataFile], known: dict[Path, Path]) -> None:
+    """Raise InputError where a file below `path` is `known` by another name; note them all."""
+    places = {file.path.resolve(): file.path for file in files}
+    for place, file in places.items():
+        if place in known:
+            raise InputError(
+                f"'{file}' is named twice, by '{known[place]}' and by '{path}', and its events "
+                "would count twice. Name it once."
+            )
+    known |= dict.fromkeys(places, path)
+
+
 def _expanded(name: str) -> list[Path]:
     """Return the paths that a name stands for."""
+    if not name.strip():
+        raise InputError(
+            "The name of the events is empty, as that of a variable that is not set. Name a file "
+            "or a folder; this folder is '.'."
+        )
     if name == STDIN:
         return [_spooled()]
     if URL.match(name):
@@ -251,10 +277,12 @@ def _below(folder: Path, above: frozenset[Path]) -> list[Path]:
     if real in above:  # a link that leads back up
         return []
     found = []
-    for child in sorted(folder.iterdir()):
-        if child.name.startswith(("_", ".")):
-            continue
-        found += _below(child, above | {real}) if child.is_dir() else [child]
+    try:
+        for child in sorted(folder.iterdir()):
+            if not child.name.startswith(("_", ".")):
+                found += _below(child, above | {real}) if child.is_dir() else [child]
+    except OSError as error:
+        raise InputError(f"Cannot read '{error.filename}': {error.strerror}.") from error
     return found
 
 

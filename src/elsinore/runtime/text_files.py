@@ -17,11 +17,12 @@ import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
 
 from elsinore.errors import InputError, is_on_the_command_line, option
-from elsinore.runtime.sources import Reading
+from elsinore.runtime.sources import Reading, empty
 
 # Arrow guesses types from the first block; a whole file as one block lets every row have its say.
 LARGEST_BLOCK = 2**31 - 1
 LIKELY_DELIMITERS = (";", "\t", "|", ",")
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # what such a text begins with
 # Zeek's types that are not text; those of containers and addresses are.
 ZEEK_TYPES = {
     "bool": pa.bool_(),
@@ -255,10 +256,18 @@ def _bytes(path: Path) -> pa.Buffer:
     packed = path.suffix.lower() == ".gz"
     try:
         with pa.input_stream(str(path), compression="gzip" if packed else None) as stream:
-            return stream.read_buffer()
+            content = stream.read_buffer()
     except (OSError, zlib.error) as error:
         what = "is no gzip file that can be unpacked" if packed else "cannot be read"
         raise InputError(f"'{path}' {what}: {error}.") from error
+    if not content.size:
+        raise InputError(empty(path))
+    if content.slice(0, 2).to_pybytes() in UTF_16:
+        raise InputError(
+            f"'{path}' is text in UTF-16. Save it as UTF-8, for example with: "
+            "iconv -f utf-16 -t utf-8"
+        )
+    return content
 
 
 def _lines_of_array(path: Path, content: bytes) -> pa.Buffer:
