@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.kernels import enter
@@ -76,6 +75,10 @@ class KeyOrder:
         """Return how many of the chosen rows each key has."""
         return np.add.reduceat(rows, self.begins[:-1], dtype=np.int64)
 
+    def of_key(self, place: int) -> slice:
+        """Return which rows are those of a key."""
+        return slice(int(self.begins[place]), int(self.begins[place + 1]))
+
     def in_order(self, rows: NDArray[np.bool_]) -> tuple[Chosen, Ints]:
         """Return where the chosen rows stand among those that came, and how many each key has.
 
@@ -83,19 +86,10 @@ class KeyOrder:
         >>> rows.in_order(np.array([1, 1, 0]) > 0)
         (array([1, 0]), array([1, 1]))
         """
-        order = slice(None) if self._order is None else self._order
-        if not rows.any():
-            order = slice(len(rows), None)  # all before it may be let go of
-        elif not rows.all():
-            order = np.flatnonzero(rows) if isinstance(order, slice) else order[rows]
-        return order, self.count(rows)
-
-    def table(self, table: pa.Table, rows: NDArray[np.bool_]) -> pa.Table:
-        """Return the chosen rows of a table, in order; see `chosen`."""
-        if self._order is None:
-            return chosen(table, rows)
-        order = self._order if rows.all() else self._order[rows]
-        return table.take(pa.array(order)).combine_chunks()
+        chosen = these(rows)
+        if self._order is not None and (not isinstance(chosen, slice) or rows.any()):
+            chosen = self._order[chosen]
+        return chosen, self.count(rows)
 
 
 class ArrivalOrder:
@@ -176,17 +170,16 @@ class ArrivalOrder:
         places, starts = enter(places_by_type, seconds, read_only(slots), len(self.keys))
         return Placed(which, np.asarray(places), count), np.diff(starts)
 
-    def table(self, table: pa.Table, rows: NDArray[np.bool_]) -> pa.Table:
-        """Return the chosen rows of a table, in order; see `chosen`."""
-        return chosen(table, rows)
 
+def these(rows: NDArray[np.bool_]) -> slice | Ints:
+    """Return which rows are chosen, as a slice where they stand together; of none at the end.
 
-def chosen(table: pa.Table, rows: NDArray[np.bool_]) -> pa.Table:
-    """Return the chosen rows of a table.
-
-    Where they stand together they are a slice, which keeps the memory of all rows alive.
+    >>> these(np.array([0, 1, 1, 0]) > 0), these(np.array([1, 0, 1]) > 0)
+    (slice(1, 3, None), array([0, 2]))
     """
     count, first = int(np.count_nonzero(rows)), int(np.argmax(rows)) if len(rows) else 0
+    if count == 0:
+        return slice(len(rows), None)  # all before it may be let go of
     if rows[first : first + count].all():
-        return table.slice(first, count)
-    return table.filter(pa.array(rows)).combine_chunks()
+        return slice(first, first + count)
+    return np.flatnonzero(rows)

@@ -37,13 +37,26 @@ def addend_columns(
     groups of the batch that have a value. Each is the median of the first of them.
     """
     values, present = matrix(batch, "sum:", unit.summed, np.float64)
+    classes = batch.column("class").to_numpy()
+    return addends_of(unit, values, present, classes, groups, shifts)
+
+
+def addends_of(
+    unit: TrendUnit,
+    values: NDArray[np.float64],
+    present: NDArray[np.uint8],
+    classes: NDArray[np.int64],
+    groups: NDArray[Any],
+    shifts: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.float64]]:
+    """Return so of columns [attribute of `unit.summed`, row] and the classes of rows."""
     if not unit.squared:
         return values, present, shifts
     place = {name: number for number, name in enumerate(unit.summed)}
     width = max(shifts.shape[1], int(groups.max(initial=0)) + 1)
     known = np.full((len(unit.squared), width), np.nan)
     known[:, : shifts.shape[1]] = shifts
-    types = _types_of(unit, batch.column("class").to_numpy())
+    types = _types_of(unit, classes)
     deviations = {}
     for name in dict.fromkeys(name for name, _ in unit.squared):
         shift_number = _shifts_of_types(unit, name)[types]
@@ -53,7 +66,7 @@ def addend_columns(
         shift = np.where(cell >= 0, known.reshape(-1)[cell], 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
             deviations[name] = values[place[name]] - np.where(np.isnan(shift), 0.0, shift)
-    addends = np.empty((len(unit.addends), batch.num_rows))
+    addends = np.empty((len(unit.addends), len(classes)))
     there = np.empty(addends.shape, dtype=np.uint8)
     for number, (kind, name) in enumerate(unit.addends):
         there[number] = present[place[name]]

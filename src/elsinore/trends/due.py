@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.model.window import Window
-from elsinore.trends.arrangement import ArrivalOrder, Chosen, KeyOrder
+from elsinore.trends.arrangement import ArrivalOrder, Chosen, KeyOrder, these
 from elsinore.trends.core.arrays import FOREVER, NEVER
-from elsinore.trends.keyed import Ints
-from elsinore.trends.rows import EncodedRows
+from elsinore.trends.keyed import Codes, Ints
+from elsinore.trends.rows import Rows
+from elsinore.trends.staying import Staying
 
 FEW_ROWS = 2**17  # that are picked in the order of keys; more lie too far apart for that
 _FOREVER, _NEVER = int(FOREVER), int(NEVER)
@@ -21,22 +22,34 @@ _FOREVER, _NEVER = int(FOREVER), int(NEVER)
 class Due(NamedTuple):
     """For each key that has rows, what is due and what is left.
 
-    `done`, `ready`: windows that end at or before them are given out already, or due; `starts`:
-    where among the rows of due windows each key's begin. Both choices of rows are key after key.
+    `done`, `ready`: windows that end at or before them are given out already, or due; `until`: as
+    `ready`, but of the keys that are `staying` up to where their events act. `starts`: where among
+    the wanted rows each key's begin; both choices of rows are key after key. `slots`: [row] -> key,
+    where all rows are wanted as they came; then `starts` says nothing.
     """
 
     keys: Ints
     groups: NDArray[np.int32]
     done: Ints
     ready: Ints
+    until: Ints
     starts: Ints
-    wanted: Chosen  # rows that a window may hold that is due
+    wanted: Chosen  # rows that a window may hold that is due, and that have not acted
     kept: Chosen  # rows that an open window may hold
     left: NDArray[np.bool_]  # [key] whether any is kept
+    staying: frozenset[int] = frozenset()  # see `elsinore.trends.staying`
+    slots: Codes | None = None
+
+    @property
+    def key_of_rows(self) -> NDArray[Any]:
+        """The place of each wanted row's key."""
+        if self.slots is not None:
+            return self.slots
+        return np.repeat(np.arange(len(self.keys)), np.diff(self.starts))
 
 
 def due_of_one(
-    rows: EncodedRows,
+    rows: Rows,
     windows: Collection[Window],
     done: int,
     until: int | None,
@@ -61,6 +74,7 @@ def due_of_one(
         groups=rows.column("group")[:1],
         done=np.array([done]),
         ready=np.array([ready]),
+        until=np.array([ready]),
         starts=np.array([0, wanted]),
         wanted=slice(0, wanted),
         kept=slice(gone, None),
@@ -69,7 +83,7 @@ def due_of_one(
 
 
 def due_of_keys(
-    rows: EncodedRows,
+    rows: Rows,
     windows: Collection[Window],
     done: Mapping[int, int],
     until: int | None,
@@ -77,28 +91,67 @@ def due_of_keys(
     everything: bool,
     ends: bool,
     current: int | None,
+    staying: Staying | None,
 ) -> Due:
     """Return what is due of each key, as of one.
 
     current: of all keys but this everything is due, and rows of a key stand together; None: there
-    is no such key.
+    is no such key. staying: chooses keys that are kept; None: none is.
     """
-    ordered = KeyOrder if rows.count <= FEW_ROWS else ArrivalOrder
+    ordered = KeyOrder if staying is not None or rows.count <= FEW_ROWS else ArrivalOrder
     order = ordered(rows.column("key"), together=current is not None)
     times = order.column(rows.column("time"))
     ready = ready_of(order.keys, order.last(times), until, everything=everything, current=current)
     end, needed = bounds_of(windows, ready, ends=ends)
-    wanted, counts = order.in_order(times < order.of_rows(end))
-    kept, left = order.in_order(times >= order.of_rows(needed))
+    held, needs = times < order.of_rows(end), times >= order.of_rows(needed)
+    acts, stays = ready, frozenset[int]()
+    if staying is not None and isinstance(order, KeyOrder):
+        acts, stays = staying.choose(order, times, ready, held, needs)
+    wanted, counts = order.in_order(held)
+    kept, left = order.in_order(needs)
     return Due(
         keys=order.keys,
         groups=order.first(rows.column("group")),
         done=done_of(done, order.keys),
         ready=ready,
+        until=acts,
         starts=np.concatenate(([0], np.cumsum(counts))),
         wanted=wanted,
         kept=kept,
         left=left > 0,
+        staying=stays,
+    )
+
+
+def due_as_they_came(
+    rows: Rows,
+    windows: Collection[Window],
+    done: Mapping[int, int],
+    until: int | None,
+    last: Ints,
+    *,
+    everything: bool,
+    ends: bool,
+) -> Due:
+    """Return what is due of each key, and all rows as they came.
+
+    last: [key] -> the time of its last row.
+    """
+    order = ArrivalOrder(rows.column("key"))
+    ready = ready_of(order.keys, last[order.keys], until, everything=everything, current=None)
+    _, needed = bounds_of(windows, ready, ends=ends)
+    needs = rows.column("time") >= order.of_rows(needed)
+    return Due(
+        keys=order.keys,
+        groups=order.first(rows.column("group")),
+        done=done_of(done, order.keys),
+        ready=ready,
+        until=ready,
+        starts=np.zeros(0, dtype=np.int64),
+        wanted=slice(None),
+        kept=these(needs),
+        left=order.count(needs) > 0,
+        slots=order.slots,
     )
 
 

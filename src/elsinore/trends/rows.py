@@ -2,14 +2,14 @@
 
 A value is encoded once, however many windows it is in and however often windows are closed, where
 its code does not depend on the values beside it. Texts and numbers of several kinds are compared by
-their rank among all that there are: such rows are kept as they came (`trends.buffered`).
+their rank among all that there are: such rows are kept as they came (`trends.plain`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -66,7 +66,8 @@ class Encoded(NamedTuple):
 
     times: Ints
     codes: Ints
-    classes: list[int] | None
+    classes: list[int] | None  # which these are places among; None: codes are classes
+    occur: Ints | None  # the classes that codes tell then, maybe with others
     values: Doubles
     present: Flags
     orders: Ints
@@ -88,28 +89,69 @@ def encoded_rows(unit: TrendUnit, schema: pa.Schema) -> EncodedRows | None:
     kinds = [schema.field(f"pair:{name}").type for name in unit.compared]
     none = {name: pa.nulls(0, kind) for name, kind in zip(unit.compared, kinds, strict=True)}
     columns = ComparedColumns.of(none)
-    if unit.squared or not columns.is_steady:
-        return None
-    return EncodedRows(unit, schema, columns)
+    return EncodedRows(unit, schema, columns) if columns.is_steady else None
 
 
-def restored(unit: TrendUnit, arrays: Mapping[str, NDArray[Any]]) -> EncodedRows | None:
-    """Return the rows that `EncodedRows.saved` made arrays of; None: there were none."""
-    if "row:schema" not in arrays:
-        return None
-    schema = pa.ipc.read_schema(pa.py_buffer(arrays["row:schema"].tobytes()))
-    rows = encoded_rows(unit, schema)
-    assert rows is not None
-    rows.restore(arrays)
-    return rows
+class Rows(Protocol):
+    """Rows that wait: arrays of what they were encoded to, or as they came (`trends.plain`).
+
+    `copies`: rows are copied when they come. `classes`: those that came, and maybe more.
+    """
+
+    copies: bool
+    schema: pa.Schema  # of batches
+    classes: list[int]
+
+    @property
+    def one_key(self) -> bool:
+        """Whether all rows that there are were found to be of one key."""
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+
+    @property
+    def first(self) -> tuple[int, int]:
+        """The key and the group of the first row."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory they take."""
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a column of codes: `key`, `group` or `time`."""
+
+    def add(
+        self, batch: pa.RecordBatch, slots: KeySlots | None, last: Ints, current: int | None
+    ) -> Taken:
+        """Put the rows of a batch that are wanted behind those that there are.
+
+        slots: of keys; None: a key is its own slot. last: [key] -> the time of its last row.
+        current: the key that goes on, where keys come one after another; None: they do not. Raises
+        InputError where a key's rows are not in time order.
+        """
+
+    def read(self, chosen: Chosen) -> Encoded:
+        """Return some rows as evaluators read them."""
+
+    def keep(self, chosen: Chosen) -> None:
+        """Let go of all rows but some."""
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        """Return what `restore` takes up."""
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take up the rows that `saved` made arrays of."""
 
 
 class EncodedRows:
-    """Rows as arrays with room for more, of which the first may be let go of."""
+    """Rows as arrays with room for more, of which the first may be let go of; see `Rows`."""
+
+    copies = True
 
     def __init__(self, unit: TrendUnit, schema: pa.Schema, columns: ComparedColumns) -> None:
         self._unit = unit
-        self._schema = schema
+        self.schema = schema
         self.columns = columns  # of no rows
         self.classes: list[int] = []  # those that came, and the place of each
         self._places = np.full(min(unit.classes.size, FEW_CLASSES) + 1, -1, dtype=np.int64)
@@ -175,12 +217,7 @@ class EncodedRows:
     def add(
         self, batch: pa.RecordBatch, slots: KeySlots | None, last: Ints, current: int | None
     ) -> Taken:
-        """Put the rows of a batch that are wanted behind those that there are.
-
-        slots: of keys; None: a key is its own slot. last: [key] -> the time of its last row.
-        current: the key that goes on, where keys come one after another; None: they do not. Raises
-        InputError where a key's rows are not in time order.
-        """
+        """Put the rows of a batch that are wanted behind those that there are."""
         batch = self._in_place(batch)
         size, head = batch.num_rows, self._head
         self._make_room(size if size <= _MANY_ROWS else self._wanted(batch))
@@ -305,6 +342,7 @@ class EncodedRows:
             times=found["time"],
             codes=found["class"],
             classes=self.classes if self.numbered else None,
+            occur=None,
             values=found["values"],
             present=found["present"],
             orders=found["orders"],
@@ -362,12 +400,10 @@ class EncodedRows:
         self._begin, self._end = 0, rows
 
     def saved(self) -> dict[str, NDArray[Any]]:
-        """Return what `restored` makes the same rows of."""
+        """Return what `restore` takes up."""
         columns = self._some(slice(None), self.arrays)
         found = {f"row:{name}": column for name, column in columns.items()}
-        classes = np.array(self.classes, dtype=np.int64)
-        schema = np.frombuffer(self._schema.serialize(), dtype=np.uint8)
-        return found | {"row:schema": schema, "row:classes": classes}
+        return found | {"row:classes": np.array(self.classes, dtype=np.int64)}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take up the rows that `saved` made arrays of."""

@@ -1,94 +1,85 @@
 """Keys of which the evaluator keeps its state from one closing to the next, with open windows.
 
-Their rows are buffered like all others, so that they may leave at any time.
+Their rows wait like all others, so that they may leave at any time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.model.window import Window
 from elsinore.trends.arrangement import KeyOrder
-from elsinore.trends.core.arrays import FOREVER, NEVER
-from elsinore.trends.evaluators import Evaluator, Part
-from elsinore.trends.keyed import Codes, Ints
+from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.keyed import Ints
 
 AGAIN = 256  # rows of a key that later windows hold too: from so many on its state is kept
 MOST_KEPT = 64  # keys whose state is kept
 
+Flags = NDArray[np.bool_]
+
 
 class Staying:
-    """Which keys an evaluator keeps, and up to where their events have acted there."""
+    """Which keys an evaluator keeps, and up to where their events have acted there.
 
-    def __init__(self, evaluator: Evaluator, windows: Collection[Window]) -> None:
-        self._evaluator = evaluator
+    `forget`: what lets it keep nothing of a key.
+    """
+
+    def __init__(self, forget: Callable[[int], None], windows: Collection[Window]) -> None:
+        self._forget = forget
         self._windows = windows
-        self._acted: dict[int, int] = {}  # key -> its events before then have acted
+        # key -> its events before then have acted, and so many of them wait for open windows
+        self._acted: dict[int, tuple[int, int]] = {}
 
     def leave(self, key: int) -> None:
         """Let the evaluator keep nothing of a key."""
         if self._acted.pop(key, None) is not None:
-            self._evaluator.forget(key)
+            self._forget(key)
 
     def leave_all(self, keys: Ints) -> None:
         """Let it keep nothing of some keys."""
         for key in keys.tolist() if self._acted else ():
             self.leave(key)
 
-    def leave_late(self, keys: Codes, times: Ints) -> None:
-        """Let it keep nothing of keys of which rows come that should have acted already."""
-        if self._acted and times.min() < max(self._acted.values()):
-            for key, acted in list(self._acted.items()):
-                if np.any(times[keys == key] < acted):
-                    self.leave(key)
+    def choose(
+        self, rows: KeyOrder, times: Ints, ready: Ints, wanted: Flags, needed: Flags
+    ) -> tuple[Ints, frozenset[int]]:
+        """Return up to where the events of each key act now, and which keys stay.
 
-    def part(
-        self,
-        table: pa.Table,
-        rows: KeyOrder,
-        times: Ints,
-        ends: tuple[Ints, Ints, Ints],
-        kept: NDArray[np.bool_],
-    ) -> Part:
-        """Return all keys, and of their rows those that a window may hold that is ready.
-
-        Of a key that stays it is those that have not acted so far, up to where it stays. ends: of
-        windows that are done, of those that are ready, and of the last one of these. kept: the rows
-        that an open window may hold.
+        Of those, rows are `wanted` then that have not acted so far, up to where they stay: the last
+        edge of windows that are `ready`. times: in the order of `rows`; wanted: rows that these
+        windows may hold; needed: rows that later ones may.
         """
-        done, ready, last = ends
-        wanted = times < rows.of_rows(last)
-        stays = self._chosen(table.schema, rows.keys, ready, rows.count(kept & wanted))
-        if stays or self._acted:
-            ready = ready.copy()
-        for key in stays.keys() | self._acted.keys():
-            place = int(np.argmax(rows.keys == key))
-            mine = slice(rows.begins[place], rows.begins[place + 1])
-            ready[place] = stays.get(key, FOREVER)
-            wanted[mine] = times[mine] >= self._acted.get(key, NEVER)
-            wanted[mine] &= times[mine] < ready[place]
-        self._acted = stays
-        counted = np.concatenate(([0], np.cumsum(wanted)))
-        chosen = rows.table(table.drop_columns(["key", "group", "time"]), wanted)
-        chosen = chosen.append_column("time", pa.array(times if wanted.all() else times[wanted]))
-        return Part(chosen, counted[rows.begins], done, ready, rows.keys, frozenset(stays))
-
-    def _chosen(self, schema: pa.Schema, keys: Ints, ready: Ints, again: Ints) -> dict[int, int]:
-        """Return the keys that the evaluator is to keep, and up to where their events act now.
-
-        That is the last edge of windows. again: [key] rows that later windows are to hold too.
-        """
+        places = self._going_on(rows, times)
         goes_on = ready != FOREVER
-        places = [place for key in self._acted for place in np.flatnonzero(keys == key).tolist()]
-        more = np.flatnonzero((again >= AGAIN) & goes_on)
-        if len(more) > len(places) and self._evaluator.may_keep(schema):
-            places += more[: max(MOST_KEPT - len(places), 0)].tolist()
-        return {
-            int(keys[place]): max(window.edge(int(ready[place])) for window in self._windows)
-            for place in places
-            if goes_on[place]
-        }
+        again = np.flatnonzero((rows.count(needed & wanted) >= AGAIN) & goes_on).tolist()
+        others = [place for place in again if place not in places]
+        chosen = [place for place in places if goes_on[place]]
+        chosen += others[: max(MOST_KEPT - len(places), 0)]
+        until = ready.copy() if chosen else ready
+        for place in chosen:
+            until[place] = max(window.edge(int(ready[place])) for window in self._windows)
+        acted = {}
+        for place in {*places, *chosen}:
+            mine, key = rows.of_key(place), int(rows.keys[place])
+            if place in places:
+                wanted[mine] = times[mine] >= self._acted[key][0]
+            if place in chosen:
+                has_acted = times[mine] < until[place]
+                wanted[mine] &= has_acted
+                acted[key] = int(until[place]), int(np.count_nonzero(has_acted & needed[mine]))
+        self._acted = acted
+        return until, frozenset(acted)
+
+    def _going_on(self, rows: KeyOrder, times: Ints) -> set[int]:
+        """Return the places of the keys that are kept; those of which rows came late are not."""
+        if not self._acted:
+            return set()
+        present = {key: place for place, key in enumerate(rows.keys.tolist())}
+        for key, (acted, waiting) in list(self._acted.items()):
+            mine = rows.of_key(present[key]) if key in present else slice(0)
+            if np.count_nonzero(times[mine] < acted) != waiting:
+                self.leave(key)
+        return {present[key] for key in self._acted}
