@@ -126,11 +126,18 @@ class Fed:
         (unit,) = ready.units
         stream, _ = prepare(table, RunOptions())
         keys = keys_of(unit, stream.column, len(stream.times))
-        places = type_places(stream.types, ready.types)
+        places, names = type_places(stream.types, ready.types)
         ends = np.arange(1, stream.times[-1] // (work.slide * SECOND) + 2) * work.slide * SECOND
         return cls(
             ready,
-            batch_of(unit, keys, stream.times, *places, stream.column),
+            batch_of(
+                unit,
+                keys.of_rows(0, len(stream.times)),
+                stream.times,
+                places.whole(),
+                names,
+                stream.column,
+            ),
             [keys.of_groups(stream.column(name)) for name in unit.group_by],
             {name: plain_type(stream.column(name).type) for name in unit.carried},
             ends.astype(np.int64),

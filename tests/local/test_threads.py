@@ -24,7 +24,8 @@ from elsinore.local.events import Events
 from elsinore.model import Workload
 from elsinore.model.window import Window
 from elsinore.operators import OperatorOptions, kind_for, plan
-from elsinore.runtime.keys import Keys
+from elsinore.runtime.keys import NumberedKeys
+from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.options import RunOptions
 from oracles.reference import ReferenceEvent
 from support.trends import Feature, column_names, table_of, trend_cases
@@ -163,9 +164,11 @@ def test_each_row_goes_to_the_thread_of_its_key(
     )
     events = Events(
         replace(ready.units[0], keeps_all=keeps_all),
-        Keys(keys, keys + 7, 10, np.arange(17), incomplete=True),
+        NumberedKeys(
+            Numbering.of(keys, 10), Numbering.of(keys + 7, 17), np.arange(17), incomplete=True
+        ),
         np.arange(len(rows)),
-        numbers,
+        Numbering.of(numbers, 3),
         ["A", "B", "C"],  # of no interest: C, -1, and what has no key
         lambda _: values,
     )

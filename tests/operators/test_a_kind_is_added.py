@@ -148,7 +148,7 @@ def event_by_event(planned: Plan, events: pa.Table) -> dict[str, pa.Table]:
     tables = {}
     numbers = type_numbers(read("type"), planned.types)
     for unit in planned.units:
-        keys = keys_of(unit, read, len(events))
+        keys = keys_of(unit, read, len(events)).of_rows(0, len(events))
         batch = batch_of(unit, keys, read("time").to_numpy(), numbers, planned.types, read)
         operator = kind_for(unit).operator(unit, OperatorOptions())
         outputs = [out for n in range(len(events)) for out in operator.process(batch.slice(n, 1))]

@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elsinore.runtime import keys
-from elsinore.runtime.keys import encode_keys
+from elsinore.runtime import keys, ranges
+from elsinore.runtime.keys import encode_keys, number_keys
 
 often = settings(max_examples=80, deadline=None)
 values = st.one_of(
@@ -65,8 +65,15 @@ def test_codes_are_equal_just_where_tuples_are(
         [built(column, rows, encoded=encoded) for column in part]
         for part in (groups, others, required)
     )
-    with mock.patch.object(keys, "TABLE", data.draw(st.sampled_from([0, keys.TABLE]))):
-        found = encode_keys(*parts, rows, threads)
+    table = mock.patch.object(keys, "TABLE", data.draw(st.sampled_from([0, keys.TABLE])))
+    with table, mock.patch.object(ranges, "MOST_ROWS", data.draw(st.sampled_from([3, 100]))):
+        numbered = number_keys(*parts, rows, threads)
+        kept = numbered.kept(threads)
+    found = numbered.of_rows(0, rows)
+    begin = data.draw(st.integers(0, rows))
+    for part in (numbered.of_rows(begin, rows), kept.of_rows(begin, rows)):
+        assert part.key.tolist() == found.key[begin:].tolist()
+        assert part.group.tolist() == found.group[begin:].tolist()
     group_of = [tuple(column[1][row] for column in groups) for row in range(rows)]
     key_of = [tuple(column[1][row] for column in groups + others) for row in range(rows)]
     lacking = [any(column[1][row] is None for column in required) for row in range(rows)]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elsinore.runtime import ranges
+from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.rows import ASCENDING, DISORDERED, DISTINCT, has_ties, order_in_ranges
 
 often = settings(deadline=None, max_examples=60)
@@ -31,4 +35,5 @@ def test_ties_of_a_key_are_seen_where_ranges_meet(
     times = np.array([time for time, _ in events], dtype=np.int64)
     keys = np.array([key for _, key in events], dtype=np.int32)
     keyed = [event for event in events if event[1] >= 0]
-    assert has_ties(times, keys, 4, threads) is (len(set(keyed)) < len(keyed))
+    with mock.patch.object(ranges, "MOST_ROWS", 3):
+        assert has_ties(times, Numbering.of(keys, 4), threads) is (len(set(keyed)) < len(keyed))

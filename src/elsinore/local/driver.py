@@ -35,7 +35,8 @@ from elsinore.runtime.chunks import in_one_piece, whole
 from elsinore.runtime.classify import type_places
 from elsinore.runtime.distributions import distributions
 from elsinore.runtime.inputs import as_table
-from elsinore.runtime.keys import Keys
+from elsinore.runtime.keys import NumberedKeys
+from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import (
     ENDS_BEFORE,
@@ -128,10 +129,12 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
     stream, rejected = prepare(in_one_piece(table, read, threads), options, threads)
     tables: dict[int, pa.Table] = {}
     statistics: dict[int, OperatorStatistics] = {}
-    types = type_places(stream.types, plan.types, threads)
+    places, names = type_places(stream.types, plan.types)
+    types = places.kept(threads) if len(plan.units) > 1 else places, names
     for together in plan.passes:
         unit = plan.units[together[0]]
         keys = keys_of(unit, stream.column, len(stream.times), threads)
+        keys = keys.kept(threads) if len(together) > 1 else keys
         for number in together:
             unit = plan.units[number]
             results, statistics[number] = yield from _run_unit(
@@ -244,8 +247,8 @@ def _possible(
 def _run_unit(
     unit: Unit,
     stream: Stream,
-    keys: Keys,
-    places: tuple[NDArray[np.int32], Sequence[str]],
+    keys: NumberedKeys,
+    places: tuple[Numbering, Sequence[str]],
     options: RunOptions,
     *,
     in_pieces: bool,
@@ -258,7 +261,7 @@ def _run_unit(
     threads = 1
     if kind.runs_in_threads(unit) and not options.record:
         threads = threads_for(len(stream.times), options.threads)
-    ordered = stream.ordered or not has_ties(stream.times, keys.key, keys.count, threads)
+    ordered = stream.ordered or not has_ties(stream.times, keys.key, threads)
     state = keys.count * kind.bytes_per_key(unit)
     one_slot = state > STATE_LIMIT
     asked = OperatorOptions(
@@ -292,14 +295,14 @@ def _run_unit(
         ]
         held = []
         for output in outputs:
-            places = output.column("query").to_numpy()
-            form = forms[places[0]] if len(places) and np.all(places == places[0]) else None
+            queries = output.column("query").to_numpy()
+            form = forms[queries[0]] if len(queries) and np.all(queries == queries[0]) else None
             if form is None or form.order or form.distinct:
                 held.append(output)
                 continue
             table = pa.Table.from_batches([output])
-            found = kind.finish(unit, int(places[0]), table, groups, types)
-            yield unit.names[places[0]], _presented(found, form, stream.kind)
+            found = kind.finish(unit, int(queries[0]), table, groups, types)
+            yield unit.names[queries[0]], _presented(found, form, stream.kind)
         return results(held), operator.statistics
     return results(outputs), operator.statistics
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from elsinore.kernels import enter, kernel
 from elsinore.kernels.sorting import read_only, rows_by_type
 from elsinore.plan import Unit
-from elsinore.runtime.keys import Keys
+from elsinore.runtime.keys import NumberedKeys
+from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.ranges import by_ranges
 from elsinore.runtime.units import batch_of
 
@@ -32,32 +33,41 @@ class Events:
     """
 
     unit: Unit
-    keys: Keys
+    keys: NumberedKeys
     times: NDArray[np.int64]
-    numbers: NDArray[np.int32]
+    numbers: Numbering
     names: Sequence[str]
     column: Callable[[str], pa.Array]
 
     def by_key(self) -> Events:
         """Return events in the order of their keys, those without a key left out."""
-        codes = read_only(self.keys.key)
+        codes = read_only(self.keys.key.whole())
         order, _ = enter(rows_by_type, 1e-6 * len(codes), codes, self.keys.count)
         rows = pa.array(order)
+        key, group = codes[order], self.keys.group.whole()[order]
         return replace(
             self,
-            keys=self.keys.of_rows(order),
+            keys=replace(
+                self.keys,
+                key=Numbering.of(key, self.keys.count),
+                group=Numbering.of(group, self.keys.group.size),
+            ),
             times=self.times[order],
-            numbers=self.numbers[order],
+            numbers=Numbering.of(self.numbers.whole()[order], self.numbers.size),
             column=cache(lambda name: self.column(name).take(rows)),
         )
+
+    def kept(self, threads: int) -> Events:
+        """Return the same with all numbers made, for several who read them."""
+        return replace(self, keys=self.keys.kept(threads), numbers=self.numbers.kept(threads))
 
     def batch(self, begin: int, end: int) -> pa.RecordBatch:
         """Return the batch of events `begin` to `end` - 1."""
         return batch_of(
             self.unit,
-            self.keys.of_rows(slice(begin, end)),
+            self.keys.of_rows(begin, end),
             self.times[begin:end],
-            self.numbers[begin:end],
+            self.numbers.make(begin, end),
             self.names,
             lambda name: self.column(name).slice(begin, end - begin),
         )
@@ -74,12 +84,11 @@ class Events:
         least_key, first, last = 0, min(places, default=0), max(places, default=-1)
         if self.unit.keeps_all:
             least_key, first, last = -1, -1, len(self.names)
-        keys, numbers = read_only(self.keys.key), read_only(self.numbers)
 
         def find(begin: int, end: int) -> None:
-            rows = slice(begin, end)
-            given = keys[rows], numbers[rows], threads, least_key, first, last
-            enter(find_owners, 1e-6 * (end - begin), *given, owners[rows])
+            keys, numbers = self.keys.key.make(begin, end), self.numbers.make(begin, end)
+            given = read_only(keys), read_only(numbers), threads, least_key, first, last
+            enter(find_owners, 1e-6 * (end - begin), *given, owners[begin:end])
 
         by_ranges(find, len(owners), threads)
         return owners
@@ -91,14 +100,20 @@ class Events:
 
         Its keys, apart by `threads`, are numbered one after another; -1 stays.
         """
-        of_range = slice(begin, end)
-        count = np.count_nonzero(owners[of_range] == thread)
+        keys, mine = self.keys.of_rows(begin, end), owners[begin:end]
+        count = np.count_nonzero(mine == thread)
         rows = np.empty(count + 1, dtype=np.int32)
         key, group, numbers = (np.empty(count, dtype=np.int32) for _ in range(3))
         times = np.empty(count, dtype=np.int64)
         given = [
-            read_only(column[of_range])
-            for column in (owners, self.keys.key, self.keys.group, self.times, self.numbers)
+            read_only(column)
+            for column in (
+                mine,
+                keys.key,
+                keys.group,
+                self.times[begin:end],
+                self.numbers.make(begin, end),
+            )
         ]
         taken: tuple[Any, ...] = (rows, key, group, times, numbers)
         enter(take_share, 2e-6 * (end - begin), thread, threads, *given, *taken)
@@ -109,8 +124,9 @@ class Events:
             column = self.column(name).slice(begin, end - begin)
             return pc.take(column, picked, boundscheck=False)
 
-        keys = replace(self.keys, key=key, group=group)
-        return batch_of(self.unit, keys, times, numbers, self.names, read)
+        return batch_of(
+            self.unit, replace(keys, key=key, group=group), times, numbers, self.names, read
+        )
 
 
 @kernel

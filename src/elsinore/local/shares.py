@@ -43,6 +43,7 @@ def shares_of(events: Events, threads: int, *, by_windows: bool) -> list[Iterabl
             ]
     threads = min(threads, keys)
     if threads > 1:
+        events = events.kept(threads)
         owners = events.owners(threads)
         ranges = stretches(0, rows, keys, threads, kept=kept)
         return [

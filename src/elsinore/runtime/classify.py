@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +26,7 @@ from elsinore.plan.classes import (
 from elsinore.runtime.digits import PIECES, add_places, add_regions, add_truth, look_up
 from elsinore.runtime.expressions import evaluate, nearest_doubles, values
 from elsinore.runtime.names import text_numbers
+from elsinore.runtime.numbering import Codes, Numbering
 
 MANY = 2**17  # events whose types a kernel looks up: a quarter of the time, but it must be loaded
 STRETCH = 2**15  # events whose types are looked up at once: they stay near the processor
@@ -80,27 +83,32 @@ def classify(
     return codes
 
 
-def type_places(
-    types: pa.Array, names: Sequence[str], threads: int = 1
-) -> tuple[NDArray[np.int32], Sequence[str]]:
+def type_places(types: pa.Array, names: Sequence[str]) -> tuple[Numbering, Sequence[str]]:
     """Return each event's type as its place in a list of names, and that list; -1 for null.
 
     The list is `names`, and other types have -1; or a short dictionary of the column's own.
 
-    >>> type_places(pa.array(["B", "C", None]), ["A", "B"])
-    (array([ 1, -1, -1], dtype=int32), ['A', 'B'])
-    >>> type_places(pa.array(["B", "C", None]).dictionary_encode(), ["A", "B"])
-    (array([ 0,  1, -1], dtype=int32), ['B', 'C'])
+    >>> places, known = type_places(pa.array(["B", "C", None]), ["A", "B"])
+    >>> places.whole().tolist(), known
+    ([1, -1, -1], ['A', 'B'])
+    >>> places, known = type_places(pa.array(["B", "C", None]).dictionary_encode(), ["A", "B"])
+    >>> places.whole().tolist(), known
+    ([0, 1, -1], ['B', 'C'])
     """
-    if pa.types.is_dictionary(types.type) and len(types.dictionary) <= 2 * len(names) + 100:
-        indices = types.indices.fill_null(-1) if types.null_count else types.indices
-        own = [name or "" for name in types.dictionary.to_pylist()]
-        if not types.dictionary.null_count:
-            return np.asarray(indices.cast(pa.int32()).to_numpy()), own
-    return type_numbers(types, names, threads), names
+    if not pa.types.is_dictionary(types.type):
+        return _text_places(types, names), names
+    own, indices = types.dictionary, types.indices
+    if len(own) <= 2 * len(names) + 100 and not own.null_count:
+        return Numbering(len(types), len(own), partial(_indices, indices)), own.to_pylist()
+    places = np.append(type_numbers(own, names), np.int32(-1))
+
+    def look_up_places(begin: int, end: int) -> Codes:
+        return np.asarray(places[_indices(indices, begin, end)])
+
+    return Numbering(len(types), len(names), look_up_places), names
 
 
-def type_numbers(types: pa.Array, names: Sequence[str], threads: int = 1) -> NDArray[np.int32]:
+def type_numbers(types: pa.Array, names: Sequence[str]) -> Codes:
     """Return the place of each type name in `names`, -1 where it is not among them.
 
     >>> type_numbers(pa.array(["B", "A", None, "C"]), ["A", "B"]).tolist()
@@ -108,14 +116,32 @@ def type_numbers(types: pa.Array, names: Sequence[str], threads: int = 1) -> NDA
     """
     if pa.types.is_dictionary(types.type):
         places = np.append(type_numbers(types.dictionary, names), np.int32(-1))
-        indices = types.indices.fill_null(-1) if types.null_count else types.indices
-        return np.asarray(places[indices.to_numpy()])
+        return np.asarray(places[_indices(types.indices, 0, len(types))])
+    return _text_places(types, names).make(0, len(types))
+
+
+def _indices(indices: pa.Array, begin: int, end: int) -> Codes:
+    """Return the places in their dictionary of rows, -1 for null."""
+    some = indices.slice(begin, end - begin)
+    some = some.fill_null(-1) if some.null_count else some
+    return np.asarray(some.cast(pa.int32()).to_numpy())
+
+
+def _text_places(types: pa.Array, names: Sequence[str]) -> Numbering:
+    """Return the places of texts in `names`, -1 for others and null."""
     if len(types) == 0:
-        return np.zeros(0, dtype=np.int32)
-    numbers = text_numbers(types, names, threads)
-    if types.null_count:
-        numbers[types.is_null().to_numpy(zero_copy_only=False)] = -1
-    return numbers
+        return Numbering.of(np.zeros(0, dtype=np.int32), len(names))
+    found = text_numbers(types, names)
+    if not types.null_count:
+        return found
+
+    def find(begin: int, end: int) -> Codes:
+        numbers = found.make(begin, end)
+        nulls = types.slice(begin, end - begin).is_null()
+        numbers[nulls.to_numpy(zero_copy_only=False)] = -1
+        return numbers
+
+    return replace(found, make=find)
 
 
 def _cannot_fail(classes: TypeClasses) -> bool:

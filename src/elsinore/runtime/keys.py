@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only
 from elsinore.runtime.chunks import plain, same_floats
+from elsinore.runtime.numbering import Codes, Numbering
 from elsinore.runtime.ranges import by_ranges
 from elsinore.runtime.rows import first_rows, look_up_pairs, mark_pairs, number_from
 
@@ -20,8 +21,6 @@ LARGEST = 2**63 - 1
 DENSE = 2**16  # a range of whole numbers up to so wide is its own numbering
 AHEAD = 2**16  # rows among which there is mostly one of each group
 TABLE = 2**22  # so many pairs of codes are numbered by a table of them, more by hashing
-
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +37,46 @@ class Keys:
     example: NDArray[np.int64]
     incomplete: bool  # whether some row has no key
 
-    def of_rows(self, rows: slice | NDArray[np.int64]) -> Keys:
-        """Return the codes of some rows."""
-        return replace(self, key=self.key[rows], group=self.group[rows])
+    def of_groups(self, column: pa.Array) -> pa.Array:
+        """Return a column's value for each group code, null for a code that no row has."""
+        return of_groups(column, self.example)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedKeys:
+    """Keys whose codes are made where they are read; see `Keys`."""
+
+    key: Numbering
+    group: Numbering
+    example: NDArray[np.int64]
+    incomplete: bool
+
+    @property
+    def count(self) -> int:
+        """The number of keys."""
+        return self.key.size
+
+    def of_rows(self, begin: int, end: int) -> Keys:
+        """Return the codes of a range of rows."""
+        group = self.group.make(begin, end)
+        key = group if self.key is self.group else self.key.make(begin, end)
+        return Keys(key, group, self.count, self.example, self.incomplete)
+
+    def kept(self, threads: int = 1) -> NumberedKeys:
+        """Return the same with all codes made."""
+        group = self.group.kept(threads)
+        key = group if self.key is self.group else self.key.kept(threads)
+        return replace(self, key=key, group=group)
 
     def of_groups(self, column: pa.Array) -> pa.Array:
         """Return a column's value for each group code, null for a code that no row has."""
-        column = column.take(pa.array(self.example, mask=self.example < 0))
-        return same_floats(plain(column) if _has_floats(column.type) else column)
+        return of_groups(column, self.example)
+
+
+def of_groups(column: pa.Array, example: NDArray[np.int64]) -> pa.Array:
+    """Return a column's values in some rows, null for those below 0."""
+    column = column.take(pa.array(example, mask=example < 0))
+    return same_floats(plain(column) if _has_floats(column.type) else column)
 
 
 def encode_keys(
@@ -53,28 +84,46 @@ def encode_keys(
     others: Sequence[pa.Array],
     required: Sequence[pa.Array],
     rows: int,
-    threads: int = 1,
 ) -> Keys:
+    """Return what `number_keys` does, of all rows."""
+    return number_keys(groups, others, required, rows).of_rows(0, rows)
+
+
+def number_keys(
+    groups: Sequence[pa.Array],
+    others: Sequence[pa.Array],
+    required: Sequence[pa.Array],
+    rows: int,
+    threads: int = 1,
+) -> NumberedKeys:
     """Number the keys (group attributes and others together) and the groups of `rows` rows.
 
     A null is a value of its own, as in SQL's GROUP BY; a row with a null in one of `required`
     (the attributes of `[ ]`) has no key: null equals nothing, and NaN counts as null.
     """
-    group, group_count = _codes(groups, rows, threads)
-    key, count = group, group_count
-    if others:
-        parts = [(group, group_count), *(_code(column, threads) for column in others)]
-        key, count = _combine(parts, threads)
+    every = [Numbering.alike(rows)] if not groups else [_code(one, threads) for one in groups]
+    group = _combine(every, threads)
+    key = _combine([group, *(_code(column, threads) for column in others)], threads)
     missing = [mask for column in required if (mask := _missing(column)) is not None]
     if missing:
-        key = key.copy()
-        for mask in missing:
-            key[mask.to_numpy(zero_copy_only=False)] = -1
+        key = _without(key, missing)
     if groups:
-        example = _first_rows(read_only(group), group_count, threads)
+        example = _first_rows(group, threads)
     else:
         example = np.zeros(1, dtype=np.int64) if rows else np.full(1, -1, dtype=np.int64)
-    return Keys(key, group, count, example, bool(missing))
+    return NumberedKeys(key, group, example, bool(missing))
+
+
+def _without(key: Numbering, missing: Sequence[pa.Array]) -> Numbering:
+    """Return keys that are -1 where something is missing."""
+
+    def make(begin: int, end: int) -> Codes:
+        codes = key.make(begin, end).copy()
+        for mask in missing:
+            codes[mask.slice(begin, end - begin).to_numpy(zero_copy_only=False)] = -1
+        return codes
+
+    return replace(key, make=make)
 
 
 def _has_floats(kind: pa.DataType) -> bool:
@@ -92,36 +141,30 @@ def _missing(column: pa.Array) -> pa.Array | None:
     return column.is_null() if column.null_count else None
 
 
-def _first_rows(codes: Codes, count: int, threads: int) -> NDArray[np.int64]:
+def _first_rows(codes: Numbering, threads: int) -> NDArray[np.int64]:
     """Return the first row of each code, -1 where no row has it."""
 
     def find(begin: int, end: int) -> NDArray[np.int64]:
-        rows = np.full(count, -1, dtype=np.int64)
-        enter(first_rows, 5e-7 * (end - begin), codes[begin:end], rows)
+        rows = np.full(codes.size, -1, dtype=np.int64)
+        enter(first_rows, 5e-7 * (end - begin), read_only(codes.make(begin, end)), rows)
         rows[rows >= 0] += begin
         return rows
 
-    ahead = min(AHEAD, len(codes))
+    ahead = min(AHEAD, codes.rows)
     first = find(0, ahead)
-    if ahead == len(codes) or not (first < 0).any():
+    if ahead == codes.rows or not (first < 0).any():
         return first
-    later = by_ranges(
-        lambda begin, end: find(ahead + begin, ahead + end),
-        len(codes) - ahead,
-        threads if count <= DENSE else 1,
-    )
+    if codes.size > DENSE:
+        later = [find(ahead, codes.rows)]
+    else:
+        left = codes.rows - ahead
+        later = by_ranges(lambda begin, end: find(ahead + begin, ahead + end), left, threads)
     for rows in later:
         np.copyto(first, rows, where=first < 0)
     return first
 
 
-def _codes(columns: Sequence[pa.Array], rows: int, threads: int) -> tuple[Codes, int]:
-    if not columns:
-        return np.zeros(rows, dtype=np.int32), 1
-    return _combine([_code(column, threads) for column in columns], threads)
-
-
-def _code(column: pa.Array, threads: int) -> tuple[Codes, int]:
+def _code(column: pa.Array, threads: int) -> Numbering:
     """Number one column's values."""
     if pa.types.is_integer(column.type) and not column.null_count and len(column):
         bounds = by_ranges(
@@ -130,7 +173,7 @@ def _code(column: pa.Array, threads: int) -> tuple[Codes, int]:
         least = min(bound["min"].as_py() for bound in bounds)
         most = max(bound["max"].as_py() for bound in bounds)
         if most - least < DENSE:
-            return _numbered_from(column, least, threads), most - least + 1
+            return _numbered_from(column, least, most - least + 1)
     if not pa.types.is_dictionary(column.type) or _has_twins(column.dictionary):
         column = plain(column)
         return _encoded(
@@ -139,9 +182,14 @@ def _code(column: pa.Array, threads: int) -> tuple[Codes, int]:
             threads,
         )
     indices, size = column.indices, len(column.dictionary)
-    if indices.null_count:
-        indices, size = indices.fill_null(size), size + 1
-    return np.asarray(indices.to_numpy(), dtype=np.int32), size
+    none = size if indices.null_count else None
+
+    def take(begin: int, end: int) -> Codes:
+        some = indices.slice(begin, end - begin)
+        some = some if none is None else some.fill_null(none)
+        return np.asarray(some.to_numpy(), dtype=np.int32)
+
+    return Numbering(len(column), size + (none is not None), take)
 
 
 def _has_twins(dictionary: pa.Array) -> bool:
@@ -154,25 +202,25 @@ def _has_twins(dictionary: pa.Array) -> bool:
     return size > 1 and bool(pc.count_distinct(dictionary, mode="all").as_py() < size)
 
 
-def _numbered_from(column: pa.Array, least: int, threads: int) -> Codes:
+def _numbered_from(column: pa.Array, least: int, size: int) -> Numbering:
     """Return whole numbers as they are but for the least of them."""
-    codes = np.empty(len(column), dtype=np.int32)
     first = least - 2**64 if least > LARGEST else least
 
-    def number(begin: int, end: int) -> None:
+    def number(begin: int, end: int) -> Codes:
+        codes = np.empty(end - begin, dtype=np.int32)
         # as integers of 64 bits, whose differences fit where these bits are unsigned too
         numbers = column.slice(begin, end - begin).cast(pa.int64(), safe=False).to_numpy()
-        enter(number_from, 5e-7 * len(numbers), numbers, first, codes[begin:end])
+        enter(number_from, 5e-7 * len(numbers), numbers, first, codes)
+        return codes
 
-    by_ranges(number, len(column), threads)
-    return codes
+    return Numbering(len(column), size, number)
 
 
 def _encoded(
     encode: Callable[[int, int], pa.DictionaryArray], rows: int, threads: int
-) -> tuple[Codes, int]:
+) -> Numbering:
     """Number the values of ranges of rows, each encoded by itself; a null comes last."""
-    parts = by_ranges(encode, rows, threads)
+    parts = [encode(0, rows)] if threads == 1 else by_ranges(encode, rows, threads)
     dictionary, places = parts[0].dictionary, None
     if len(parts) > 1:
         together = pa.concat_arrays([part.dictionary for part in parts]).dictionary_encode()
@@ -196,49 +244,49 @@ def _encoded(
             number(place)
 
     by_ranges(number_all, len(parts), threads)
-    return codes, size + any(part.indices.null_count for part in parts)
+    return Numbering.of(codes, size + any(part.indices.null_count for part in parts))
 
 
-def _combine(parts: Sequence[tuple[Codes, int]], threads: int) -> tuple[Codes, int]:
+def _combine(parts: Sequence[Numbering], threads: int) -> Numbering:
     """Number the combinations of several numberings."""
-    codes, count = parts[0]
-    for more, size in parts[1:]:
-        if count == 1:
-            codes, count = more, size
-        elif count * size <= TABLE:
-            codes, count = _looked_up(codes, more, (count, size), threads)
+    codes = parts[0]
+    for more in parts[1:]:
+        if codes.size == 1:
+            codes = more
+        elif codes.size * more.size <= TABLE:
+            codes = _looked_up(codes, more, threads)
         else:
-            codes, count = _hashed(codes, more, size, threads)
-    return codes, count
+            codes = _hashed(codes, more, threads)
+    return codes
 
 
-def _looked_up(
-    codes: Codes, more: Codes, sizes: tuple[int, int], threads: int
-) -> tuple[Codes, int]:
+def _looked_up(codes: Numbering, more: Numbering, threads: int) -> Numbering:
     """Number pairs of codes by a table of all that there might be."""
-    there = np.zeros(sizes, dtype=np.uint8)
-    found = np.empty(len(codes), dtype=np.int32)
-    codes, more = read_only(codes), read_only(more)
+    there = np.zeros((codes.size, more.size), dtype=np.uint8)
+
+    def pairs(begin: int, end: int) -> tuple[Codes, Codes]:
+        return read_only(codes.make(begin, end)), read_only(more.make(begin, end))
 
     def mark(begin: int, end: int) -> None:
-        enter(mark_pairs, 1e-6 * (end - begin), codes[begin:end], more[begin:end], there)
+        first, second = pairs(begin, end)
+        enter(mark_pairs, 1e-6 * (end - begin), first, second, there)
 
-    def number(begin: int, end: int) -> None:
-        rows = slice(begin, end)
-        enter(look_up_pairs, 1e-6 * (end - begin), codes[rows], more[rows], table, found[rows])
+    def number(begin: int, end: int) -> Codes:
+        found = np.empty(end - begin, dtype=np.int32)
+        first, second = pairs(begin, end)
+        enter(look_up_pairs, 1e-6 * (end - begin), first, second, table, found)
+        return found
 
-    by_ranges(mark, len(codes), threads)
-    table = np.cumsum(there, dtype=np.int32).reshape(sizes)
-    count = int(table[-1, -1]) if there.size else 0
-    by_ranges(number, len(codes), threads)
-    return found, count
+    by_ranges(mark, codes.rows, threads)
+    table = np.cumsum(there, dtype=np.int32).reshape(there.shape)
+    return Numbering(codes.rows, int(table[-1, -1]) if there.size else 0, number)
 
 
-def _hashed(codes: Codes, more: Codes, size: int, threads: int) -> tuple[Codes, int]:
+def _hashed(codes: Numbering, more: Numbering, threads: int) -> Numbering:
     """Number pairs of codes, which could be too many for a table."""
 
     def encode(begin: int, end: int) -> pa.DictionaryArray:
-        pairs = codes[begin:end].astype(np.int64) * size + more[begin:end]
+        pairs = codes.make(begin, end).astype(np.int64) * more.size + more.make(begin, end)
         return pa.array(pairs).dictionary_encode()
 
-    return _encoded(encode, len(codes), threads)
+    return _encoded(encode, codes.rows, threads)

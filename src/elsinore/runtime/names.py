@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.kernels import enter, kernel
-from elsinore.runtime.ranges import by_ranges
+from elsinore.runtime.numbering import Codes, Numbering
 
 Words = NDArray[np.uint64]
 WORD = np.uint64(8)  # bytes
@@ -29,22 +29,22 @@ UNKNOWN = np.uint64(2**64 - 1)  # as an integer of 32 bits, -1
 _ONE, _TWICE, _THREE, _BITS = np.uint64(1), np.uint64(16), np.uint64(3), np.uint64(63)
 
 
-def text_numbers(texts: pa.Array, names: Sequence[str], threads: int = 1) -> NDArray[np.int32]:
+def text_numbers(texts: pa.Array, names: Sequence[str]) -> Numbering:
     """Return the place of each text in `names`, -1 where it is not among them; a null is any text.
 
-    >>> text_numbers(pa.array(["B", "A", "a name of many letters"]), ["A", "B"]).tolist()
+    >>> text_numbers(pa.array(["B", "A", "a name of many letters"]), ["A", "B"]).whole().tolist()
     [1, 0, -1]
     """
     width = "int64" if pa.types.is_large_string(texts.type) else "int32"
     starts, letters = _bytes_of(texts, width)
     name_starts, name_letters = _bytes_of(pa.array(names, texts.type), width)
-    numbers = np.empty(len(texts), dtype=np.int32)
     words = letters[: len(letters) // 8 * 8].view(np.uint64)
     if not words.flags.aligned:
         words = words.copy()
     words.flags.writeable = False
 
-    def find(begin: int, end: int) -> None:
+    def find(begin: int, end: int) -> Codes:
+        numbers = np.empty(end - begin, dtype=np.int32)
         known = np.full((len(names) + 1) * TOLD, NO_LENGTH)
         table = np.full(_places(len(names)), len(names), dtype=np.int32)
         size = int(starts[end]) - int(starts[begin])
@@ -60,11 +60,11 @@ def text_numbers(texts: pa.Array, names: Sequence[str], threads: int = 1) -> NDA
             known,
             table,
             np.empty((3, BLOCK), dtype=np.uint64),
-            numbers[begin:end],
+            numbers,
         )
+        return numbers
 
-    by_ranges(find, len(texts), threads)
-    return numbers
+    return Numbering(len(texts), len(names), find)
 
 
 def _places(names: int) -> int:

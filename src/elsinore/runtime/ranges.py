@@ -12,16 +12,16 @@ from typing import TypeVar
 
 R = TypeVar("R")
 
-MOST_ROWS = 2**19  # of a range where there are threads: what is made of one is soon needed, or gone
+MOST_ROWS = 2**19  # of a range: what is made of one is soon needed, or gone
 
 
 def ranges_of(rows: int, threads: int) -> list[tuple[int, int]]:
-    """Return ranges of rows, about equally long: one for each thread at least, if there are many.
+    """Return ranges of rows, about equally long: one for each thread at least, if they suffice.
 
     >>> ranges_of(10, 1), ranges_of(10, 3)
     ([(0, 10)], [(0, 3), (3, 6), (6, 10)])
     """
-    count = 1 if threads == 1 else min(rows, max(threads, -(-rows // MOST_ROWS)))
+    count = min(rows, max(threads, -(-rows // MOST_ROWS)))
     return [(rows * n // count, rows * (n + 1) // count) for n in range(count)] or [(0, 0)]
 
 
@@ -32,7 +32,7 @@ def by_ranges(work: Callable[[int, int], R], rows: int, threads: int) -> list[R]
     [range(0, 3), range(3, 6), range(6, 10)]
     """
     ranges = ranges_of(rows, threads)
-    if len(ranges) == 1:
-        return [work(*ranges[0])]
+    if len(ranges) == 1 or threads == 1:
+        return [work(*bounds) for bounds in ranges]
     with ThreadPoolExecutor(threads, thread_name_prefix="elsinore") as pool:
         return list(pool.map(lambda bounds: work(*bounds), ranges))

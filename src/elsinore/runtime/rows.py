@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from elsinore.kernels import enter, kernel
 from elsinore.kernels.sorting import read_only
+from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.ranges import by_ranges
 
 
@@ -52,20 +53,22 @@ def order_in_ranges(times: NDArray[np.int64], threads: int) -> int:
     return min(by_ranges(find, len(times), threads))
 
 
-def has_ties(times: NDArray[np.int64], keys: NDArray[np.int32], count: int, threads: int) -> bool:
+def has_ties(times: NDArray[np.int64], keys: Numbering, threads: int) -> bool:
     """Return what `has_simultaneous` does, of times that never fall, by so many threads.
 
-    >>> has_ties(np.array([1, 2, 2]), np.array([0, 1, 0], np.int32), 2, 1)
+    >>> has_ties(np.array([1, 2, 2]), Numbering.of(np.array([0, 1, 0], np.int32), 2), 1)
     False
     """
-    codes = read_only(keys)
 
     def find(begin: int, end: int) -> bool:
         first = int(np.searchsorted(times, times[begin])) if begin < end else begin
-        rows = slice(first, end)  # with what the range before has of its first time
-        return enter(has_simultaneous, 1e-6 * (end - first), times[rows], codes[rows], count)
+        # with what the range before has of its first time
+        some, codes = times[first:end], read_only(keys.make(first, end))
+        return enter(has_simultaneous, 1e-6 * (end - first), some, codes, keys.size)
 
-    return any(by_ranges(find, len(times), threads if count <= FEW_KEYS else 1))
+    if keys.size > FEW_KEYS:
+        return find(0, len(times))
+    return any(by_ranges(find, len(times), threads))
 
 
 @kernel

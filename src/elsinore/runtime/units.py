@@ -13,14 +13,14 @@ from elsinore.plan import Carried, Travel, Unit
 from elsinore.runtime.chunks import plain
 from elsinore.runtime.classify import classify
 from elsinore.runtime.expressions import evaluate, values
-from elsinore.runtime.keys import Keys, encode_keys
+from elsinore.runtime.keys import Keys, NumberedKeys, number_keys
 
 Read = Callable[[str], pa.Array]  # an attribute of all events, by its name
 
 
-def keys_of(unit: Unit, read: Read, rows: int, threads: int = 1) -> Keys:
+def keys_of(unit: Unit, read: Read, rows: int, threads: int = 1) -> NumberedKeys:
     """Number the keys and groups of a unit, and of all others that take the stream apart alike."""
-    return encode_keys(
+    return number_keys(
         [read(name) for name in unit.group_by],
         [read(name) for name in unit.equivalence],
         [read(name) for name in unit.required],
@@ -37,9 +37,9 @@ def batch_of(
     names: Sequence[str],
     read: Read,
 ) -> pa.RecordBatch:
-    """Return the batch of all events: key, group, time, class and the unit's columns.
+    """Return the batch of events: key, group, time, class and the unit's columns.
 
-    `numbers` are the events' types as places in `names` (see `type_numbers`).
+    `numbers` are the events' types as places in `names` (see `type_places`).
     """
     codes = classify(unit.classes, numbers, names, {n: read(n) for n in unit.classes.attributes})
     if keys.incomplete:
