@@ -70,7 +70,7 @@ def act_now(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int,
     to_rank += slot * header.rank
     if cells != 0 and ints[header.big + slot] == 0 and not are_beyond(header, doubles, to, GREAT):
         base = header.cells + slot * header.cell
-        if add_cells(doubles, program, cells, base, base, 0, to):
+        if add_cells(doubles, program, cells, base, to):
             _get_all_powers(header, ints, doubles, program, steps, slot)
         return
     at = steps + 1
@@ -99,29 +99,22 @@ def gain(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, sl
         if ints[header.asleep + slot] <= 1:
             return False
         ints[header.asleep + slot] -= 1
-    into, base = header.gains + slot * header.gain, header.cells + slot * header.cell
     if cells == 0:
-        _gain_steps(header, ints, doubles, program, steps, slot, to, into)
-    elif add_cells(doubles, program, cells, base, into, header.gain, to):
+        _gain_steps(header, ints, doubles, program, steps, slot, to)
+    elif add_cells(doubles, program, cells, header.cells + slot * header.cell, to):
         _get_all_powers(header, ints, doubles, program, steps, slot)
     return True
 
 
 @wide_kernel(linked=True)
 def _gain_steps(
-    header: Any,
-    ints: Ints,
-    doubles: Doubles,
-    program: Ints,
-    steps: int,
-    slot: int,
-    addends: int,
-    into: int,
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, steps: int, slot: int, addends: int
 ) -> None:
     """Add to gains what an event adds by a list of steps, and to cells that have none at once."""
     at, cells = steps + 1, header.cells + slot * header.cell
+    into = cells + header.cell - header.gained
     for _ in range(program[steps]):
-        to = into if program[at + FIRST] < header.gain else cells
+        to = into if program[at + FIRST] < header.gained else cells
         take_plain(header, ints, doubles, program, at, slot, 1.0, addends, to)
         at += program[at + LENGTH]
 

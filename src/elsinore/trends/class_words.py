@@ -165,8 +165,10 @@ class ClassWords:
         )
         at_once = not (apart or resets) and not (quick and self._cells(steps) > NARROW)
         gains = self._layout.gains and not resets
-        cells = self._write_cells(written, steps) if at_once or gains else 0
         by_cells = at_once and not (quick and len(steps) == 1)  # a single step is one sum
+        cells = self._write_cells(written, steps, 0) if by_cells else 0
+        gained = self._layout.gained if gains else 0
+        gain_cells = self._write_cells(written, steps, gained) if gains else 0
         takers = [
             written.add(self._sharing.takers_words(group, several))
             for group, several in zip(sections.ticks, sections.takers, strict=True)
@@ -176,8 +178,8 @@ class ClassWords:
             *lists,
             *(all_steps, all_steps if quick else 0, 0),
             *self._noted(steps if quick else ()),
-            *(all_steps if at_once else 0, cells if by_cells else 0),
-            *(all_steps if gains else 0, cells if gains else 0, 0),
+            *(all_steps if at_once else 0, cells),
+            *(all_steps if gains else 0, gain_cells, 0),
         ]
         if len(head) != SECTIONS:
             raise AssertionError("a class has other words than `class_layout` tells")
@@ -262,22 +264,24 @@ class ClassWords:
         head = [lanes, form.block, int(form.loop), len(form.sums), len(form.extremes)]
         return [2 + len(head) + len(body), *head, int(_is_single(step, lanes)), *body]
 
-    def _write_cells(self, written: _Writer, steps: Sequence[Step]) -> Here | int:
+    def _write_cells(self, written: _Writer, steps: Sequence[Step], gained: int) -> Here | int:
         """Write all that steps add to cells, if `add_cells` does it well; return where.
 
+        gained: to so many cells it is not added, but to their gains, which lie behind all cells.
         A list is filled up to what an event could do to a node, so that it is as long as those of
         other classes; a longer one begins with what is done soonest. Else that is 0: where steps
         have many lanes, or extremes.
         """
         if any(step.form.extremes or self._lanes(step) >= WIDE for step in steps):
             return 0
-        zero, first = self._layout.cells, steps[0].columns[0]
+        zero = self._layout.cells
         cells = [
-            cell
+            cell._replace(to=cell.to + (cell.to < gained) * (zero + 1))
             for step in steps
             for lane in range(self._lanes(step))
             for cell in self._cells_of(step, lane)
         ]
+        first = cells[0].to
         pairs: list[tuple[Address, ...]] = []
         others: list[tuple[Address, ...]] = []
         if self._most_sums == 1:

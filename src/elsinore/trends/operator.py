@@ -108,7 +108,11 @@ class TrendOperator:
         self._known = np.full(min(unit.classes.size, TABLE_LIMIT) + 1, UNKNOWN, dtype=np.int64)
         layout = self._prepared.layout
         self._store: Store = new_store(
-            self._prepared.updates, layout, self._prepared.shared, record=record
+            self._prepared.updates,
+            layout,
+            self._prepared.shared,
+            gains=not ordered,
+            record=record,
         )
         schema = totals_fields(unit, exact=False)
         self._none = pa.RecordBatch.from_pylist([], schema=schema)

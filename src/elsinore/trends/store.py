@@ -17,7 +17,7 @@ from elsinore.trends.sharing.clock import DEPTH
 from elsinore.trends.sharing.holders import GroupCost, SharedGroups
 from elsinore.trends.updates import Updates
 
-VERSION = 14
+VERSION = 15
 FIRST_ROWS = 64  # rows of totals to begin with; a power of two
 FIRST_RUNS = 16  # runs of simultaneous events to begin with
 RECORDS = 2**16  # bursts recorded at most
@@ -43,6 +43,7 @@ FIELDS = (
     Field("one_slot", np.int64),
     Field("ordered", np.int64),
     Field("dynamic", np.int64),
+    Field("gained", np.int64),  # cells at the end of a key's that are gains, see `core.gains`
     # of a key, its sums in each lane; the rest of what they were before the present moment
     Field("cells", np.float64, ("slot", "cell")),
     Field("powers", np.float64, ("slot", "cell")),
@@ -66,7 +67,7 @@ FIELDS = (
     Field("first", np.int64, ("slot", "kind")),  # its open windows
     Field("last", np.int64, ("slot", "kind"), int(BEFORE_ALL)),
     # of a key, its present moment: the first run, and the latest of the others
-    Field("waiting", np.int64, _SLOT),  # events of the first run; GAINING: `gains` have them
+    Field("waiting", np.int64, _SLOT),  # events of the first run; GAINING: gains have them
     Field("waiting_class", np.int64, _SLOT),
     Field("since", np.int64, _SLOT),  # the time of the first of them
     Field("series", np.int64, _SLOT),  # moments of one event of that class before it
@@ -75,7 +76,6 @@ FIELDS = (
     Field("waiting_addends", np.float64, ("slot", "addend")),
     Field("waiting_ranks", np.int64, ("slot", "rank")),
     Field("chain", np.int64, _SLOT, -1),
-    Field("gains", np.float64, ("slot", "gain")),  # see `core.gains`
     Field("run_next", np.int64, ("run",)),
     Field("run_class", np.int64, ("run",)),
     Field("run_events", np.int64, ("run",)),
@@ -162,17 +162,19 @@ FIELDS = (
 STATE = StoreLayout("trends", VERSION, FIELDS, recycled=("run",))
 
 
-def new_store(updates: Updates, layout: Layout, sharing: SharedGroups, *, record: bool) -> Store:
-    """Return an empty store for a unit, with room for one key."""
+def new_store(
+    updates: Updates, layout: Layout, sharing: SharedGroups, *, gains: bool, record: bool
+) -> Store:
+    """Return an empty store for a unit, with room for one key; `gains`: and for its gains."""
     unit = updates.unit
     most_closed = sum(overlap_of(template.query.window) for template in unit.templates)
+    gained = layout.gained if gains and layout.gains else 0
     rows = FIRST_ROWS
     while rows < 2 * most_closed:
         rows *= 2
     sizes: dict[str, int] = dict(
         slot=1,
-        cell=layout.cells + 1,  # the last one is 0
-        gain=layout.gained if layout.gains else 0,
+        cell=layout.cells + 1 + gained,  # the one behind all sums is 0
         extreme=layout.extremes,
         block=len(layout.blocks) + 1,
         lane=layout.lanes,
@@ -192,7 +194,7 @@ def new_store(updates: Updates, layout: Layout, sharing: SharedGroups, *, record
         **sharing.sizes,
     )
     store = Store(STATE, **sizes)
-    store["most_closed"] = most_closed
+    store["most_closed"], store["gained"] = most_closed, gained
     for number, template in enumerate(unit.templates):
         window = template.query.window
         if window is not None:

@@ -56,10 +56,13 @@ def results(
     made = class_words.ClassWords._write_cells
 
     def counted(
-        self: class_words.ClassWords, written: class_words._Writer, steps: list[class_words.Step]
+        self: class_words.ClassWords,
+        written: class_words._Writer,
+        steps: list[class_words.Step],
+        gained: int,
     ) -> class_words.Here | int:
         nonlocal lists
-        found = made(self, written, steps)
+        found = made(self, written, steps, gained)
         lists += found != 0
         return found
 

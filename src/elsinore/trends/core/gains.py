@@ -4,7 +4,8 @@
 Simultaneous events read what was before them. What each adds is a sum of products of that and of
 what it brings, so it is known when the event comes, whatever others of its time follow; but it must
 not be read by these. So it is added to the gains of the key's cells, and these to the cells when
-the moment is over: a moment of several events costs little more than as many of one.
+the moment is over: a moment of several events costs little more than as many of one. Gains lie
+behind the cells of their key: to whichever an event adds, a list of cells tells it by one number.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ def add_gains(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
     if ints[header.big + slot] != 0:
         _add_with_powers(header, ints, doubles, slot)
         return
-    cells, gains = np.uint64(header.cells + slot * header.cell), header.gains + slot * header.gain
-    passed = False
-    for cell in range(np.uint64(header.gain)):
-        after = doubles[cells + cell] + doubles[np.uint64(gains) + cell]
+    cells = np.uint64(header.cells + slot * header.cell)
+    gained = np.uint64(header.gained)
+    gains, passed = cells + np.uint64(header.cell) - gained, False
+    for cell in range(gained):
+        after = doubles[cells + cell] + doubles[gains + cell]
         doubles[cells + cell] = after
-        doubles[np.uint64(gains) + cell] = 0.0
+        doubles[gains + cell] = 0.0
         passed |= not abs(after) < LIMIT
     if passed:
         _add_with_powers(header, ints, doubles, slot)
@@ -39,8 +41,8 @@ def add_gains(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
 def _add_with_powers(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
     """Do so where numbers have powers, or get them."""
     cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
-    gains = header.gains + slot * header.gain
-    for cell in range(header.gain):
+    gains = cells + header.cell - header.gained
+    for cell in range(header.gained):
         number, power = plus(
             doubles[cells + cell], doubles[powers + cell], doubles[gains + cell], 0.0
         )

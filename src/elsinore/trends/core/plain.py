@@ -71,12 +71,8 @@ def take_plain(
 
 
 @wide_kernel(inline=True)
-def add_cells(
-    doubles: Doubles, program: Ints, cells: int, base: int, into: int, held: int, addends: int
-) -> bool:
-    """Let an event act on a list of cells, one after another; what it adds goes into cells `into`.
-
-    base: the slot's cells. held: so many of these are changed in `into`, the others at once.
+def add_cells(doubles: Doubles, program: Ints, cells: int, base: int, addends: int) -> bool:
+    """Let an event act on a list of cells, one after another; `base` is the slot's first.
 
     A list says of each cell what steps say of rows, so that there is nothing to decide on the way:
     an event of one class takes the same path as that of another. One query with an average takes
@@ -85,15 +81,13 @@ def add_cells(
     """
     passed, at = False, np.uint64(cells + 2)
     for _ in range(program[np.uint64(cells)]):
-        cell, of = program[at], np.uint64(base + program[at + np.uint64(1)])
-        to = np.uint64(cell + (into if cell < held else base))
+        to, of = np.uint64(base + program[at]), np.uint64(base + program[at + np.uint64(1)])
         after = doubles[to] + doubles[of]
         doubles[to] = after
         passed |= not abs(after) < LIMIT
         at += np.uint64(2)
     for _ in range(program[np.uint64(cells + 1)]):
-        cell, times = program[at], program[at + np.uint64(TIMES)]
-        to = np.uint64(cell + (into if cell < held else base))
+        to, times = np.uint64(base + program[at]), program[at + np.uint64(TIMES)]
         own, other = base + program[at + np.uint64(OWN)], base + program[at + np.uint64(OF)]
         trends, before = program[at + np.uint64(TRENDS)], program[at + np.uint64(BEFORE)]
         ended = doubles[np.uint64(base + trends)] + doubles[np.uint64(base + before)]
