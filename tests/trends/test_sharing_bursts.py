@@ -272,6 +272,27 @@ def test_graphlets_merge_when_bursts_grow_and_split_when_they_shrink() -> None:
     assert_alike(found, run(unit, Sharing.NEVER)[0])
 
 
+@pytest.mark.parametrize("pieces", [1, 5])
+@pytest.mark.parametrize("where", ["", "WHERE b.v < {n}"])
+@pytest.mark.parametrize(
+    "types",
+    ["ABC" * 4 * NAP, ("A" + "B" * 100 + "C") * 12, ("A" + "B" * 3000 + "C") * 2 + "AB" * NAP],
+)
+def test_a_burst_is_decided_once(types: str, where: str, pieces: int) -> None:
+    text = "\n".join(
+        f"QUERY q{n} RETURN COUNT(*), MAX(b.w) PATTERN SEQ(A x, B b+, C c) {where.format(n=n)} "
+        f"WITHIN {30 * (n + 2)} minutes;"
+        for n in range(20)
+    )
+    _, operator = run(given(text, types), Sharing.DYNAMIC, pieces)
+    (counted,) = operator.statistics.sharing
+    assert counted.decisions == counted.bursts > 0
+    if pieces == 1:
+        assert len(counted.records) == counted.bursts
+    assert sum(record.events for record in counted.records) <= types.count("B")
+    assert min(record.events for record in counted.records) > 0
+
+
 def test_bursts_that_are_composed_for_few_queries_at_once_are_not_shared() -> None:
     text = "\n".join(
         f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(A x, B b+) WITHIN 100 seconds SLIDE 50 seconds;"

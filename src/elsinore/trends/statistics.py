@@ -23,9 +23,9 @@ class BurstRecord:
 
     `time` is its first event's in microseconds, `events` its length; of `queries` that could share
     it `shared` did; `benefit` is what the cost model expected sharing to save, in its own unit. A
-    long burst that is decided again is several records. `key` is the code by which the operator
-    knows the key, and `mask` has a bit for each group of the set's queries that shared (on the path
-    that keeps sums the first one, for all).
+    long burst ends where what is left of it is decided anew, as a burst of its own. `key` is the
+    code by which the operator knows the key, and `mask` has a bit for each group of the set's
+    queries that shared (on the path that keeps sums the first one, for all).
     """
 
     time: int

@@ -34,7 +34,7 @@ DULL = 3  # after so many bursts not worth sharing nothing is looked at
 STILL_DULL = 2  # after so many of those where that was so before; of the first nothing is known
 NAP = 256  # for so many of the key's events, twice as many each time that nothing has changed
 LONGEST = 7  # doublings of that, at most
-LONG = 5_000.0  # nanoseconds of a burst, lane by lane, after which it is decided again, ...
+LONG = 5_000.0  # nanoseconds of a burst, lane by lane, after which the next one begins, ...
 TURNS = 100  # ... and so many changes of class in it
 MOST_JOINS = 2  # of a burst's parts; where there would be more, lanes one by one are cheaper
 
@@ -70,7 +70,7 @@ def decide_often(header: Any, ints: Ints, doubles: Doubles, times: int) -> None:
 
 @wide_kernel(linked=True)
 def end_burst(header: Any, ints: Ints, doubles: Doubles, slot: int, number: int) -> None:
-    """Take note of a burst that has ended, if there was one."""
+    """Take note of a burst that has ended, if there was one; record it where there is room."""
     place = slot * header.group + number
     events = ints[header.burst + place]
     if events < 0:
@@ -78,22 +78,17 @@ def end_burst(header: Any, ints: Ints, doubles: Doubles, slot: int, number: int)
     if events == 0:
         ints[header.burst + place] = -1
         return
+    shared = ints[header.shared + place]
     ints[header.bursts + number] += 1
-    ints[header.shared_bursts + number] += ints[header.shared + place]
-    _record(header, ints, doubles, slot, number, ints[header.shared + place])
+    ints[header.shared_bursts + number] += shared
     ints[header.burst + place] = -1
-
-
-@wide_kernel(linked=True)
-def _record(header: Any, ints: Ints, doubles: Doubles, slot: int, number: int, shared: int) -> None:
-    """Keep what was decided of a burst so far, where that is asked for and there is room."""
-    record, place = header.records, slot * header.group + number
+    record = header.records
     if record < header.record:
         header.records = record + 1
         ints[header.record_group + record] = number
         ints[header.record_key + record] = ints[header.key + slot]
         ints[header.record_time + record] = ints[header.began + place]
-        ints[header.record_events + record] = ints[header.burst + place]
+        ints[header.record_events + record] = events
         ints[header.record_shared + record] = shared
         doubles[header.record_benefit + record] = doubles[header.benefits + number]
 
@@ -164,10 +159,11 @@ def arrive(
     """Get a key ready for an event of another class than the one before it.
 
     The bursts that it breaks end; the holders that it reads or whose predecessors it changes are
-    brought up to date; for those that it begins, or that are long, it is seen whether to share
-    them; and those that it goes on are cut where only some take it. The words are: at `breaks` the
-    list of groups' numbers; at `runs` the number of runs, of each its group and the list of its
-    holders; at `sections` how many sections the class has, and those.
+    brought up to date; those that are long end, so that the rest is decided anew; for those that
+    it begins it is seen whether to share them; and those that it goes on are cut where only some
+    take it. The words are: at `breaks` the list of groups' numbers; at `runs` the number of runs,
+    of each its group and the list of its holders; at `sections` how many sections the class has,
+    and those.
     """
     for place in range(breaks + 1, breaks + 1 + program[breaks]):
         if ints[header.burst + slot * header.group + program[place]] >= 0:
@@ -177,22 +173,19 @@ def arrive(
         section = sections + 1 + SECTION_WORDS * number
         group = program[section + OF_GROUP]
         place = slot * header.group + program[group + NUMBER]
-        if ints[header.burst + place] < 0:
-            ints[header.burst + place] = 0
-            ints[header.began + place] = time
-            _judge(header, ints, doubles, program, group, slot, dynamic)
-        elif (
-            ints[header.parts + place] == 0
+        if (
+            ints[header.burst + place] < 0
+            or ints[header.parts + place] == 0
             or doubles[header.eager + place] > LONG
             or ints[header.turns + place] > TURNS
             or (dynamic and ints[header.joins + place] > MOST_JOINS)
         ):
-            shared = ints[header.shared + place]
-            _judge(header, ints, doubles, program, group, slot, dynamic)
-            if ints[header.shared + place] != shared and ints[header.burst + place] > 0:
-                _record(header, ints, doubles, slot, program[group + NUMBER], shared)
+            if dynamic:
+                end_burst(header, ints, doubles, slot, program[group + NUMBER])
+            if ints[header.burst + place] < 0:
                 ints[header.burst + place] = 0
                 ints[header.began + place] = time
+            _judge(header, ints, doubles, program, group, slot, dynamic)
         ints[header.turns + place] += program[group + COHORTS] > 1
         if ints[header.shared + place] != 0 or ints[header.joins + place] <= MOST_JOINS:
             align(header, ints, doubles, program, group, slot, program[section + TAKERS])
@@ -202,8 +195,18 @@ def arrive(
         for place in range(slot * header.group, (slot + 1) * header.group):
             lazy |= ints[header.shared + place]
         if lazy == 0:
+            _end_seen(header, ints, doubles, slot)
             ints[header.asleep + slot] = NAP << ints[header.naps + slot]
             ints[header.naps + slot] = min(ints[header.naps + slot] + 1, LONGEST)
+
+
+@wide_kernel(linked=True)
+def _end_seen(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
+    """Take note of a key's bursts, of whose events from the present one on nothing is seen."""
+    for number in range(header.group):
+        place = slot * header.group + number
+        ints[header.burst + place] += ints[header.burst + place] == 0  # it has begun with that one
+        end_burst(header, ints, doubles, slot, number)
 
 
 @wide_kernel(linked=True)
@@ -232,10 +235,7 @@ def _settle_runs(
 def _judge(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int, dynamic: bool
 ) -> None:
-    """Decide whether to share a burst by the one before it, all of whose costs are known now.
-
-    A long burst is decided again by what it has cost so far.
-    """
+    """Decide whether to share a burst by the one before it, all of whose costs are known now."""
     number = program[group + NUMBER]
     place = slot * header.group + number
     acts = ints[header.acts + place]
