@@ -44,7 +44,9 @@ def advance(
     leaves: LEAVES to close them all instead, else STAYS.
     """
     edge = NEVER if leaves == LEAVES else FOREVER
-    kinds = program[KINDS]
+    kinds, shared = program[KINDS], 0
+    for place in range(slot * header.group, (slot + 1) * header.group):
+        shared |= ints[header.shared + place]
     for number in range(program[kinds]):
         kind = kinds + 1 + number * KIND
         first, last = 0, BEFORE_ALL
@@ -56,9 +58,9 @@ def advance(
         before = ints[header.last + place]
         end = before + 1 if leaves == LEAVES else min(before + 1, first)
         for window in range(ints[header.first + place], end):
-            _close_window(header, ints, doubles, program, kind, slot, window)
+            _close_window(header, ints, doubles, program, kind, slot, window, shared)
         for window in range(max(first, before + 1), last + 1):
-            _open_window(header, ints, doubles, program, kind, slot, window)
+            _open_window(header, ints, doubles, program, kind, slot, window, shared)
         ints[header.first + place] = first
         ints[header.last + place] = last
     ints[header.edge + slot] = edge
@@ -68,13 +70,23 @@ def advance(
 
 @wide_kernel(inline=True)
 def _close_window(
-    header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int, window: int
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    kind: int,
+    slot: int,
+    window: int,
+    shared: int,
 ) -> None:
-    """Add what a slot has in one window to its group's totals, and empty the window's lane."""
+    """Add what a slot has in one window to its group's totals, and empty the window's lane.
+
+    shared: 0 where all lanes are up to date and all clocks at their beginning.
+    """
     overlap = program[kind + OVERLAP]
     lane = window % overlap
     holders = program[kind + HOLDERS]
-    for place in range(holders + 1, holders + 1 + program[holders]):
+    for place in range(holders + 1, holders + 1 + program[holders] * shared):
         if settle_lane(header, ints, doubles, program, program[place], slot, lane):
             group = program[program[program[place] + GROUP] + NUMBER]
             ints[header.snapshots + group] += 1
@@ -93,9 +105,16 @@ def _close_window(
 
 @wide_kernel(inline=True)
 def _open_window(
-    header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int, window: int
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    kind: int,
+    slot: int,
+    window: int,
+    shared: int,
 ) -> None:
-    """Let trends begin in a window whose lane is empty."""
+    """Let trends begin in a window whose lane is empty; `shared` as for `_close_window`."""
     lane = window % program[kind + OVERLAP]
     cells = header.cells + slot * header.cell + lane
     doubles[cells + program[kind + OPEN]] = 1.0
@@ -103,7 +122,7 @@ def _open_window(
     for place in range(seeds + 1, seeds + 1 + program[seeds]):
         doubles[cells + program[place]] = 1.0
     holders = program[kind + HOLDERS]
-    for place in range(holders + 1, holders + 1 + program[holders]):
+    for place in range(holders + 1, holders + 1 + program[holders] * shared):
         begin_lane(header, ints, doubles, program, program[place], slot, lane)
 
 

@@ -45,3 +45,15 @@ def test_sums_of_keys_in_turn_are_those_of_exact_numbers(great: float, events: i
         for column in ("trends", "mean", "most"):
             expected = other.column(column).to_numpy()
             np.testing.assert_allclose(one.column(column).to_numpy(), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("length", [510, 511, 512])
+def test_totals_may_be_greater_than_each_number_that_they_are_added_up_from(length: int) -> None:
+    text = "QUERY q RETURN LOG2(COUNT(*)) AS trends PATTERN B+ OR C+ WITHIN 4000 seconds;"
+    table = pa.table({"time": np.arange(2 * length), "type": ["B", "C"] * length})
+    found, exact = (
+        run(plan(parse_workload(told)), table, RunOptions(threads=1))["q"].to_pylist()
+        for told in (text, "EXACT;\n" + text)
+    )
+    assert found == exact
+    assert found[0]["trends"] == length + 1

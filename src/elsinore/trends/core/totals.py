@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.trends.core.arrays import Doubles, Ints
-from elsinore.trends.core.numbers import plus
+from elsinore.trends.core.numbers import LIMIT, normal, plus
 from elsinore.trends.core.pairs import pairs_of_sums
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.wide import wide_kernel
@@ -141,6 +141,24 @@ def add_up(
     return total, power, end
 
 
+@wide_kernel(inline=True)
+def _put_plainly(
+    header: Any, doubles: Doubles, program: Ints, at: int, cells: int, place: int
+) -> None:
+    """Make a field of a new row what the places of a list hold, added up; they have no powers.
+
+    Powers are not looked at: where few cells are, theirs would have to be fetched from afar.
+    """
+    total = 0.0
+    for cell in range(at + 1, at + 1 + program[at]):
+        total += doubles[cells + program[cell]]
+    doubles[header.total_cells + place] = total
+    if not abs(total) < LIMIT:
+        total, power = normal(total, 0.0)
+        doubles[header.total_cells + place] = total
+        doubles[header.total_powers + place] = power
+
+
 @wide_kernel(linked=True)
 def add_to_totals(
     header: Any,
@@ -170,10 +188,14 @@ def add_to_totals(
         if fields == PAIRS:
             at = _add_pairs(header, ints, doubles, program, at, slot, lane, window)
             continue
+        rows = header.totals
         row = find_total(header, ints, doubles, query, group, window) if reached else -1
+        plain = header.totals > rows and ints[header.big + slot] == 0
         for field in range(fields):
-            if reached:
-                place = row * header.field + field
+            place = row * header.field + field
+            if plain:
+                _put_plainly(header, doubles, program, at, cells + lane, place)
+            elif reached:
                 to, to_power = header.total_cells + place, header.total_powers + place
                 total, power, _ = add_up(
                     header, doubles, program, at, slot, lane, doubles[to], doubles[to_power]
