@@ -9,7 +9,9 @@ to a half. Called from Python such a kernel runs as plain Python.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import gc
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import binding as llvm  # type: ignore[import-untyped]
@@ -27,6 +29,7 @@ from elsinore.kernels.inference import OneTypeInference, RememberingInference
 
 UNUSED = InlineClosureLikes, NopythonRewrites  # of functions in functions, and of whole arrays
 KIND = "linked"  # what is kept is the code that callers link
+SELDOM = 1000  # collections of objects that are not so old between two of all
 
 
 class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -125,6 +128,20 @@ def changed(passes: Any, instead: Mapping[type, type], dropped: Collection[type]
     return passes
 
 
+@contextmanager
+def seldom_collecting() -> Iterator[None]:
+    """Let Python's garbage collector go through the young objects alone.
+
+    All that the compiler knows is old: to go through that again and again is a tenth of compiling.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(*before[:2], SELDOM)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 class KernelCompiler(CompilerBase):  # type: ignore[misc]
     """Numba's compiler, for kernels: one that borrows counts no references to arrays."""
 
@@ -133,7 +150,8 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
         if getattr(function, BORROWS, False):
             self.state.flags.nrt = False
             self.state.targetctx = self.state.targetctx.subtarget(enable_nrt=False)
-        return super().compile_extra(function)
+        with seldom_collecting():
+            return super().compile_extra(function)
 
     def define_pipelines(self) -> list[Any]:
         """Return the compiler's passes."""
