@@ -147,8 +147,8 @@ def type_warnings(plan: Plan, events: Events, seen: Sequence[TypesSeen]) -> tupl
         if (types := one.types()) is not None:
             return absent_types(plan, types)
     counted = events.frame.select(events.type.alias("type")).groupBy("type").count()
-    types = [row["type"] for row in counted.orderBy(F.desc("count")).collect() if row["type"]]
-    return absent_types(plan, types)
+    rows = sorted(counted.collect(), key=lambda row: -row["count"])
+    return absent_types(plan, [row["type"] for row in rows if row["type"]])
 
 
 def overflow_warnings(plan: Plan, result: Callable[[str], Result]) -> tuple[str, ...]:
