@@ -24,7 +24,7 @@ def read_only(column: NDArray[Kind]) -> NDArray[Kind]:
     return column
 
 
-@kernel
+@kernel(linked=True)
 def _begins(numbers: NDArray[np.int32], types: int) -> NDArray[np.int64]:
     """Return where the rows of each type begin in their order, and where the last ones end."""
     starts = np.zeros(types + 1, dtype=np.int64)

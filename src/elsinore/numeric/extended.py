@@ -11,7 +11,7 @@ _DOWN = 2.0**-256
 _UP = 2.0**256
 
 
-@kernel
+@kernel(linked=True)
 def normalise(mantissa: float, exponent: int) -> tuple[float, int]:
     """Bring a mantissa into [2**128, 2**384) where the exponent allows; infinities stay.
 
@@ -31,7 +31,7 @@ def normalise(mantissa: float, exponent: int) -> tuple[float, int]:
     return mantissa, exponent
 
 
-@kernel
+@kernel(linked=True)
 def add(mantissa: float, exponent: int, other: float, power: int) -> tuple[float, int]:
     """Return the sum of two normal numbers, normal.
 
@@ -53,7 +53,7 @@ def add(mantissa: float, exponent: int, other: float, power: int) -> tuple[float
     return other, power
 
 
-@kernel
+@kernel(linked=True)
 def product(mantissa: float, exponent: int, other: float, power: int) -> tuple[float, int]:
     """Return the product of two normal numbers, normal: mantissas stay below 2**768."""
     return normalise(mantissa * other, exponent + power)

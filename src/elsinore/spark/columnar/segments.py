@@ -78,7 +78,7 @@ def _merge(stretches: Ints, firsts: Ints, starts: Ints, times: Ints, rows: Ints)
         begin = place
 
 
-@kernel
+@kernel(linked=True)
 def _merge_two(rows: Ints, first: int, middle: int, last: int, times: Ints, spare: Ints) -> None:
     """Merge rows[first:middle] and rows[middle:last], each in time order; the first before ties."""
     for place in range(first, middle):

@@ -42,7 +42,7 @@ def lowered(mantissa: float, power: float, top: float) -> float:
     return mantissa if power == top else (mantissa * DOWN if power + 1.0 == top else 0.0)
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def normal(mantissa: float, power: float) -> tuple[float, float]:
     """Return a number below 2**1023 in its normal form.
 
@@ -62,7 +62,7 @@ def normal(mantissa: float, power: float) -> tuple[float, float]:
     return mantissa, power
 
 
-@wide_kernel
+@wide_kernel(linked=True)
 def plus(mantissa: float, power: float, other: float, other_power: float) -> tuple[float, float]:
     """Return a sum; the terms' mantissas may be as great as 2**1000.
 

@@ -16,7 +16,7 @@ LIMBS = BITS / LIMB_BITS  # powers of `elsinore.numeric` in one of this engine
 _DOWN = 2.0**-LIMB_BITS
 
 
-@kernel
+@kernel(linked=True)
 def pairs(
     one: float, one_power: int, other: float, other_power: int, both: float, both_power: int
 ) -> tuple[float, int]:
@@ -49,7 +49,7 @@ def exact_pairs(one: int, other: int, both: int) -> int:
     return one * other + one * both + other * both + both * (both - 1) // 2
 
 
-@kernel
+@kernel(linked=True)
 def pairs_of_all(
     one: float, one_power: int, other: float, other_power: int, both: float, both_power: int
 ) -> tuple[float, int]:
