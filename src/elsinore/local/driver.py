@@ -280,7 +280,8 @@ def _run_unit(
             shown = _presented(table, form, stream.kind)
             return shown if after is None else after(shown)
 
-        return [table for table, _ in results_of(unit, outputs, groups, types, present)]
+        found = results_of(unit, outputs, groups, types, present, threads)
+        return [table for table, _ in found]
 
     if len(shares) > 1:
         new_operator = partial(kind.operator, unit, asked)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from elsinore.operators.kind import QUERY, ResultForm
 from elsinore.operators.registry import kind_for
 from elsinore.plan import Unit
+
+MANY = 2**16  # partial outputs that are worth a thread
 
 
 def by_query(
@@ -74,29 +79,54 @@ def results_of(
     groups: Sequence[pa.Array],
     types: Mapping[str, pa.DataType],
     present: Callable[[pa.Table, ResultForm], pa.Table] = as_it_is,
+    threads: int = 1,
 ) -> list[tuple[pa.Table, ResultForm]]:
     """Return the results of a unit's queries, made of all that its operator gave out, by place.
 
     `groups` holds the values of the unit's `group_by`, each by group code; `types` are those of the
     attributes that it carries. Times and rows are as `present` leaves them, which is to do what the
-    forms say.
+    forms say. Families of many rows are spread over threads, some queries to each.
     """
     kind = kind_for(unit)
     families = kind.families(unit)
     group_types = [values.type for values in groups]
-    results: dict[int, tuple[pa.Table, ResultForm]] = {}
     parts = by_query(kind.partials(unit, types), outputs, families)
-    for family, partials in zip(families, parts, strict=True):
+
+    def finish(family: Sequence[int], partials: pa.Table) -> dict[int, tuple[pa.Table, ResultForm]]:
         form = kind.result(unit, family[0], group_types, types)
         if len(family) == 1:
             table = kind.finish(unit, family[0], partials, groups, types)
-            results[family[0]] = present(table, form), form
-            continue
+            return {family[0]: (present(table, form), form)}
         table = kind.finish_family(unit, family, partials, groups, types)
         table = present(table, replace(form, order=(QUERY, *form.order))).combine_chunks()
         edges = np.searchsorted(table.column(QUERY).to_numpy(), [*family, len(unit.queries)])
         table = table.drop_columns([QUERY])
-        for place, query in enumerate(family):
-            rows = table.slice(edges[place], edges[place + 1] - edges[place])
-            results[query] = rows, form
+        return {
+            query: (table.slice(edges[place], edges[place + 1] - edges[place]), form)
+            for place, query in enumerate(family)
+        }
+
+    def finish_some(
+        queries: Sequence[int], partials: pa.Table
+    ) -> dict[int, tuple[pa.Table, ResultForm]]:
+        return finish(queries, _between(partials, queries))
+
+    results: dict[int, tuple[pa.Table, ResultForm]] = {}
+    for family, partials in zip(families, parts, strict=True):
+        count = min(threads, len(family), partials.num_rows // MANY)
+        if count < 2:
+            results |= finish(family, partials)
+            continue
+        cuts = [len(family) * n // count for n in range(count + 1)]
+        queries = [family[begin:end] for begin, end in itertools.pairwise(cuts)]
+        with ThreadPoolExecutor(count, thread_name_prefix="elsinore") as pool:
+            for finished in pool.map(finish_some, queries, itertools.repeat(partials)):
+                results |= finished
     return [results[query] for query in range(len(unit.queries))]
+
+
+def _between(partials: pa.Table, queries: Sequence[int]) -> pa.Table:
+    """Return the partial outputs for queries from the first to the last of some, ascending."""
+    places = partials.column("query")
+    first, last = (pa.scalar(queries[end], places.type) for end in (0, -1))
+    return partials.filter(pc.and_(pc.greater_equal(places, first), pc.less_equal(places, last)))
