@@ -204,7 +204,8 @@ def matrix(
     >>> found.tolist(), present.tolist()
     ([[1.0, 0.0]], [[1, 0]])
     """
-    values = np.zeros((len(names) + more, batch.num_rows), dtype=kind)
+    values = np.empty((len(names) + more, batch.num_rows), dtype=kind)
+    values[len(names) :] = 0
     present = np.ones((len(names) + more, batch.num_rows), dtype=np.uint8)
     for row, name in enumerate(names):
         column = batch.column(prefix + name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,11 +18,11 @@ from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.counted import as_guarded, is_counted
 from elsinore.trends.due import Due
 from elsinore.trends.graph import GraphEvaluator
-from elsinore.trends.graph.columns import keeps_codes
+from elsinore.trends.graph.columns import ComparedColumns, keeps_codes
 from elsinore.trends.graph.pairs import by_pattern
 from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.index import Closed, Closing, Indexes
-from elsinore.trends.keyed import Doubles, KeyedEvents, WindowTotals
+from elsinore.trends.keyed import Codes, Doubles, KeyedEvents, WindowTotals
 from elsinore.trends.partials import TotalsRoom, totals_fields
 from elsinore.trends.plain import PlainRows
 from elsinore.trends.rows import Encoded, EncodedRows, Rows, encoded_rows
@@ -129,7 +130,7 @@ class _Shared(_Whole):
         return self._inner.bytes_held
 
     def may_keep(self, schema: pa.Schema) -> bool:
-        return keeps_codes(schema.field(f"pair:{name}").type for name in self.unit.compared)
+        return _keeps_codes(self.unit, schema)
 
     def forget(self, key: int) -> None:
         self._inner.forget(key)
@@ -166,9 +167,23 @@ class _Graph(_Whole):
         return encoded or super().rows(schema, until_end=until_end)
 
     def evaluate(self, rows: Rows, due: Due) -> pa.RecordBatch:
+        if due.slots is not None and not self.unit.squared and _keeps_codes(self.unit, rows.schema):
+            return self._of(self._in_stretches(rows, due, due.slots), due, np.empty((0, 0)))
         read = rows.read(due.wanted)
         events, shifts = _keyed(self.unit, read, due, np.empty((len(self.unit.squared), 0)))
         return self._of(self._inner.evaluate(events, read.columns), due, shifts)
+
+    def _in_stretches(self, rows: Rows, due: Due, slots: Codes) -> WindowTotals:
+        """Evaluate rows as they came, whose columns are read when they are needed."""
+
+        def read(chosen: slice) -> tuple[KeyedEvents, ComparedColumns]:
+            some, part = rows.read(chosen), due._replace(slots=slots[chosen])
+            return _keyed(self.unit, some, part, np.empty((0, 0)))[0], some.columns
+
+        none, columns = read(slice(0, 0))
+        times, codes = rows.column("time"), rows.column("class")
+        events = replace(none, times=times, codes=codes, slots=slots)
+        return self._inner.evaluate(events, columns, read)
 
     def close_key(self, rows: Rows, done: int, until: int) -> Closed | None:
         if self.unit.squared or not isinstance(rows, EncodedRows):
@@ -235,6 +250,11 @@ class _Sets(_Whole):
             f"shift{k}": of_keys for k, of_keys in enumerate(shift_of(shifts, keys).tolist())
         }
         return pa.RecordBatch.from_pydict(columns, schema=schema)
+
+
+def _keeps_codes(unit: TrendUnit, schema: pa.Schema) -> bool:
+    """Return whether what is compared is so as the same numbers in every batch."""
+    return keeps_codes(schema.field(f"pair:{name}").type for name in unit.compared)
 
 
 def _keyed(unit: TrendUnit, read: Encoded, due: Due, known: Doubles) -> tuple[KeyedEvents, Doubles]:

@@ -27,6 +27,8 @@ from elsinore.trends.rows import Encoded, Taken
 
 FEW_LEFT_OUT = 1.5  # rows for each wanted one of which copies of the wanted ones cost more
 
+_LARGE = 2**15  # rows of batches that are not put together to be read in stretches
+
 
 class PlainRows:
     """Rows in Arrow's memory; the contract is that of `elsinore.trends.rows.Rows`.
@@ -60,7 +62,7 @@ class PlainRows:
         return sum(part.nbytes for part in self._parts)
 
     def column(self, name: str) -> NDArray[Any]:
-        """Return a column of codes: `key`, `group` or `time`."""
+        """Return a column of codes: `key`, `group`, `time` or `class`."""
         found = [part.column(name).to_numpy() for part in self._parts]
         return found[0] if len(found) == 1 else np.concatenate(found)
 
@@ -109,10 +111,11 @@ class PlainRows:
 
     def table(self, chosen: Chosen) -> pa.Table:
         """Return some rows."""
-        if len(self._parts) != 1 or self._parts[0].column("time").num_chunks > 1:
-            parts = self._parts or [self.schema.empty_table()]
-            self._parts = [pa.concat_tables(parts).combine_chunks()]
-        (table,) = self._parts
+        table = pa.concat_tables(self._parts or [self.schema.empty_table()])
+        chunks = table.column("time").num_chunks
+        if chunks > 1 and not (isinstance(chosen, slice) and _LARGE * chunks < table.num_rows):
+            table = table.combine_chunks()
+        self._parts = [table]
         if isinstance(chosen, slice):
             first, last, _ = chosen.indices(table.num_rows)
             return table.slice(first, last - first)

@@ -119,7 +119,7 @@ class Rows(Protocol):
         """How much memory they take."""
 
     def column(self, name: str) -> NDArray[Any]:
-        """Return a column of codes: `key`, `group` or `time`."""
+        """Return a column of codes: `key`, `group`, `time` or `class`."""
 
     def add(
         self, batch: pa.RecordBatch, slots: KeySlots | None, last: Ints, current: int | None

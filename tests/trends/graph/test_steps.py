@@ -129,13 +129,15 @@ def refused(*given: Any) -> int:
 
 
 @often
-@given(queries() | with_one_beginning(), streams(), st.booleans())
+@given(queries() | with_one_beginning(), streams(), st.booleans(), st.sampled_from((1, 3, 2**17)))
 def test_trends_are_summed_up_as_if_each_were_built(
-    workload: Workload, events: list[ReferenceEvent], ordered: bool
+    workload: Workload, events: list[ReferenceEvent], ordered: bool, stretch: int
 ) -> None:
+    """Whatever is read at once of the columns."""
     table = table_of(events).append_column("seq", pa.array(range(len(events)), pa.int64()))
     options = RunOptions(order_by=("seq",)) if ordered else RunOptions()
-    results = run(plan(workload), table, options)
+    with mock.patch.object(stepped, "STRETCH", stretch):
+        results = run(plan(workload), table, options)
     for query in workload:
         assert goes_in_steps(with_sinks(guarded_template(query)))  # as explain tells
         check(query, events, results[query.name], exact=False, ordered=ordered)

@@ -60,6 +60,7 @@ from elsinore.trends.graph.records import (
     TOGETHER,
     TOO_LARGE,
     Added,
+    Compared,
     Events,
     add_all,
     add_or_put,
@@ -88,7 +89,7 @@ def act_alone(header: Any, ints: Ints, doubles: Doubles, events: Events, at: int
     if found:
         for entry in range(first, last, 2):
             if ints[at + TAKES] == 1 or _finds(header, ints, doubles, ints[entry]):
-                _keep(header, ints, doubles, ints[entry])
+                _keep(header, ints, doubles, events.compared, ints[entry])
     ints[header.slot_ints + SERIAL] += header.contiguous
     return True
 
@@ -266,7 +267,7 @@ def _contribute(header: Any, ints: Ints, doubles: Doubles, added: Added, place: 
 
 
 @kernel(borrows=True, linked=True)
-def _keep(header: Any, ints: Ints, doubles: Doubles, place: int) -> None:
+def _keep(header: Any, ints: Ints, doubles: Doubles, compared: Compared, place: int) -> None:
     """Let later moments find what scratch has of a state."""
     state, kept = ints[place + NUMBER], ints[place + KEPT]
     if kept == NOWHERE:
@@ -280,7 +281,7 @@ def _keep(header: Any, ints: Ints, doubles: Doubles, place: int) -> None:
         link = base + ALIVE + states + state
         if fresh:
             free_all(header, ints, link)
-        begin_entry(header, ints, doubles, link, place)
+        begin_entry(header, ints, doubles, compared, link, place)
         return
     sums = header.slot_doubles + header.width + offset * header.fields
     extremes = base + ALIVE + 4 * states + header.ranks + offset * header.extremes

@@ -95,8 +95,8 @@ class ComparedColumns:
         texts = _texts([plain[name] for name, order in orders.items() if order is Order.TEXT])
         exact, wholes = _exact({n: c for n, c in plain.items() if orders[n].is_exact})
         unit = "ns" if any(_is_fine(column.type) for column in plain.values()) else "us"
-        compared = np.zeros((len(plain), count), dtype=np.int64)
-        known = np.zeros((len(plain), count), dtype=np.uint8)
+        compared = np.empty((len(plain), count), dtype=np.int64)
+        known = np.empty((len(plain), count), dtype=np.uint8)
         for place, (name, column) in enumerate(plain.items()):
             order = orders[name]
             if order is Order.NUMBER:
@@ -104,6 +104,7 @@ class ComparedColumns:
                 continue
             known[place] = column.is_valid().to_numpy(zero_copy_only=False)
             if order is Order.NONE:
+                compared[place] = 0
                 continue
             if order.is_exact:
                 codes = exact[name]

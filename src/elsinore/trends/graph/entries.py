@@ -14,9 +14,7 @@ from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.graph.interpret import (
     ALLOWED,
     BEGINS,
-    BY_CODE,
     EQUAL,
-    FORM,
     GREATER,
     LEFT,
     LESS,
@@ -29,12 +27,12 @@ from elsinore.trends.graph.records import (
     BEFORE,
     ENTRY,
     FOLLOWING,
+    HELD,
     LANES,
     MOVE,
     NONE,
     OF,
     OFFSET,
-    ROW,
     TAKEN,
     Compared,
     add_all,
@@ -108,7 +106,7 @@ def take_entries(
         here = header.int_entries + entry * header.int_entry
         sums = header.double_entries + entry * header.double_entry
         following = ints[here + FOLLOWING]
-        holds = holds_between(header, ints, compared, move, ints[here + ROW])
+        holds = holds_between(header, ints, compared, move, here)
         left = not holds or contiguous or header.waits != 0
         if holds and lanes == ALL:
             add_all(header, ints, doubles, place, move, sums, here + ENTRY)
@@ -130,37 +128,47 @@ def take_entries(
 
 
 @kernel(borrows=True, linked=True)
-def holds_between(header: Any, ints: Ints, compared: Compared, move: int, earlier: int) -> bool:
-    """Return whether all conditions of a move hold between an earlier event and this one."""
+def holds_between(header: Any, ints: Ints, compared: Compared, move: int, entry: int) -> bool:
+    """Return whether all conditions of a move hold between the event of an entry and this one."""
     first = move + MOVE
     for form in range(first, first + ints[move + ASKED] * BEGINS, BEGINS):
-        if not _holds(header, ints, form, compared, earlier):
+        if not _holds(header, ints, form, compared, entry):
             return False
     return True
 
 
 @kernel(borrows=True, linked=True)
-def _holds(header: Any, ints: Ints, form: int, compared: Compared, earlier: int) -> bool:
-    """Return whether a comparison of two attributes holds between an earlier event and this one."""
-    left = ints[form + LEFT] * header.rows + earlier
-    right = ints[form + RIGHT] * header.rows + header.row
-    if compared.known[left] == 0 or compared.known[right] == 0:
-        return False
-    below, same, above = False, False, False
-    if ints[form + FORM] == BY_CODE:
-        code, with_code = compared.codes[left], compared.codes[right]
-        below, same, above = code < with_code, code == with_code, code > with_code
-    else:
-        number, other = compared.numbers[left], compared.numbers[right]
-        below, same, above = number < other, number == other, number > other
-    allowed = ints[form + ALLOWED]
-    return bool(
-        (below and allowed & LESS) or (same and allowed & EQUAL) or (above and allowed & GREATER)
+def _holds(header: Any, ints: Ints, form: int, compared: Compared, entry: int) -> bool:
+    """Return whether attributes of the event of an entry and of this one compare as is allowed."""
+    left, right = entry + ints[form + LEFT], ints[form + RIGHT] * header.rows + header.row
+    return compared.known[right] != 0 and holds_by_code(
+        ints, left, compared.codes[right], ints[form + ALLOWED]
     )
 
 
+@kernel(borrows=True, inline=True)
+def holds_by_code(ints: Ints, left: int, code: int, allowed: int) -> bool:
+    """Return whether what an entry has somewhere is below, equal to or above a code, as allowed."""
+    earlier = ints[left]
+    outcome = LESS if earlier < code else EQUAL if earlier == code else GREATER
+    return (outcome & allowed) != 0 and ints[left + 1] != 0
+
+
+@kernel(borrows=True, inline=True)
+def hold_attributes(header: Any, ints: Ints, compared: Compared, place: int, entry: int) -> None:
+    """Put down in an entry of a state what later events are compared with."""
+    attributes, here = ints[place + HELD], entry + header.held
+    if attributes != ALL:
+        for at in range(attributes + 1, attributes + 1 + ints[attributes]):
+            column = ints[at] * header.rows + header.row
+            ints[here], ints[here + 1] = compared.codes[column], compared.known[column]
+            here += 2
+
+
 @kernel(borrows=True, linked=True)
-def begin_entry(header: Any, ints: Ints, doubles: Doubles, link: int, place: int) -> None:
+def begin_entry(
+    header: Any, ints: Ints, doubles: Doubles, compared: Compared, link: int, place: int
+) -> None:
     """Put scratch's sums of a state into a list as an entry; there is room for it."""
     several, offset = ints[place + LANES], ints[place + OFFSET]
     width, ranks = several * header.fields, several * header.extremes
@@ -172,7 +180,7 @@ def begin_entry(header: Any, ints: Ints, doubles: Doubles, link: int, place: int
         header.unused = ints[header.int_entries + entry * header.int_entry + FOLLOWING]
     here = header.int_entries + entry * header.int_entry
     sums = header.double_entries + entry * header.double_entry
-    ints[here + ROW] = header.row
+    hold_attributes(header, ints, compared, place, here)
     ints[here + FOLLOWING] = ints[link]
     ints[link] = entry
     for cell in range(width):

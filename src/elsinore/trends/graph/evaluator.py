@@ -17,7 +17,7 @@ from elsinore.trends.graph.evaluate import evaluate_masks, evaluate_runs
 from elsinore.trends.graph.layout import Program, Stream, stream_of
 from elsinore.trends.graph.pairs import by_pattern
 from elsinore.trends.graph.program import Programs, class_numbers, joined_queries
-from elsinore.trends.graph.stepped import Stepped, Totals
+from elsinore.trends.graph.stepped import Read, Stepped, Totals
 from elsinore.trends.graph.sums import Sums, new_sums
 from elsinore.trends.graph.windows import Keys, Windows, wanted_of, windows
 from elsinore.trends.keyed import KeyedEvents, WindowTotals, as_entered, by_key, size_of
@@ -88,15 +88,19 @@ class GraphEvaluator:
         self._stepped = Stepped(apart, self._programs, by_time=by_time, share=share)
         self.bytes_held = 0  # by all arrays of the last call, at most
 
-    def evaluate(self, events: KeyedEvents, columns: ComparedColumns) -> WindowTotals:
+    def evaluate(
+        self, events: KeyedEvents, columns: ComparedColumns, read: Read | None = None
+    ) -> WindowTotals:
         """Return the totals of all windows that end after `done` and at or before `until`.
 
-        `columns` are of the same events.
+        `columns` are of the same events. read: tells columns of rows, which both are without then.
         """
-        found = self._stepped.evaluate(events, columns)
+        found = self._stepped.evaluate(events, columns, read)
         self.bytes_held = self._stepped.bytes_held
         groups = self._programs.groups[: self._joined]
         left = [number for number, group in enumerate(groups) if group.queries[0] not in found]
+        if left and read is not None:
+            events, columns = read(slice(None))
         if left and events.slots is not None:
             order, _, _ = by_key(events.slots)
             events, columns = events.by_key(order), columns.take(order)

@@ -24,10 +24,13 @@ _SIZES = "states lanes cells fields extremes width ranks"
 _WINDOWS = "contiguous overlap within every origin"  # overlap: open at once; the rest as `Wanted`
 # of scratch for extremes; of slots, what one takes, and whether with room for what waits
 _PLACES = "scratch int_slots double_slots int_slot double_slot tail"
-# int_entry and double_entry: what one takes; `entries`: how many were begun
-_ENTRIES = "int_entries double_entries int_entry double_entry room entries unused"
-_NOW = "slot_ints slot_doubles row rows waits"  # the slot acted on; the event, and if it waits
-_SWEEP = "at_keys first_key keys at given"  # which keys; the next event, the totals given out
+# int_entry and double_entry: what one takes; held: where in one its attributes begin; `entries`:
+# how many were begun
+_ENTRIES = "int_entries double_entries int_entry double_entry held room entries unused"
+# the slot acted on; the place of the event in columns of so many rows, and if it waits
+_NOW = "slot_ints slot_doubles row rows waits"
+# which keys; the next event, which events' columns are at hand from which on, the totals given out
+_SWEEP = "at_keys first_key keys at begin given"
 HEADER = np.dtype(
     [
         (name, np.int64)
@@ -38,10 +41,12 @@ HEADER = np.dtype(
 
 # a state's words: whether trends start in it, the queries whose trends end in it or NONE, how they
 # are kept, how many lanes it has and where these begin among those of all states, what an event
-# adds: how many fields, how many extremes, and where they stand; and how many moves lead into it
-NUMBER, START, END, KEPT, LANES, OFFSET, FIELDS, EXTREMES, ADDED, INTO, STATE = range(11)
+# adds: how many fields, how many extremes, and where they stand; a list of the attributes that its
+# entries keep, or ALL where there are none; and how many moves lead into it
+NUMBER, START, END, KEPT, LANES, OFFSET, FIELDS, EXTREMES, ADDED, HELD, INTO, STATE = range(12)
 # a move: the state before, how its trends are kept, where its lanes begin, how many it has, which
-# of them each lane goes on with or ALL, and how many conditions, each a row of forms
+# of them each lane goes on with or ALL, and how many conditions, each a row of forms whose LEFT
+# tells where in an entry the earlier event's attribute is
 BEFORE, HOW, FROM, OF, MAP, ASKED, MOVE = range(7)
 # a class: how many states its events take, how they act, and for each state its place and lanes
 TAKES, ACTS, CLASS = range(3)
@@ -55,7 +60,9 @@ PLACES = 1  # where the words tell the place of each state that is kept
 SERIAL, ALIVE = 0, 1
 TAKEN, GROWN = 1, 2  # what waits in a state for the moment to be over: ends, beginnings
 
-ROW, FOLLOWING, ENTRY = 0, 1, 2  # words of an entry: the event, the next entry or NONE; extremes
+# words of an entry: the next one or NONE; extremes; then the code of each attribute that is held,
+# and whether there is a value
+FOLLOWING, ENTRY = 0, 1
 NONE = -1
 
 NOTHING, SOME, TOO_LARGE = 0, 1, 2  # what a state found: no trends, some, numbers too large
@@ -69,7 +76,6 @@ class Compared(NamedTuple):
     """
 
     codes: Ints
-    numbers: Doubles
     known: Flags
 
 

@@ -17,16 +17,16 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.trends.core.addends import addend_at, rank_at
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.graph.entries import free_all, holds_between
+from elsinore.trends.graph.entries import (
+    free_all,
+    hold_attributes,
+    holds_between,
+    holds_by_code,
+)
 from elsinore.trends.graph.interpret import (
     ALLOWED,
     BEGINS,
-    BY_CODE,
-    EQUAL,
-    FORM,
-    GREATER,
     LEFT,
-    LESS,
     RIGHT,
 )
 from elsinore.trends.graph.records import (
@@ -50,7 +50,6 @@ from elsinore.trends.graph.records import (
     NONE,
     NUMBER,
     OFFSET,
-    ROW,
     SERIAL,
     START,
     STATE,
@@ -84,6 +83,7 @@ def act_in_one_lane(
         doubles[field] = 0.0
     for rank in range(slot.extremes):
         ints[header.scratch + rank] = FOREVER
+    header.row = row
     number = _number_before(header, ints, doubles, events.compared, place, row, slot)
     ints[slot.ints + SERIAL] += slot.contiguous
     small = number < LARGE
@@ -93,7 +93,7 @@ def act_in_one_lane(
         for field in range(1, slot.fields):
             small &= abs(doubles[field]) < LARGE
         _end(header, ints, doubles, place, slot, number)
-        _keep(header, ints, doubles, place, row, slot, number)
+        _keep(header, ints, doubles, events.compared, place, slot, number)
     return small
 
 
@@ -174,7 +174,13 @@ def _end_one(
 
 @kernel(borrows=True, inline=True)
 def _keep(
-    header: Any, ints: Ints, doubles: Doubles, place: int, row: int, slot: Slot, number: float
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    compared: Compared,
+    place: int,
+    slot: Slot,
+    number: float,
 ) -> None:
     """Keep the trends that end in an event, where others may go on with them."""
     alive, serial = slot.ints + ALIVE + ints[place + NUMBER], ints[slot.ints + SERIAL]
@@ -187,7 +193,8 @@ def _keep(
         if ints[alive] != serial and ints[link] != NONE:
             free_all(header, ints, link)
         ints[alive] = serial
-        _begin_entry(header, ints, doubles, link, row, slot, number)
+        entry = _begin_entry(header, ints, doubles, link, slot, number)
+        hold_attributes(header, ints, compared, place, entry)
 
 
 @kernel(borrows=True, inline=True)
@@ -208,9 +215,9 @@ def _keep_together(
 
 @kernel(borrows=True, inline=True)
 def _begin_entry(
-    header: Any, ints: Ints, doubles: Doubles, link: int, row: int, slot: Slot, number: float
-) -> None:
-    """Put an event with its trends into a list; there is room for it."""
+    header: Any, ints: Ints, doubles: Doubles, link: int, slot: Slot, number: float
+) -> int:
+    """Put trends into a list as an entry, and return where; there is room for it."""
     entry, at_entries = header.unused, header.int_entries
     if entry == NONE:
         entry = header.entries
@@ -218,7 +225,6 @@ def _begin_entry(
     else:
         header.unused = ints[at_entries + entry * header.int_entry + FOLLOWING]
     here = at_entries + entry * header.int_entry
-    ints[here + ROW] = row
     ints[here + FOLLOWING] = ints[link]
     ints[link] = entry
     sums = header.double_entries + entry * header.double_entry
@@ -228,6 +234,7 @@ def _begin_entry(
     doubles[sums + slot.fields] = 0.0
     for rank in range(slot.extremes):
         ints[here + ENTRY + rank] = ints[header.scratch + rank]
+    return here
 
 
 @kernel(borrows=True, inline=True)
@@ -252,9 +259,9 @@ def _number_of_entries(
         here = at_entries + entry * header.int_entry
         following, holds = ints[here + FOLLOWING], True
         if plain:
-            holds = _holds_by_code(compared, left + ints[here + ROW], code, allowed)
+            holds = holds_by_code(ints, here + left, code, allowed)
         elif ints[move + ASKED] != 0:
-            holds = holds_between(header, ints, compared, move, ints[here + ROW])
+            holds = holds_between(header, ints, compared, move, here)
         if holds:
             number += doubles[at_sums + entry * header.double_entry]
             _add(header, ints, doubles, slot, at_sums + entry * header.double_entry, here + ENTRY)
@@ -271,23 +278,15 @@ def _number_of_entries(
 def _comparison(
     header: Any, ints: Ints, compared: Compared, move: int, row: int
 ) -> tuple[bool, int, int, int]:
-    """Return whether a move has one condition, of codes, and if so what an event is compared with.
+    """Return whether a move has one condition, and if so what an event is compared with.
 
-    That is where the codes of earlier events begin, the event's code, and what may come out. Where
-    it has others, they are asked of `header.row`. Neighbours compared so take 0.87 times as long.
+    That is where in an entry the earlier event's code is, the event's code, and what may come out.
+    Where it has others, they are asked of `header.row`. Neighbours compared so take 0.87 times as
+    long.
     """
-    header.row = row
     form = move + MOVE
-    if ints[move + ASKED] != 1 or ints[form + FORM] != BY_CODE:
+    if ints[move + ASKED] != 1:
         return False, np.int64(0), np.int64(0), np.int64(0)
     right = ints[form + RIGHT] * header.rows + row
     allowed = ints[form + ALLOWED] if compared.known[right] != 0 else np.int64(0)
-    return True, ints[form + LEFT] * header.rows, compared.codes[right], allowed
-
-
-@kernel(borrows=True, inline=True)
-def _holds_by_code(compared: Compared, before: int, code: int, allowed: int) -> bool:
-    """Return whether the code at a place is below, equal to or above another, as is allowed."""
-    earlier = compared.codes[before]
-    outcome = LESS if earlier < code else EQUAL if earlier == code else GREATER
-    return (outcome & allowed) != 0 and compared.known[before] != 0
+    return True, ints[form + LEFT], compared.codes[right], allowed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ from elsinore.trends.graph.steps import (
     words_of,
 )
 from elsinore.trends.graph.sums import Sums
-from elsinore.trends.graph.sweep import DONE, LARGE_NUMBERS, Given, Rows, sweep, tie
+from elsinore.trends.graph.sweep import LARGE_NUMBERS, ROOM, Given, Rows, sweep, tie
 from elsinore.trends.graph.windows import Wanted, wanted_of
 from elsinore.trends.keyed import (
     FEW_CLASSES,
@@ -46,7 +46,12 @@ from elsinore.trends.keyed import (
 )
 
 _STEP = 4e-5  # seconds that an event takes in plain Python, about
+STRETCH = 2**17  # rows whose columns are read at once, so that they stay near the processor
 _NO_WINDOW = int(FOREVER) // 2  # beyond all windows that hold an event
+
+
+# the events of some rows and their columns, which `KeyedEvents` of all rows are without
+Read = Callable[[slice], tuple[KeyedEvents, ComparedColumns]]
 
 
 class Totals(NamedTuple):
@@ -65,6 +70,14 @@ class _Ready:
     program: Program
     chosen: list[tuple[list[int], list[int]]]
     asked: Conditions
+
+
+class _Columns(NamedTuple):
+    """The columns of so many rows from one on."""
+
+    begin: int
+    rows: int
+    events: Events
 
 
 class Stepped:
@@ -96,10 +109,13 @@ class Stepped:
         """Whether any queries can go step by step."""
         return bool(self._groups)
 
-    def evaluate(self, events: KeyedEvents, columns: ComparedColumns) -> dict[int, Totals]:
+    def evaluate(
+        self, events: KeyedEvents, columns: ComparedColumns, read: Read | None = None
+    ) -> dict[int, Totals]:
         """Return the totals of the queries that can go step by step here, by number.
 
         The others have a condition that cannot, or numbers too large for doubles.
+        read: tells the columns of rows, which then are not in what is given; codes are steady.
         """
         self.bytes_held = 0
         found: dict[int, Totals] = {}
@@ -110,16 +126,19 @@ class Stepped:
         ties = np.zeros(1, dtype=np.uint8)
         if self._by_time:
             ties = enter(tie, 1e-6 * len(slots), slots, times, len(events.done))
-        added = _added(events)
-        for several in self._ready(occur, columns):
-            asked = several[0].asked
+        sweeps_of = self._ready(occur, columns)
+        stretches: Iterable[_Columns] = ()
+        if read is None or len(sweeps_of) > 1:
+            whole = (events, columns) if read is None else read(slice(None))
+            stretches = [_columns(0, *whole)]
+        for several in sweeps_of:
             lanes = self._words(several, occur)
-            read = Events(_flat(asked), added)
             table = np.full(int(places.max(initial=0)) + 1, -1, dtype=np.int64)
             table[places] = lanes.classes
             rows = Rows(slots, codes, times, ties, table)
             window = self.unit.guarded[several[0].queries[0]].query.window
-            totals = self._sweep(lanes, read, rows, window, events)
+            of_sweep = stretches or _stretches(read, len(slots))
+            totals = self._sweep(lanes, of_sweep, rows, window, events)
             if totals is None:
                 continue
             for lane, ready in enumerate(several):
@@ -155,28 +174,33 @@ class Stepped:
         return self._last[queries][1]
 
     def _sweep(
-        self, lanes: Lanes, read: Events, rows: Rows, window: Window | None, events: KeyedEvents
+        self,
+        lanes: Lanes,
+        stretches: Iterable[_Columns],
+        rows: Rows,
+        window: Window | None,
+        events: KeyedEvents,
     ) -> Totals | None:
         """Return the totals of all lanes side by side; None where a number became too large."""
         wanted = wanted_of(window)
         first, last = _wanted(wanted, events.done, events.until)
         headers, most = header_of(lanes, wanted, len(first), by_time=self._by_time)
-        headers["rows"] = len(rows.slots)
+        if most < len(first):
+            stretches = list(stretches)  # they are gone over again
         more = True if lanes.fields + lanes.extremes > 1 else None
         parts = []
         for begin in range(0, len(first), most):
             keys = range(begin, min(begin + most, len(first)))
             memory = memory_of(lanes, headers, keys, first, last)
             given = _given(memory, (len(keys) + 2) * int(memory.headers[0]["overlap"]))
-            while True:
-                seconds = _STEP * (len(rows.slots) - int(memory.headers[0]["at"]))
-                how = enter(sweep, seconds, *memory, rows, read, given, more)
+            for columns in stretches:
+                memory.headers["begin"], memory.headers["rows"] = columns.begin, columns.rows
+                arguments, seconds = (rows, columns.events), _STEP * columns.rows
+                while (how := enter(sweep, seconds, *memory, *arguments, given, more)) == ROOM:
+                    memory = with_room(memory, int(memory.headers[0]["room"]))
+                    given = _longer(memory, given, len(given.places) // 2)
                 if how == LARGE_NUMBERS:
                     return None
-                if how == DONE:
-                    break
-                memory = with_room(memory, int(memory.headers[0]["room"]))
-                given = _longer(memory, given, len(given.places) // 2)
             self.bytes_held = max(self.bytes_held, size_of(memory, given))
             parts.append(_totals(memory, given))
         places, cells, extremes = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
@@ -210,9 +234,18 @@ def _classes(events: KeyedEvents) -> tuple[Codes, Sequence[int], Ints]:
     return _codes(codes), occur.tolist(), occur
 
 
-def _flat(asked: Conditions) -> Compared:
-    """Return the columns that conditions read, one after another."""
-    return Compared(asked.compared.reshape(-1), asked.numbers.reshape(-1), asked.known.reshape(-1))
+def _stretches(read: Read | None, count: int) -> Iterator[_Columns]:
+    """Read the columns of so many rows, stretch by stretch."""
+    if read is not None:
+        for begin in range(0, count, STRETCH):
+            yield _columns(begin, *read(slice(begin, begin + STRETCH)))
+
+
+def _columns(begin: int, events: KeyedEvents, columns: ComparedColumns) -> _Columns:
+    """Return the columns of events from a row on, and how many there are."""
+    compared, known = as_entered(columns.compared), as_entered(columns.known)
+    flat = Compared(compared.reshape(-1), known.reshape(-1))
+    return _Columns(begin, len(events.times), Events(flat, _added(events)))
 
 
 def _added(events: KeyedEvents) -> Added:

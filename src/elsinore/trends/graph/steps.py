@@ -21,7 +21,7 @@ from elsinore.plan.alike import begins_with, equal_states
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.trends.core.addends import NOTHING as ADDS_NOTHING
 from elsinore.trends.core.arrays import FOREVER, NEVER
-from elsinore.trends.graph.interpret import BEGINS, FORM, OTHERWISE, Conditions
+from elsinore.trends.graph.interpret import BEGINS, BY_CODE, FORM, LEFT, Conditions
 from elsinore.trends.graph.layout import (
     AMBIGUOUS,
     ANCHORED,
@@ -73,7 +73,7 @@ def can_step(program: Program, conditions: Conditions) -> bool:
         or len(program.automata) > 2  # one of them under NOT
         or np.any(program.move[:-1, GUARD] != NO_GUARD)
         or program.move[0, CHECKS] != program.move[-1, CHECKS]
-        or np.any(conditions.forms[asked, FORM] == OTHERWISE)
+        or np.any(conditions.forms[asked, FORM] != BY_CODE)
         or np.any(program.state[:-1, [START, END]] > NO_GUARD)
     )
 
@@ -117,6 +117,7 @@ class Lanes(NamedTuple):
     cells: int  # lanes of the states that are kept, in all
     scratch: int  # and of all states
     entry: int  # lanes of a state that keeps entries, at most
+    held: int  # and attributes that these hold
     fields: int  # of each lane
     extremes: int
     contiguous: bool
@@ -148,7 +149,6 @@ def words_of(
     for node in nodes:
         writer.put_state(node)
     entered = np.array([writer.put_class(of) if of else -1 for of in taken], dtype=np.int64)
-    kept_apart = [len(node.equal) for node in nodes if node.kept == APART]
     return Lanes(
         np.array(writer.words, dtype=np.int64),
         entered,
@@ -156,11 +156,12 @@ def words_of(
         len(programs),
         sum(len(node.equal) for node in nodes if node.kept != NOWHERE),
         sum(len(node.equal) for node in nodes),
-        max(kept_apart, default=0),
+        writer.entry,
+        max(map(len, writer.held.values()), default=0),
         program.linear.shape[1],
         program.extreme.shape[1],
         writer.contiguous,
-        bool(kept_apart),
+        writer.entry > 0,
         writer.at_once,
     )
 
@@ -168,7 +169,8 @@ def words_of(
 class _Writer:
     """Writes the words of queries: their states, then the classes.
 
-    `at_once`: whether so far each event may act at once that is a moment of its own.
+    `at_once`: whether so far each event may act at once that is a moment of its own. `entry`: lanes
+    of a state that keeps entries, at most; `held`: the attributes that those of each state hold.
     """
 
     def __init__(
@@ -187,6 +189,9 @@ class _Writer:
         self._places: dict[_Node, int] = {}
         self._covers: dict[_Node, bool] = {}  # whether all trends before it may go on in it
         self._single: dict[_Node, bool] = {}  # whether it has one lane, and all before it
+        self.entry = max((len(node.equal) for node in nodes if node.kept == APART), default=0)
+        self.held = _held(self._program, conditions)
+        self.at_held = ENTRY + self.entry * self._program.extreme.shape[1]
         self.contiguous = bool(self._program.shape[STRATEGY] == CONTIGUOUS_STRATEGY)
         self.at_once = True
         # no list is where ALL stands
@@ -198,14 +203,15 @@ class _Writer:
         self._covers[node] = all({*chosen} == {*range(len(of.equal))} for of, chosen in before)
         self._single[node] = len(node.equal) == 1 and all(len(of.equal) == 1 for of, _ in before)
         into = [
-            (of, ALL if chosen == list(range(len(of.equal))) else self._put(chosen))
-            for of, chosen in before
+            (of, ALL if chosen == list(range(len(of.equal))) else self._put(chosen), forms)
+            for (of, chosen), forms in zip(before, self._forms(node.state), strict=True)
         ]
-        ending = self._ending(node)
+        ending, attributes = self._ending(node), self.held.get(node.state, [])
+        held = self._put([len(attributes), *attributes]) if attributes else ALL
         at = self._places[node] = len(self.words)
         if node.kept != NOWHERE:
             self.words[PLACES + node.number] = at
-        self.words += _state_words(self._program, self._conditions, node, into, ending, at)
+        self.words += _state_words(self._program, node, into, ending, held, at)
 
     def put_class(self, states: Mapping[int, set[int]]) -> int:
         """Write the states that events are taken to, with the lanes of each; return where."""
@@ -225,6 +231,16 @@ class _Writer:
         self.at_once &= acts != TOGETHER_WITH_OTHERS
         self.words += [len(entries), acts, *told]
         return len(self.words) - CLASS - len(told)
+
+    def _forms(self, state: int) -> list[Ints]:
+        """Return the conditions of each move into a state; LEFT is where entries hold it."""
+        found = []
+        for source, asked in _moves(self._program, state):
+            forms = self._conditions.forms[asked, :BEGINS]
+            for form in forms:
+                form[LEFT] = self.at_held + 2 * self.held[source].index(form[LEFT])
+            found.append(forms)
+        return found
 
     def _put(self, numbers: Sequence[int]) -> int:
         if tuple(numbers) not in self._lists:
@@ -285,37 +301,53 @@ def _nodes(
 
 
 def _sources(program: Program, state: int) -> list[int]:
-    begin, end = program.state[state : state + 2, MOVES].tolist()
-    return [int(source) for source in program.move[begin:end, SOURCE]]
+    return [source for source, _ in _moves(program, state)]
+
+
+def _moves(program: Program, state: int) -> list[tuple[int, Ints]]:
+    """Return of each move into a state where it comes from, and the conditions it has."""
+    found = []
+    for move in range(*program.state[state : state + 2, MOVES].tolist()):
+        first, last = program.move[move : move + 2, CONDITIONS].tolist()
+        found.append((int(program.move[move, SOURCE]), program.lists[first:last]))
+    return found
+
+
+def _held(program: Program, conditions: Conditions) -> dict[int, list[int]]:
+    """Return for each state that moves with conditions lead out of the attributes these ask of."""
+    found: dict[int, set[int]] = {}
+    for state in range(len(program.state) - 1):
+        for source, asked in _moves(program, state):
+            if len(asked):
+                found.setdefault(source, set()).update(conditions.forms[asked, LEFT].tolist())
+    return {source: sorted(attributes) for source, attributes in found.items()}
 
 
 def _state_words(
     program: Program,
-    conditions: Conditions,
     node: _Node,
-    before: Sequence[tuple[_Node, int]],
+    before: Sequence[tuple[_Node, int, Ints]],
     ending: int,
+    held: int,
     at: int,
 ) -> list[int]:
     """Return the words of a state that stands at a place.
 
-    before: what is before each of its moves, and which lanes. ending: where the queries are told.
+    before: what is before each of its moves, which lanes, and the conditions. ending, held: where
+    the queries and attributes are told.
     """
     state = node.state
-    first_move = int(program.state[state, MOVES])
     moves: list[int] = []
-    for move, (source, chosen) in enumerate(before, first_move):
-        first, last = program.move[move : move + 2, CONDITIONS].tolist()
-        asked = program.lists[first:last]
-        moves += [source.number, source.kept, source.offset, len(source.equal), chosen, len(asked)]
-        moves += conditions.forms[asked, :BEGINS].ravel().tolist()
+    for source, chosen, forms in before:
+        moves += [source.number, source.kept, source.offset, len(source.equal), chosen, len(forms)]
+        moves += forms.ravel().tolist()
     linear = program.linear[state].tolist()
     fields = [n for f in range(1, len(linear)) if linear[f] != ADDS_NOTHING for n in (f, linear[f])]
     extreme = program.extreme[state].tolist()
     ranks = [n for x, what in enumerate(extreme) if what >= 0 for n in (x, what)]
     starts = int(program.state[state, START] != REFUSED)
     words = [node.number, starts, ending, node.kept, len(node.equal), node.offset]
-    words += [len(fields) // 2, len(ranks) // 2, at + STATE + len(moves), len(before)]
+    words += [len(fields) // 2, len(ranks) // 2, at + STATE + len(moves), held, len(before)]
     return [*words, *moves, *fields, *ranks]
 
 
@@ -355,7 +387,8 @@ def header_of(
         header["double_slot"] += lanes.cells
     elif not ranks:
         header["int_slot"] = 1 + 2 * lanes.states
-    header["int_entry"] = ENTRY + lanes.entry * lanes.extremes
+    header["held"] = ENTRY + lanes.entry * lanes.extremes
+    header["int_entry"] = int(header["held"]) + 2 * lanes.held
     header["double_entry"] = lanes.entry * (lanes.fields + 1)
     size = 8 * int(header["int_slot"] + header["double_slot"]) * once
     return headers, max(1, min(keys, MOST_BYTES // size))

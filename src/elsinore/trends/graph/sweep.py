@@ -99,7 +99,7 @@ def _pointed_totals(given: Given) -> Given:
 @kernel(borrows=True, inline=True)
 def _pointed_columns(compared: Compared) -> Compared:
     """Return columns that are pointers."""
-    return Compared(pointed(compared.codes), pointed(compared.numbers), pointed(compared.known))
+    return Compared(pointed(compared.codes), pointed(compared.known))
 
 
 @kernel(borrows=True, inline=True)
@@ -122,7 +122,8 @@ def sweep(
 ) -> int:
     """Let the events from `header.at` on act on the windows of their keys; return how it ended.
 
-    At the end all windows that are open are given out.
+    It goes as far as there are columns (`all_events`), from row `header.begin` on; at the end of
+    all rows the windows that are open are given out.
     The header is the only one of `headers`. more: None where trends are only counted.
     """
     header = headers[0]
@@ -142,7 +143,9 @@ def sweep(
     # an event makes as many entries as there are states, at most, and closes as many windows
     entries = header.room - header.states * overlap
     places = room - 2 * overlap
-    for row in range(header.at, count):
+    begin = header.begin
+    end = begin + header.rows
+    for row in range(header.at, end):
         key = rows.slots[row] - first
         if key < 0 or key >= keys:
             continue
@@ -166,14 +169,16 @@ def sweep(
                     continue
                 place = ints[kind + CLASS]
                 at_slot = Slot(base, sums, step, fields, extremes)
-                if not act_in_one_lane(header, ints, doubles, events, place, row, at_slot):
+                if not act_in_one_lane(header, ints, doubles, events, place, row - begin, at_slot):
                     return LARGE_NUMBERS
                 continue
-            header.row = row
+            header.row = row - begin
             go_to(header, slot)
             if not _act(header, ints, doubles, events, kind, ties):
                 return LARGE_NUMBERS
-    header.at = count
+    header.at = end
+    if end < count:
+        return DONE
     if 2 * (header.given + keys * overlap) > room:
         return ROOM
     for key in range(keys):

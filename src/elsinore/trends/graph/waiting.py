@@ -51,7 +51,8 @@ def act_together(header: Any, ints: Ints, doubles: Doubles, events: Events, at: 
         grown = ints[flags + state] & GROWN
         ints[flags + state] |= GROWN
         if ints[place + KEPT] == APART:
-            begin_entry(header, ints, doubles, base + ALIVE + 3 * states + state, place)
+            link = base + ALIVE + 3 * states + state
+            begin_entry(header, ints, doubles, events.compared, link, place)
             continue
         several, offset = ints[place + LANES], ints[place + OFFSET]
         sums = header.slot_doubles + header.width + (header.cells + offset) * fields
