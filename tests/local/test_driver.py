@@ -353,3 +353,11 @@ def test_a_workload_is_planned_once_for_clocks_by_which_its_windows_are_the_same
     assert bare.planned(clock=Clock(1, NANOSECONDS["ms"])) is not bare.plan
     with pytest.raises(QuerySemanticError, match="must say a unit"):
         bare.planned(clock=Clock(1, None))
+
+
+def test_columns_are_put_in_the_order_of_time_as_they_are_read() -> None:
+    table = pa.table({"time": [2, 1], "type": ["B", "A"], "v": [1, 2], "w": [3, 4]})
+    stream, _ = driver.prepare(table, RunOptions())
+    assert not stream.whole
+    assert stream.column("v").to_pylist() == [2, 1]
+    assert list(stream.whole) == ["v"]

@@ -74,9 +74,13 @@ STATE_LIMIT = 2**28  # bytes of state beyond which keys are taken one after anot
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Usable events in time order: their attributes, times in ticks, and types."""
+    """Usable events in time order: their attributes, times in ticks, and types.
 
-    table: pa.Table
+    Attributes are put in order as they are asked for: a table may have many more than are read.
+    """
+
+    table: pa.Table  # in the order the events came in
+    rows: pa.Array | None  # the row of each event in it, where that is another
     times: NDArray[np.int64]
     types: pa.Array
     kind: TimeKind
@@ -86,7 +90,8 @@ class Stream:
     def column(self, name: str) -> pa.Array:
         """Return an attribute as one array."""
         if name not in self.whole:
-            self.whole[name] = whole(self.table.column(name))
+            column = whole(self.table.column(name))
+            self.whole[name] = column if self.rows is None else column.take(self.rows)
         return self.whole[name]
 
 
@@ -212,15 +217,16 @@ def prepare(
         table = table.append_column(name, column)
     times = ticks.to_numpy()
     order = order_in_ranges(times, threads)
+    rows: pa.Array | None = None
     if options.order_by or order == DISORDERED:
         keys = {"time": ticks} | {
             f"order{n}": evaluate_sql(name, table, "order")
             for n, name in enumerate(options.order_by)
         }
         rows = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys])
-        table, types, times = table.take(rows), types.take(rows), read_only(times[rows.to_numpy()])
+        types, times = types.take(rows), read_only(times[rows.to_numpy()])
     ordered = bool(options.order_by) or order == DISTINCT
-    return Stream(table, times, types, kind, ordered), rejected
+    return Stream(table, rows, times, types, kind, ordered), rejected
 
 
 def _possible(
