@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 
+import elsinore as el
+from elsinore.kernels.store import Store
 from elsinore.language import parse_workload
 from elsinore.operators import Operator, OperatorOptions, kind_for, plan
 from elsinore.plan import Unit
@@ -128,3 +131,14 @@ def test_memory_is_that_of_the_keys_which_are_open(pattern: str) -> None:
 
 def drained(operator: Operator, batch: pa.RecordBatch) -> None:
     assert list(operator.process(batch)) == []
+
+
+def test_room_for_totals_is_made_once_where_many_keys_are_open() -> None:
+    keys = 40_000
+    events = pa.table({"time": range(2 * keys), "type": list("AB") * keys})
+    events = events.append_column("k", pa.array([place // 2 for place in range(2 * keys)]))
+    workload = el.Workload.parse("QUERY q RETURN k, COUNT(*) AS n PATTERN SEQ(A, B+) GROUP BY k")
+    with patch.object(Store, "resize", autospec=True, side_effect=Store.resize) as resized:
+        rows = workload.run(events, threads=1)["q"]
+    assert rows["n"].to_pylist() == [1.0] * keys
+    assert len([call for call in resized.call_args_list if "row" in call.kwargs]) <= 4

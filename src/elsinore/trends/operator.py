@@ -57,6 +57,7 @@ from elsinore.trends.store import STATE, new_store
 
 PLAIN_SECONDS = 1.5e-4  # that an event takes in plain Python, and ...
 PLAIN_LANE = 7e-6  # ... for each cell of a key, at most
+SLOTS_OF_ROW = 4  # for which there is a row of totals at least where rows run out: all are copied
 FEW_ROWS = 2**12  # of totals, runs, up to which room is made eight times as much: it takes longest
 AHEAD = 2**14  # events looked at for classes that are not compiled yet
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
@@ -387,6 +388,8 @@ class TrendOperator:
         """Make room for totals, and for simultaneous events."""
         store = self._store
         rows = store.sizes["row"]
+        if rows < store["totals"] + 2 * store["most_closed"]:
+            rows = max(rows, store.sizes["slot"] // SLOTS_OF_ROW)
         while rows < store["totals"] + 2 * store["most_closed"]:
             rows *= 8 if rows < FEW_ROWS else 2
         if rows > store.sizes["row"]:
