@@ -13,6 +13,10 @@ PYTHON ?=
 # refuse to install into an environment.
 INSTALL := install --no-user --quiet --disable-pip-version-check $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile)
 
+# Whether there is a Java that Spark can use: the demonstration brings none along then.
+HAS_JAVA := java -XshowSettings:properties -version 2>&1 \
+	| grep -Eq '^ *java\.specification\.version = (1[7-9]|[2-9][0-9])$$'
+
 # A process for each core, up to four: each may start a Spark of its own. Neighbours in the order of
 # tests stay together, and who has nothing left takes over.
 PARALLEL := -n logical --maxprocesses 4 --dist worksteal
@@ -78,6 +82,7 @@ $(STAMP) $(SHOWN): pyproject.toml
 	"$$found" -m pip --python $(BIN)/python $(INSTALL) 'pip>=25.1' 2>/dev/null || { \
 		"$$found" -m venv $(VENV) && $(BIN)/python -m pip $(INSTALL) 'pip>=25.1'; }
 	@echo 'Installing what Elsinore needs into $(VENV) (the first time takes a minute or two)'
-	@$(BIN)/python -m pip $(INSTALL) --editable '.[spark,java,demo]' \
+	@extras=spark,demo; $(if $(filter $(SHOWN),$@),$(HAS_JAVA) ||) extras=$$extras,java; \
+	$(BIN)/python -m pip $(INSTALL) --editable ".[$$extras]" \
 		$(if $(filter $(STAMP),$@),--group dev)
 	@touch $@
