@@ -50,8 +50,8 @@ def shares_of(events: Events, threads: int, *, by_windows: bool) -> list[Iterabl
             itertools.starmap(partial(events.share, owners, threads, thread), ranges)
             for thread in range(threads)
         ]
-    # what is kept is kept in one piece
-    ranges = [(0, rows)] if kept else stretches(0, rows, keys)
+    to_the_end = kept and isinstance(windows, str)  # what is put together then comes in one piece
+    ranges = [(0, rows)] if to_the_end else stretches(0, rows, keys, kept=kept)
     return [itertools.starmap(events.batch, ranges)]
 
 
