@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from elsinore.errors import StateError
 from elsinore.kernels import NONE_FREE, Field, Layout, Store, give_back, kernel, take, uncompiled
+from elsinore.kernels.saved import pack, unpack
 
 LAYOUT = Layout(
     "test",
@@ -147,3 +148,16 @@ def test_sizes_are_told_by_field() -> None:
     store = Store(LAYOUT, slot=4, lane=8)
     assert store.bytes_of() == {"total": 256, "code": 128, "key": 32, "flag": 8}
     assert store.nbytes >= 256 + 128 + 32 + 8
+
+
+@pytest.mark.parametrize(
+    ("owner", "fingerprint", "told"),
+    [
+        ("trends 9", "a", "is of trends 9, and trends 10 is to be restored. Finish the old run"),
+        ("trends 10", "b", "is of trends 10 with other queries or options than these"),
+    ],
+)
+def test_whose_a_saved_state_is_says_what_to_do(owner: str, fingerprint: str, told: str) -> None:
+    blob = pack(owner, fingerprint, {"counts": np.arange(3)})
+    with pytest.raises(StateError, match=told):
+        unpack("trends 10", "a", blob)

@@ -53,10 +53,15 @@ def unpack(owner: str, fingerprint: str, blob: bytes) -> dict[str, Array]:
         )
     begin = 8 + int.from_bytes(content[:8], "little")
     about = json.loads(bytes(content[8:begin]))
-    if (about["owner"], about["fingerprint"]) != (owner, fingerprint):
+    if about["owner"] != owner:
         raise StateError(
-            f"The saved state is of {about['owner']}, not of this {owner}. Restore it with the "
-            "release and the queries it was saved by, or begin anew."
+            f"The saved state is of {about['owner']}, and {owner} is to be restored. Finish the "
+            "old run with the release that began it, or begin anew."
+        )
+    if about["fingerprint"] != fingerprint:
+        raise StateError(
+            f"The saved state is of {owner} with other queries or options than these. Restore it "
+            "with those it was saved with, or begin anew."
         )
     with np.load(io.BytesIO(content[begin:]), allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
