@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.local.events import Events
-from elsinore.model.window import Window
+from elsinore.model.window import Window, last_window, window_start
 from elsinore.operators import kind_for
 from elsinore.plan.panes import common_borders
 
@@ -73,7 +73,7 @@ def whole_windows(
     cuts = [0]
     for thread in range(1, threads):
         middle = rows * thread // threads
-        before = (int(times[middle]) - origin) // length * length + origin
+        before = window_start(last_window(int(times[middle]), length, origin), length, origin)
         borders = [edge for edge in (before, before + length) if times[0] < edge <= times[-1]]
         begins = np.searchsorted(times, np.array(borders, np.int64))
         cuts.append(int(begins[np.abs(begins - middle).argmin()]) if borders else 0)

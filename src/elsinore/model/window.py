@@ -37,6 +37,28 @@ def first_window(time: Numbers, within: int, step: int, origin: int) -> Numbers:
     return (time - origin - within) // step + 1
 
 
+def last_window(time: Numbers, step: int, origin: int) -> Numbers:
+    """Return the last of the windows that begin at origin + k*step which begins by `time`.
+
+    Engines compile it. Of windows that neither overlap nor leave gaps it is the one that holds it.
+    """
+    return (time - origin) // step
+
+
+def most_at_once(within: int, step: int) -> int:
+    """Return how many windows hold one moment at most.
+
+    >>> most_at_once(10, 10), most_at_once(10, 4)
+    (1, 3)
+    """
+    return -(-within // step)
+
+
+def window_start(number: Numbers, step: int, origin: int) -> Numbers:
+    """Return when a window begins. Engines compile it."""
+    return origin + number * step
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """The windows `[origin + k*slide, origin + k*slide + within)` for every integer k.
@@ -117,7 +139,7 @@ class Window:
     @property
     def overlap(self) -> int:
         """The number of windows that hold one moment at most."""
-        return -(-self.within // self.step)
+        return most_at_once(self.within, self.step)
 
     @property
     def pane(self) -> int:
@@ -130,7 +152,7 @@ class Window:
 
     def last(self, time: Numbers) -> Numbers:
         """Return the index of the last window that begins at or before `time`; of times, theirs."""
-        return (time - self.origin) // self.step
+        return last_window(time, self.step, self.origin)
 
     def edge(self, time: int) -> int:
         """Return the last edge of windows at or before `time`: one begins there, or ends.
@@ -146,7 +168,7 @@ class Window:
         >>> Window(10, 5).bounds(1)
         (5, 15)
         """
-        start = self.origin + index * self.step
+        start = window_start(index, self.step, self.origin)
         return start, start + self.within
 
 

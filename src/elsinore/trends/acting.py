@@ -29,6 +29,7 @@ from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.mixtures import compose_touched, note
 from elsinore.trends.core.numbers import LIMIT
 from elsinore.trends.core.plain import GREAT, add_cells, are_beyond, take_plain
+from elsinore.trends.core.recurrence import composed
 from elsinore.trends.core.step import (
     FIRST,
     LANES,
@@ -78,7 +79,7 @@ def act_now(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int,
         base = header.cells + slot * header.cell
         cell = base + program[at + FIRST]
         mine, source = doubles[cell], doubles[base + program[at + FIRST + ROW]]
-        total = mine + (float(program[at + LOOP]) * mine + source)
+        total = composed(mine, source, 1.0 + float(program[at + LOOP]), 1.0)
         if total < LIMIT and ints[header.big + slot] == 0:
             doubles[cell] = total
             return

@@ -15,6 +15,7 @@ import numpy as np
 from elsinore.kernels.slots import give_back
 from elsinore.trends.class_layout import APART, CHANGES, NUMBER, ORDER, READS
 from elsinore.trends.core.arrays import Doubles, Ints
+from elsinore.trends.waiting import join_events
 from elsinore.trends.wide import wide_kernel
 
 ROOT = np.int64(0)  # of the compiler's one type for numbers: a literal would be compiled apart
@@ -46,10 +47,7 @@ def gather_classes(
         else:
             ints[header.entry_events + entry] += ints[header.run_events + run]
             to, to_rank = ints[header.entry_addends + entry], ints[header.entry_ranks + entry]
-            for number in range(header.addend):
-                doubles[to + number] += doubles[addends + number]
-            for number in range(header.rank):
-                ints[to_rank + number] = min(ints[to_rank + number], ints[ranks + number])
+            join_events(header, ints, doubles, to, to_rank, doubles, addends, ints, ranks)
         following = ints[header.run_next + run]
         give_back(ints, header.run_free, run)  # nothing is taken before the entries have acted
         run = following

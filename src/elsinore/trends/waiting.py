@@ -42,6 +42,25 @@ def bring(
 
 
 @wide_kernel(inline=True)
+def join_events(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    to: int,
+    to_rank: int,
+    addends: Doubles,
+    first_addend: int,
+    ranks: Ints,
+    first_rank: int,
+) -> None:
+    """Let the addends and ranks at some places be those of the events there and of others."""
+    for number in range(header.addend):
+        doubles[to + number] += addends[first_addend + number]
+    for number in range(header.rank):
+        ints[to_rank + number] = min(ints[to_rank + number], ranks[first_rank + number])
+
+
+@wide_kernel(inline=True)
 def wait(header: Any, ints: Ints, kind: int, slot: int) -> None:
     """Let the event that was brought last be the first of its slot's moment."""
     ints[header.waiting + slot] = 1
@@ -86,8 +105,5 @@ def join(
         for number in range(header.rank):
             ints[to + number] = ranks[first_rank + number]
         return True
-    for number in range(header.addend):
-        doubles[to + number] += addends[first_addend + number]
-    for number in range(header.rank):
-        ints[to_rank + number] = min(ints[to_rank + number], ranks[first_rank + number])
+    join_events(header, ints, doubles, to, to_rank, addends, first_addend, ranks, first_rank)
     return True

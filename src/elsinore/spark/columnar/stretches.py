@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.model.window import Window
+from elsinore.model.window import Window, last_window
 
 Ints = NDArray[np.int64]
 
@@ -46,7 +46,7 @@ class Stretches:
         >>> Stretches(10, 5, ()).numbers(np.array([4, 5, 14, 15])).tolist()
         [-1, 0, 0, 1]
         """
-        return (times - self.origin) // self.length
+        return last_window(times, self.length, self.origin)
 
     def of_windows(self, window: Window, indices: Ints) -> Ints:
         """Return the stretch of each window, given by its index."""

@@ -46,6 +46,7 @@ from elsinore.trends.actions.shape import (
 from elsinore.trends.columns import addend_columns, order_columns, shift_of
 from elsinore.trends.core.addends import addend, rank_of
 from elsinore.trends.core.arrays import FOREVER, Doubles, Ints
+from elsinore.trends.core.recurrence import contributed, least_reached
 
 Flags = NDArray[np.uint8]
 Four = tuple[float, float, float, float]
@@ -313,11 +314,12 @@ def _added(code: Ints, summed: int, event: int, columns: Columns, trends: Four) 
     """Return what an event adds to a sum over the trends that it ends, row by row."""
     factor = addend(columns, event, code[code[ADDEND] + summed])
     a0, a1, a2, a3 = trends
-    a0 = factor * a0 if a0 != 0.0 else 0.0
-    a1 = factor * a1 if a1 != 0.0 else 0.0
-    a2 = factor * a2 if a2 != 0.0 else 0.0
-    a3 = factor * a3 if a3 != 0.0 else 0.0
-    return a0, a1, a2, a3
+    return (
+        contributed(a0, factor),
+        contributed(a1, factor),
+        contributed(a2, factor),
+        contributed(a3, factor),
+    )
 
 
 @kernel(inline=True)
@@ -356,8 +358,9 @@ def _compare(code: Ints, event: int, update: int, columns: Columns, room: Room, 
             for p in range(code[code[COMPARED] + number], code[code[COMPARED] + number + 1]):
                 place = code[code[COMPARED_EXTREME] + p]
                 cell = code[code[COMPARED_CELL] + p]
-                if place >= 0 and work[cell * stride + row] != 0.0:
-                    found = min(found, best[place * rows + row])
+                if place >= 0:
+                    trends = work[cell * stride + row]
+                    found = least_reached(found, best[place * rows + row], trends)
             best[target + row] = min(best[target + row], found)
 
 

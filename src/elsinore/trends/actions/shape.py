@@ -16,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
+from elsinore.model.window import last_window
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, FieldKind
 from elsinore.plan.merged import ancestors, field_index
@@ -70,7 +71,7 @@ def pane_numbers(unit: TrendUnit, times: Ints) -> Ints:
     if pane is None:
         return np.zeros(len(times), np.int64)
     length, origin = pane
-    return (times - origin) // length
+    return last_window(times, length, origin)
 
 
 @dataclass(frozen=True)

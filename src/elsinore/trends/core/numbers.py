@@ -43,6 +43,33 @@ def lowered(mantissa: float, power: float, top: float) -> float:
 
 
 @wide_kernel(linked=True)
+def sum_of(mantissa: float, power: float, other: float, other_power: float) -> tuple[float, float]:
+    """Return a sum that is not in its normal form, without a branch.
+
+    >>> sum_of(1.0, 1.0, 2.0**511, 0.0), sum_of(1.0, 0.0, 1.0, 2.0)
+    ((1.5, 1.0), (1.0, 2.0))
+    """
+    top = max(power, other_power)
+    return lowered(mantissa, power, top) + lowered(other, other_power, top), top
+
+
+@wide_kernel(linked=True)
+def settled(total: float, top: float) -> tuple[float, float]:
+    """Return the sum of two numbers in normal form in its own, without a branch.
+
+    >>> settled(2.0**512, 0.0), settled(2.0**-52, 1.0) == (2.0**460, 0.0), settled(0.0, 1.0)
+    ((1.0, 1.0), True, (0.0, 0.0))
+    """
+    size = abs(total)
+    passed = size >= LIMIT
+    fallen = (size < 1.0) & (top > 0.0)
+    number = total * DOWN if passed else (total * LIMIT if fallen else total)
+    top = top + 1.0 if passed else (top - 1.0 if fallen else top)
+    top = 0.0 if size == 0.0 else top
+    return number, (top if size < math.inf else BEYOND)
+
+
+@wide_kernel(linked=True)
 def normal(mantissa: float, power: float) -> tuple[float, float]:
     """Return a number below 2**1023 in its normal form.
 
@@ -69,12 +96,8 @@ def plus(mantissa: float, power: float, other: float, other_power: float) -> tup
     >>> plus(1.0, 1.0, 2.0**511, 0.0) == (1.5, 1.0)
     True
     """
-    if power > other_power:
-        other = other * DOWN if power - other_power == 1.0 else 0.0
-    elif power < other_power:
-        mantissa = mantissa * DOWN if other_power - power == 1.0 else 0.0
-        power = other_power
-    return normal(mantissa + other, power)
+    total, top = sum_of(mantissa, power, other, other_power)
+    return normal(total, top)
 
 
 @wide_kernel

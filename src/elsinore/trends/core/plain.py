@@ -13,17 +13,17 @@ import numpy as np
 
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.numbers import LIMIT
+from elsinore.trends.core.recurrence import gained
 from elsinore.trends.core.step import (
-    EACH,
     EXTREMES,
     FIRST,
     LANES,
     LOOP,
-    NOTHING,
     ROW,
     SUMS,
     TERM,
     get_powers,
+    value_of,
 )
 from elsinore.trends.wide import wide_kernel
 
@@ -92,8 +92,8 @@ def add_cells(doubles: Doubles, program: Ints, cells: int, base: int, addends: i
         trends, before = program[at + np.uint64(TRENDS)], program[at + np.uint64(BEFORE)]
         ended = doubles[np.uint64(base + trends)] + doubles[np.uint64(base + before)]
         value = doubles[np.uint64(addends + times if times >= 0 else base - 1 - times)]
-        after = doubles[to] + (doubles[np.uint64(own)] + doubles[np.uint64(other)] + ended * value)
-        doubles[to] = after
+        joined = doubles[np.uint64(own)] + doubles[np.uint64(other)]
+        doubles[to] = after = doubles[to] + gained(joined, 1.0, ended, value)
         passed |= not abs(after) < LIMIT
         at += np.uint64(CELL_WORDS)
     return passed
@@ -106,14 +106,6 @@ def are_beyond(header: Any, doubles: Doubles, addends: int, most: float) -> bool
     for place in range(addends, addends + header.addend):
         beyond |= not abs(doubles[place]) <= most
     return beyond
-
-
-@wide_kernel(inline=True)
-def _value(doubles: Doubles, addend: int, events: float, addends: int) -> float:
-    """Return what events add in all to a sum."""
-    if addend == EACH:
-        return events
-    return 0.0 if addend == NOTHING else doubles[addends + addend]
 
 
 @wide_kernel(linked=True)
@@ -136,13 +128,14 @@ def _on_lanes(
     for number in range(program[at + SUMS]):
         to, terms = np.uint64(into + program[place]), program[place + 2]
         own = np.uint64(cells + program[place])
-        value = _value(doubles, program[place + 1], events, addends)
+        value = value_of(doubles, program[place + 1], events, addends)
         place += ROW
         if number > 0 and terms == 1 and program[place + 2] == 0:
             of = np.uint64(cells + program[place])
             for lane in range(lanes):
-                total = (loop * doubles[own + lane] + doubles[of + lane]) * events
-                after = doubles[to + lane] + (total + doubles[trends + lane] * value)
+                joined = loop * doubles[own + lane] + doubles[of + lane]
+                gain = gained(joined, events, doubles[trends + lane], value)
+                after = doubles[to + lane] + gain
                 doubles[to + lane] = after
                 passed |= not abs(after) < LIMIT
             place += TERM
@@ -161,8 +154,8 @@ def _on_lanes(
             place += TERM
         if number > 0:
             for lane in range(lanes):
-                total = doubles[row + lane] * events + doubles[trends + lane] * value
-                after = doubles[to + lane] + total
+                gain = gained(doubles[row + lane], events, doubles[trends + lane], value)
+                after = doubles[to + lane] + gain
                 doubles[to + lane] = after
                 passed |= not abs(after) < LIMIT
         row = np.uint64(header.sums)

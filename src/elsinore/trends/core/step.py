@@ -1,15 +1,5 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
-"""Steps: what a class of events does to a run of lanes, and the one recurrence there is.
-
-For node p, the cells of p hold sums over all trends that end in p so far: their number c[p] and,
-for each linear aggregate, the sum y[p] of what their events contribute. n simultaneous events that
-may take p, whose addends have the sum v, add
-
-    u = start(p) + sum of c[s] over the predecessors s of p,    n*u to c[p], and
-    n * (sum of y[s] over the predecessors) + u*v               to y[p]
-
-(COGRA's coarse granularity: HAMLET's Equations 1 to 3 without edges between events). MIN and MAX
-ride along in ranks, integers whose order is the values' order.
+"""Steps: what a class of events does to a run of lanes, by `elsinore.trends.core.recurrence`.
 
 A *lane* is one copy of a node: of a query among those of one shape, in one open window. Lanes that
 the same events change in the same way lie side by side, and a step works on a run of them.
@@ -29,13 +19,25 @@ A node that is its own predecessor is not among the terms: LOOP says so.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from elsinore.trends.core.arrays import Doubles, Ints
-from elsinore.trends.core.numbers import BEYOND, DOWN, LIMIT, factor, lowered, normal, power_of_two
+from elsinore.trends.core.numbers import (
+    LIMIT,
+    factor,
+    normal,
+    power_of_two,
+    settled,
+    sum_of,
+)
+from elsinore.trends.core.recurrence import (
+    composed,
+    composed_with_power,
+    gained_with_power,
+    least_reached,
+)
 from elsinore.trends.wide import wide_kernel
 
 # the words of a step
@@ -80,14 +82,11 @@ def step(
         cell, addend = program[place], program[place + 1]
         place = _take_in(header, ints, doubles, program, at, place, slot, work, work_power, apart)
         if number > 0:
-            _weigh(doubles, work, lanes, events)
-            value = 0.0
-            if addend == EACH:
-                value = events
-            elif addend != NOTHING:
-                value = doubles[addends + addend]
-            if value != 0.0:
-                _contribute(header, doubles, lanes, value)
+            value = value_of(doubles, addend, events, addends)
+            if value == 0.0:
+                _weigh(doubles, work, lanes, events)
+            else:
+                _gain(header, doubles, lanes, events, value)
             big |= _add_to(doubles, cells + cell, powers + cell, work, work_power, lanes)
         work, work_power = header.sums, header.sums_power
     if program[at + EXTREMES] != 0:
@@ -97,6 +96,14 @@ def step(
     big |= _add_to(doubles, cells + target, powers + target, work, work_power, lanes)
     if big:
         ints[header.big + slot] = 1
+
+
+@wide_kernel(inline=True)
+def value_of(doubles: Doubles, addend: int, events: float, addends: int) -> float:
+    """Return what events add in all to a sum."""
+    if addend == EACH:
+        return events
+    return 0.0 if addend == NOTHING else doubles[addends + addend]
 
 
 @wide_kernel(linked=True)
@@ -151,7 +158,7 @@ def get_powers(
 def _compose_plain(
     doubles: Doubles, target: int, source: int, lanes: int, one: int, kept: float, gained: float
 ) -> bool:
-    """Make numbers below 2**512 what `_composed` tells, none of which has a power.
+    """Make numbers below 2**512 what `composed` tells, none of which has a power.
 
     Returns whether some lane has passed 2**512.
     """
@@ -160,12 +167,12 @@ def _compose_plain(
     if one != 0:
         trends = doubles[of]
         for lane in range(np.uint64(lanes)):
-            total = doubles[to + lane] * kept + trends * gained
+            total = composed(doubles[to + lane], trends, kept, gained)
             doubles[to + lane] = total
             passed |= total >= LIMIT
     else:
         for lane in range(np.uint64(lanes)):
-            total = doubles[to + lane] * kept + doubles[of + lane] * gained
+            total = composed(doubles[to + lane], doubles[of + lane], kept, gained)
             doubles[to + lane] = total
             passed |= total >= LIMIT
     return passed
@@ -175,7 +182,7 @@ def _compose_plain(
 def _compose_lanes(
     header: Any, doubles: Doubles, program: Ints, at: int, slot: int, kept: float, gained: float
 ) -> bool:
-    """Make the numbers of a step that is SINGLE what `_composed` tells.
+    """Make the numbers of a step that is SINGLE what `composed` tells.
 
     Returns whether some lane has a power.
     """
@@ -189,7 +196,7 @@ def _compose_lanes(
     for lane in range(np.uint64(lanes)):
         mine, power = doubles[to + lane], doubles[to_power + lane]
         trends, other = doubles[of + lane], doubles[of_power + lane]
-        total, top = _composed(mine, power, trends, other, kept, gained)
+        total, top = composed_with_power(mine, power, trends, other, kept, gained)
         doubles[to + lane] = total
         doubles[to_power + lane] = top
         big |= top > 0.0
@@ -202,7 +209,7 @@ def repeat(
 ) -> None:
     """Let so many moments of one event each act on the lanes of a step that is SINGLE.
 
-    What an event adds needs not be added one by one: see `_composed`.
+    What an event adds needs not be added one by one: see `composed`.
     """
     loop = program[at + LOOP] != 0
     rest = moments
@@ -234,7 +241,7 @@ def compose(
     """Let moments of one event each act on lanes, as many on each as ints[counts:] tells.
 
     They are at most MOST_MOMENTS, and 0 after it. one: 1 where the source is one number for all
-    lanes, else 0. loop: 1 where lanes are their own predecessors, else 0. See `_composed`.
+    lanes, else 0. loop: 1 where lanes are their own predecessors, else 0. See `composed`.
     """
     cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
     to, to_power = np.uint64(cells + target), np.uint64(powers + target)
@@ -248,7 +255,7 @@ def compose(
         moments = ints[count + lane]
         times = power_of_two(moments) if loops else 1.0 + moments
         other = doubles[of_power + lane]
-        total, top = _composed(
+        total, top = composed_with_power(
             doubles[to + lane],
             doubles[to_power + lane],
             doubles[of + lane],
@@ -274,24 +281,6 @@ def _spread(header: Any, doubles: Doubles, of: int, of_power: int, lanes: int) -
         doubles[row + lane] = only
         doubles[row_power + lane] = only_power
     return row, row_power
-
-
-@wide_kernel(inline=True)
-def _composed(
-    mine: float, power: float, trends: float, other: float, kept: float, gained: float
-) -> tuple[float, float]:
-    """Return what events make of a number c: `kept * c + gained * s`, s being that of the source.
-
-    n moments of one event each make 2**n * (c + s) - s of a c that is its own predecessor, and
-    c + n * s of one that is not. So `gained` is 2**n - 1 or n, at most 2**MOST_MOMENTS. A moment of
-    n events makes c + n * (c + s) of the former: `gained` is n.
-    """
-    top = max(power, other)
-    mine = lowered(mine, power, top)
-    trends = lowered(trends, other, top)
-    total = mine * kept + trends * gained
-    passed = total >= LIMIT
-    return total * DOWN if passed else total, top + 1.0 if passed else top
 
 
 @wide_kernel(linked=True)
@@ -325,12 +314,14 @@ def _take_in(
             cells, powers = header.cells_before, header.powers_before
         of, of_power = np.uint64(cells + cell), np.uint64(powers + cell)
         for lane in range(lanes):
-            total, power = doubles[to + lane], doubles[to_power + lane]
-            number, other = doubles[of + stride * lane], doubles[of_power + stride * lane]
-            top = max(power, other)
-            total = lowered(total, power, top)
-            number = lowered(number, other, top)
-            doubles[to + lane] = total + number
+            there = stride * lane
+            total, top = sum_of(
+                doubles[to + lane],
+                doubles[to_power + lane],
+                doubles[of + there],
+                doubles[of_power + there],
+            )
+            doubles[to + lane] = total
             doubles[to_power + lane] = top
     return begin + TERM * program[place + 2]
 
@@ -352,39 +343,30 @@ def _add_to(
     of, of_power = np.uint64(work), np.uint64(work_power)
     big = False
     for lane in range(np.uint64(lanes)):
-        total, power = doubles[to + lane], doubles[to_power + lane]
-        number, other = doubles[of + lane], doubles[of_power + lane]
-        top = max(power, other)
-        total = lowered(total, power, top)
-        number = lowered(number, other, top)
-        total += number
-        size = abs(total)
-        passed = size >= LIMIT
-        fallen = (size < 1.0) & (top > 0.0)
-        doubles[to + lane] = total * DOWN if passed else (total * LIMIT if fallen else total)
-        top = top + 1.0 if passed else (top - 1.0 if fallen else top)
-        top = 0.0 if size == 0.0 else top
-        top = top if size < math.inf else BEYOND
+        total, top = sum_of(
+            doubles[to + lane],
+            doubles[to_power + lane],
+            doubles[of + lane],
+            doubles[of_power + lane],
+        )
+        total, top = settled(total, top)
+        doubles[to + lane] = total
         doubles[to_power + lane] = top
         big |= top > 0.0
     return big
 
 
 @wide_kernel(inline=True)
-def _contribute(header: Any, doubles: Doubles, lanes: int, value: float) -> None:
-    """Add u*v to the work row `sums`, in the lanes that trends reach."""
+def _gain(header: Any, doubles: Doubles, lanes: int, events: float, value: float) -> None:
+    """Make the work row `sums` what events add, whose addends have the sum `value`."""
     value, shift = factor(value, 0.0)
     to, to_power = np.uint64(header.sums), np.uint64(header.sums_power)
     of, of_power = np.uint64(header.trends), np.uint64(header.trends_power)
     for lane in range(np.uint64(lanes)):
-        reached = doubles[of + lane]
-        total, power = doubles[to + lane], doubles[to_power + lane]
-        number = reached * value if reached != 0.0 else 0.0
-        other = doubles[of_power + lane] + shift if reached != 0.0 else 0.0
-        top = max(power, other)
-        total = lowered(total, power, top)
-        number = lowered(number, other, top)
-        doubles[to + lane] = total + number
+        before, power = doubles[to + lane], doubles[to_power + lane]
+        trends, other = doubles[of + lane], doubles[of_power + lane]
+        total, top = gained_with_power(before, power, events, trends, other, value, shift)
+        doubles[to + lane] = total
         doubles[to_power + lane] = top
 
 
@@ -412,8 +394,8 @@ def _take_extremes(
         best = NO_VALUE if rank == NOTHING else ints[ranks + rank]
         if best != NO_VALUE:
             for lane in range(lanes):
-                if doubles[header.trends + lane] != 0.0:
-                    ints[target + lane] = min(ints[target + lane], best)
+                trends = doubles[header.trends + lane]
+                ints[target + lane] = least_reached(ints[target + lane], best, trends)
         for _ in range(compared):
             extreme, cell, block = program[place], program[place + 1], program[place + 2]
             stride = 1 - program[place + 3]
@@ -423,7 +405,7 @@ def _take_extremes(
             if apart != 0 and ints[header.stamp + block] == header.moment:
                 cells, source = header.cells_before, header.extremes_before
             for lane in range(lanes):
-                reached = doubles[header.trends + lane] != 0.0
-                if reached and doubles[cells + cell + lane * stride] != 0.0:
-                    best = ints[source + extreme + lane * stride]
-                    ints[target + lane] = min(ints[target + lane], best)
+                if doubles[header.trends + lane] != 0.0:
+                    there = lane * stride
+                    best, trends = ints[source + extreme + there], doubles[cells + cell + there]
+                    ints[target + lane] = least_reached(ints[target + lane], best, trends)

@@ -15,6 +15,8 @@ from elsinore.trends.wide import wide_kernel
 ONLY = np.int64(0)  # the window of the whole stream
 
 first_window = wide_kernel(inline=True)(window.first_window)
+last_window = wide_kernel(inline=True)(window.last_window)
+start_of = wide_kernel(inline=True)(window.window_start)
 
 
 @wide_kernel(inline=True)
@@ -22,13 +24,13 @@ def windows_at(within: int, step: int, origin: int, time: int) -> tuple[int, int
     """Return the first and the last window that hold a time; none if first > last."""
     if within == FOREVER:
         return ONLY, ONLY
-    return first_window(time, within, step, origin), (time - origin) // step
+    return first_window(time, within, step, origin), last_window(time, step, origin)
 
 
 @wide_kernel(inline=True)
 def end_of(within: int, step: int, origin: int, number: int) -> int:
     """Return when a window ends: the first time that it does not hold."""
-    return FOREVER if within == FOREVER else origin + number * step + within
+    return FOREVER if within == FOREVER else start_of(number, step, origin) + within
 
 
 @wide_kernel(inline=True)
@@ -36,5 +38,5 @@ def next_edge(within: int, step: int, origin: int, first: int, last: int) -> int
     """Return when a window begins or ends next after a time that `first` to `last` hold."""
     if within == FOREVER:
         return FOREVER
-    edge = origin + (last + 1) * step
+    edge = start_of(last + 1, step, origin)
     return min(edge, end_of(within, step, origin, first)) if first <= last else edge

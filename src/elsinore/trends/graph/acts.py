@@ -20,6 +20,7 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.trends.core.addends import addend_at, rank_at
 from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.core.recurrence import contributed, least_reached
 from elsinore.trends.graph.entries import (
     begin_entry,
     end_some,
@@ -256,14 +257,14 @@ def _contribute(header: Any, ints: Ints, doubles: Doubles, added: Added, place: 
         at += 2
         if value != 0.0:
             for lane in range(several):
-                doubles[field + lane] += doubles[scratch + lane] * value
+                doubles[field + lane] += contributed(doubles[scratch + lane], value)
     for _ in range(ints[place + EXTREMES]):
         extreme = extremes + ints[at] * several
         rank = rank_at(added, header.rows, header.row, ints[at + 1])
         at += 2
         for lane in range(several):
-            if doubles[scratch + lane] != 0.0:
-                ints[extreme + lane] = min(ints[extreme + lane], rank)
+            least = least_reached(ints[extreme + lane], rank, doubles[scratch + lane])
+            ints[extreme + lane] = least
 
 
 @kernel(borrows=True, linked=True)

@@ -17,6 +17,7 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.trends.core.addends import addend_at, rank_at
 from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.core.recurrence import contributed
 from elsinore.trends.graph.entries import (
     free_all,
     hold_attributes,
@@ -140,7 +141,7 @@ def _contribute(
     for _ in range(ints[place + FIELDS]):
         value = addend_at(added, header.rows, row, ints[at + 1])
         if value != 0.0:
-            doubles[ints[at]] += number * value
+            doubles[ints[at]] += contributed(number, value)
         at += 2
     for _ in range(ints[place + EXTREMES]):
         rank = header.scratch + ints[at]

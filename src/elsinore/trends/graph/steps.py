@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from elsinore.model.window import most_at_once
 from elsinore.plan.alike import begins_with, equal_states
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.trends.core.addends import NOTHING as ADDS_NOTHING
@@ -376,7 +377,7 @@ def header_of(
     header["fields"], header["extremes"] = lanes.fields, lanes.extremes
     header["width"], header["ranks"] = width, ranks
     header["contiguous"] = lanes.contiguous
-    once = 1 if wanted.within == FOREVER else -(-wanted.within // wanted.step)
+    once = 1 if wanted.within == FOREVER else most_at_once(wanted.within, wanted.step)
     header["overlap"], header["within"] = once, wanted.within
     header["every"], header["origin"] = wanted.step, wanted.origin
     header["tail"] = by_time or not lanes.at_once

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.numeric.extended import FLOOR, THRESHOLD, add, normalise, scale
+from elsinore.numeric.extended import FLOOR, THRESHOLD, add, normalise
 from elsinore.trends.core.addends import addend, rank_of
 from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.core.recurrence import gained_extended
 from elsinore.trends.graph.layout import Program, Stream
 from elsinore.trends.keyed import Codes, Doubles, Flags, Ints
 
@@ -94,8 +95,9 @@ def contribute(
         value = addend(stream, row, fields.linear[state, f])
         if value == 0.0:
             continue
-        cell, power = scale(sums.cells[at, 0], sums.powers[at, 0], value)
-        cell, power = add(sums.cells[at, f], sums.powers[at, f], cell, power)
+        cell, power = gained_extended(
+            sums.cells[at, f], sums.powers[at, f], sums.cells[at, 0], sums.powers[at, 0], value
+        )
         sums.cells[at, f] = cell
         sums.powers[at, f] = power
     for x in range(sums.extremes.shape[1]):

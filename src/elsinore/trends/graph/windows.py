@@ -10,7 +10,7 @@ import numpy as np
 from elsinore.kernels import enter, kernel
 from elsinore.model.window import Window
 from elsinore.trends.core.arrays import FOREVER, NEVER
-from elsinore.trends.core.window_times import first_window
+from elsinore.trends.core.window_times import first_window, start_of
 from elsinore.trends.keyed import Ints
 
 _FEW = 2**10  # windows for which there is room at first
@@ -89,7 +89,7 @@ def find_windows(keys: Keys, wanted: Wanted, columns: Ints) -> tuple[int, int]:
             if within == FOREVER:
                 high = stop
             else:
-                start = origin + index * step
+                start = start_of(int(index), step, origin)
                 end = start + within
                 if until != FOREVER and end > until:
                     break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from elsinore.trends.core.arrays import FOREVER, NEVER
-from elsinore.trends.core.window_times import first_window
+from elsinore.trends.core.window_times import first_window, start_of
 from elsinore.trends.hamlet.forms import plus, times
 from elsinore.trends.hamlet.layout import (
     BIG,
@@ -245,5 +245,5 @@ def earliest_start(program: Program, number: int, time: int) -> int:
         if kind.within == FOREVER:
             return NEVER
         first = first_window(time, kind.within, kind.step, kind.origin)
-        earliest = min(earliest, kind.origin + first * kind.step)
+        earliest = min(earliest, start_of(first, kind.step, kind.origin))
     return earliest

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from elsinore.numeric.extended import scale
 from elsinore.trends.core.addends import NOTHING, addend, rank_of
 from elsinore.trends.core.arrays import FOREVER, Ints
+from elsinore.trends.core.recurrence import gained_extended, least_reached
 from elsinore.trends.hamlet.forms import plus
 from elsinore.trends.hamlet.graphs import least_of, value_of
 from elsinore.trends.hamlet.layout import (
@@ -81,12 +81,9 @@ def gather(program: Program, work: Work, graphs: Graphs, state: int) -> None:
             best = FOREVER
             for p in range(begin, end):
                 pred = program.lists[p]
-                if (
-                    work.cells[NOW, program.fields[program.states[pred].field].address + lane]
-                    != 0.0
-                ):
-                    place = program.extremes[program.states[pred].extreme + x].least + lane
-                    best = min(best, work.least[NOW, place])
+                trends = work.cells[NOW, program.fields[program.states[pred].field].address + lane]
+                place = program.extremes[program.states[pred].extreme + x].least + lane
+                best = least_reached(best, work.least[NOW, place], trends)
             work.least[INPUT, program.extremes[program.states[state].extreme + x].least + lane] = (
                 best
             )
@@ -113,8 +110,9 @@ def contribute(
                 continue
             own = addend(events, row, what[v * width + c])
             if own != 0.0:
-                part, exponent = scale(numbers[trends], powers[trends], own)
-                numbers[place], powers[place] = plus(numbers[place], powers[place], part, exponent)
+                numbers[place], powers[place] = gained_extended(
+                    numbers[place], powers[place], numbers[trends], powers[trends], own
+                )
     for x in range(shape.carried):
         for c in range(shape.columns):
             place = begin_least + x * width + c
@@ -164,8 +162,7 @@ def take(
         for e in range(program.states[state].extreme, program.states[state + 1].extreme):
             place = program.extremes[e].least + lane
             best = min(work.least[INPUT, place], rank_of(events, row, program.extremes[e].ranked))
-            if work.cells[before, trends] != 0.0:
-                best = min(best, work.least[before, place])
+            best = least_reached(best, work.least[before, place], work.cells[before, trends])
             work.least[to, place] = min(work.least[to, place], best)
         for f in range(first + 1, program.states[state + 1].field):
             cell = program.fields[f].address + lane
@@ -174,8 +171,7 @@ def take(
                 value, power = with_input(work, before, cell)
             own = addend(events, row, program.fields[f].what)
             if own != 0.0:
-                part, exponent = scale(count, count_power, own)
-                value, power = plus(value, power, part, exponent)
+                value, power = gained_extended(value, power, count, count_power, own)
             add_to_cell(work, to, cell, value, power)
         add_to_cell(work, to, trends, count, count_power)
 

@@ -34,6 +34,7 @@ from typing import Any
 
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.numbers import factor, normal, plus
+from elsinore.trends.core.recurrence import gained_with_power, least_reached
 from elsinore.trends.core.step import EACH, NO_VALUE, NOTHING
 from elsinore.trends.core.totals import add_up
 from elsinore.trends.wide import wide_kernel
@@ -247,7 +248,8 @@ def _settle_sums(
                 doubles[header.mark_errors + own + addend] * ratio,
             )
             weight, shift = factor(weight / doubles[header.mark_odd + mark], doublings)
-            value, power = plus(value, power, trends * weight, trends_power + shift)
+            value, power = gained_with_power(value, power, 1.0, trends, trends_power, weight, shift)
+            value, power = normal(value, power)
         twins = place + 3 + program[place + 2]
         _add_beside(
             header,
@@ -342,8 +344,9 @@ def _settle_extremes(
                     best = min(best, ints[header.stacked + entry])
                     break
         for _ in range(compared):
-            if program[place] >= 0 and doubles[cells + program[place + 1]] != 0.0:
-                best = min(best, ints[extremes + program[place]])
+            if program[place] >= 0:
+                trends = doubles[cells + program[place + 1]]
+                best = least_reached(best, ints[extremes + program[place]], trends)
             place += 2
         ints[extremes + target] = best
         for twin in range(place + 1, place + 1 + program[place]):
