@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from elsinore.cli.app import app
+from elsinore.cli.arguments import destination
 from elsinore.runtime.outputs import write_table
 
 QUERY = "QUERY q RETURN COUNT(*) AS trends PATTERN SEQ(A a, B b+) WITHIN 10 seconds;"
@@ -220,3 +221,7 @@ def test_all_that_is_odd_about_events_is_warned_of(folder: Path) -> None:
     told = call("check", "w.cep", "--events", "ms.csv", *NAMED).stderr
     assert "1 event of 2 cannot be used" in told
     assert "--time-unit ms" in told
+
+
+def test_a_place_that_nobody_named_is_the_default() -> None:
+    assert destination(Path("demo-output")) == Path("demo-output")

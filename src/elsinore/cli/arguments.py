@@ -238,12 +238,14 @@ OverwriteOption = Annotated[
 ]
 
 
-def destination(text: str) -> Path:
-    """Return the place that `--out` or `--rejects` names.
+def destination(text: str | Path) -> Path:
+    """Return the place that `--out` or `--rejects` names; a default is one.
 
     Raises BadParameter for an empty name, as of a variable that is not set, for `-`, for a URL, and
     for a home folder that no shell has put in.
     """
+    if isinstance(text, Path):
+        return text
     if not text.strip():
         raise typer.BadParameter("the name is empty, as that of a variable that is not set.")
     if text == "-":
