@@ -118,7 +118,7 @@ def name_numbers(
             _hash(some, text, words, name_starts, names, known, table, numbers)
 
 
-@kernel(linked=True)
+@kernel
 def _compare(
     starts: NDArray[np.int32],
     words: Words,
@@ -140,7 +140,7 @@ def _compare(
     return True
 
 
-@kernel(linked=True)
+@kernel
 def _read(starts: NDArray[np.int32], words: Words, firsts: Words, sizes: Words, count: int) -> int:
     """Read the first word of so many texts, and their sizes; return the longest."""
     for row in range(count):
@@ -154,7 +154,7 @@ def _read(starts: NDArray[np.int32], words: Words, firsts: Words, sizes: Words, 
     return longest
 
 
-@kernel(linked=True)
+@kernel
 def _mark(
     firsts: Words, sizes: Words, first: int, size: int, name: int, numbers: Words, count: int
 ) -> None:
@@ -217,7 +217,7 @@ def _word(words: Words, begin: int) -> int:
     return (words[place] >> shift) | ((words[place + _ONE] << (_BITS - shift)) << _ONE)
 
 
-@kernel(linked=True)
+@kernel
 def _ends(text: NDArray[np.uint8], begin: int, end: int) -> tuple[int, int]:
     """Return the first eight bytes of a text, or all, and its last eight if it has more."""
     first = last = np.uint64(0)
@@ -238,7 +238,7 @@ def _mixed(first: int, last: int, size: int) -> int:
     return mixed >> np.uint64(40)
 
 
-@kernel(linked=True)
+@kernel
 def _equal(
     text: NDArray[np.uint8], begin: int, names: NDArray[np.uint8], name: int, size: int
 ) -> bool:
