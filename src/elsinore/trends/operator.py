@@ -387,10 +387,10 @@ class TrendOperator:
     def _grow(self) -> None:
         """Make room for totals, and for simultaneous events."""
         store = self._store
-        rows = store.sizes["row"]
-        if rows < store["totals"] + 2 * store["most_closed"]:
-            rows = max(rows, store.sizes["slot"] // SLOTS_OF_ROW)
-        while rows < store["totals"] + 2 * store["most_closed"]:
+        rows, needed = store.sizes["row"], store["totals"] + 2 * store["most_closed"]
+        if rows < needed:
+            needed = max(needed, store.sizes["slot"] // SLOTS_OF_ROW)
+        while rows < needed:  # a power of two, as `find_total` has it
             rows *= 8 if rows < FEW_ROWS else 2
         if rows > store.sizes["row"]:
             store.resize(row=rows, bucket=2 * rows if store.sizes["bucket"] else 0)
