@@ -8,17 +8,21 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
+from elsinore.kernels.saved import unpack
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import TrendUnit
 from elsinore.trends.operators import load_operator, operator_of
+from elsinore.trends.statistics import SAVED_BY
 from support.units import unit_inputs
 
 WORKLOADS = {
     "sums per state": "SEQ(A a, NOT A n, B b+) WHERE b.v > 1 AND b.w < 9 AND a.v > 0 AND n.v < 1",
     "shared graph": "SEQ(A a, B b+) WHERE b[i].v >= b[i-1].w AND b.v > 1 AND b.w < 9 AND a.v > 0",
     "own graph": "SEQ(A a, B b+) WHERE b[i].v != b[i-1].w AND a.v < b[i].w AND b.v > 1 AND b.w < 9",
+    "step by step": "SEQ(A a, B b+) STRATEGY SKIP TILL NEXT MATCH WHERE b[i].v >= b[i-1].v",
 }
 EVENTS = pa.table(
     {
@@ -29,6 +33,25 @@ EVENTS = pa.table(
     }
 )
 HALF = len(EVENTS) // 2
+
+
+FORM = "trends 11"  # a state of other arrays, or with another meaning, has another number
+OF_SUMS = {"store", "codes", "prepared", "modes", "sharing", "shifts", "statistics"}
+OF_ROWS = {"waiting", "last", "done", "counts", "modes", "sharing", "shared", "statistics"}
+PLAIN = {f"row:{name}" for name in ("schema", "classes", "table")}
+ENCODED = {"row:schema", "row:classes"} | {
+    f"row:{name}"
+    for name in (
+        *("time", "key", "group", "class", "compared", "known"),
+        *("values", "present", "orders", "ordered"),
+    )
+}
+ARRAYS = {
+    "sums per state": OF_SUMS,
+    "shared graph": OF_ROWS | ENCODED,
+    "own graph": OF_ROWS | ENCODED,
+    "step by step": OF_ROWS | PLAIN,
+}
 
 
 def batch_of(pattern: str) -> tuple[TrendUnit, pa.RecordBatch]:
@@ -63,3 +86,12 @@ def test_a_run_may_go_on_in_a_process_whose_sets_have_another_order(tmp_path: Pa
         operator = load_operator(unit, (tmp_path / name).read_bytes())
         operator.process(batch.slice(HALF))
         assert operator.close().to_pydict() == expected, name
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_states_of_another_form_have_another_number(name: str) -> None:
+    unit, batch = batch_of(WORKLOADS[name])
+    operator = operator_of(unit)
+    operator.process(batch)
+    assert SAVED_BY == FORM
+    assert unpack(FORM, unit.fingerprint, operator.save()).keys() == ARRAYS[name]
