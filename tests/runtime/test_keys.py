@@ -117,3 +117,11 @@ def test_a_range_wider_than_its_own_type_is_numbered() -> None:
     found = encode_keys([column], [], [], 3)
     assert found.key.tolist() == [0, 255, 128]
     assert found.count == 256
+
+
+def test_a_dictionary_may_be_as_long_as_its_indices_can_tell() -> None:
+    for kind, size in ((pa.int8(), 2**7), (pa.uint8(), 2**8)):
+        names = pa.array([f"name {place}" for place in range(size)])
+        places = pa.array([*range(size), None], kind)
+        column = pa.DictionaryArray.from_arrays(places, names)
+        assert encode_keys([column], [], [], size + 1).key.tolist() == list(range(size + 1))

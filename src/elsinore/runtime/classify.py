@@ -122,9 +122,8 @@ def type_numbers(types: pa.Array, names: Sequence[str]) -> Codes:
 
 def _indices(indices: pa.Array, begin: int, end: int) -> Codes:
     """Return the places in their dictionary of rows, -1 for null."""
-    some = indices.slice(begin, end - begin)
-    some = some.fill_null(-1) if some.null_count else some
-    return np.asarray(some.cast(pa.int32()).to_numpy())
+    some = indices.slice(begin, end - begin).cast(pa.int32())
+    return np.asarray((some.fill_null(-1) if some.null_count else some).to_numpy())
 
 
 def _text_places(types: pa.Array, names: Sequence[str]) -> Numbering:

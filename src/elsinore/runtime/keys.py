@@ -185,9 +185,8 @@ def _code(column: pa.Array, threads: int) -> Numbering:
     none = size if indices.null_count else None
 
     def take(begin: int, end: int) -> Codes:
-        some = indices.slice(begin, end - begin)
-        some = some if none is None else some.fill_null(none)
-        return np.asarray(some.to_numpy(), dtype=np.int32)
+        some = indices.slice(begin, end - begin).cast(pa.int32())  # `none` may be too large before
+        return np.asarray((some if none is None else some.fill_null(none)).to_numpy())
 
     return Numbering(len(column), size + (none is not None), take)
 
