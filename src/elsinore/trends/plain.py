@@ -79,7 +79,8 @@ class PlainRows:
         if self._unit.keeps_all or (self._may_keep and FEW_LEFT_OUT * matched >= len(codes)):
             wanted = keys >= 0
         if not wanted.all():
-            batch, keys = batch.filter(pa.array(wanted)), keys[wanted]
+            batch = batch.filter(pa.array(wanted))
+            keys = keys[wanted] if slots is not None else numbers_of(batch, "key", np.int32)
             codes, times = numbers_of(batch, "class", np.int64), numbers_of(batch, "time", np.int64)
         if len(keys) == 0:
             return Taken(0, matched, last, -1 if current is None else current)

@@ -131,6 +131,8 @@ class Stepped:
         if read is None or len(sweeps_of) > 1:
             whole = (events, columns) if read is None else read(slice(None))
             stretches = [_columns(0, *whole)]
+        elif not (len(events.values) or len(events.orders) or len(columns.compared)):
+            stretches = [_columns(0, events, columns)]  # nothing of them is read
         for several in sweeps_of:
             lanes = self._words(several, occur)
             table = np.full(int(places.max(initial=0)) + 1, -1, dtype=np.int64)
