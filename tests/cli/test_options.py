@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 from elsinore.cli.app import app
@@ -225,3 +226,26 @@ def test_all_that_is_odd_about_events_is_warned_of(folder: Path) -> None:
 
 def test_a_place_that_nobody_named_is_the_default() -> None:
     assert destination(Path("demo-output")) == Path("demo-output")
+
+
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_reads_an_option_takes_its_default(name: str) -> None:
+    context = typer.Context(COMMANDS[name], info_name=name)
+    for parameter in COMMANDS[name].params:
+        default = parameter.get_default(context)
+        if default is not None:
+            parameter.process_value(context, default)
+
+
+def test_the_demo_runs_as_it_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr("elsinore.datasets.flights", lambda: "flights")
+    monkeypatch.setattr(
+        "elsinore.cli.demo.run_demo", lambda *given, **named: asked.append((given, named))
+    )
+    done = call("demo", "--overwrite")
+    assert done.exit_code == 0, done.stderr
+    assert asked == [(("flights", Path("demo-output"), "local[*]"), {"overwrite": True})]
