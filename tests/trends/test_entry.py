@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from elsinore.errors import InputError
+from elsinore.kernels import enter
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.operators.slots import KeySlots
@@ -106,3 +107,14 @@ def test_many_totals_leave_early_where_keys_are_groups_and_are_what_is_found_by_
     assert early[0] >= MANY_TOTALS > early[1] == 0
     assert results[0].keys() == results[1].keys()
     assert all(table.equals(results[1][name]) for name, table in results[0].items())
+
+
+def test_what_closes_with_a_batch_is_told_to_take_as_long_as_closing_alone() -> None:
+    given = drawn()
+    operator, last = given.operator(), given.batch.column("time")[-1].as_py()
+    operator.process(given.batch.slice(0, 290))
+    with mock.patch("elsinore.trends.operator.enter", side_effect=enter) as entered:
+        operator.process(given.batch.slice(290), until=last)
+        operator.close(last)
+    together, alone = (entered.call_args_list[call].args[1] for call in (0, -1))
+    assert together > alone > 0

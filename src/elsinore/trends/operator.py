@@ -179,14 +179,15 @@ class TrendOperator:
             self._list(rows)
             if slots.lent is not self._lent:
                 self._lend(slots)
-        call, seconds = self._call, self._seconds * rows
+        call, closed = self._call, 0
         if until is not None:
-            call[CLOSING], call[UNTIL] = ALL_SLOTS, until
+            call[CLOSING], call[UNTIL], closed = ALL_SLOTS, until, self._store.length("slot")
+        seconds = self._seconds * (rows + closed)
         call[BATCH] = self._lender.lend(batch)
         try:
             while (how := enter(arrive, seconds, *self._told, addends, ranks)) != DONE:
                 self._help(how, batch, slots)
-                seconds = self._seconds * (rows - self._store["begin"])
+                seconds = self._seconds * (rows + closed - self._store["begin"])
         except BaseException:
             self._store["begin"] = 0  # of the next batch
             raise
