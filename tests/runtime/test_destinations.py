@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from elsinore.errors import OutputError
-from elsinore.runtime.destinations import Destination, check_destinations
+from elsinore.runtime.destinations import LONGEST_NAME, Destination, check_destinations
+from elsinore.runtime.drafts import draft
 
 
 @pytest.fixture(autouse=True)
@@ -121,3 +122,17 @@ def test_a_file_holds_no_results() -> None:
 def test_what_is_nobodys_may_be_written_beside_inputs() -> None:
     check("q.csv", "trips.csv", "days", overwrite=False)
     check("results/q.csv", "trips.csv", "days", overwrite=False)
+
+
+@pytest.mark.parametrize("name", ["q" * 250, "größe" * 40])
+def test_a_name_that_no_file_can_have_is_refused_before_anything_is_read(name: str) -> None:
+    with pytest.raises(OutputError, match=r"at most 228 can be had"):
+        check(f"out/{name}.parquet")
+
+
+def test_the_longest_name_can_be_written() -> None:
+    place = Path("out") / ("q" * LONGEST_NAME)
+    check(place)
+    with draft(place) as beside:
+        beside.write_text("trends")
+    assert place.read_text() == "trends"

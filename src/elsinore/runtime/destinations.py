@@ -21,6 +21,9 @@ Identity: TypeAlias = tuple[int, int]
 # What a data set of several files consists of, ours and Spark's: nothing else is deleted with it.
 PART_PREFIXES = ("part-", "_", ".")
 
+# Bytes of a name that file systems take, less those that a draft's name has besides (`drafts`).
+LONGEST_NAME = 255 - 27
+
 
 @dataclass(frozen=True, slots=True)
 class Destination:
@@ -44,7 +47,8 @@ def check_destinations(
 
     Refused are destinations that are, lie inside or contain an input or one another; those that
     exist, without `overwrite`; with it, folders that hold anything but the parts of a data set;
-    and those below something that is no folder, or beside a folder that is not there (`no/../q`).
+    those below something that is no folder, or beside a folder that is not there (`no/../q`); and
+    those whose names are longer than file systems take.
 
     >>> check_destinations([Destination(Path("no-such/q.csv"), "--out")], [Path("trips.csv")])
     """
@@ -54,6 +58,7 @@ def check_destinations(
     _refuse_one_another(destinations)
     for destination in destinations:
         _refuse_no_folder(destination)
+        _refuse_long_name(destination)
     existing = [one for one in destinations if os.path.lexists(one.path)]
     if existing and not overwrite:
         raise OutputError(_exists(existing))
@@ -152,6 +157,15 @@ def _refuse_no_folder(destination: Destination) -> None:
             return
         if os.path.lexists(folder):
             raise OutputError(f"{destination} cannot be written: '{folder}' is no folder.")
+
+
+def _refuse_long_name(destination: Destination) -> None:
+    size = len(os.fsencode(destination.path.name))
+    if size > LONGEST_NAME:
+        raise OutputError(
+            f"{destination} cannot be written: that name has {size} bytes, and at most "
+            f"{LONGEST_NAME} can be had. Choose a shorter one."
+        )
 
 
 def _exists(existing: Sequence[Destination]) -> str:
