@@ -14,6 +14,7 @@ from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.operators.slots import KeySlots
 from elsinore.trends.entry import MANY_TOTALS
+from elsinore.trends.operators import load_operator
 from support.trends import table_of
 from support.units import UnitInput, unit_inputs
 from trends.test_closing import many_events
@@ -22,6 +23,8 @@ TEXT = """QUERY q RETURN k, COUNT(*), SUM(b.v), MIN(b.v) PATTERN SEQ(A a, B b+) 
 WITHIN 20 seconds SLIDE 5 seconds;"""
 NEIGHBOURS = """QUERY q RETURN k, COUNT(*), SUM(b.v), MIN(b.v) PATTERN SEQ(A a, B b+)
 WHERE b[i].w >= b[i-1].w AND [k] GROUP BY k WITHIN 20 seconds SLIDE 5 seconds;"""
+STEPS = """QUERY q RETURN k, COUNT(*) PATTERN SEQ(A a, B b+) STRATEGY SKIP TILL NEXT MATCH
+WHERE b[i].w >= b[i-1].w GROUP BY k WITHIN 20 seconds SLIDE 5 seconds;"""
 BOTH = pytest.mark.parametrize("text", [TEXT, NEIGHBOURS])
 
 
@@ -55,6 +58,22 @@ def test_slots_that_are_lent_give_what_keys_give(text: str) -> None:
         batches = [given.batch.slice(0, 170), given.batch.slice(170)]
         taken = [operator.process(batch, slots) for batch in batches]
         results.append(given.results([*taken, operator.close()])["q"])
+    assert results[0].equals(results[1])
+
+
+@pytest.mark.parametrize("text", [TEXT, NEIGHBOURS, STEPS])
+def test_columns_that_are_told_to_have_no_nulls_are_lent_slots_and_saved_too(text: str) -> None:
+    given, results = drawn(text), []
+    names = ("key", "group", "time", "class")
+    schema = pa.schema([one.with_nullable(one.name not in names) for one in given.batch.schema])
+    strict = pa.RecordBatch.from_arrays(given.batch.columns, schema=schema)
+    for batch, slots in ((given.batch, None), (strict, KeySlots())):
+        operator = given.operator()
+        taken = [operator.process(batch.slice(0, 170), slots)]
+        operator = load_operator(given.unit, operator.save())
+        taken += [operator.process(batch.slice(170), slots), operator.close()]
+        results.append(given.results(taken)["q"])
+    assert results[0].num_rows > 0
     assert results[0].equals(results[1])
 
 

@@ -185,8 +185,10 @@ def slots_of(batch: pa.RecordBatch, slots: KeySlots) -> NDArray[np.int32]:
 
 
 def with_slots(batch: pa.RecordBatch, slots: NDArray[np.int32]) -> pa.RecordBatch:
-    """Return a batch with slots for its keys."""
-    return batch.set_column(batch.schema.get_field_index("key"), "key", pa.array(slots))
+    """Return a batch of the same schema with slots for its keys."""
+    place = batch.schema.get_field_index("key")
+    field = batch.schema.field(place)
+    return batch.set_column(place, field, pa.array(slots, field.type))
 
 
 def matrix(
