@@ -1,4 +1,8 @@
-"""Addition and scaling of extended-range numbers, compiled."""
+"""Addition and scaling of extended-range numbers, compiled: `mantissa * 2**(256 * exponent)`.
+
+A mantissa stays below 2**384, so that the product of any two is a double. What engines give out are
+such numbers; `elsinore.trends.core.numbers` tells why there are others inside of one.
+"""
 
 from __future__ import annotations
 

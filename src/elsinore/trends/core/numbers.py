@@ -5,6 +5,10 @@ A mantissa is below 2**512, and with a power above 0 at least 1 (both in magnitu
 0. So numbers below 2**512 are plain doubles, counts are exact up to 2**53, and of two numbers whose
 powers differ by two or more the lesser is below the greater one's last bit. What is no finite
 number has the power BEYOND, greater than any.
+
+Powers are doubles so that lanes of numbers are added without a branch, several at once; and most
+numbers, being below 2**512, have none. `elsinore.numeric.extended` has integers of 32 bits for
+powers, and mantissas whose product is a double: it is for tables, and for what leaves an engine.
 """
 
 from __future__ import annotations
