@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from elsinore.kernels import enter, kernel
 from elsinore.kernels.sorting import read_only
 from elsinore.runtime.numbering import Numbering
-from elsinore.runtime.ranges import by_ranges
+from elsinore.runtime.ranges import by_ranges, ranges_of
 
 
 @kernel
@@ -68,6 +68,8 @@ def has_ties(times: NDArray[np.int64], keys: Numbering, threads: int) -> bool:
 
     if keys.size > FEW_KEYS:
         return find(0, len(times))
+    if threads == 1:  # up to the first range that has some
+        return any(find(*bounds) for bounds in ranges_of(len(times), threads))
     return any(by_ranges(find, len(times), threads))
 
 
