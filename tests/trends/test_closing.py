@@ -10,7 +10,7 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from elsinore.language import parse_workload
@@ -189,6 +189,25 @@ def test_a_close_of_one_key_is_one_call_once_there_is_an_index(fields: str) -> N
         assert_close(cut[name].sort_by("window_start"), whole[name].sort_by("window_start"), name)
 
 
+def rising(*windows: str) -> Workload:
+    """Return queries that share bursts of events of ascending values, one for each window."""
+    text = "QUERY q{} RETURN COUNT(*) PATTERN SEQ({} a, B b+) WHERE b[i].v >= b[i-1].v {};"
+    return parse_workload(
+        "\n".join(text.format(*row) for row in zip("01", "CA", windows, strict=True))
+    )
+
+
+GAPS = rising(*["WITHIN 2 seconds SLIDE 5 seconds"] * 2)  # whose events are of no window
+UNLIKE = rising("", "WITHIN 4 seconds")  # whose windows end at different times
+YOUNG = parse_workload(  # whose trends begin as windows do
+    "\n".join(
+        f"QUERY {name} RETURN COUNT(*) PATTERN B b+ WHERE b[i].v < b[i-1].v "
+        "WITHIN 6 seconds SLIDE 2 seconds;"
+        for name in ("p", "q")
+    )
+)
+
+
 @often
 @given(
     st.one_of(several(), ranged(), compared(), sharing_workloads()),
@@ -196,6 +215,10 @@ def test_a_close_of_one_key_is_one_call_once_there_is_an_index(fields: str) -> N
     st.sampled_from((1, 1, 3)),
     st.sampled_from(list(Sharing)),
 )
+@example(GAPS, 0, 1, Sharing.ALWAYS)
+@example(UNLIKE, 0, 1, Sharing.ALWAYS)
+@example(UNLIKE, 3, 3, Sharing.DYNAMIC)
+@example(YOUNG, 0, 1, Sharing.ALWAYS)
 def test_statistics_count_once_however_often_windows_are_closed(
     workload: Workload, seed: int, keys: int, sharing: Sharing
 ) -> None:

@@ -42,7 +42,7 @@ from elsinore.trends.hamlet.masks import any_of
 from elsinore.trends.hamlet.moments import completed, enter_moment, last_time, pass_moments
 from elsinore.trends.hamlet.seats import has_seats, take_seats, with_seats, words_of
 from elsinore.trends.hamlet.states import apply
-from elsinore.trends.hamlet.windows import advance, has_room, with_room
+from elsinore.trends.hamlet.windows import advance, has_room, is_held, with_room
 from elsinore.trends.wide import wide_kernel
 
 KEYS, MOMENTS, PHASES, BURSTS_OF_IT, MADE = range(5)
@@ -139,7 +139,12 @@ def _go_on(
         else:
             if mode.record and out.used[1] == out.record.shape[0]:
                 return RECORDS
-            at[STEP], at[BEGAN] = MADE, work.bursts[work.queue[at[PLACE]]].low
+            number = work.queue[at[PLACE]]
+            if not is_held(program, work, number):
+                work.bursts[number].low = work.bursts[number].high
+                at[PLACE] += 1
+                continue
+            at[STEP], at[BEGAN] = MADE, work.bursts[number].low
             _count_again(work, events, keys, at, -1.0)
             why = _begin(program, actions, work, graphs, events, keys, mode, at)
             if why != DONE:

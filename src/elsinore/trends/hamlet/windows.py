@@ -66,13 +66,23 @@ def with_room(program: Program, out: Out) -> Out:
 
 
 @wide_kernel(linked=True)
-def _close(
+def is_held(program: Program, work: Work, number: int) -> bool:
+    """Return whether the events that a set has now are of an open window."""
+    for k in range(program.sets[number].set_kinds, program.sets[number + 1].set_kinds):
+        kind = program.lists[k]
+        begin = program.kinds[kind].openings
+        for opening in range(begin, begin + program.kinds[kind].overlap):
+            if work.opened[opening] != 0.0:
+                return True
+    return False
+
+
+@wide_kernel(linked=True)
+def _give_out(
     program: Program, work: Work, graphs: Graphs, kind: int, window: int, key: int, out: Out
 ) -> None:
-    """Give out what a key has in one window, and empty the window."""
+    """Give out what a key has in one window."""
     lane = window % program.kinds[kind].overlap
-    if work.opened[program.kinds[kind].openings + lane] == 0.0:
-        return
     for k in range(program.kinds[kind].kind_queries, program.kinds[kind + 1].kind_queries):
         query = program.lists[k]
         found = False
@@ -107,6 +117,11 @@ def _close(
                 ):
                     place = program.extremes[program.states[state].extreme + x].least + lane
                     out.extremes[at, x] = min(out.extremes[at, x], work.least[NOW, place])
+
+
+@wide_kernel(linked=True)
+def _close(program: Program, work: Work, graphs: Graphs, kind: int, lane: int) -> None:
+    """Empty a window."""
     for s in range(program.kinds[kind].kind_states, program.kinds[kind + 1].kind_states):
         _empty_lane(program, work, graphs, program.lists[s], lane)
     work.opened[program.kinds[kind].openings + lane] = 0.0
@@ -167,7 +182,8 @@ def advance(
 ) -> None:
     """Close the windows that end at or before a time, and open those that hold it.
 
-    A window is opened only if it is wanted. At FOREVER all are closed. `out` has room.
+    All are opened that were not given out, also those that end after `until`: a burst is counted
+    with all of its windows. At FOREVER all are closed. `out` has room.
     """
     edge = FOREVER
     closed = False
@@ -180,13 +196,18 @@ def advance(
             edge = min(edge, next_edge(within, step, origin, first, last))
         for window in range(work.open[kind].first, work.open[kind].last + 1):
             if window < first:
-                if window == work.open[kind].first:  # the oldest saw most
-                    _learn(program, work, kind, window % program.kinds[kind].overlap)
-                _close(program, work, graphs, kind, window, key, out)
+                lane = window % program.kinds[kind].overlap
+                is_whole = end_of(within, step, origin, window) <= until
+                if is_whole and window == work.open[kind].first:  # the oldest saw most
+                    _learn(program, work, kind, lane)
+                if work.opened[program.kinds[kind].openings + lane] != 0.0:
+                    if is_whole:
+                        _give_out(program, work, graphs, kind, window, key, out)
+                    _close(program, work, graphs, kind, lane)
                 closed = True
         opened = False
         for window in range(max(first, work.open[kind].last + 1), last + 1):
-            if done < end_of(within, step, origin, window) <= until:
+            if end_of(within, step, origin, window) > done:
                 opening = program.kinds[kind].openings + window % program.kinds[kind].overlap
                 work.opened[opening] = 1.0
                 for number in range(program.sets.shape[0] - 1):
