@@ -36,6 +36,7 @@ from elsinore.runtime.classify import type_places
 from elsinore.runtime.distributions import distributions
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.keys import NumberedKeys
+from elsinore.runtime.memory import keep_freed
 from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import (
@@ -120,6 +121,7 @@ def pieces(plan: Plan, data: object, options: RunOptions) -> Pieces:
 
 
 def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) -> Pieces:
+    keep_freed()
     table = as_table(data)
     bind(plan.workload, schema_of(table.schema))
     plan = gathered(plan, options.sharing, record=options.record)
