@@ -44,7 +44,6 @@ _COMPUTE = {
     Operator.DIV: k.DIVIDE,
     Operator.MOD: k.REMAINDER,
 }
-_COMPARISONS = {k.COMPARE_NUMBERS: k.BY_NUMBER, k.COMPARE_CODES: k.BY_CODE}
 
 
 class _Instruction(NamedTuple):
@@ -82,17 +81,16 @@ def conditions(expressions: Sequence[Expression], columns: ComparedColumns) -> k
 
 def _form(program: Sequence[_Instruction]) -> tuple[int, int, int, int]:
     """Return form, outcomes and attributes: whether it compares values of the two events."""
-    if len(program) == 3 and program[2].operation in _COMPARISONS:
+    if len(program) == 3 and program[2].operation == k.COMPARE_CODES:
         left, right, last = program
-        load = k.LOAD_CODE if last.operation == k.COMPARE_CODES else k.LOAD_NUMBER
         allowed = last.first
         if left.second == k.CURRENT_EVENT:  # turned round
             left, right = right, left
             allowed = k.LESS * bool(allowed & k.GREATER) + k.GREATER * bool(allowed & k.LESS)
             allowed += last.first & k.EQUAL
         sides = (left.second, right.second) == (k.PREVIOUS_EVENT, k.CURRENT_EVENT)
-        if sides and left.operation == right.operation == load:
-            return _COMPARISONS[last.operation], allowed, left.first, right.first
+        if sides and left.operation == right.operation == k.LOAD_CODE:
+            return k.BY_CODE, allowed, left.first, right.first
     return k.OTHERWISE, 0, 0, 0
 
 

@@ -26,12 +26,12 @@ PLUS, MINUS, TIMES, DIVIDE, REMAINDER = 14, 15, 16, 17, 18
 # outcomes of a comparison; what an operator allows is the sum of some of them
 LESS, EQUAL, GREATER = 1, 2, 4
 
-OTHERWISE, BY_NUMBER, BY_CODE = 0, 1, 2  # how a condition is looked at
+OTHERWISE, BY_CODE = 0, 1  # how a condition is looked at
 PREVIOUS_EVENT, CURRENT_EVENT = 0, 1  # where an operand is read from
 
 
 # columns of `Conditions.forms`
-FORM = 0  # OTHERWISE, BY_NUMBER or BY_CODE
+FORM = 0  # OTHERWISE or BY_CODE
 ALLOWED = 1  # outcomes of its comparison that make it true
 LEFT, RIGHT = 2, 3  # the attributes compared: the previous event's, the current one's
 BEGINS = 4  # first instruction
@@ -70,28 +70,21 @@ def choose(
     """
     form = conditions.forms[condition]
     if form[FORM] == BY_CODE:
-        _compare(conditions.compared, conditions, form, events, first, count, row)
-    elif form[FORM] == BY_NUMBER:
-        _compare(conditions.numbers, conditions, form, events, first, count, row)
+        _compare(conditions, form, events, first, count, row)
     else:
         _interpret(conditions, condition, events, first, count, row)
 
 
 @kernel
 def _compare(
-    values: Ints | Doubles,
-    conditions: Conditions,
-    form: Ints,
-    events: Ints,
-    first: int,
-    count: int,
-    row: int,
+    conditions: Conditions, form: Ints, events: Ints, first: int, count: int, row: int
 ) -> None:
     """Do what `choose` does where attributes of the two events are compared."""
     below, same, above = form[ALLOWED] & LESS, form[ALLOWED] & EQUAL, form[ALLOWED] & GREATER
     below, same, above = np.int64(below != 0), np.int64(same != 0), np.int64(above != 0)
     if conditions.known[form[RIGHT], row] == 0:
         below, same, above = np.int64(0), np.int64(0), np.int64(0)
+    values = conditions.compared
     other, left, begin = values[form[RIGHT], row], np.uint64(form[LEFT]), np.uint64(first)
     row_of, known, chosen = np.uint64(0), conditions.known, conditions.chosen
     for event in range(np.uint64(count)):  # without a branch: which way it goes is anybody's guess
