@@ -31,6 +31,7 @@ from elsinore.trends.actions.shape import (
     ROWS,
 )
 from elsinore.trends.core.arrays import Codes, Doubles, Ints
+from elsinore.trends.core.recurrence import gained_extended, least_reached
 
 
 class Sums(NamedTuple):
@@ -83,9 +84,9 @@ def _apply(
             for of, number in ((own, cell), (place, count)):
                 factor = numbers[action, number * rows + row]
                 if of >= 0 and factor != 0.0 and there[0, of] != 0.0:
-                    part, part_power = normalise(factor, there_powers[0, of])
-                    part, part_power = normalise(part * there[0, of], part_power)
-                    total, power = add(total, power, part, part_power)
+                    total, power = gained_extended(
+                        total, power, there[0, of], there_powers[0, of], factor
+                    )
         sums.numbers[window, cell] = total
         sums.powers[window, cell] = power
     for extreme in range(code[EXTREMES]):
@@ -94,11 +95,12 @@ def _apply(
         best = action_extremes[action, extreme * rows]
         for row in range(1, rows):
             own = code[before_node + row]
-            if own >= 0 and numbers[action, count * rows + row] != 0.0 and there[0, own] != 0.0:
-                best = min(best, action_extremes[action, extreme * rows + row])
+            if own >= 0 and numbers[action, count * rows + row] != 0.0:
+                rank = action_extremes[action, extreme * rows + row]
                 place = code[code[EXTREME_PLACE] + extreme * rows + row]
                 if place >= 0:
-                    best = min(best, there_least[0, place])
+                    rank = min(rank, there_least[0, place])
+                best = least_reached(best, rank, there[0, own])
         sums.least[window, extreme] = best
 
 

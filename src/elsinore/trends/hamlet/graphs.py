@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from elsinore.trends.core.arrays import FOREVER, NEVER
+from elsinore.trends.core.recurrence import least_reached
 from elsinore.trends.core.window_times import first_window, start_of
 from elsinore.trends.hamlet.forms import plus, times
 from elsinore.trends.hamlet.layout import (
@@ -94,15 +95,12 @@ def least_of(
     begin_least = row * program.sets[number].carried * width
     best = FOREVER
     for j in range(graph.info[COLUMNS]):
-        if (
-            rows.numbers[begin + j] == 0.0
-            or graph.holder[j] != SNAPSHOT
-            or graph.table[j, trends] == 0.0
-        ):
+        if rows.numbers[begin + j] == 0.0 or graph.holder[j] != SNAPSHOT:
             continue
-        best = min(best, graph.table_least[j, place])
+        rank = graph.table_least[j, place]
         if slot >= 0:
-            best = min(best, rows.least[begin_least + slot * width + j])
+            rank = min(rank, rows.least[begin_least + slot * width + j])
+        best = least_reached(best, rank, graph.table[j, trends])
     return best
 
 
