@@ -22,6 +22,7 @@ from elsinore.model import (
 )
 from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
+from elsinore.workload import GranularityName
 
 MANY = 20_000
 COUNT = Call("COUNT", ())
@@ -162,3 +163,37 @@ def test_infinities_of_both_signs_have_no_sum(
     row = Elsinore.parse(query).run(events)["q"].to_pylist()[0]
     assert row["total"] == pytest.approx(total, nan_ok=True)
     assert row["mean"] == pytest.approx(total, nan_ok=True)
+
+
+@pytest.mark.parametrize("granularity", ["auto", "fine"])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "SEQ(A, B b+)",
+        "SEQ(A, B b+) WITHIN 4000 SLIDE 2000",
+        "SEQ(A a, B b+) WHERE b[i].w > a.w",
+        "SEQ(A, B b+) WHERE b[i].w > b[i-1].w",
+    ],
+)
+@pytest.mark.parametrize(
+    ("infinite", "total"),
+    [
+        ({0: math.inf}, math.inf),
+        ({0: -math.inf, 1500: math.inf}, math.nan),
+        ({700: math.inf, 1500: -math.inf}, math.nan),
+    ],
+)
+def test_infinities_are_added_whatever_the_number_of_trends(
+    infinite: dict[int, float], total: float, pattern: str, granularity: GranularityName
+) -> None:
+    count = 1600
+    events = {
+        "time": range(count + 1),
+        "type": ["A"] + ["B"] * count,
+        "v": [0.0, *(infinite.get(place, 0.5) for place in range(count))],
+        "w": range(count + 1),
+    }
+    query = f"QUERY q RETURN SUM(b.v) AS total, AVG(b.v) AS mean PATTERN {pattern};"
+    rows = Elsinore.parse(query).run(events, granularity=granularity)["q"].to_pylist()
+    assert rows[0]["total"] == pytest.approx(total, nan_ok=True)
+    assert rows[0]["mean"] == pytest.approx(total, nan_ok=True)

@@ -11,18 +11,21 @@ from elsinore.kernels import kernel
 LIMB_BITS = 256  # one unit of the exponent
 THRESHOLD = 2.0**384  # the magnitude from which a mantissa hands a limb to the exponent
 FLOOR = 2.0**128  # the magnitude below which it takes one back
+BEYOND = 2**29  # the exponent of infinities, greater than any
 _DOWN = 2.0**-256
 _UP = 2.0**256
 
 
 @kernel(linked=True)
 def normalise(mantissa: float, exponent: int) -> tuple[float, int]:
-    """Bring a mantissa into [2**128, 2**384) where the exponent allows; infinities stay.
+    """Bring a mantissa into [2**128, 2**384) where the exponent allows; infinities have BEYOND.
 
     One number has one normal form, so two of them can be added by looking at exponents alone.
     """
     size = abs(mantissa)
-    if size >= THRESHOLD and size < float("inf"):
+    if size >= THRESHOLD:
+        if size == float("inf"):
+            return mantissa, BEYOND
         while abs(mantissa) >= THRESHOLD:
             mantissa *= _DOWN
             exponent += 1

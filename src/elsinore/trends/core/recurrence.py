@@ -22,7 +22,7 @@ the index, and the graph of `elsinore.trends.hamlet`. Numbers are doubles; doubl
 from __future__ import annotations
 
 from elsinore.numeric.extended import add, scale
-from elsinore.trends.core.numbers import DOWN, LIMIT, lowered, sum_of
+from elsinore.trends.core.numbers import BEYOND, DOWN, LIMIT, lowered, sum_of
 from elsinore.trends.wide import wide_kernel
 
 
@@ -61,7 +61,7 @@ def gained_with_power(
     >>> gained_with_power(5.0, 0.0, 2.0, 3.0, 0.0, 7.0, 0.0)
     (31.0, 0.0)
     """
-    added = trends_power + value_power if trends != 0.0 else 0.0
+    added = min(trends_power + value_power, BEYOND) if trends != 0.0 else 0.0
     return sum_of(before * events, power, contributed(trends, value), added)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from elsinore.numeric.extended import THRESHOLD, normalise
+from elsinore.numeric.extended import THRESHOLD, product
 from elsinore.trends.core.arrays import FOREVER, Ints
 from elsinore.trends.hamlet.layout import ENDS, EPOCHS, EQUAL, FIRST, PREFIX, STRICT, Rows, Shape
 from elsinore.trends.wide import wide_kernel
@@ -24,7 +24,7 @@ def plus(one: float, power: int, other: float, other_power: int) -> tuple[float,
     down = 1.0 if apart >= 0 else (_DOWN if apart == -1 else 0.0)
     total = one * up + other * down
     exponent = other_power if apart > 0 else power
-    over = abs(total) >= THRESHOLD
+    over = (abs(total) >= THRESHOLD) & (abs(total) < np.inf)
     return (total * _DOWN if over else total), (exponent + 1 if over else exponent)
 
 
@@ -33,9 +33,7 @@ def times(one: float, power: int, other: float, other_power: int) -> tuple[float
     """Return the product of two extended-range numbers below 2**385."""
     if one == 0.0 or other == 0.0:
         return 0.0, 0
-    if abs(one) < 1e-60 and abs(other) < 1e-60:  # it may be below any double
-        return normalise(one * other, power + other_power)
-    return normalise(one * other, power + other_power)
+    return product(one, power, other, other_power)
 
 
 @wide_kernel(linked=True)
