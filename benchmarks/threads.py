@@ -3,8 +3,9 @@
 Windows are spread over threads where they do not overlap, else keys; kernels hold no lock, and
 ranges of rows are encoded in threads as well. Wall time, warm, from an Arrow table, encoding
 included; results are compared, sums to nine digits. The rivals are plain compiled loops, two
-halves of one at once against the whole: one reads no memory, one reads all the time. That is what
-the machine gives while this runs.
+halves of one at once against the whole: one reads no memory, one reads all the time. So are two
+processes, each with events of its own: one thread of each, both at once, against one of them alone
+with twice the time. That is what the machine gives while this runs.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.baselines.in_processes import Processes, Runs
 from benchmarks.baselines.in_threads import NUMBERS, mixing, reading
 from benchmarks.graph import ALONE, MIXTURES, keyed_events
 from benchmarks.in_process import RETURNS, events, workload
@@ -53,6 +55,15 @@ def works(count: int) -> dict[str, tuple[Plan, pa.Table]]:
     }
 
 
+def halves(count: int) -> Runs:
+    """Return the runs of half the events in one thread, by what is said of them."""
+    pa.set_cpu_count(1)
+    return {
+        what: partial(run, ready, table, RunOptions(threads=1))
+        for what, (ready, table) in works(count // THREADS).items()
+    }
+
+
 def main(quick: bool) -> list[Row]:
     """Measure; with `quick` a tenth of the events."""
     pa.set_cpu_count(THREADS)
@@ -63,6 +74,7 @@ def main(quick: bool) -> list[Row]:
         for what, loop in (("mixing", mixing), ("reading", partial(reading, numbers)))
         for threads in (1, THREADS)
     }
+    processes = Processes(partial(halves, count), THREADS)
     rows = []
     for what, (ready, table) in works(count).items():
         runs = {
@@ -70,19 +82,25 @@ def main(quick: bool) -> list[Row]:
             for threads in (1, THREADS)
         }
         assert_same(runs[f"run {THREADS}"](), runs["run 1"]())
-        taken = in_turn(runs | loops, RUNS)
+        beside = {
+            f"processes {several}": partial(processes.run, what, several)
+            for several in (1, THREADS)
+        }
+        taken = in_turn(runs | beside | loops, RUNS)
         used = in_turn(runs, RUNS, time.process_time)
         times, mixed, read = (
             ratio(taken[f"{one} 1"], taken[f"{one} {THREADS}"])
             for one in ("run", "mixing", "reading")
         )
+        apart = THREADS * ratio(taken["processes 1"], taken[f"processes {THREADS}"])
         speed = count / statistics.median(taken[f"run {THREADS}"]) / 1e6
         more = ratio(used[f"run {THREADS}"], used["run 1"])
         rows.append(
             Row(
                 f"{THREADS} threads instead of one: {what}, {count:,} events",
                 f"{times:.2f} times as fast, {speed:.1f} M events/s, for {more:.2f} times the "
-                f"processor time; a loop that reads nothing {mixed:.2f}, one that reads {read:.2f}",
+                f"processor time; {THREADS} processes that share nothing {apart:.2f}, a loop that "
+                f"reads nothing {mixed:.2f}, one that reads {read:.2f}",
                 "at least 1.7 times",
                 times >= 1.7,
             )
