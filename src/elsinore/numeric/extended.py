@@ -16,7 +16,7 @@ _DOWN = 2.0**-256
 _UP = 2.0**256
 
 
-@kernel(linked=True)
+@kernel
 def normalise(mantissa: float, exponent: int) -> tuple[float, int]:
     """Bring a mantissa into [2**128, 2**384) where the exponent allows; infinities have BEYOND.
 
@@ -38,7 +38,7 @@ def normalise(mantissa: float, exponent: int) -> tuple[float, int]:
     return mantissa, exponent
 
 
-@kernel(linked=True)
+@kernel
 def add(mantissa: float, exponent: int, other: float, power: int) -> tuple[float, int]:
     """Return the sum of two normal numbers, normal.
 
@@ -60,7 +60,7 @@ def add(mantissa: float, exponent: int, other: float, power: int) -> tuple[float
     return other, power
 
 
-@kernel(linked=True)
+@kernel
 def product(mantissa: float, exponent: int, other: float, power: int) -> tuple[float, int]:
     """Return the product of two normal numbers, normal: mantissas stay below 2**768."""
     return normalise(mantissa * other, exponent + power)
