@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from elsinore.model.window import Window
 from elsinore.trends.arrangement import KeyOrder
-from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.keyed import Ints
 
 AGAIN = 256  # rows of a key that later windows hold too: from so many on its state is kept
@@ -64,8 +64,7 @@ class Staying:
         acted = {}
         for place in {*places, *chosen}:
             mine, key = rows.of_key(place), int(rows.keys[place])
-            if place in places:
-                wanted[mine] = times[mine] >= self._acted[key][0]
+            wanted[mine] = times[mine] >= (self._acted[key][0] if place in places else NEVER)
             if place in chosen:
                 has_acted = times[mine] < until[place]
                 wanted[mine] &= has_acted

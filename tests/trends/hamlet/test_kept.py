@@ -56,6 +56,25 @@ def test_results_are_the_same_however_often_windows_are_closed(
                 assert_close(found[name], table, name)
 
 
+def test_events_between_the_last_window_and_an_edge_act_once() -> None:
+    text = "".join(
+        f"QUERY q{slide} RETURN COUNT(*) PATTERN B b+ "
+        f"WITHIN {within} seconds SLIDE {slide} seconds;"
+        for within, slide in ((20, 4), (7, 3))
+    )
+    events = long_stream(197, 20, 4)
+    for unit in shared_units(parse_workload(text), table_of(events)):
+        expected = unit.results(in_pieces(unit, events, [], Sharing.DYNAMIC))
+        for place in range(1, 20):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(staying, "AGAIN", 1)
+                found = unit.results(
+                    in_pieces(unit, events, [(place, True, False)], Sharing.DYNAMIC)
+                )
+            for name, table in expected.items():
+                assert_close(found[name], table, name)
+
+
 COMPARED = {
     "whole numbers": ("b[i].v >= b[i-1].v", "COUNT(*), SUM(b.v), MAX(b.v)"),
     "deviations": ("b[i].v >= b[i-1].v", "VARIANCE(b.v)"),
