@@ -269,7 +269,8 @@ def _run_unit(
     threads = 1
     if kind.runs_in_threads(unit) and not options.record:
         threads = threads_for(len(stream.times), options.threads)
-    ordered = stream.ordered or not has_ties(stream.times, keys.key, threads)
+    alone = keys.count == 1  # then times that are not distinct are one key's: no need to look
+    ordered = stream.ordered or (not alone and not has_ties(stream.times, keys.key, threads))
     state = keys.count * kind.bytes_per_key(unit)
     one_slot = state > STATE_LIMIT
     asked = OperatorOptions(
