@@ -1,7 +1,9 @@
 """The examples of the StreamQRE paper, Sections 2 and 3."""
 
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import elsinore.quantitative as qre
@@ -14,7 +16,7 @@ def stream(text: str) -> list[dict[str, Any]]:
     return [{"type": word[0], "val": float(word[1:] or 0)} for word in text.split()]
 
 
-def outputs(query: Any, events: list[dict[str, Any]]) -> list[Any]:
+def outputs(query: Any, events: Any) -> list[Any]:
     return query.start().extend(events)[1]
 
 
@@ -127,6 +129,13 @@ def test_a_sliding_window_holds_all_values_while_there_are_fewer() -> None:
     assert outputs(window, [1, 2, 3, 4, 5]) == [1, 3, 6, 9, 12]
     events = qre.count_in_window(qre.atom(), 2, lambda v: v > 2)
     assert outputs(events, [1, 3, 4, 1, 1]) == [0, 1, 2, 1, 0]
+
+
+@pytest.mark.parametrize("init", [5, 0.5, Fraction(1, 2), np.array([1, 2])])
+def test_a_sliding_sum_begins_once_with_what_it_begins_with(init: Any) -> None:
+    values = range(1, 6)
+    expected = [init + sum(values[max(0, end - 3) : end]) for end in values]
+    assert np.array_equal(outputs(qre.sliding(qre.atom(), 3, qre.sum(init)), values), expected)
 
 
 def test_output_every_other_day_for_each_key_as_in_figure_2() -> None:

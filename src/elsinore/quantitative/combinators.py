@@ -227,9 +227,9 @@ def sliding(
 ) -> Query:
     """Return the fold of the body's last `size` values, or of all while there are fewer.
 
-    With a way to `combine` the accumulators of neighbouring stretches (which must be associative),
-    or to take the oldest value out (`inverse`), a match costs the same whatever the size; else the
-    values are folded anew at each. `init` may be a `Fold`.
+    With a way to `combine` the accumulators of neighbouring stretches (which must be associative;
+    each begins with `init`), or to take the oldest value out (`inverse`), a match costs the same
+    whatever the size; else the values are folded anew at each. `init` may be a `Fold`.
     """
     body = _query("sliding", body)
     if isinstance(init, Fold) and step is None:

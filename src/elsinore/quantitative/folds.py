@@ -119,15 +119,23 @@ def count() -> Fold:
 def sum(init: Any = 0) -> Fold:  # noqa: A001 - the word for it
     """Return the sum of the values, added from left to right to `init`.
 
-    Whole numbers leave a sliding window by subtraction; it joins the sums of doubles, whose
-    rounding is that of the joined sums.
+    A sliding window joins the sums of neighbouring stretches, where `init` adds nothing to them;
+    the rounding of doubles is that of the joined sums. Else it adds its values anew each time.
     """
     return Fold(
         name="sum",
         init=init,
         step=lambda total, value: total + value,
-        combine=lambda one, other: one + other,
+        combine=(lambda one, other: one + other) if _is_nothing(init) else None,
     )
+
+
+def _is_nothing(init: Any) -> bool:
+    """Return whether a sum that begins with it is the sum of the values alone."""
+    try:
+        return not init
+    except ValueError:  # an array of several numbers
+        return False
 
 
 def min() -> Fold:  # noqa: A001
