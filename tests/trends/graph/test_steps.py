@@ -164,6 +164,30 @@ def test_long_streams_come_out_as_by_the_graph(
 
 @often
 @given(
+    st.sampled_from(("<", "<=", ">", ">=", "=", "!=")),
+    st.sampled_from(("", ", C c")),
+    st.lists(st.tuples(st.sampled_from("ABBBC"), st.none() | st.integers(0, 4)), max_size=40),
+)
+def test_what_is_left_of_events_in_order_is_what_a_scan_of_all_finds(
+    operator: str, ending: str, drawn: list[tuple[str, int | None]]
+) -> None:
+    """Nulls among them."""
+    events = [
+        ReferenceEvent(second * 1_000_000, name, {"v": value})
+        for second, (name, value) in enumerate(drawn)
+    ]
+    workload = parse_workload(
+        f"QUERY q RETURN COUNT(*), SUM(b.v) PATTERN SEQ(A a, B+ b{ending}) "
+        f"WHERE b[i].v {operator} b[i-1].v STRATEGY SKIP TILL NEXT MATCH;"
+    )
+    found = run(plan(workload), table_of(events), RunOptions())
+    with mock.patch.object(stepped, "can_step", never):
+        by_graph = run(plan(workload), table_of(events), RunOptions())
+    assert_same_rows(found["q"], by_graph["q"], {})
+
+
+@often
+@given(
     queries(" GROUP BY k") | with_one_beginning(" GROUP BY k"),
     st.integers(0, 2**32 - 1),
     st.sampled_from((40, 200)),

@@ -45,9 +45,9 @@ HEADER = np.dtype(
 # entries keep, or ALL where there are none; and how many moves lead into it
 NUMBER, START, END, KEPT, LANES, OFFSET, FIELDS, EXTREMES, ADDED, HELD, INTO, STATE = range(12)
 # a move: the state before, how its trends are kept, where its lanes begin, how many it has, which
-# of them each lane goes on with or ALL, and how many conditions, each a row of forms whose LEFT
-# tells where in an entry the earlier event's attribute is
-BEFORE, HOW, FROM, OF, MAP, ASKED, MOVE = range(7)
+# of them each lane goes on with or ALL, whether the entries there stand in order, and how many
+# conditions, each a row of forms whose LEFT tells where an entry has the earlier event's attribute
+BEFORE, HOW, FROM, OF, MAP, SORTED, ASKED, MOVE = range(8)
 # a class: how many states its events take, how they act, and for each state its place and lanes
 TAKES, ACTS, CLASS = range(3)
 TOGETHER_WITH_OTHERS, ALONE, IN_ONE_LANE = 0, 1, 2  # how an event acts where none has its time

@@ -52,6 +52,7 @@ from elsinore.trends.graph.records import (
     NUMBER,
     OFFSET,
     SERIAL,
+    SORTED,
     START,
     STATE,
     TOGETHER,
@@ -251,7 +252,8 @@ def _number_of_entries(
 ) -> float:
     """Return how many trends end in events of a list that a move's conditions hold of.
 
-    Under NEXT these events leave the list. Mostly there is one condition, or none.
+    Under NEXT these events leave the list. Mostly there is one condition, or none. Where entries
+    stand in order, one that it does not hold of ends the search, if it has a value.
     """
     at_entries, at_sums, unused = header.int_entries, header.double_entries, header.unused
     plain, left, code, allowed = _comparison(header, ints, compared, move, row)
@@ -266,6 +268,8 @@ def _number_of_entries(
         if holds:
             number += doubles[at_sums + entry * header.double_entry]
             _add(header, ints, doubles, slot, at_sums + entry * header.double_entry, here + ENTRY)
+        elif ints[move + SORTED] != 0 and ints[here + left + 1] != 0:
+            break
         if holds and slot.contiguous == 0:
             ints[link], ints[here + FOLLOWING], unused = following, unused, entry
         else:

@@ -172,7 +172,9 @@ class Stepped:
         told = list(occur), asked.forms.tobytes()
         if queries not in self._last or self._last[queries][0] != told:
             templates = [self.unit.guarded[query] for query in queries]
-            self._last[queries] = told, words_of(templates, [one.program for one in several], asked)
+            programs = [one.program for one in several]
+            lanes = words_of(templates, programs, asked, by_time=self._by_time)
+            self._last[queries] = told, lanes
         return self._last[queries][1]
 
     def _sweep(

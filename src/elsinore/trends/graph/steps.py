@@ -22,7 +22,18 @@ from elsinore.plan.alike import begins_with, equal_states
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.trends.core.addends import NOTHING as ADDS_NOTHING
 from elsinore.trends.core.arrays import FOREVER, NEVER
-from elsinore.trends.graph.interpret import BEGINS, BY_CODE, FORM, LEFT, Conditions
+from elsinore.trends.graph.interpret import (
+    ALLOWED,
+    BEGINS,
+    BY_CODE,
+    EQUAL,
+    FORM,
+    GREATER,
+    LEFT,
+    LESS,
+    RIGHT,
+    Conditions,
+)
 from elsinore.trends.graph.layout import (
     AMBIGUOUS,
     ANCHORED,
@@ -62,6 +73,7 @@ from elsinore.trends.keyed import Doubles, Ints
 # bytes that the windows of a sweep's keys may take: other keys have another sweep
 MOST_BYTES = 2**26
 MOST_LANES = 128
+ORDERS = {LESS, LESS | EQUAL, GREATER, GREATER | EQUAL}  # outcomes of a comparison
 
 
 def can_step(program: Program, conditions: Conditions) -> bool:
@@ -136,17 +148,31 @@ class _Node(NamedTuple):
     offset: int
 
 
+class _Into(NamedTuple):
+    """A move: from which state and lanes, whether the entries there stand in order, conditions."""
+
+    source: _Node
+    chosen: int
+    in_order: bool
+    forms: Ints
+
+
 def words_of(
-    templates: Sequence[GuardedTemplate], programs: Sequence[Program], conditions: Conditions
+    templates: Sequence[GuardedTemplate],
+    programs: Sequence[Program],
+    conditions: Conditions,
+    *,
+    by_time: bool,
 ) -> Lanes:
     """Return the words of queries of one shape, whose programs are for the same classes.
 
-    The first has all states, of which others may have the first ones alone.
+    The first has all states, of which others may have the first ones alone. `by_time`: events of
+    one time do not precede one another.
     """
     program, equal = programs[0], equal_states(templates)
     taken = _taken(programs, equal, len(program.fits) - 1)
     nodes = _nodes(program, equal, taken)
-    writer = _Writer(programs, conditions, equal, nodes)
+    writer = _Writer(programs, conditions, equal, nodes, by_time=by_time)
     for node in nodes:
         writer.put_state(node)
     entered = np.array([writer.put_class(of) if of else -1 for of in taken], dtype=np.int64)
@@ -180,6 +206,8 @@ class _Writer:
         conditions: Conditions,
         equal: Sequence[Sequence[int]],
         nodes: Sequence[_Node],
+        *,
+        by_time: bool,
     ) -> None:
         self._programs, self._program, self._conditions = programs, programs[0], conditions
         self._equal = equal
@@ -194,6 +222,7 @@ class _Writer:
         self.held = _held(self._program, conditions)
         self.at_held = ENTRY + self.entry * self._program.extreme.shape[1]
         self.contiguous = bool(self._program.shape[STRATEGY] == CONTIGUOUS_STRATEGY)
+        self._by_time = by_time
         self.at_once = True
         # no list is where ALL stands
         self.words = [ALL] * (PLACES + sum(node.kept != NOWHERE for node in nodes))
@@ -204,8 +233,8 @@ class _Writer:
         self._covers[node] = all({*chosen} == {*range(len(of.equal))} for of, chosen in before)
         self._single[node] = len(node.equal) == 1 and all(len(of.equal) == 1 for of, _ in before)
         into = [
-            (of, ALL if chosen == list(range(len(of.equal))) else self._put(chosen), forms)
-            for (of, chosen), forms in zip(before, self._forms(node.state), strict=True)
+            _Into(of, ALL if chosen == list(range(len(of.equal))) else self._put(chosen), *asked)
+            for (of, chosen), asked in zip(before, self._forms(node.state), strict=True)
         ]
         ending, attributes = self._ending(node), self.held.get(node.state, [])
         held = self._put([len(attributes), *attributes]) if attributes else ALL
@@ -233,14 +262,21 @@ class _Writer:
         self.words += [len(entries), acts, *told]
         return len(self.words) - CLASS - len(told)
 
-    def _forms(self, state: int) -> list[Ints]:
-        """Return the conditions of each move into a state; LEFT is where entries hold it."""
+    def _forms(self, state: int) -> list[tuple[bool, Ints]]:
+        """Return of each move into a state whether entries stand in order, and its conditions.
+
+        LEFT is where entries hold it. Where an event goes on with all of its own state that it is
+        not below, those that are left are above it; or the other way round.
+        """
         found = []
         for source, asked in _moves(self._program, state):
             forms = self._conditions.forms[asked, :BEGINS]
+            stays = source == state and not (self.contiguous or self._by_time)
+            in_order = stays and len(forms) == 1 and forms[0, LEFT] == forms[0, RIGHT]
+            in_order = in_order and forms[0, ALLOWED] in ORDERS
             for form in forms:
                 form[LEFT] = self.at_held + 2 * self.held[source].index(form[LEFT])
-            found.append(forms)
+            found.append((in_order, forms))
         return found
 
     def _put(self, numbers: Sequence[int]) -> int:
@@ -327,21 +363,20 @@ def _held(program: Program, conditions: Conditions) -> dict[int, list[int]]:
 def _state_words(
     program: Program,
     node: _Node,
-    before: Sequence[tuple[_Node, int, Ints]],
+    before: Sequence[_Into],
     ending: int,
     held: int,
     at: int,
 ) -> list[int]:
     """Return the words of a state that stands at a place.
 
-    before: what is before each of its moves, which lanes, and the conditions. ending, held: where
-    the queries and attributes are told.
+    before: its moves. ending, held: where the queries and attributes are told.
     """
     state = node.state
     moves: list[int] = []
-    for source, chosen, forms in before:
-        moves += [source.number, source.kept, source.offset, len(source.equal), chosen, len(forms)]
-        moves += forms.ravel().tolist()
+    for source, chosen, in_order, forms in before:
+        moves += [source.number, source.kept, source.offset, len(source.equal), chosen]
+        moves += [int(in_order), len(forms), *forms.ravel().tolist()]
     linear = program.linear[state].tolist()
     fields = [n for f in range(1, len(linear)) if linear[f] != ADDS_NOTHING for n in (f, linear[f])]
     extreme = program.extreme[state].tolist()
