@@ -1,0 +1,159 @@
+"""Arrow arrays of NumPy's and Python's values, and back, for processes that start at once.
+
+Arrow's own conversions ask whether they are given something of pandas, and for that import pandas
+wherever it is installed: 0.4 s, more than all else that a handful of events takes. These return
+what Arrow's return, over the same memory, and leave to it what is rare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+_BOOL = pa.bool_()
+_DTYPES = frozenset(
+    map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"))
+)
+# Arrow's kinds of numbers, which it lays out as NumPy does; truths, of which it keeps bits
+_NUMBERS = frozenset(pa.from_numpy_dtype(dtype).id for dtype in _DTYPES)
+_ZEROS: dict[type, Any] = {int: 0, float: 0.0, bool: False, str: ""}  # what stands under a null
+_MOST_BYTES = 2**31 - 1  # of all texts of a column
+
+
+def to_arrow(
+    values: Any,
+    kind: pa.DataType | None = None,
+    *,
+    mask: NDArray[np.bool_] | None = None,
+) -> Any:
+    """Return what `pa.array` returns; `mask` says where an array of NumPy is null.
+
+    Numbers of NumPy's are not copied: whoever writes to them writes to the array.
+
+    >>> to_arrow(np.array([1.5, 2.0]), mask=np.array([False, True])).to_pylist()
+    [1.5, None]
+    >>> to_arrow(["a", None]).type, to_arrow((1, 2)).type, to_arrow([], pa.int8()).type
+    (DataType(string), DataType(int64), DataType(int8))
+    """
+    array = None
+    if isinstance(values, np.ndarray):
+        array = _of_numbers(values, mask)
+    elif mask is None and isinstance(values, list | tuple):
+        array = _of_values(values, kind)
+    if array is None or not (kind is None or array.type == kind or _casts(array.type, kind)):
+        return pa.array(values, kind, mask=mask)
+    return array if kind is None or array.type == kind else array.cast(kind)
+
+
+def to_scalar(value: object, kind: pa.DataType | None = None) -> pa.Scalar:
+    """Return what `pa.scalar` returns.
+
+    >>> to_scalar(1.5), to_scalar(None, pa.int64())
+    (<pyarrow.DoubleScalar: 1.5>, <pyarrow.Int64Scalar: None>)
+    """
+    return to_arrow([value], kind)[0]
+
+
+def to_numpy(column: pa.Array | pa.ChunkedArray, null: Any = None) -> NDArray[Any]:
+    """Return a column as an array, `null` in the place of nulls.
+
+    Without one, nulls are NaN. What Arrow would lend is lent, not to be written to.
+
+    >>> to_numpy(pa.array([1, None, 3])), to_numpy(pa.array([1, None, 3]), 0)
+    (array([ 1., nan,  3.]), array([1, 0, 3]))
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = whole(column)
+    kind, nulls = column.type, column.null_count
+    if kind.id not in _NUMBERS or (nulls and null is None and not pa.types.is_floating(kind)):
+        column = column if null is None else column.fill_null(null)
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    rows, first = len(column), column.offset
+    validity, data = column.buffers()
+    numbers: NDArray[Any]
+    if kind == _BOOL:
+        numbers = _truths(data, first, rows)
+    else:
+        lent = pa.Array.from_buffers(kind, rows, [None, data], 0, first) if nulls else column
+        numbers = np.from_dlpack(lent)
+        numbers.flags.writeable = False
+    if not nulls:
+        return numbers
+    hole = np.array(np.nan if null is None else null, numbers.dtype)
+    filled = np.where(_truths(validity, first, rows), numbers, hole)
+    filled.flags.writeable = null is None or kind == _BOOL
+    return filled
+
+
+def no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch without rows."""
+    nothing = [pa.nulls(0, field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(nothing, schema=schema)
+
+
+def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, copied only where it is in pieces."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return column.combine_chunks() if column.num_chunks else pa.nulls(0, column.type)
+
+
+def _of_values(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array | None:
+    """Return an array of whole numbers, doubles, truths or texts; None where values are others."""
+    kinds = set(map(type, values))
+    holes = type(None) in kinds
+    kinds.discard(type(None))
+    if not kinds:
+        return pa.nulls(len(values), kind)
+    if len(kinds) > 1 or not kinds <= _ZEROS.keys():
+        return None
+    zero, mask = _ZEROS[kinds.pop()], None
+    if holes:
+        mask = np.array([value is None for value in values])
+        values = [zero if value is None else value for value in values]
+    try:
+        if zero != "":
+            return _of_numbers(np.array(values, np.dtype(type(zero))), mask)
+        letters = [text.encode() for text in values]
+    except (OverflowError, UnicodeEncodeError):
+        return None
+    ends = np.cumsum([0, *map(len, letters)])
+    if ends[-1] > _MOST_BYTES:
+        return None
+    offsets, data = pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(bytearray().join(letters))
+    return pa.StringArray.from_buffers(len(letters), offsets, data, _valid(mask))
+
+
+def _of_numbers(values: NDArray[Any], mask: NDArray[np.bool_] | None) -> pa.Array | None:
+    """Return an array over the memory of `values`; None where Arrow lays them out differently."""
+    if values.ndim != 1 or not values.flags.c_contiguous or values.dtype not in _DTYPES:
+        return None
+    truths = values.dtype.kind == "b"
+    data = pa.py_buffer(np.packbits(values, bitorder="little") if truths else values)
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [_valid(mask), data])
+
+
+def _casts(given: pa.DataType, kind: pa.DataType) -> bool:
+    """Return whether numbers cast to another kind are what Arrow makes of them at once."""
+    return pa.types.is_integer(given) and kind != _BOOL and kind.id in _NUMBERS
+
+
+def _valid(mask: NDArray[np.bool_] | None) -> pa.Buffer | None:
+    """Return the bits that say which values are not null."""
+    return None if mask is None else pa.py_buffer(np.packbits(~mask, bitorder="little"))
+
+
+def _truths(bits: pa.Buffer, first: int, rows: int) -> NDArray[np.bool_]:
+    """Return `rows` of Arrow's bits from the `first` on, a byte each."""
+    if not rows:
+        return np.empty(0, np.bool_)
+    octets = np.frombuffer(bits, np.uint8)[first // 8 : (first + rows + 7) // 8]
+    found = np.unpackbits(octets, count=first % 8 + rows, bitorder="little")
+    return found[first % 8 :].view(np.bool_)
