@@ -1,9 +1,7 @@
 """Start-up: from `python` to a result, in fresh processes, with nothing compiled and with all.
 
 The five events of the README, the same with a comparison between neighbours, matches of them, and
-so many events that compiling pays. Processor time of the process, and the time that passes. Arrow
-imports pandas wherever it is installed, as it is with the extra `spark`: what that takes is told by
-a row without.
+so many events that compiling pays. Processor time of the process, and the time that passes.
 """
 
 from __future__ import annotations
@@ -31,16 +29,6 @@ events = [{{"time": t, "type": kind, "rider": 7, "speed": speed}} for t, kind, s
 result = el.Workload.parse("""{query}""").run(events)["slow"]
 print(len(result), result.to_pylist()[0]["shown"])
 '''
-WITHOUT_PANDAS = """
-import sys
-
-class Absent:
-    def find_spec(self, name, *_):
-        if name == "pandas":
-            raise ModuleNotFoundError(name, name=name)
-
-sys.meta_path.insert(0, Absent())
-"""
 TRENDS = """
     QUERY slow
     RETURN   rider, COUNT(*) AS shown, AVG(T.speed) AS speed
@@ -78,10 +66,9 @@ QUERIES = {
 }
 
 
-def fresh(query: str, count: int, folder: Path, first: str = "") -> tuple[float, float, str]:
+def fresh(query: str, count: int, folder: Path) -> tuple[float, float, str]:
     """Run the example in a new process; return its seconds, its processor's, and what it printed.
 
-    `first` is run before it.
     Python's own files of bytecode are kept as in any installation.
     """
     environment = {n: v for n, v in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"}
@@ -89,7 +76,7 @@ def fresh(query: str, count: int, folder: Path, first: str = "") -> tuple[float,
         FOLDER_VARIABLE: str(folder),
         "PYTHONPYCACHEPREFIX": str(folder.parent / "bytecode"),
     }
-    program = first + EXAMPLE.format(query=query, count=count)
+    program = EXAMPLE.format(query=query, count=count)
     before, began = os.times(), time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
@@ -118,10 +105,9 @@ def main(quick: bool) -> list[Row]:
             _, warm, _ = fresh(query, MANY, full)
             told = f"{compiling:.0f} s, then {warm:.1f} s"
             rows.append(Row(f"{MANY:,} events, compiled on the way", told, "-", True))
-            for first, ending in (("", ""), (WITHOUT_PANDAS, ", no pandas installed")):
-                took, cpu, after = fresh(query, 5, full, first)
-                if after != cold:
-                    raise AssertionError(f"{name}: {after} instead of {cold}")
-                told = f"{cpu:.2f} s of processor time, {took:.2f} s passed"
-                rows.append(Row(f"{name}, all compiled{ending}", told, "at most 1 s", cpu <= 1.0))
+            took, cpu, after = fresh(query, 5, full)
+            if after != cold:
+                raise AssertionError(f"{name}: {after} instead of {cold}")
+            told = f"{cpu:.2f} s of processor time, {took:.2f} s passed"
+            rows.append(Row(f"{name}, all compiled", told, "at most 1 s", cpu <= 1.0))
     return rows

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 import elsinore
 
@@ -99,6 +101,43 @@ def test_importing_elsinore_loads_no_engine(tmp_path: Path) -> None:
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+README = Path(__file__).parents[2] / "README.md"
+EVENTS = "time,type,speed\n0,A,1.5\n60,B,\n120,B,2.5\n"
+QUERY = "RETURN COUNT(*), AVG(B.speed) PATTERN SEQ(A, B+) WHERE A.speed < 10 WITHIN 30 minutes"
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_run_of_files_does_not_import_pandas(tmp_path: Path, form: str) -> None:
+    (tmp_path / "events").mkdir()
+    (tmp_path / "e.csv").write_text(EVENTS)
+    if form == "parquet":
+        pq.write_table(csv.read_csv(tmp_path / "e.csv"), tmp_path / "events" / "e.parquet")
+    else:
+        (tmp_path / "e.csv").rename(tmp_path / "events" / "e.csv")
+    arguments = ["elsinore", "run", "--query", QUERY, "--events", "events", "--engine", "local"]
+    code = f"sys.argv = {[*arguments, '--format', 'csv']}\nfrom elsinore.cli import main\nmain()"
+    printed = without_pandas(code, tmp_path)
+    assert printed.splitlines()[1] == "0,1800,3,2.5"
+
+
+def test_the_first_example_of_the_readme_does_not_import_pandas(tmp_path: Path) -> None:
+    code = README.read_text().split("```python\n")[1].split("```")[0]
+    assert "'trends': 3.0" in without_pandas(code, tmp_path)
+
+
+def without_pandas(code: str, folder: Path) -> str:
+    """Run Python in a process; return what it prints. It fails where it imports pandas."""
+    program = f"""
+import atexit, os, sys
+atexit.register(lambda: os._exit(9) if "pandas" in sys.modules else None)
+{code}"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_every_public_name_is_there() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.arrow import to_arrow, to_numpy
 from elsinore.cli.job import Job
 from elsinore.operators import Sample
 from elsinore.runtime.sql import evaluate_sql
@@ -38,4 +39,4 @@ def first_events(job: Job, table: pa.Table, most: int) -> pa.Table:
         return table
     micros, _ = to_microseconds(evaluate_sql(job.time, table, "time"), job.times.unit)
     first = pc.sort_indices(micros).slice(0, most)  # nulls come last
-    return table.take(pa.array(np.sort(first.to_numpy())))
+    return table.take(to_arrow(np.sort(to_numpy(first))))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.arrow import no_rows, to_numpy, to_scalar, whole
 from elsinore.kernels.sorting import read_only
 from elsinore.local.events import Events
 from elsinore.local.shares import shares_of
@@ -31,7 +32,7 @@ from elsinore.operators.partials import results_of
 from elsinore.plan import Plan, Unit
 from elsinore.plan.modes import HIGH, LAW
 from elsinore.runtime.arranged import arranged
-from elsinore.runtime.chunks import in_one_piece, whole
+from elsinore.runtime.chunks import in_one_piece
 from elsinore.runtime.classify import type_places
 from elsinore.runtime.distributions import distributions
 from elsinore.runtime.inputs import as_table
@@ -184,7 +185,7 @@ def look_at_time(table: pa.Table, options: RunOptions) -> tuple[bool, bool]:
 
     Raises InputError for unknown columns, and columns that cannot be a time.
     """
-    time = evaluate_sql(options.time, table.schema.empty_table(), "time")
+    time = evaluate_sql(options.time, pa.Table.from_batches([no_rows(table.schema)]), "time")
     kind, fine = kind_of_column(time, options.time_unit)
     if kind.form == "text":
         _, fine = kind_of_column(evaluate_sql(options.time, table, "time"), options.time_unit)
@@ -217,7 +218,7 @@ def prepare(
         added = {name: column.filter(usable) for name, column in added.items()}
     for name, column in added.items():
         table = table.append_column(name, column)
-    times = ticks.to_numpy()
+    times = to_numpy(ticks)
     order = order_in_ranges(times, threads)
     rows: pa.Array | None = None
     if options.order_by or order == DISORDERED:
@@ -226,7 +227,7 @@ def prepare(
             for n, name in enumerate(options.order_by)
         }
         rows = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys])
-        types, times = types.take(rows), read_only(times[rows.to_numpy()])
+        types, times = types.take(rows), read_only(times[to_numpy(rows)])
     ordered = bool(options.order_by) or order == DISTINCT
     return Stream(table, rows, times, types, kind, ordered), rejected
 
@@ -243,12 +244,12 @@ def _possible(
         high, _ = to_ticks(column, options.time_unit, clock, options.largest_time)
     low, last = bounds(options.uncertain, whole(ticks), high, types, options.clock)
     added = {HIGH: whole(last)}
-    odd = pc.if_else(pc.less(last, low), ENDS_BEFORE, pa.scalar(None, pa.string()))
-    odd = pc.if_else(whole(last).is_null(), NULL_END, odd)
+    odd = pc.if_else(pc.less(last, low), to_scalar(ENDS_BEFORE), to_scalar(None, pa.string()))
+    odd = pc.if_else(whole(last).is_null(), to_scalar(NULL_END), odd)
     if options.uncertain.law is not None:
         law = evaluate_sql(options.uncertain.law, table, "time_distribution")
         added[LAW], is_odd = distributions(law)
-        odd = pc.if_else(pc.and_(odd.is_null(), is_odd), ODD_LAW, odd)
+        odd = pc.if_else(pc.and_(odd.is_null(), is_odd), to_scalar(ODD_LAW), odd)
     return low, added, odd
 
 
@@ -305,7 +306,7 @@ def _run_unit(
         ]
         held = []
         for output in outputs:
-            queries = output.column("query").to_numpy()
+            queries = to_numpy(output.column("query"))
             form = forms[queries[0]] if len(queries) and np.all(queries == queries[0]) else None
             if form is None or form.order or form.distinct:
                 held.append(output)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow
 from elsinore.kernels import enter, kernel
 from elsinore.kernels.sorting import read_only, rows_by_type
 from elsinore.plan import Unit
@@ -43,7 +44,7 @@ class Events:
         """Return events in the order of their keys, those without a key left out."""
         codes = read_only(self.keys.key.whole())
         order, _ = enter(rows_by_type, 1e-6 * len(codes), codes, self.keys.count)
-        rows = pa.array(order)
+        rows = to_arrow(order)
         key, group = codes[order], self.keys.group.whole()[order]
         return replace(
             self,
@@ -117,7 +118,7 @@ class Events:
         ]
         taken: tuple[Any, ...] = (rows, key, group, times, numbers)
         enter(take_share, 2e-6 * (end - begin), thread, threads, *given, *taken)
-        picked = pa.array(rows[:count])
+        picked = to_arrow(rows[:count])
 
         @cache
         def read(name: str) -> pa.Array:

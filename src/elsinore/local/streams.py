@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
 from elsinore.quantitative.buffers import picked
 from elsinore.quantitative.lowered import is_kept
@@ -172,7 +173,7 @@ def _result(
 ) -> pa.Table:
     shown = {name: picked(whole(table[name]), places) for name in by}
     if time is None:
-        where = {POSITION: pa.array(places, pa.int64())}
+        where = {POSITION: to_arrow(places, pa.int64())}
     else:
         where = {time: picked(whole(table[time]), places)}
     return pa.table(shown | where | {"value": values})
@@ -186,9 +187,9 @@ def _in_order(table: pa.Table, time: str) -> pa.Table:
     if kind.form == "text":
         times, _ = to_ticks(given, per_microsecond=1_000 if is_fine else 1)
     elif kind.form == "float":
-        times = pc.if_else(pc.is_finite(given), given, None)
+        times = pc.if_else(pc.is_finite(given), given, to_scalar(None))
     if times.null_count:
-        bad = np.flatnonzero(times.is_null().to_numpy(zero_copy_only=False))
+        bad = np.flatnonzero(to_numpy(times.is_null()))
         few = ", ".join(f"{given[row].as_py()!r} in row {row}" for row in bad[:SHOWN].tolist())
         raise InputError(
             f"{len(bad)} event{'s have' if len(bad) > 1 else ' has'} no time that can be read "

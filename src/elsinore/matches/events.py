@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow
 from elsinore.matches.arrays import Ints
 from elsinore.matches.keyed import END_ROW, FIRST_ROW
 
@@ -64,7 +65,7 @@ class Events:
         assert self._groups is not None
         begins = self._keys[:, FIRST_ROW]
         groups = self._groups[self.order[begins]]
-        return pa.array(np.repeat(groups, self._keys[:, END_ROW] - begins))
+        return to_arrow(np.repeat(groups, self._keys[:, END_ROW] - begins))
 
 
 def repeated(number: int, count: int) -> pa.Array:
@@ -78,13 +79,13 @@ def repeated(number: int, count: int) -> pa.Array:
 
 @lru_cache(maxsize=4)
 def _column(number: int, count: int) -> pa.Array:
-    return pa.array(np.full(count, number, dtype=np.int32))
+    return to_arrow(np.full(count, number, dtype=np.int32))
 
 
 def _taken(values: pa.Array, rows: Ints, missing: Any) -> pa.Array:
     if pa.types.is_null(values.type):  # of which Arrow gives as many as there were
         return pa.nulls(len(rows))
-    return pc.take(values, pa.array(rows, mask=missing), boundscheck=False)
+    return pc.take(values, to_arrow(rows, mask=missing), boundscheck=False)
 
 
 def _plain(values: pa.Array) -> pa.Array:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from elsinore.arrow import to_arrow, to_numpy, whole
 from elsinore.matches.columns import column_type
 from elsinore.matches.evaluation.statistics import MatchStatistics
 from elsinore.matches.explain import template_facts, template_lines, window_warnings
@@ -101,11 +102,11 @@ class Matches(Kind):
         by_name = dict(zip(unit.group_by, groups, strict=True))
         columns: list[pa.ChunkedArray | pa.Array] = []
         if template.query.group_by:
-            codes = partials.column("group").combine_chunks()
+            codes = whole(partials.column("group"))
             columns += [by_name[name].take(codes) for name in template.query.group_by]
         window = template.query.window
         if window is not None and is_windowed(template.query):
-            columns += map(pa.array, window.bounds(partials.column("window").to_numpy()))
+            columns += map(to_arrow, window.bounds(to_numpy(partials.column("window"))))
         columns += [partials.column(f"c{n}") for n in range(len(template.columns))]
         typed = [
             column if column.type == f.type else column.cast(f.type)

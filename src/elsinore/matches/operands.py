@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.matches.arrays import Ints, Values
 from elsinore.numeric.constants import moment
@@ -135,7 +136,7 @@ class Layout:
         for name, row in self._doubles.items():
             np.take(_doubles(self._timed(name, plain[name])), order, out=doubles[row], mode="clip")
         if not self._wholes:
-            return Operands(doubles, np.ascontiguousarray(arranged), pa.array([], pa.string()))
+            return Operands(doubles, np.ascontiguousarray(arranged), to_arrow([], pa.string()))
         texts = _texts(plain[n] for n in self._wholes if self._orders[n] is Order.TEXT)
         wholes = np.empty((RESERVED + len(self._wholes), len(order)), dtype=np.int64)
         wholes[:RESERVED] = arranged
@@ -160,15 +161,15 @@ class Layout:
         match self._orders[name]:
             case Order.TEXT:
                 found = pc.multiply(
-                    pc.index_in(column.cast(pa.string()), texts).cast(pa.int64()), 2
+                    pc.index_in(column.cast(pa.string()), texts).cast(pa.int64()), to_scalar(2)
                 )
             case Order.TIME:
                 found = self._timed(name, column)
             case Order.WHOLE | Order.UNSIGNED:
                 return _codes_of_wholes(name, column)
             case _:
-                found = pc.if_else(column.is_null(), pa.scalar(None, pa.int64()), 0)
-        return np.asarray(found.fill_null(NULL_CODE).to_numpy(zero_copy_only=False))
+                found = pc.if_else(column.is_null(), to_scalar(None, pa.int64()), to_scalar(0))
+        return to_numpy(found, NULL_CODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +183,9 @@ class Laws:
     @classmethod
     def of(cls, column: pa.Array, order: NDArray[np.int64]) -> Laws:
         """Return those of a column of lists, null where times are equally probable, in an order."""
-        lists = column.take(pa.array(order))
-        size = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
-        return cls(np.cumsum(size) - size, size, lists.flatten().to_numpy())
+        lists = column.take(to_arrow(order))
+        size = to_numpy(pc.list_value_length(lists), 0).astype(np.int64)
+        return cls(np.cumsum(size) - size, size, to_numpy(lists.flatten()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +224,7 @@ def _codes_of_wholes(name: str, column: pa.Array) -> NDArray[np.int64]:
     Of as many values as there are codes two have the same: the two least, without a sign the two
     greatest. Raises InputError where both occur.
     """
-    codes: NDArray[Any] = np.array(column.fill_null(0).to_numpy(zero_copy_only=False))
+    codes: NDArray[Any] = to_numpy(column, 0).copy()
     unsigned = codes.dtype == np.uint64
     last = codes.dtype.type(2**64 - 1) if unsigned else NULL_CODE
     beside = last - codes.dtype.type(1) if unsigned else last + 1
@@ -237,7 +238,7 @@ def _codes_of_wholes(name: str, column: pa.Array) -> NDArray[np.int64]:
     if unsigned:
         codes = (codes ^ np.uint64(2**63)).view(np.int64) + 1
     codes = codes.astype(np.int64, copy=False)
-    codes[np.asarray(column.is_null())] = NULL_CODE
+    codes[to_numpy(column.is_null())] = NULL_CODE
     return codes
 
 
@@ -252,8 +253,7 @@ def _zone(kind: pa.DataType) -> str | None:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+    column = whole(column)
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
@@ -261,14 +261,13 @@ def _doubles(column: pa.Array) -> NDArray[np.float64]:
     """Return numbers as doubles, null as NaN."""
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
-    found = column.cast(pa.float64(), safe=False)
-    return np.asarray(found.fill_null(float("nan")).to_numpy(zero_copy_only=False))
+    return to_numpy(column.cast(pa.float64(), safe=False))
 
 
 def _texts(columns: Iterable[pa.Array]) -> pa.Array:
     """Return all texts of some columns, each once, in the order of their code points."""
     pieces = [pc.unique(column.cast(pa.string()).drop_null()) for column in columns]
     if not pieces:
-        return pa.array([], pa.string())
+        return to_arrow([], pa.string())
     found = pc.unique(pa.concat_arrays(pieces))
     return found.take(pc.sort_indices(found))

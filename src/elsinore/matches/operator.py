@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from elsinore.arrow import to_arrow, to_numpy, whole
 from elsinore.errors import InputError, StateError
 from elsinore.kernels import enter, is_compiling
 from elsinore.matches.arrays import Bytes, Ints
@@ -80,7 +81,7 @@ class MatchOperator:
         if batch.num_rows != 0:
             statistics = self.statistics
             statistics.events += batch.num_rows
-            statistics.matched += int(np.count_nonzero(batch.column("class").to_numpy() >= 0))
+            statistics.matched += int(np.count_nonzero(to_numpy(batch.column("class")) >= 0))
             kept = 0 if self._rows is None else self._rows.num_rows
             rows = pa.Table.from_batches([batch])
             if self._rows is not None:
@@ -102,7 +103,7 @@ class MatchOperator:
         """Return when the next window passes that may hold a match with NOT at its end."""
         if self._rows is None or self._rows.num_rows == 0:
             return None
-        times = latest = self._rows.column("time").to_numpy()
+        times = latest = to_numpy(self._rows.column("time"))
         if self._spec.templates[0].uncertain is not None:
             latest = _numpy(self._rows, column_of(HIGH))
         found = [
@@ -304,7 +305,7 @@ class MatchOperator:
         rows = np.empty(len(order), dtype=np.int64)
         seconds = ROW_SECONDS * (len(rows) + len(keys))
         rows = rows[: enter(kept_rows, seconds, keys, least, times, order, rows)]
-        return None if len(rows) == 0 else table.take(pa.array(rows)).combine_chunks()
+        return None if len(rows) == 0 else table.take(to_arrow(rows)).combine_chunks()
 
 
 class _Engine:
@@ -333,7 +334,7 @@ class _Engine:
     def attributes(self, table: pa.Table) -> Mapping[str, pa.Array]:
         """Return the attributes that travelled with the events."""
         return {
-            attribute_of(column): _whole(table.column(column.name)) for column in self._unit.columns
+            attribute_of(column): whole(table.column(column.name)) for column in self._unit.columns
         }
 
     def arranged(
@@ -380,7 +381,7 @@ class _Engine:
         attributes = self.attributes(table)
         groups = _numpy(table, "group") if self._unit.group_by else None
         arranged = {
-            name: pa.array(operands.doubles[row])
+            name: to_arrow(operands.doubles[row])
             for name, row in self._layout.doubles.items()
             if attributes[name].type == pa.float64() and not attributes[name].null_count
         }
@@ -411,7 +412,7 @@ class _Engine:
         """Return matches as a batch of partial outputs."""
         arrays = [repeated(number, len(found)), groups]
         if is_windowed(self._spec.templates[number].query):
-            arrays.append(pa.array(found.window.copy()))
+            arrays.append(to_arrow(found.window.copy()))
         return pa.RecordBatch.from_arrays(arrays + columns, schema=self._schemas[number])
 
 
@@ -490,9 +491,4 @@ def _next_deadline(template: MatchTemplate, times: Ints, latest: Ints, passed: i
 
 
 def _numpy(table: pa.Table, name: str) -> Any:
-    return _whole(table.column(name)).to_numpy()
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array; of one piece without a copy."""
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return to_numpy(table.column(name))

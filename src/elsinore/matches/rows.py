@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow, to_scalar
 from elsinore.errors import InputError
 from elsinore.matches.columns import column_type
 from elsinore.matches.conditions import Condition
@@ -52,7 +53,7 @@ class Rows:
         computed = 0
         for column in self._template.columns:
             if column.kind is ColumnKind.MATCH_NUMBER:
-                columns.append(pa.array(numbers, pa.int64()))
+                columns.append(to_arrow(numbers, pa.int64()))
             elif column.kind is ColumnKind.COMPUTED:
                 columns.append(self._computed(column, computed, found, operands))
                 computed += 1
@@ -75,7 +76,7 @@ class Rows:
         if column.kind is ColumnKind.VALUE:
             return events.values(column.attribute or "", found.event(place)).cast(kind)
         if column.kind is ColumnKind.COUNT:
-            return pa.array(found.numbers[:, place].astype(np.int64))
+            return to_arrow(found.numbers[:, place].astype(np.int64))
         numbers = found.numbers[:, place]
         whole = column.kind is ColumnKind.SUM and kind == pa.int64()
         if whole and np.any(np.abs(numbers) > EXACT_SUMS):
@@ -95,7 +96,7 @@ class Rows:
         chosen = wanted[found.paths[:, 1]]
         begins = np.zeros(len(chosen) + 1, dtype=np.int32)
         np.cumsum(chosen, dtype=np.int32, out=begins[1:])
-        return found.paths[chosen, 0].astype(np.int64), pa.array(begins[found.starts])
+        return found.paths[chosen, 0].astype(np.int64), to_arrow(begins[found.starts])
 
     def _computed(self, column: Column, number: int, found: Found, operands: Operands) -> pa.Array:
         out = values_of(self._program, number, operands, found.event, found.numbers)
@@ -103,12 +104,12 @@ class Rows:
             out = out.copy()
         values = _with_nulls(np.ascontiguousarray(out))
         kind = column_type(column, self._types)
-        return pc.not_equal(values, 0.0) if kind == pa.bool_() else values
+        return pc.not_equal(values, to_scalar(0.0)) if kind == pa.bool_() else values
 
 
 def _with_nulls(numbers: NDArray[np.float64]) -> pa.Array:
     """Return numbers that nobody writes over as an array, null where they are NaN."""
     if not np.isnan(np.min(numbers, initial=np.inf)):
-        return pa.array(numbers)
+        return to_arrow(numbers)
     nothing = np.isnan(numbers)
-    return pa.array(np.where(nothing, 0.0, numbers), mask=nothing)
+    return to_arrow(np.where(nothing, 0.0, numbers), mask=nothing)

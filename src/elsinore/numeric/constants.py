@@ -8,6 +8,8 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from elsinore.arrow import to_scalar
+
 _WORD = 2**63  # whole numbers of 64 bits are below it
 _DIGITS = 10**38  # and decimals of 38 digits below this
 
@@ -40,11 +42,11 @@ def moment(text: str, kind: pa.DataType) -> pa.Scalar:
     >>> moment("2024-01-01", pa.timestamp("s", "UTC")).value
     1704067200
     """
-    written = pa.scalar(text.strip())
+    written = to_scalar(text.strip())
     if not pa.types.is_timestamp(kind):
         return written.cast(kind)
     try:
         found = written.cast(pa.timestamp(kind.unit))
     except pa.ArrowInvalid:
         found = written.cast(pa.timestamp(kind.unit, "UTC"))
-    return pa.scalar(found.value, kind)
+    return to_scalar(found.value).cast(kind)

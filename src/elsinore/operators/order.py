@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_numpy
+
 
 def in_order(columns: Sequence[pa.Array]) -> bool:
     """Return whether rows are known to be in the order of columns, the first before the others.
@@ -46,5 +48,5 @@ def ranks(columns: Sequence[pa.Array]) -> tuple[pa.Array, NDArray[np.int32]]:
     keys = pa.table({str(place): column for place, column in enumerate(columns)})
     rows = pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names])
     places = np.empty(len(rows), dtype=np.int32)
-    places[rows.to_numpy()] = np.arange(len(rows), dtype=np.int32)
+    places[to_numpy(rows)] = np.arange(len(rows), dtype=np.int32)
     return rows, places

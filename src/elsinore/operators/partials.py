@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.arrow import no_rows, to_arrow, to_numpy, to_scalar
 from elsinore.operators.kind import QUERY, ResultForm
 from elsinore.operators.registry import kind_for
 from elsinore.plan import Unit
@@ -45,7 +46,7 @@ def by_query(
     for batch in batches:
         if batch.num_rows == 0:
             continue
-        places = batch.column("query").to_numpy()
+        places = to_numpy(batch.column("query"))
         family = family_of[places[0]]
         if np.all(places == places[0]) or np.all(family_of[places] == family):
             pieces[family].append(pa.Table.from_batches([batch]))
@@ -54,16 +55,16 @@ def by_query(
             mixed.setdefault(first, []).append(batch)
     for several in mixed.values():
         table = pa.Table.from_batches(several).combine_chunks()
-        numbers = family_of[table.column("query").to_numpy()]
+        numbers = family_of[to_numpy(table.column("query"))]
         if np.any(numbers[1:] < numbers[:-1]):
             order = np.argsort(numbers, kind="stable")
-            table, numbers = table.take(pa.array(order)), numbers[order]
+            table, numbers = table.take(to_arrow(order)), numbers[order]
         edges = np.searchsorted(numbers, np.arange(len(families) + 1))
         for place, parts in enumerate(pieces):
             if edges[place] < edges[place + 1]:
                 parts.append(table.slice(edges[place], edges[place + 1] - edges[place]))
     return [
-        pa.concat_tables(parts) if parts else schemas[family[0]].empty_table()
+        pa.concat_tables(parts) if parts else pa.Table.from_batches([no_rows(schemas[family[0]])])
         for parts, family in zip(pieces, families, strict=True)
     ]
 
@@ -99,7 +100,7 @@ def results_of(
             return {family[0]: (present(table, form), form)}
         table = kind.finish_family(unit, family, partials, groups, types)
         table = present(table, replace(form, order=(QUERY, *form.order))).combine_chunks()
-        edges = np.searchsorted(table.column(QUERY).to_numpy(), [*family, len(unit.queries)])
+        edges = np.searchsorted(to_numpy(table.column(QUERY)), [*family, len(unit.queries)])
         table = table.drop_columns([QUERY])
         return {
             query: (table.slice(edges[place], edges[place + 1] - edges[place]), form)
@@ -128,5 +129,5 @@ def results_of(
 def _between(partials: pa.Table, queries: Sequence[int]) -> pa.Table:
     """Return the partial outputs for queries from the first to the last of some, ascending."""
     places = partials.column("query")
-    first, last = (pa.scalar(queries[end], places.type) for end in (0, -1))
+    first, last = (to_scalar(queries[end], places.type) for end in (0, -1))
     return partials.filter(pc.and_(pc.greater_equal(places, first), pc.less_equal(places, last)))

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
 
 _SIGN = np.int64(63)
@@ -35,13 +36,13 @@ def to_ranks(column: pa.Array) -> pa.Array:
     """
     kind = column.type
     if pa.types.is_floating(kind):
-        doubles = column.cast(pa.float64()).to_numpy(zero_copy_only=False)  # null is NaN
+        doubles = to_numpy(column.cast(pa.float64()))  # null is NaN
         missing = np.isnan(doubles)
         bits = doubles.view(np.int64)
         ranks = bits >> _SIGN
         ranks &= _MAGNITUDE
         ranks ^= bits
-        return pa.array(ranks, mask=missing if missing.any() else None)
+        return to_arrow(ranks, mask=missing if missing.any() else None)
     if pa.types.is_boolean(kind):
         return column.cast(pa.int8()).cast(pa.int64())
     if pa.types.is_date32(kind):
@@ -55,23 +56,24 @@ def to_ranks(column: pa.Array) -> pa.Array:
 
 def _flipped(column: pa.Array) -> pa.Array:
     """Return unsigned numbers with their greatest bit turned over: in order as signed ones."""
-    missing = column.is_null().to_numpy(zero_copy_only=False)
-    numbers = column.fill_null(0).to_numpy(zero_copy_only=False)
-    return pa.array((numbers ^ _TOP).view(np.int64), mask=missing)
+    missing = to_numpy(column.is_null())
+    numbers = to_numpy(column, 0)
+    return to_arrow((numbers ^ _TOP).view(np.int64), mask=missing)
 
 
 def _unscaled(column: pa.Array) -> pa.Array:
     """Return decimals as whole numbers of their last digit."""
-    missing = column.is_null().to_numpy(zero_copy_only=False)
+    missing = to_numpy(column.is_null())
+    kind = pa.decimal128(38, column.type.scale)
     try:
-        decimals = column.cast(pa.decimal128(38, column.type.scale)).fill_null(0)
+        decimals = pc.coalesce(column.cast(kind), to_scalar(0).cast(kind))
     except pa.ArrowInvalid as error:
         raise InputError(_TOO_LONG.format(column.type)) from error
     words = np.frombuffer(decimals.buffers()[1], dtype=np.int64)[2 * decimals.offset :]
     low, high = words[: 2 * len(decimals) : 2], words[1 : 2 * len(decimals) : 2]
     if (high != low >> _SIGN).any():
         raise InputError(_TOO_LONG.format(column.type))
-    return pa.array(low, mask=missing)
+    return to_arrow(low, mask=missing)
 
 
 def _scaled(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
@@ -80,7 +82,7 @@ def _scaled(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.DataT
     words[::2], words[1::2] = ranks, ranks >> _SIGN
     whole = pa.decimal128(38, kind.scale)
     decimals = pa.Array.from_buffers(whole, len(ranks), [None, pa.py_buffer(words)])
-    return pc.if_else(pa.array(missing), pa.scalar(None, whole), decimals).cast(kind)
+    return pc.if_else(to_arrow(missing), to_scalar(None, whole), decimals).cast(kind)
 
 
 def from_ranks(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
@@ -94,12 +96,12 @@ def from_ranks(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.Da
         return pa.nulls(len(ranks))
     if pa.types.is_floating(kind):
         bits = ranks ^ ((ranks >> _SIGN) & _MAGNITUDE)
-        return pa.array(bits.view(np.float64), mask=missing).cast(kind)
+        return to_arrow(bits.view(np.float64), mask=missing).cast(kind)
     if pa.types.is_decimal(kind):
         return _scaled(ranks, missing, kind)
     if kind == pa.uint64():
-        return pa.array(ranks.view(np.uint64) ^ _TOP, mask=missing)
-    integers = pa.array(np.where(missing, 0, ranks), mask=missing)
+        return to_arrow(ranks.view(np.uint64) ^ _TOP, mask=missing)
+    integers = to_arrow(np.where(missing, 0, ranks), mask=missing)
     if pa.types.is_boolean(kind):
         return integers.cast(pa.int8()).cast(kind)
     if pa.types.is_date32(kind):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from elsinore.arrow import to_arrow
 from elsinore.operators.operator import OperatorOptions
 from elsinore.operators.panes import Panes, action_type
 from elsinore.operators.registry import kind_for
@@ -25,7 +26,7 @@ def rehearse(unit: Unit, options: OperatorOptions, types: Mapping[str, pa.DataTy
     batch = events_for(unit, types, kind.rehearsal_events(unit))
     operator = kind.operator(unit, options)
     partials = [*operator.process(batch), *operator.close()]
-    groups = [pa.array([None, None], types[name]) for name in unit.group_by]
+    groups = [to_arrow([None, None], types[name]) for name in unit.group_by]
     carried = {name: types[name] for name in unit.carried}
     for query, schema in enumerate(kind.partials(unit, carried)):
         mine = [
@@ -60,11 +61,11 @@ def rehearse_panes(unit: Unit, panes: Panes, *, ordered: bool) -> None:
     batch = events_for(unit, {}, 8)
     half = np.array([0, batch.num_rows // 2, batch.num_rows], np.int64)
     stretches = panes.combiner(ordered=ordered).of(half[:1], half[1:2], batch)
-    rows = pa.array(stretches.first)
+    rows = to_arrow(stretches.first)
     actions = {name: batch.column(name).take(rows) for name in ("key", "group", "time")}
-    actions["last"] = batch.column("time").take(pa.array(stretches.last))
+    actions["last"] = batch.column("time").take(to_arrow(stretches.last))
     raw = [action.tobytes() for action in stretches.actions]
-    actions["action"] = pa.array(raw, action_type(panes.size))
+    actions["action"] = to_arrow(raw, action_type(panes.size))
     folder = panes.folder(ordered=ordered)
     folder.process(batch.slice(int(half[1])), pa.RecordBatch.from_pydict(actions), final=True)
 
@@ -81,12 +82,12 @@ def events_for(unit: Unit, types: Mapping[str, pa.DataType], count: int) -> pa.R
     rows = 2 * len(of_key)
     key = np.repeat(np.arange(2, dtype=np.int32), len(of_key))
     columns: dict[str, pa.Array] = {
-        "key": pa.array(key),
-        "group": pa.array(key),
-        "time": pa.array(np.tile(np.arange(len(of_key), dtype=np.int64), 2)),
-        "class": pa.array(np.tile(of_key, 2)),
+        "key": to_arrow(key),
+        "group": to_arrow(key),
+        "time": to_arrow(np.tile(np.arange(len(of_key), dtype=np.int64), 2)),
+        "class": to_arrow(np.tile(of_key, 2)),
     }
-    numbers = pa.array(np.arange(rows) % 5)
+    numbers = to_arrow(np.arange(rows) % 5)
     for column in unit.columns:
         if column.travel is Travel.RANK:
             columns[column.name] = numbers

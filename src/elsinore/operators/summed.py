@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.arrow import no_rows, to_arrow, to_scalar
 from elsinore.errors import StateError, UnsupportedError, raise_errors
 from elsinore.model import pattern as pt
 from elsinore.model.query import Query
@@ -72,7 +73,9 @@ class SummedKind(Kind):
 
     def operator(self, unit: Unit, options: OperatorOptions) -> SumOperator:
         """Return an operator that has seen nothing."""
-        return SumOperator(self, unit, pa.schema([GROUP, *self.sums]).empty_table())
+        return SumOperator(
+            self, unit, pa.Table.from_batches([no_rows(pa.schema([GROUP, *self.sums]))])
+        )
 
     def load(self, unit: Unit, blob: bytes) -> SumOperator:
         """Return the operator with the sums that `save` wrote."""
@@ -134,7 +137,7 @@ class SumOperator:
     def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterator[pa.RecordBatch]:
         """Add what the events that count add; nothing is final before the end."""
         del until
-        counts = pc.greater_equal(batch.column("class"), 0)
+        counts = pc.greater_equal(batch.column("class"), to_scalar(0))
         for column in self._unit.columns:
             counts = pc.and_kleene(counts, batch.column(column.name).cast(pa.bool_()))
         events = batch.filter(counts)  # where a condition is null, none
@@ -148,9 +151,9 @@ class SumOperator:
     def close(self, until: int | None = None) -> Iterator[pa.RecordBatch]:
         """Give out the sums, at the end."""
         if until is None and self.sums.num_rows:
-            query = pa.array([0] * self.sums.num_rows, pa.int32())
+            query = to_arrow([0] * self.sums.num_rows, pa.int32())
             found = pa.table([query, *self.sums.columns], schema=self._kind.schema())
-            self.sums = self.sums.schema.empty_table()
+            self.sums = pa.Table.from_batches([no_rows(self.sums.schema)])
             self.statistics.totals += found.num_rows
             yield from found.combine_chunks().to_batches()
 

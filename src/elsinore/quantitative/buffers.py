@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from elsinore.arrow import to_arrow
+
 
 def stored(column: pa.Array) -> Any:
     """Return what a column of numbers or truth values holds, any value in place of a null.
@@ -43,7 +45,7 @@ def picked(column: pa.Array, rows: Any) -> pa.Array:
     kind = column.type
     plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
     if not plain or kind.bit_width > 64:
-        return column.take(pa.array(rows))
+        return column.take(to_arrow(rows))
     width = np.dtype(f"i{kind.bit_width // 8}")
     values = np.frombuffer(column.buffers()[1], width)[column.offset :][rows]
     mask = None

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from elsinore.arrow import to_arrow, to_numpy
 from elsinore.model import expression as ex
 from elsinore.model.evaluate import is_true
 from elsinore.model.expression import Attribute, Expression, Literal, Operator
@@ -52,7 +53,7 @@ class Conditions:
         """
         digits = [classes.astype(np.int64) + 1]  # a class below 0 is of no type that is named
         for truth in truths:
-            known = truth.cast(pa.int8()).fill_null(UNKNOWN).to_numpy(zero_copy_only=False)
+            known = to_numpy(truth.cast(pa.int8()), UNKNOWN)
             digits.append(known.astype(np.int64))
         bounds = [len(self.types) + 1] + [3] * len(truths)
         code, size = np.zeros(len(classes), np.int64), 1
@@ -88,8 +89,8 @@ class Conditions:
         """Return events' types as text: as given, or as far as classes tell them."""
         if given is not None:
             return given
-        return pa.array([*self.types, None]).take(
-            pa.array(np.where(classes < 0, -1, classes) % (len(self.types) + 1))
+        return to_arrow([*self.types, None]).take(
+            to_arrow(np.where(classes < 0, -1, classes) % (len(self.types) + 1))
         )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from elsinore.arrow import to_arrow, to_numpy
 from elsinore.errors import StateError
 from elsinore.operators import OperatorOptions, OperatorStatistics
 from elsinore.plan import Unit
@@ -87,14 +88,14 @@ class QuantitativeOperator:
         if batch.num_rows == 0:
             return
         spec = self._spec
-        classes = batch.column("class").to_numpy()
+        classes = to_numpy(batch.column("class"))
         truths = [batch.column(f"{PART}{n}") for n in range(len(spec.conditions.parts))]
         told = spec.conditions.bits(classes, truths)
         columns = {name: _typed(batch.column(f"{ITEM}{name}"), kind) for name, kind in spec.types}
         if TYPE in spec.items:
             columns[TYPE] = spec.conditions.types_of(classes, columns.get(TYPE))
         table = pa.table(columns) if columns else _bare(batch.num_rows)
-        codes, count = self._codes(batch.column("key").to_numpy())
+        codes, count = self._codes(to_numpy(batch.column("key")))
         found = self._runs.run(table, told, codes, count)
         if self._one_slot:
             self._runs.keep_only(int(codes[-1]))
@@ -103,16 +104,16 @@ class QuantitativeOperator:
         self.statistics.totals += len(found.places)
         if found.values is None or not len(found.places):
             return
-        rows = pa.array(found.places)
+        rows = to_arrow(found.places)
         values = found.values
         if spec.value is None:
-            values = pa.array([pickle.dumps(value) for value in values.to_pylist()], pa.binary())
+            values = to_arrow([pickle.dumps(value) for value in values.to_pylist()], pa.binary())
         elif values.type != spec.value:
             values = values.cast(spec.value)
         time = "time" if spec.shown is None else SHOWN
         yield pa.record_batch(
             [
-                pa.array(np.zeros(len(rows), np.int32)),
+                to_arrow(np.zeros(len(rows), np.int32)),
                 batch.column("group").take(rows),
                 batch.column(time).take(rows),
                 values,

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.arrow import to_arrow, to_numpy
 from elsinore.quantitative.buffers import present, stored
 from elsinore.quantitative.lowered import (
     CannotCompile,
@@ -73,7 +74,7 @@ def take(
         rows = None if idle is None else np.flatnonzero(~idle[bits])
         few = part.select(names)
         if rows is not None and len(rows) < part.num_rows:
-            few, bits = few.take(pa.array(rows)), bits[rows]
+            few, bits = few.take(to_arrow(rows)), bits[rows]
         columns = [few[name].to_pylist() for name in names]
         begin = stream.position
         items = list(map(record, *columns)) if columns else [record()] * len(bits)
@@ -351,18 +352,18 @@ class Runs:
         rest = np.flatnonzero(~plain)
         before = self._plain
         self._plain = {}
-        few = table.take(pa.array(rest))
+        few = table.take(to_arrow(rest))
         fast = self._lowered(few, told[rest], codes[rest], [a[rest] for a in arrays])
         self._plain |= before
         rows = np.flatnonzero(plain)
-        places, values = self._interpreted(table.take(pa.array(rows)), told[rows], codes[rows], 0)
+        places, values = self._interpreted(table.take(to_arrow(rows)), told[rows], codes[rows], 0)
         self._take_in()
         found = np.concatenate([rest[fast.places], rows[places]])
         order = np.argsort(found, kind="stable")
         every = joined([] if fast.values is None else [fast.values], values)
         if not every:
             return Found(found, None)
-        return Found(found[order], pa.concat_arrays(every).take(pa.array(order)))
+        return Found(found[order], pa.concat_arrays(every).take(to_arrow(order)))
 
     # --- the interpreter ------------------------------------------------------------------------
 
@@ -449,7 +450,7 @@ class Runs:
         """Give rows of several streams to the interpreter's machine."""
         kept = np.ones(len(told), bool) if self.idle is None else ~self.idle[told]
         names = tuple(n for n in table.column_names if self._reads is None or n in self._reads)
-        columns = [table[name].filter(pa.array(kept)).to_pylist() for name in names]
+        columns = [table[name].filter(to_arrow(kept)).to_pylist() for name in names]
         record = record_type(names)
         items = list(map(record, *columns)) if columns else [record()] * int(kept.sum())
         number = np.cumsum(kept) - 1  # of a row's item
@@ -548,10 +549,8 @@ def _numbers_of(column: pa.Array) -> tuple[Any, int]:
             return numbers, most - least + 2
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode(null_encoding="encode")
-    numbers = column.indices
-    if numbers.null_count:
-        numbers = numbers.fill_null(len(column.dictionary))
-    return numbers.to_numpy(), len(column.dictionary) + 1
+    none = len(column.dictionary)
+    return to_numpy(column.indices, none), none + 1
 
 
 def whole(column: pa.ChunkedArray) -> pa.Array:

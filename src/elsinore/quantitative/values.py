@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from elsinore.arrow import to_arrow
 from elsinore.errors import InputError
 
 PLAIN = {int, float, bool, str, type(None)}  # what Arrow has of itself
@@ -47,7 +48,7 @@ def as_array(values: Sequence[Any]) -> pa.Array:
     """
     if values and type(values[0]) in PLAIN:  # and so are all, as a rule
         with suppress(OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
-            found = pa.array(values)
+            found = to_arrow(values)
             if not pa.types.is_nested(found.type):
                 return found
     kinds = _kinds(values)
@@ -75,7 +76,7 @@ def _kinds(values: Sequence[Any]) -> set[str]:
 
 def _plain_array(values: Sequence[Any]) -> pa.Array:
     try:
-        return pa.array(values)
+        return to_arrow(values)
     except OverflowError as error:
         raise InputError(
             "The query's values cannot be a column: one is a whole number beyond 64 bits. Let the "
@@ -127,8 +128,8 @@ def _structs(values: Sequence[Any]) -> pa.Array:
             parts = [None if value is None else next(rest) for value in values]
         columns.append(as_array(parts))
     if not names:
-        return pa.array([None if value is None else {} for value in values], pa.struct([]))
-    mask = pa.array([value is None for value in values]) if absent else None
+        return to_arrow([None if value is None else {} for value in values], pa.struct([]))
+    mask = to_arrow([value is None for value in values]) if absent else None
     return pa.StructArray.from_arrays(columns, names=list(names), mask=mask)
 
 
@@ -160,7 +161,7 @@ def _maps(values: Sequence[Any]) -> pa.Array:
             "A value is a map with the key None, which no column of maps can have: let the "
             "function of the key give another value for what has none."
         )
-    return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), as_array(keys), as_array(items))
+    return pa.MapArray.from_arrays(to_arrow(offsets, pa.int32()), as_array(keys), as_array(items))
 
 
 def _lists(values: Sequence[Any]) -> pa.Array:
@@ -170,4 +171,4 @@ def _lists(values: Sequence[Any]) -> pa.Array:
         offsets.append(None if value is None else len(flat))
         flat += [] if value is None else list(value)
     offsets.append(len(flat))
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), as_array(flat))
+    return pa.ListArray.from_arrays(to_arrow(offsets, pa.int32()), as_array(flat))

@@ -7,6 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
+
 Ints = NDArray[np.int64]
 
 
@@ -20,15 +22,14 @@ def distinct(table: pa.Table) -> pa.Table:
     """
     if table.num_rows == 0 or table.num_columns == 0:
         return table
-    columns = [codes_of(column.combine_chunks()) for column in table.columns]
+    columns = [codes_of(column) for column in table.columns]
     _, first = np.unique(np.stack(columns, axis=1), axis=0, return_index=True)
-    return table.take(pa.array(np.sort(first)))
+    return table.take(to_arrow(np.sort(first)))
 
 
 def codes_of(column: pa.Array) -> Ints:
     """Return a number for each value, equal for equal values alone; below 0 for null."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+    column = whole(column)
     kind = column.type
     if pa.types.is_struct(kind):
         codes = _of_structs(column)
@@ -39,7 +40,7 @@ def codes_of(column: pa.Array) -> Ints:
         codes = _of_lists(column.offsets, column.values, len(column))
     else:
         return _of_plain(column)
-    nulls = column.is_null().to_numpy(zero_copy_only=False)
+    nulls = to_numpy(column.is_null())
     return np.where(nulls, -1, codes)
 
 
@@ -47,9 +48,8 @@ def _of_plain(column: pa.Array) -> Ints:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.equal(column, 0.0), pa.scalar(0.0, column.type), column)
-    codes = column.dictionary_encode().indices.fill_null(-1)
-    return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
+        column = pc.if_else(pc.equal(column, to_scalar(0.0)), to_scalar(0.0, column.type), column)
+    return to_numpy(column.dictionary_encode().indices, -1).astype(np.int64)
 
 
 def _of_structs(column: pa.StructArray) -> Ints:
@@ -60,7 +60,7 @@ def _of_structs(column: pa.StructArray) -> Ints:
 
 
 def _of_lists(offsets: pa.Array, values: pa.Array, count: int) -> Ints:
-    bounds = np.asarray(offsets.to_numpy(zero_copy_only=False), dtype=np.int64)
+    bounds = np.asarray(to_numpy(offsets), dtype=np.int64)
     inner = codes_of(values)
     lengths = np.diff(bounds)
     codes = np.zeros(count, dtype=np.int64)

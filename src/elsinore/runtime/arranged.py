@@ -5,10 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.arrow import whole
 from elsinore.operators import ResultForm
 from elsinore.operators.order import in_order
 from elsinore.runtime.alike import distinct
-from elsinore.runtime.chunks import plain, whole
+from elsinore.runtime.chunks import plain
 
 
 def arranged(table: pa.Table, form: ResultForm, *, ordered: bool = True) -> pa.Table:

@@ -1,19 +1,15 @@
-"""Columns in pieces, as one array; plain ones of dictionaries, and floats that are equal alike."""
+"""Tables in pieces, put together; plain columns of dictionaries; floats that are equal, alike."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-
-def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array, copied only where it is in pieces."""
-    if isinstance(column, pa.ChunkedArray):
-        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    return column
+from elsinore.arrow import to_arrow, whole
 
 
 def plain(column: pa.Array) -> pa.Array:
@@ -34,10 +30,10 @@ def same_floats(column: pa.Array) -> pa.Array:
     if column.type == pa.float16():
         column = column.cast(pa.float32())
     number = column.type.to_pandas_dtype()
-    column = pc.add(column, pa.scalar(number(0), column.type))
+    column = pc.add(column, to_arrow(np.zeros(1, number))[0])
     strange = pc.is_nan(column)
     if pc.any(strange).as_py():
-        column = pc.if_else(strange, pa.scalar(number("nan"), column.type), column)
+        column = pc.if_else(strange, to_arrow(np.full(1, np.nan, number))[0], column)
     return column
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only, rows_by_type
 from elsinore.plan.classes import (
@@ -75,7 +76,7 @@ def classify(
         if len(rows) >= SPARSE * len(codes):
             _add_digits(codes, numbers, number, one, read)
             continue
-        picked = pa.array(rows)
+        picked = to_arrow(rows)
         few = np.zeros(len(rows), dtype=np.int64)
         alike = read_only(np.zeros(len(rows), dtype=np.int32))
         _add_digits(few, alike, 0, one, {n: c.take(picked) for n, c in read.items()})
@@ -123,7 +124,7 @@ def type_numbers(types: pa.Array, names: Sequence[str]) -> Codes:
 def _indices(indices: pa.Array, begin: int, end: int) -> Codes:
     """Return the places in their dictionary of rows, -1 for null."""
     some = indices.slice(begin, end - begin).cast(pa.int32())
-    return np.asarray((some.fill_null(-1) if some.null_count else some).to_numpy())
+    return to_numpy(some, -1)
 
 
 def _text_places(types: pa.Array, names: Sequence[str]) -> Numbering:
@@ -137,7 +138,7 @@ def _text_places(types: pa.Array, names: Sequence[str]) -> Numbering:
     def find(begin: int, end: int) -> Codes:
         numbers = found.make(begin, end)
         nulls = types.slice(begin, end - begin).is_null()
-        numbers[nulls.to_numpy(zero_copy_only=False)] = -1
+        numbers[to_numpy(nulls)] = -1
         return numbers
 
     return replace(found, make=find)
@@ -193,17 +194,17 @@ def _add_digit(
             )
         case Choices(attribute, named, _):
             column = values(columns[attribute])
-            place = pc.index_in(column, value_set=pa.array(named, column.type))
+            place = pc.index_in(column, value_set=to_arrow(named, column.type))
             other = pc.if_else(
-                column.is_null(), pa.scalar(-2, pa.int32()), pa.scalar(-1, pa.int32())
+                column.is_null(), to_scalar(-2, pa.int32()), to_scalar(-1, pa.int32())
             )
-            places = pc.coalesce(place, other).to_numpy() + np.int32(2)
+            places = to_numpy(pc.coalesce(place, other)) + np.int32(2)
             enter(add_places, seconds, codes, numbers, number, read_only(places), factor)
         case Bit(predicate):
             told = evaluate(predicate, columns)
             if isinstance(told, pa.Scalar):
                 told = pa.repeat(bool(told.as_py()), len(codes))
-            told = told.cast(pa.bool_()).fill_null(False)
+            told = pc.fill_null(told.cast(pa.bool_()), to_scalar(False))
             bits = np.frombuffer(told.buffers()[1], dtype=np.uint8)
             enter(add_truth, seconds, codes, numbers, number, bits, told.offset, factor)
 
@@ -216,7 +217,4 @@ def _doubles(column: pa.Array) -> NDArray[np.float64]:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     column = nearest_doubles(column) if pa.types.is_decimal(column.type) else column
-    column = column.cast(pa.float64(), safe=False)
-    if column.null_count:  # filling copies the column even where it has none
-        column = column.fill_null(math.nan)
-    return np.asarray(column.to_numpy())
+    return to_numpy(column.cast(pa.float64(), safe=False))

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError, option
 from elsinore.runtime.uncertain import SUM_TOLERANCE
 
@@ -34,9 +35,9 @@ def distributions(column: pa.Array) -> tuple[pa.Array, pa.Array]:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     lists = _lists(column)
-    missing = column.is_null().to_numpy(zero_copy_only=False)
-    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
-    weights = lists.flatten().fill_null(float("nan")).to_numpy()
+    missing = to_numpy(column.is_null())
+    lengths = to_numpy(pc.list_value_length(lists), 0).astype(np.int64)
+    weights = to_numpy(lists.flatten(), float("nan"))
     of = np.repeat(np.arange(len(lengths)), lengths)
     good = (weights >= 0.0) & (weights <= 1.0)
     totals = np.bincount(of, weights=np.where(good, weights, np.nan), minlength=len(lengths))
@@ -44,9 +45,9 @@ def distributions(column: pa.Array) -> tuple[pa.Array, pa.Array]:
     kept = usable[of]
     starts = np.concatenate([[0], np.cumsum(np.where(usable, lengths, 0))]).astype(np.int32)
     scaled = (weights / totals[of])[kept]
-    offsets = pa.array(starts, mask=np.append(~usable, False))
-    found = pa.ListArray.from_arrays(offsets, pa.array(scaled))
-    return found.cast(LISTS), pa.array(~usable & ~missing)
+    offsets = to_arrow(starts, mask=np.append(~usable, False))
+    found = pa.ListArray.from_arrays(offsets, to_arrow(scaled))
+    return found.cast(LISTS), to_arrow(~usable & ~missing)
 
 
 def _lists(column: pa.Array) -> pa.Array:
@@ -55,8 +56,8 @@ def _lists(column: pa.Array) -> pa.Array:
     if pa.types.is_null(kind):
         return pa.nulls(len(column), LISTS)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        fits = pc.fill_null(pc.match_substring_regex(column, NUMBERS), False)
-        known = pc.if_else(fits, pc.utf8_trim_whitespace(column), pa.scalar(None, kind))
+        fits = pc.fill_null(pc.match_substring_regex(column, NUMBERS), to_scalar(False))
+        known = pc.if_else(fits, pc.utf8_trim_whitespace(column), to_scalar(None, kind))
         return pc.split_pattern_regex(known, BETWEEN).cast(LISTS)
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
     if (is_list or pa.types.is_fixed_size_list(kind)) and _are_numbers(kind.value_type):

@@ -11,6 +11,7 @@ from contextlib import suppress
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.arrow import to_scalar
 from elsinore.errors import InputError
 from elsinore.model.expression import (
     Attribute,
@@ -66,7 +67,7 @@ def evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
 def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
     match expression:
         case Literal(value):
-            return pa.scalar(held(value))
+            return to_scalar(held(value))
         case Attribute(_, str(name)):
             return values(columns[name])
         case Not(operand):
@@ -83,8 +84,8 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
             return pc.abs_checked(_evaluate(operand, columns))
         case Call("LOG2", (operand,)):
             number = _nearest(_evaluate(operand, columns))
-            positive = pc.greater(number, 0)
-            return pc.log2(pc.if_else(positive, number, pa.scalar(None, pa.float64())))
+            positive = pc.greater(number, to_scalar(0))
+            return pc.log2(pc.if_else(positive, number, to_scalar(None, pa.float64())))
         case Binary(Operator.AND, left, right):
             return pc.and_kleene(
                 _truth(_evaluate(left, columns)), _truth(_evaluate(right, columns))
@@ -113,7 +114,7 @@ def values(column: pa.Array) -> pa.Array:
     if pa.types.is_floating(column.type):
         strange = pc.is_nan(column)
         if pc.any(strange).as_py():
-            column = pc.if_else(strange, pa.scalar(None, column.type), column)
+            column = pc.if_else(strange, to_scalar(None, column.type), column)
     return column
 
 
@@ -195,7 +196,7 @@ def _divide(
     whole = pa.types.is_integer(one.type) and pa.types.is_integer(other.type)
     if operator is Operator.DIV or not whole:
         one, other = _nearest(one), _nearest(other)
-    other = pc.if_else(pc.equal(other, 0), pa.scalar(None, other.type), other)
+    other = pc.if_else(pc.equal(other, to_scalar(0)), to_scalar(None, other.type), other)
     quotient = pc.divide(one, other)
     if operator is Operator.DIV:
         return quotient
@@ -208,10 +209,10 @@ def _in_list(
     value: pa.Array | pa.Scalar, choices: list[bool | int | float | str | None]
 ) -> pa.Array | pa.Scalar:
     known = [choice for choice in choices if choice is not None]
-    found: pa.Array | pa.Scalar = pa.scalar(False)
+    found: pa.Array | pa.Scalar = to_scalar(False)
     for choice in known:
-        one, other = _alike(value, pa.scalar(held(choice)))
+        one, other = _alike(value, to_scalar(held(choice)))
         found = pc.or_kleene(found, pc.equal(*_signed(one, other)))
     if len(known) < len(choices):
-        found = pc.or_kleene(found, pa.scalar(None, pa.bool_()))
+        found = pc.or_kleene(found, to_scalar(None, pa.bool_()))
     return found

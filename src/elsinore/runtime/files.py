@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from elsinore.arrow import to_arrow
 from elsinore.errors import InputError
 from elsinore.runtime.sources import (
     DataFile,
@@ -75,7 +76,7 @@ def tables_of(source: Source) -> Iterator[tuple[DataFile, pa.Table]]:
         table = plain_views(table)
         for name, value in file.partition:
             if name not in table.column_names:
-                column = pa.array([value] * table.num_rows, pa.string())
+                column = to_arrow([value] * table.num_rows, pa.string())
                 table = table.append_column(name, column)
         yield file, table
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from elsinore.arrow import to_arrow
 from elsinore.errors import InputError, kind_of_value
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.reasons import reason
@@ -149,7 +150,7 @@ def _column(name: object, values: Any) -> pa.Array | pa.ChunkedArray:
             "list of its values."
         )
     try:
-        return pa.array(values)
+        return to_arrow(values)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise InputError(_misfit(name, values)) from None
 
@@ -160,7 +161,7 @@ def _misfit(name: str, values: Sequence[Any]) -> str:
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            pa.array(values[:middle])
+            to_arrow(values[:middle])
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             high = middle
         else:

@@ -11,6 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.arrow import to_arrow, to_numpy, to_scalar
+
 _FORM = (
     r"^(?P<date>\d{4}-\d{2}-\d{2})"
     r"(?:[T ](?P<hour>\d{2})(?::(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<part>\d+))?)?)?"
@@ -60,7 +62,7 @@ def _parse_each(texts: pa.Array, per_microsecond: int) -> tuple[pa.Array, bool]:
     digits = 6 if per_microsecond == 1 else 9
     second_ticks = _SECOND * per_microsecond
     found = pc.extract_regex(texts, pattern=_FORM)
-    valid = np.asarray(found.is_valid())
+    valid = to_numpy(found.is_valid())
     days, day_exists = _by_distinct(found.field("date"), _day)
     offset, offset_exists = _by_distinct(found.field("zone"), _zone_offset)
     hour = _number(found.field("hour"))
@@ -74,8 +76,8 @@ def _parse_each(texts: pa.Array, per_microsecond: int) -> tuple[pa.Array, bool]:
     bound = (2**63 - 1) // second_ticks - 1
     valid &= (seconds <= bound) & (seconds >= -bound)
     ticks = np.where(valid, seconds, 0) * second_ticks + np.where(valid, part, 0)
-    values = pa.array(ticks, pa.int64(), mask=~valid)
-    zones = np.asarray(pc.fill_null(pc.not_equal(found.field("zone"), ""), False))
+    values = to_arrow(ticks, pa.int64(), mask=~valid)
+    zones = to_numpy(pc.not_equal(found.field("zone"), to_scalar("")), False)
     return values, bool(np.any(zones & valid))
 
 
@@ -83,9 +85,9 @@ def _by_distinct(
     texts: pa.Array, read: Callable[[str], int | None]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Return `read` of every text, called once per distinct text, and where it gave a value."""
-    encoded = texts.fill_null("").dictionary_encode()
+    encoded = pc.fill_null(texts, to_scalar("")).dictionary_encode()
     results = [read(text) for text in encoded.dictionary.to_pylist()]
-    indices = np.asarray(encoded.indices)
+    indices = to_numpy(encoded.indices)
     numbers = np.array([0 if result is None else result for result in results], np.int64)
     exists = np.array([result is not None for result in results], np.bool_)
     return numbers[indices], exists[indices]
@@ -110,6 +112,6 @@ def _zone_offset(text: str) -> int | None:
 
 
 def _number(texts: pa.Array) -> npt.NDArray[np.int64]:
-    present = texts.fill_null("")
-    digits = pc.if_else(pc.equal(present, ""), "0", present)
-    return np.asarray(digits.cast(pa.int64()))
+    present = pc.fill_null(texts, to_scalar(""))
+    digits = pc.if_else(pc.equal(present, to_scalar("")), to_scalar("0"), present)
+    return to_numpy(digits.cast(pa.int64()))

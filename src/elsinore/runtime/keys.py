@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow, to_numpy
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only
 from elsinore.runtime.chunks import plain, same_floats
@@ -75,7 +76,7 @@ class NumberedKeys:
 
 def of_groups(column: pa.Array, example: NDArray[np.int64]) -> pa.Array:
     """Return a column's values in some rows, null for those below 0."""
-    column = column.take(pa.array(example, mask=example < 0))
+    column = column.take(to_arrow(example, mask=example < 0))
     return same_floats(plain(column) if _has_floats(column.type) else column)
 
 
@@ -120,7 +121,7 @@ def _without(key: Numbering, missing: Sequence[pa.Array]) -> Numbering:
     def make(begin: int, end: int) -> Codes:
         codes = key.make(begin, end).copy()
         for mask in missing:
-            codes[mask.slice(begin, end - begin).to_numpy(zero_copy_only=False)] = -1
+            codes[to_numpy(mask.slice(begin, end - begin))] = -1
         return codes
 
     return replace(key, make=make)
@@ -186,7 +187,7 @@ def _code(column: pa.Array, threads: int) -> Numbering:
 
     def take(begin: int, end: int) -> Codes:
         some = indices.slice(begin, end - begin).cast(pa.int32())  # `none` may be too large before
-        return np.asarray((some if none is None else some.fill_null(none)).to_numpy())
+        return to_numpy(some, none)
 
     return Numbering(len(column), size + (none is not None), take)
 
@@ -208,7 +209,7 @@ def _numbered_from(column: pa.Array, least: int, size: int) -> Numbering:
     def number(begin: int, end: int) -> Codes:
         codes = np.empty(end - begin, dtype=np.int32)
         # as integers of 64 bits, whose differences fit where these bits are unsigned too
-        numbers = column.slice(begin, end - begin).cast(pa.int64(), safe=False).to_numpy()
+        numbers = to_numpy(column.slice(begin, end - begin).cast(pa.int64(), safe=False))
         enter(number_from, 5e-7 * len(numbers), numbers, first, codes)
         return codes
 
@@ -223,7 +224,7 @@ def _encoded(
     dictionary, places = parts[0].dictionary, None
     if len(parts) > 1:
         together = pa.concat_arrays([part.dictionary for part in parts]).dictionary_encode()
-        dictionary, places = together.dictionary, together.indices.to_numpy()
+        dictionary, places = together.dictionary, to_numpy(together.indices)
     size, begins = len(dictionary), np.cumsum([0] + [len(part.dictionary) for part in parts])
     codes = np.empty(rows, dtype=np.int32)
     ends = np.cumsum([len(part) for part in parts])
@@ -231,9 +232,7 @@ def _encoded(
     def number(place: int) -> None:
         part, end = parts[place], ends[place]
         indices, own = part.indices, len(part.dictionary)
-        if indices.null_count:
-            indices = indices.fill_null(own)
-        found = indices.to_numpy()
+        found = to_numpy(indices, own)
         if places is not None:
             found = np.append(places[begins[place] : begins[place + 1]], np.int32(size))[found]
         codes[end - len(part) : end] = found
@@ -286,6 +285,6 @@ def _hashed(codes: Numbering, more: Numbering, threads: int) -> Numbering:
 
     def encode(begin: int, end: int) -> pa.DictionaryArray:
         pairs = codes.make(begin, end).astype(np.int64) * more.size + more.make(begin, end)
-        return pa.array(pairs).dictionary_encode()
+        return to_arrow(pairs).dictionary_encode()
 
     return _encoded(encode, codes.rows, threads)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from elsinore.arrow import to_arrow
 from elsinore.automata import Nfa
 from elsinore.quantitative.machine.program import Bits
 from elsinore.quantitative.pipeline import stages_of
@@ -30,7 +31,7 @@ def why_no_value(query: Runnable, table: pa.Table, codes: Any, named: Sequence[s
     leaves = predicates(rate)
     if not table.num_rows or any(leaf.tests for leaf in leaves):
         return None
-    stream = table.filter(pa.array(codes == codes[0]))
+    stream = table.filter(to_arrow(codes == codes[0]))
     rows = stream.slice(0, LOOKED_AT)
     nfa = automaton(rate)
     states = [0]

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow
 from elsinore.kernels import enter, kernel
 from elsinore.runtime.numbering import Codes, Numbering
 
@@ -37,7 +38,7 @@ def text_numbers(texts: pa.Array, names: Sequence[str]) -> Numbering:
     """
     width = "int64" if pa.types.is_large_string(texts.type) else "int32"
     starts, letters = _bytes_of(texts, width)
-    name_starts, name_letters = _bytes_of(pa.array(names, texts.type), width)
+    name_starts, name_letters = _bytes_of(to_arrow(names, texts.type), width)
     words = letters[: len(letters) // 8 * 8].view(np.uint64)
     if not words.flags.aligned:
         words = words.copy()

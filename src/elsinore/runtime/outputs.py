@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from elsinore.arrow import to_arrow
 from elsinore.errors import InputError, did_you_mean
 from elsinore.runtime.drafts import draft
 from elsinore.runtime.sources import format_of
@@ -170,7 +171,7 @@ def _csv_column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
         return column.cast(pa.string())
     if pa.types.is_nested(data_type):
         texts = [None if cell == "null" else cell for cell in json_cells(column)]
-        return pa.array(texts, pa.string())
+        return to_arrow(texts, pa.string())
     return column
 
 
@@ -254,7 +255,7 @@ def _json_nested(value: pa.Scalar) -> str:
     if not value.is_valid:
         return "null"
     if isinstance(value, pa.TimestampScalar):
-        text = _iso8601(pa.chunked_array([pa.array([value], value.type)]))[0].as_py()
+        text = _iso8601(pa.chunked_array([to_arrow([value], value.type)]))[0].as_py()
         return json.dumps(text)
     if isinstance(value, pa.Decimal128Scalar | pa.Decimal256Scalar):
         return str(value.cast(pa.string()).as_py())

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.arrow import to_arrow, to_scalar
 from elsinore.errors import InputError, is_on_the_command_line, option
 from elsinore.runtime.result import shown_values
 from elsinore.runtime.schema import plain_type
@@ -49,13 +50,13 @@ def unusable_reasons(
     lost = _mask(micros.is_null())
     if pa.types.is_floating(value_type):
         reasons[lost] = TIME_OUT_OF_RANGE
-        reasons[_mask(pc.fill_null(pc.is_nan(time), False))] = NOT_A_NUMBER
+        reasons[_mask(pc.fill_null(pc.is_nan(time), to_scalar(False)))] = NOT_A_NUMBER
     elif any(kind(value_type) for kind in IN_RANGE):
         reasons[lost] = TIME_OUT_OF_RANGE
     else:
         reasons[lost] = UNPARSEABLE_TIME
     reasons[_mask(time.is_null())] = NULL_TIME
-    return pa.array(reasons, pa.string())
+    return to_arrow(reasons, pa.string())
 
 
 def set_aside(table: pa.Table, reasons: pa.Array, *, allowed: bool) -> tuple[pa.Table, pa.Table]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from elsinore.runtime.chunks import whole
+from elsinore.arrow import whole
 
 
 def evaluate_sql(text: str, table: pa.Table, what: str) -> pa.Array:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import (
     InputError,
     choices_text,
@@ -27,7 +28,7 @@ from elsinore.errors import (
     no_column,
     option,
 )
-from elsinore.runtime.chunks import plain, whole
+from elsinore.runtime.chunks import plain
 from elsinore.runtime.reasons import reason
 
 Value: TypeAlias = pa.Array | pa.Scalar
@@ -118,26 +119,29 @@ def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
         case exp.Dot():
             return _field(of(node.this), node.name, node, what)
         case exp.Literal():
-            return pa.scalar(node.this if node.is_string else _number(node.this))
+            return to_scalar(node.this if node.is_string else _number(node.this))
         case exp.Boolean():
-            return pa.scalar(bool(node.this))
+            return to_scalar(bool(node.this))
         case exp.Null():
-            return pa.scalar(None)
+            return to_scalar(None)
         case exp.Is() if isinstance(node.expression, exp.Null):
             return pc.is_null(of(node.this), nan_is_null=False)
         case exp.Is() if isinstance(node.expression, exp.Boolean):
-            return pc.fill_null(pc.equal(*_alike(of(node.this), of(node.expression))), False)
+            return pc.fill_null(
+                pc.equal(*_alike(of(node.this), of(node.expression))), to_scalar(False)
+            )
         case exp.Div():
             over, under = of(node.left).cast(pa.float64()), of(node.right).cast(pa.float64())
             return pc.divide(
-                over, pc.if_else(pc.equal(under, 0), pa.scalar(None, pa.float64()), under)
+                over,
+                pc.if_else(pc.equal(under, to_scalar(0)), to_scalar(None, pa.float64()), under),
             )
         case exp.Mod():
             return _remainder(of(node.this), of(node.expression))
         case exp.Substring() | exp.Left():
             return _part(node, of)
         case exp.In() if node.expressions and not node.args.get("query"):
-            found: Value = pa.scalar(False)
+            found: Value = to_scalar(False)
             for choice in node.expressions:
                 found = pc.or_kleene(found, pc.equal(*_alike(of(node.this), of(choice))))
             return found
@@ -155,12 +159,12 @@ def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
         case exp.Concat() | exp.DPipe():
             parts = node.expressions if isinstance(node, exp.Concat) else [node.left, node.right]
             texts = [of(part).cast(pa.string()) for part in parts]
-            return pc.binary_join_element_wise(*texts, pa.scalar(""))
+            return pc.binary_join_element_wise(*texts, to_scalar(""))
         case exp.Cast():
             return _cast(of(node.this), node.to.this)
         case exp.If():
             yes, no = of(node.args["true"]), node.args.get("false")
-            return _choose(of(node.this), yes, of(no) if no else pa.scalar(None))
+            return _choose(of(node.this), yes, of(no) if no else to_scalar(None))
         case exp.Case():
             return _case(node, of)
         case _:
@@ -212,7 +216,7 @@ def _called(name: str, names: Sequence[str]) -> list[str]:
 
 def _case(node: exp.Case, of: Callable[[exp.Expression], Value]) -> Value:
     default = node.args.get("default")
-    result = of(default) if default is not None else pa.scalar(None)
+    result = of(default) if default is not None else to_scalar(None)
     for branch in reversed(node.args["ifs"]):
         condition = of(branch.this)
         if node.this is not None:
@@ -223,19 +227,19 @@ def _case(node: exp.Case, of: Callable[[exp.Expression], Value]) -> Value:
 
 def _remainder(value: Value, by: Value) -> Value:
     """Return what division leaves, of the sign of what is divided; null where it is by zero."""
-    by = pc.if_else(pc.equal(by, 0), pa.scalar(None, by.type), by)
+    by = pc.if_else(pc.equal(by, to_scalar(0)), to_scalar(None, by.type), by)
     if pa.types.is_integer(value.type) and pa.types.is_integer(by.type):
         return pc.subtract(value, pc.multiply(pc.divide(value, by), by))
     value, by = value.cast(pa.float64()), by.cast(pa.float64())
     unknown = pc.or_(pc.is_null(value), pc.is_null(by))
-    found = pa.array(np.fmod(_doubles(value), _doubles(by)))
-    return pc.if_else(unknown, pa.scalar(None, pa.float64()), found)
+    found = to_arrow(np.fmod(_doubles(value), _doubles(by)))
+    return pc.if_else(unknown, to_scalar(None, pa.float64()), found)
 
 
 def _doubles(value: Value) -> NDArray[np.float64] | float:
     if isinstance(value, pa.Scalar):
         return math.nan if value.as_py() is None else float(value.as_py())
-    return np.asarray(value.to_numpy(zero_copy_only=False))
+    return to_numpy(value)
 
 
 def _part(node: exp.Expression, of: Callable[[exp.Expression], Value]) -> Value:
@@ -257,7 +261,7 @@ def _part(node: exp.Expression, of: Callable[[exp.Expression], Value]) -> Value:
 def _choose(condition: Value, yes: Value, no: Value) -> Value:
     """Return `yes` where the condition is true, `no` where it is false or unknown."""
     yes, no = _same([yes, no])
-    return pc.if_else(pc.fill_null(condition, False), yes, no)
+    return pc.if_else(pc.fill_null(condition, to_scalar(False)), yes, no)
 
 
 def _same(values: list[Value]) -> list[Value]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from elsinore.arrow import to_arrow
 from elsinore.errors import InputError, QuerySemanticError, did_you_mean
 from elsinore.kernels.tiers import is_compiled
 from elsinore.model import expression as ex
@@ -78,7 +79,7 @@ class Teller:
             }
         )
         other = max(names, key=len, default="") + "?"
-        each_once = {TYPE: pa.array([*names, other])}
+        each_once = {TYPE: to_arrow([*names, other])}
         table: Any = np.zeros(len(names) + 1, told.kind)
         for leaf in alike:
             table = table + leaf.bits(each_once, len(names) + 1)

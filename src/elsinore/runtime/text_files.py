@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
 
+from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError, is_on_the_command_line, option
 from elsinore.runtime.sources import Reading, empty
 
@@ -156,7 +157,7 @@ def read_zeek(path: Path, reading: Reading) -> pa.Table:
                 ),
             )
             if body
-            else pa.table({name: pa.array([], pa.string()) for name in names})
+            else pa.table({name: to_arrow([], pa.string()) for name in names})
         )
     except (pa.ArrowInvalid, ValueError) as error:
         raise InputError(f"'{path}' cannot be read as a log of Zeek: {error}") from error
@@ -166,7 +167,7 @@ def read_zeek(path: Path, reading: Reading) -> pa.Table:
         if kind == "time":
             table = table.set_column(index, name, _epoch_text(column))
         elif pa.types.is_string(column.type):
-            plain = pc.if_else(pc.equal(column, empty), pa.scalar(""), column)
+            plain = pc.if_else(pc.equal(column, empty), to_scalar(""), column)
             table = table.set_column(index, name, plain)
     return table
 
@@ -183,7 +184,7 @@ def text_notes(table: pa.Table, columns: set[str]) -> list[str]:
             continue
         column = table.column(name)
         number = pc.match_substring_regex(column, r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
-        odd = np.flatnonzero(pc.fill_null(pc.invert(number), False).to_numpy())
+        odd = np.flatnonzero(to_numpy(pc.invert(number), False))
         if not len(odd) or 2 * len(odd) > len(column) - column.null_count:
             continue
         value = column[int(odd[0])].as_py()
@@ -204,7 +205,11 @@ def _usual_times(table: pa.Table) -> pa.Table:
         column = table.column(index)
         if kind.unit == "ns":
             counts = column.cast(pa.int64())
-            if pc.any(pc.not_equal(pc.multiply(pc.divide(counts, 1000), 1000), counts)).as_py():
+            if pc.any(
+                pc.not_equal(
+                    pc.multiply(pc.divide(counts, to_scalar(1000)), to_scalar(1000)), counts
+                )
+            ).as_py():
                 continue
         table = table.set_column(index, field.name, column.cast(pa.timestamp("us", kind.tz)))
     return table
@@ -223,17 +228,17 @@ def _epoch_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     padded = pc.utf8_rpad(parts.field("part"), digits, "0")
     whole = _integers(pc.utf8_slice_codeunits(parts.field("whole"), 0, 18))
     part = _integers(pc.utf8_slice_codeunits(padded, 0, digits))
-    fits = pc.and_(parts.is_valid(), pc.less(whole, (2**63 - 1) // 10**digits))
-    whole = pc.if_else(fits, whole, 0)
-    count = pc.add(pc.multiply(whole, 10**digits), part)
-    count = pc.if_else(pc.equal(parts.field("sign"), "-"), pc.negate(count), count)
-    usable = pc.if_else(fits, count, pa.scalar(None, pa.int64()))
+    fits = pc.and_(parts.is_valid(), pc.less(whole, to_scalar((2**63 - 1) // 10**digits)))
+    whole = pc.if_else(fits, whole, to_scalar(0))
+    count = pc.add(pc.multiply(whole, to_scalar(10**digits)), part)
+    count = pc.if_else(pc.equal(parts.field("sign"), to_scalar("-")), pc.negate(count), count)
+    usable = pc.if_else(fits, count, to_scalar(None, pa.int64()))
     return pa.chunked_array([usable.cast(pa.timestamp("ns" if fine else "us", "UTC"))])
 
 
 def _integers(digits: pa.Array) -> pa.Array:
-    known = pc.fill_null(pc.not_equal(digits, ""), False)
-    return pc.if_else(known, digits, "0").cast(pa.int64())
+    known = pc.fill_null(pc.not_equal(digits, to_scalar("")), to_scalar(False))
+    return pc.if_else(known, digits, to_scalar("0")).cast(pa.int64())
 
 
 def _shell(value: str) -> str:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
 from elsinore.model.clock import LARGEST, NANOSECONDS
 from elsinore.model.window import Window
@@ -163,8 +164,10 @@ def to_ticks(
         return 0 if extremes["max"] is None else max(extremes["max"], -extremes["min"])
 
     if max(by_ranges(furthest, len(ticks), threads)) > largest:
-        within = pc.and_(pc.less_equal(ticks, largest), pc.greater_equal(ticks, -largest))
-        ticks = pc.if_else(within, ticks, pa.scalar(None, pa.int64()))
+        within = pc.and_(
+            pc.less_equal(ticks, to_scalar(largest)), pc.greater_equal(ticks, to_scalar(-largest))
+        )
+        ticks = pc.if_else(within, ticks, to_scalar(None, pa.int64()))
     return ticks, kind
 
 
@@ -203,11 +206,11 @@ def from_ticks(values: pa.Array | pa.ChunkedArray, kind: TimeKind) -> pa.Array:
     whole = not np.any(ticks % kind.ticks)
     if kind.form in {"integer", "float"}:
         if kind.form == "integer" and whole:
-            return pa.array(ticks // kind.ticks, pa.int64(), mask=nulls)
-        return pa.array(ticks / kind.ticks, pa.float64(), mask=nulls)
+            return to_arrow(ticks // kind.ticks, pa.int64(), mask=nulls)
+        return to_arrow(ticks / kind.ticks, pa.float64(), mask=nulls)
     if kind.form == "date" and whole:
         days = (ticks // kind.ticks).astype(np.int32)
-        return pa.array(days, pa.int32(), mask=nulls).cast(pa.date32())
+        return to_arrow(days, pa.int32(), mask=nulls).cast(pa.date32())
     unit = "us" if kind.form == "date" else kind.unit
     exact = _exact_unit(ticks, unit, kind.per_microsecond)
     zone = None if kind.form == "date" else kind.zone
@@ -267,17 +270,16 @@ def _by_slices(chunk: pa.Array, kind: TimeKind, threads: int) -> pa.Array:
             part = _chunk_to_ticks(chunk.slice(first, min(AT_ONCE, end - first)), kind)
             if part.null_count:
                 with_nulls.append((first, part.is_null()))
-                part = part.fill_null(0)
-            ticks[first : first + len(part)] = part.to_numpy()
+            ticks[first : first + len(part)] = to_numpy(part, 0)
         return with_nulls
 
     with_nulls = [nulls for some in by_ranges(convert, len(chunk), threads) for nulls in some]
     if not with_nulls:
-        return pa.array(ticks)
+        return to_arrow(ticks)
     mask = np.zeros(len(chunk), dtype=np.bool_)
     for first, nulls in with_nulls:
-        mask[first : first + len(nulls)] = nulls.to_numpy(zero_copy_only=False)
-    return pa.array(ticks, mask=mask)
+        mask[first : first + len(nulls)] = to_numpy(nulls)
+    return to_arrow(ticks, mask=mask)
 
 
 def _chunk_to_ticks(chunk: pa.Array, kind: TimeKind) -> pa.Array:
@@ -288,15 +290,15 @@ def _chunk_to_ticks(chunk: pa.Array, kind: TimeKind) -> pa.Array:
     if kind.form == "float":
         return _floats_to_ticks(chunk, kind.ticks)
     if pa.types.is_uint64(chunk.type):
-        fits = pc.less_equal(chunk, pa.scalar(LARGEST, pa.uint64()))
-        chunk = pc.if_else(fits, chunk, pa.scalar(None, pa.uint64()))
+        fits = pc.less_equal(chunk, to_scalar(LARGEST, pa.uint64()))
+        chunk = pc.if_else(fits, chunk, to_scalar(None, pa.uint64()))
     if pa.types.is_date32(chunk.type):
         return _scaled(chunk.cast(pa.int32()), kind.ticks)
     if pa.types.is_date64(chunk.type):
         return _scaled(chunk.cast(pa.int64()), MICROSECONDS["ms"] * kind.per_microsecond)
     if kind.unit == "ns" and kind.per_microsecond == 1:
         nanos, nulls = _numpy(chunk.cast(pa.int64()))
-        return pa.array(nanos // 1_000, pa.int64(), mask=nulls)
+        return to_arrow(nanos // 1_000, pa.int64(), mask=nulls)
     return _scaled(chunk.cast(pa.int64()), kind.ticks)
 
 
@@ -307,9 +309,9 @@ def _scaled(chunk: pa.Array, factor: int) -> pa.Array:
     counts, nulls = _numpy(chunk.cast(pa.int64()))
     bound = LARGEST // factor
     if not chunk.null_count and len(counts) and -bound <= counts.min() and counts.max() <= bound:
-        return pa.array(counts * factor)
+        return to_arrow(counts * factor)
     unusable = nulls | (counts > bound) | (counts < -bound)
-    return pa.array(np.where(unusable, 0, counts) * factor, pa.int64(), mask=unusable)
+    return to_arrow(np.where(unusable, 0, counts) * factor, pa.int64(), mask=unusable)
 
 
 def _floats_to_ticks(chunk: pa.Array, per_unit: int) -> pa.Array:
@@ -320,17 +322,17 @@ def _floats_to_ticks(chunk: pa.Array, per_unit: int) -> pa.Array:
     """
     decimals = pa.types.is_decimal(chunk.type)
     doubles = nearest_doubles(chunk) if decimals else chunk.cast(pa.float64())
-    numbers = np.asarray(doubles.fill_null(0.0) if doubles.null_count else doubles)
+    numbers = to_numpy(doubles, 0.0)
     if not doubles.null_count and len(numbers):
         near = FIRST_FLOAT_TOO_LARGE / per_unit / 2
         if -near < numbers.min() and numbers.max() < near:  # NaN is on no side
-            return pa.array(_rounded(numbers, per_unit))
-    nulls = np.asarray(doubles.is_null())
+            return to_arrow(_rounded(numbers, per_unit))
+    nulls = to_numpy(doubles.is_null())
     usable = ~nulls & np.isfinite(numbers) & (np.abs(numbers) < FIRST_FLOAT_TOO_LARGE / per_unit)
     ticks = _rounded(np.where(usable, numbers, 0.0), per_unit)
     # Just below 2^63 the rounded fraction can carry over the edge.
     usable &= (ticks >= 0) | (numbers < 0.0)
-    return pa.array(np.where(usable, ticks, 0), pa.int64(), mask=~usable)
+    return to_arrow(np.where(usable, ticks, 0), pa.int64(), mask=~usable)
 
 
 def _rounded(numbers: npt.NDArray[np.float64], per_unit: int) -> npt.NDArray[np.int64]:
@@ -356,12 +358,11 @@ def _exact_unit(ticks: npt.NDArray[np.int64], unit: str, per_microsecond: int) -
 def _numpy(values: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Return the values, zero where null, and the mask of nulls."""
     if values.null_count == 0:
-        return np.asarray(values), np.zeros(len(values), dtype=np.bool_)
-    nulls = np.asarray(values.is_null())
-    return np.asarray(values.fill_null(0)), nulls
+        return to_numpy(values), np.zeros(len(values), dtype=np.bool_)
+    return to_numpy(values, 0), to_numpy(values.is_null())
 
 
 def _concat(chunks: list[Any]) -> pa.Int64Array:
     if len(chunks) == 1:
         return cast("pa.Int64Array", chunks[0])
-    return cast("pa.Int64Array", pa.concat_arrays(chunks) if chunks else pa.array([], pa.int64()))
+    return cast("pa.Int64Array", pa.concat_arrays(chunks) if chunks else to_arrow([], pa.int64()))

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError, QuerySyntaxError, kind_of_value, option
 from elsinore.language import parse_duration
 from elsinore.model.clock import Clock
@@ -176,6 +177,6 @@ def bounds(
     by_type, other = times.shifts(clock)
     shift: NDArray[np.int64] = np.full(len(ticks), other, dtype=np.int64)
     for kind, length in by_type.items():
-        of_kind = pc.fill_null(pc.equal(types, kind), False)
-        shift[of_kind.to_numpy(zero_copy_only=False)] = length
-    return pc.subtract(ticks, pa.array(shift)), ticks
+        of_kind = pc.fill_null(pc.equal(types, kind), to_scalar(False))
+        shift[to_numpy(of_kind)] = length
+    return pc.subtract(ticks, to_arrow(shift)), ticks

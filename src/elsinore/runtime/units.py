@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Carried, Travel, Unit
 from elsinore.runtime.chunks import plain
@@ -46,10 +47,10 @@ def batch_of(
         codes = np.where(keys.key < 0, -1, codes)
     return pa.RecordBatch.from_pydict(
         {
-            "key": pa.array(keys.key),
-            "group": pa.array(keys.group),
-            "time": pa.array(times),
-            "class": pa.array(codes),
+            "key": to_arrow(keys.key),
+            "group": to_arrow(keys.group),
+            "time": to_arrow(times),
+            "class": to_arrow(codes),
         }
         | {column.name: _carried(column, read, len(times)) for column in unit.columns}
     )

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.arrow import no_rows, to_arrow, to_numpy
 from elsinore.errors import StateError
 from elsinore.kernels.saved import pack, unpack
 from elsinore.operators.slots import KeySlots
@@ -74,7 +75,7 @@ class BufferedTrends:
         self._current = (-1, -1)  # with `one_slot`: the key that goes on, and its group
         self._ready = _NEVER  # their windows end at or before it
         schema = totals_fields(unit, exact=unit.exact)
-        self._nothing = pa.RecordBatch.from_pylist([], schema=schema)
+        self._nothing = no_rows(schema)
         # those that wait, one row for each (query, group, window)
         self._totals: pa.RecordBatch = self._nothing
         self._row = 8 * len(schema)  # bytes of a row of totals, at most
@@ -101,7 +102,7 @@ class BufferedTrends:
             self._add(rows, batch.slice(first, size), slots)
         if not self._one_slot:
             return self._nothing if until is None else self.close(until)
-        groups = self._totals.column("group").to_numpy()
+        groups = to_numpy(self._totals.column("group"))
         waits = groups == self._current[1]
         if rows.count:
             waits |= np.isin(groups, rows.column("group"))
@@ -227,7 +228,7 @@ class BufferedTrends:
         self.statistics.state_bytes = max(self.statistics.state_bytes, size)
 
     def _window_ends(self, totals: pa.RecordBatch) -> NDArray[np.int64]:
-        queries, indices = totals.column("query").to_numpy(), totals.column("window").to_numpy()
+        queries, indices = to_numpy(totals.column("query")), to_numpy(totals.column("window"))
         ends: NDArray[np.int64] = self._first_end[queries] + self._step[queries] * indices
         return ends
 
@@ -245,8 +246,8 @@ class BufferedTrends:
         if chosen is None or chosen.all():
             self._totals, self._ready = self._nothing, _NEVER
         else:
-            self._totals = given.filter(pa.array(~chosen))
-            given = given.filter(pa.array(chosen))
+            self._totals = given.filter(to_arrow(~chosen))
+            given = given.filter(to_arrow(chosen))
         self.statistics.totals += given.num_rows
         return given
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow, to_numpy
 from elsinore.errors import InputError
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
@@ -37,7 +38,7 @@ def addend_columns(
     groups of the batch that have a value. Each is the median of the first of them.
     """
     values, present = matrix(batch, "sum:", unit.summed, np.float64)
-    classes = batch.column("class").to_numpy()
+    classes = to_numpy(batch.column("class"))
     return addends_of(unit, values, present, classes, groups, shifts)
 
 
@@ -188,7 +189,7 @@ def with_slots(batch: pa.RecordBatch, slots: NDArray[np.int32]) -> pa.RecordBatc
     """Return a batch of the same schema with slots for its keys."""
     place = batch.schema.get_field_index("key")
     field = batch.schema.field(place)
-    return batch.set_column(place, field, pa.array(slots, field.type))
+    return batch.set_column(place, field, to_arrow(slots, field.type))
 
 
 def matrix(
@@ -212,7 +213,6 @@ def matrix(
     for row, name in enumerate(names):
         column = batch.column(prefix + name)
         if column.null_count:
-            present[row] = column.is_valid().to_numpy(zero_copy_only=False)
-            column = column.fill_null(0)
-        values[row] = column.to_numpy(zero_copy_only=False)
+            present[row] = to_numpy(column.is_valid())
+        values[row] = to_numpy(column, 0)
     return values, present

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_numpy
 from elsinore.numeric.exact import encode, extended
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.plan.paths import goes_in_steps
@@ -212,8 +213,8 @@ class _Sets(_Whole):
                 starts=due.starts,
                 done=due.done,
                 until=due.until,
-                times=table.column("time").to_numpy(),
-                codes=table.column("class").to_numpy(),
+                times=to_numpy(table.column("time")),
+                codes=to_numpy(table.column("class")),
                 rows=values,
                 ranks={name: table.column(f"rank:{name}").to_pylist() for name in unit.ranked},
                 shifts={

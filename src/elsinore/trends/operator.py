@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.arrow import no_rows, to_arrow, to_numpy
 from elsinore.kernels import Store, enter
 from elsinore.kernels.arrow import Lender
 from elsinore.kernels.saved import pack, unpack
@@ -116,7 +117,7 @@ class TrendOperator:
             record=record,
         )
         schema = totals_fields(unit, exact=False)
-        self._none = pa.RecordBatch.from_pylist([], schema=schema)
+        self._none = no_rows(schema)
         self._store["wanted"] = sharing is Sharing.ALWAYS
         self._store["one_slot"], self._store["ordered"] = one_slot, ordered
         self._store["dynamic"] = sharing is Sharing.DYNAMIC
@@ -203,7 +204,7 @@ class TrendOperator:
         elif not self._numbered:
             self._schema = batch.schema
         if self._numbered:
-            codes = pa.array(self._codes(batch.column(CLASS).to_numpy()))
+            codes = to_arrow(self._codes(to_numpy(batch.column(CLASS))))
             batch = batch.set_column(CLASS, "class", codes)
         return batch
 

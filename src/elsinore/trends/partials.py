@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow, to_numpy
 from elsinore.kernels import enter, kernel
 from elsinore.numeric import add, log2, ratio, to_double
 from elsinore.numeric.exact import Number, decode, digits, encode
@@ -157,25 +158,25 @@ def merge(unit: TrendUnit, table: pa.Table) -> pa.Table:
     table = table.combine_chunks()
     if table.num_rows < 2:
         return table
-    order, same = _in_order([table.column(name).to_numpy() for name in _PLACE])
+    order, same = _in_order([to_numpy(table.column(name)) for name in _PLACE])
     if not same.any():
-        return table if order is None else table.take(pa.array(order))
+        return table if order is None else table.take(to_arrow(order))
     if order is None:
         order = np.arange(table.num_rows)
     starts = np.concatenate(([0], np.flatnonzero(~same) + 1, [len(order)]))
     if "shift0" in table.column_names:
-        table = with_one_shift(unit, table.take(pa.array(order)), starts)
+        table = with_one_shift(unit, table.take(to_arrow(order)), starts)
         order = np.arange(len(order))
     firsts = order[starts[:-1]]
-    columns = {name: table.column(name).to_numpy()[firsts] for name in _PLACE}
+    columns = {name: to_numpy(table.column(name))[firsts] for name in _PLACE}
     for name in table.column_names:
         if name.startswith("cell"):
             power = name.replace("cell", "power")
             columns[name], columns[power] = enter(
                 _add_runs,
                 5e-6 * len(order),
-                table.column(name).to_numpy()[order],
-                table.column(power).to_numpy()[order],
+                to_numpy(table.column(name))[order],
+                to_numpy(table.column(power))[order],
                 starts,
             )
         elif name.startswith("digits"):
@@ -185,11 +186,11 @@ def merge(unit: TrendUnit, table: pa.Table) -> pa.Table:
                 for start, stop in itertools.pairwise(starts)
             ]
         elif name.startswith("extreme"):
-            ordered = table.column(name).to_numpy()[order]
+            ordered = to_numpy(table.column(name))[order]
             columns[name] = np.minimum.reduceat(ordered, starts[:-1])
         elif name.startswith("shift"):
-            columns[name] = table.column(name).to_numpy()[firsts]
-    return pa.table([pa.array(columns[name]) for name in table.column_names], schema=table.schema)
+            columns[name] = to_numpy(table.column(name))[firsts]
+    return pa.table([to_arrow(columns[name]) for name in table.column_names], schema=table.schema)
 
 
 def _in_order(columns: Sequence[Ints | Codes]) -> tuple[Ints | None, NDArray[np.bool_]]:
@@ -257,7 +258,7 @@ def result_columns(
         field = column.fields[0]
         if column.outcome is Outcome.EXTREME:
             greatest = aggregation.extremes[field].kind is FieldKind.GREATEST
-            ranks, edges = (totals.column(f"extreme{x}").to_numpy() for x in column.fields)
+            ranks, edges = (to_numpy(totals.column(f"extreme{x}")) for x in column.fields)
             kind = types[column.attribute or ""]
             columns[column.name] = extreme_column(ranks, edges, greatest, kind)
         elif exact:
@@ -269,21 +270,21 @@ def result_columns(
 
 def _column(column: ResultColumn, totals: pa.Table) -> pa.Array:
     (cells, powers), *rest = (
-        (totals.column(f"cell{field}").to_numpy(), totals.column(f"power{field}").to_numpy())
+        (to_numpy(totals.column(f"cell{field}")), to_numpy(totals.column(f"power{field}")))
         for field in column.fields
     )
     if column.outcome.is_spread:
         deviations, count = rest
         return spread(column.outcome, (cells, powers), deviations, count)
     if column.outcome is Outcome.LOG2:
-        return pa.array(log2(cells, powers))
+        return to_arrow(log2(cells, powers))
     if column.outcome is Outcome.COUNT:
-        return pa.array(to_double(cells, powers))
+        return to_arrow(to_double(cells, powers))
     under, under_powers = rest[0]
     nothing = under == 0.0
     if column.outcome is Outcome.SUM:
-        return pa.array(to_double(cells, powers), mask=nothing)
-    return pa.array(ratio(cells, powers, under, under_powers), mask=nothing)
+        return to_arrow(to_double(cells, powers), mask=nothing)
+    return to_arrow(ratio(cells, powers, under, under_powers), mask=nothing)
 
 
 def _exact_columns(
@@ -294,22 +295,22 @@ def _exact_columns(
         for field in column.fields
     )
     if column.outcome is Outcome.LOG2:
-        return {column.name: pa.array([math.log2(number) for number in numbers], pa.float64())}
+        return {column.name: to_arrow([math.log2(number) for number in numbers], pa.float64())}
     if column.outcome.is_spread:
         spreads = [exact_spread(column.outcome, *sums) for sums in zip(numbers, *rest, strict=True)]
-        return {column.name: pa.array(spreads, pa.float64())}
+        return {column.name: to_arrow(spreads, pa.float64())}
     if column.outcome is Outcome.AVG:
         averages = [
             _double(Fraction(over, under)) if under else None
             for over, under in zip(numbers, rest[0], strict=True)
         ]
-        return {column.name: pa.array(averages, pa.float64())}
+        return {column.name: to_arrow(averages, pa.float64())}
     known: list[Number | None] = list(numbers)
     if column.outcome is Outcome.SUM:
         known = [n if under else None for n, under in zip(known, rest[0], strict=True)]
         if not pa.types.is_integer(types[column.attribute or ""]):
             sums = [None if number is None else _double(number) for number in known]
-            return {column.name: pa.array(sums, pa.float64())}
+            return {column.name: to_arrow(sums, pa.float64())}
     fits = [number is not None and -DECIMAL_LIMIT < number < DECIMAL_LIMIT for number in known]
     decimals = [
         Decimal(int(number)) if fit and number is not None else None
@@ -320,8 +321,8 @@ def _exact_columns(
         for number, fit in zip(known, fits, strict=True)
     ]
     return {
-        column.name: pa.array(decimals, pa.decimal128(38, 0)),
-        f"{column.name}_digits": pa.array(texts, pa.string()),
+        column.name: to_arrow(decimals, pa.decimal128(38, 0)),
+        f"{column.name}_digits": to_arrow(texts, pa.string()),
     }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.arrow import no_rows, to_arrow, to_numpy, whole
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only
 from elsinore.operators.slots import KeySlots
@@ -63,7 +64,7 @@ class PlainRows:
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of codes: `key`, `group`, `time` or `class`."""
-        found = [part.column(name).to_numpy() for part in self._parts]
+        found = [to_numpy(part.column(name)) for part in self._parts]
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def add(
@@ -79,7 +80,7 @@ class PlainRows:
         if self._unit.keeps_all or (self._may_keep and FEW_LEFT_OUT * matched >= len(codes)):
             wanted = keys >= 0
         if not wanted.all():
-            batch = batch.filter(pa.array(wanted))
+            batch = batch.filter(to_arrow(wanted))
             keys = keys[wanted] if slots is not None else numbers_of(batch, "key", np.int32)
             codes, times = numbers_of(batch, "class", np.int64), numbers_of(batch, "time", np.int64)
         if len(keys) == 0:
@@ -112,7 +113,7 @@ class PlainRows:
 
     def table(self, chosen: Chosen) -> pa.Table:
         """Return some rows."""
-        table = pa.concat_tables(self._parts or [self.schema.empty_table()])
+        table = pa.concat_tables(self._parts or [pa.Table.from_batches([no_rows(self.schema)])])
         chunks = table.column("time").num_chunks
         if chunks > 1 and not (isinstance(chosen, slice) and _LARGE * chunks < table.num_rows):
             table = table.combine_chunks()
@@ -121,12 +122,12 @@ class PlainRows:
             first, last, _ = chosen.indices(table.num_rows)
             return table.slice(first, last - first)
         order = chosen.column(np.arange(table.num_rows)) if isinstance(chosen, Placed) else chosen
-        return table.take(pa.array(order)).combine_chunks()
+        return table.take(to_arrow(order)).combine_chunks()
 
     def read(self, chosen: Chosen) -> Encoded:
         """Return some rows as evaluators read them."""
         table, unit = self.table(chosen), self._unit
-        compared = {name: _whole(table.column(f"pair:{name}")) for name in unit.compared}
+        compared = {name: whole(table.column(f"pair:{name}")) for name in unit.compared}
         values, present = matrix(table, "sum:", unit.summed, np.float64)
         orders, ordered = order_columns(unit, table)
         return Encoded(
@@ -145,7 +146,7 @@ class PlainRows:
         """Let go of all rows but some."""
         before, kept = self.count, self.table(chosen)
         if isinstance(chosen, slice) and 2 * kept.num_rows < before:  # leave the memory of others
-            kept = kept.take(pa.array(np.arange(kept.num_rows)))
+            kept = kept.take(to_arrow(np.arange(kept.num_rows)))
         self._parts = [kept] if kept.num_rows else []
 
     def saved(self) -> dict[str, NDArray[Any]]:
@@ -164,9 +165,5 @@ class PlainRows:
         self._parts = [table] if table.num_rows else []
 
 
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-
-
 def _ints(table: pa.Table, name: str) -> Ints:
-    return np.ascontiguousarray(table.column(name).to_numpy(), dtype=np.int64)
+    return np.ascontiguousarray(to_numpy(table.column(name)), dtype=np.int64)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.arrow import no_rows, to_arrow, to_numpy
 from elsinore.model.expression import Column
 from elsinore.model.query import Query
 from elsinore.model.window import Window
@@ -74,7 +75,7 @@ def family_table(
     codes = totals.column("group")
     columns = {QUERY: totals.column("query")}
     columns |= {group_column(query, name): by_name[name].take(codes) for name in query.group_by}
-    start, end = window_bounds(query.window, totals.column("window").to_numpy())
+    start, end = window_bounds(query.window, to_numpy(totals.column("window")))
     columns |= {"window_start": start, "window_end": end}
     columns |= result_columns(template.aggregation, totals, types)
     return pa.table(columns)
@@ -94,7 +95,7 @@ def _ranked(groups: Sequence[pa.Array], totals: pa.Table) -> tuple[Sequence[pa.A
     if in_order(values):
         return groups, totals
     order, places = ranks(values)
-    codes = pa.array(places[totals.column("group").to_numpy()])
+    codes = to_arrow(places[to_numpy(totals.column("group"))])
     place = totals.column_names.index("group")
     ranked = totals.set_column(place, totals.schema.field("group"), codes)
     return [column.take(order) for column in groups], ranked
@@ -112,7 +113,7 @@ def result_form(
     order = [group_column(query, name) for name in query.group_by]
     columns = spec.members[number].aggregation.columns
     if spec.exact or any(column.outcome is Outcome.EXTREME for column in columns):
-        totals = totals_fields(spec, exact=spec.exact).empty_table()
+        totals = pa.Table.from_batches([no_rows(totals_fields(spec, exact=spec.exact))])
         groups = [pa.nulls(0, kind) for kind in group_types]
         schema = result_table(unit, spec, number, totals, groups, types).schema
     else:
@@ -141,4 +142,4 @@ def window_bounds(window: Window | None, indices: NDArray[np.int64]) -> tuple[pa
         nothing = pa.nulls(len(indices), pa.int64())
         return nothing, nothing
     starts, ends = window.bounds(indices)
-    return pa.array(starts), pa.array(ends)
+    return to_arrow(starts), to_arrow(ends)

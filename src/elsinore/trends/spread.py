@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow, to_numpy
 from elsinore.numeric import LIMB_BITS
 from elsinore.numeric.arrays import added, scaled
 from elsinore.numeric.exact import Number
@@ -33,7 +34,7 @@ _ROOT_BITS = 2**7  # so many bits of a root are worked out before it is rounded
 
 def with_one_shift(unit: TrendUnit, totals: pa.Table, starts: Ints) -> pa.Table:
     """Return totals whose rows of a run, from starts[r] to starts[r + 1], have the same shifts."""
-    columns = {name: totals.column(name).to_numpy() for name in totals.column_names}
+    columns = {name: to_numpy(totals.column(name)) for name in totals.column_names}
     queries = columns["query"]
     run = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     for number, (name, types) in enumerate(unit.squared):
@@ -62,7 +63,7 @@ def with_one_shift(unit: TrendUnit, totals: pa.Table, starts: Ints) -> pa.Table:
             for fields in several:
                 _move(columns, fields, rows, (shift - target)[rows])
         columns[f"shift{number}"] = target
-    return pa.table([pa.array(columns[name]) for name in totals.column_names], totals.schema)
+    return pa.table([to_arrow(columns[name]) for name in totals.column_names], totals.schema)
 
 
 def _move(
@@ -115,7 +116,7 @@ def spread(outcome: Outcome, squares: Extended, deviations: Extended, count: Ext
             found = np.ldexp(np.sqrt(quotient), power // 2)
         else:
             found = np.ldexp(quotient, power)
-    return pa.array(found, pa.float64(), mask=nothing)
+    return to_arrow(found, pa.float64(), mask=nothing)
 
 
 def exact_spread(outcome: Outcome, squares: Number, deviations: Number, count: int) -> float | None:

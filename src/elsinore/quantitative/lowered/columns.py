@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import types
 
+from elsinore.arrow import to_arrow, to_scalar
 from elsinore.quantitative.lowered.texts import TEXT, Texts
 from elsinore.quantitative.lowered.words import SCALARS, Collected, Dynamic, Numbers
 
@@ -40,21 +41,21 @@ def parts_of(kind: Any) -> tuple[Any, Any]:
 def as_arrow(words: Any, kind: Any, entries: Any, texts: Texts) -> pa.Array:
     """Return results, a row of words each, as an Arrow array; entries: words of mappings."""
     if kind == types.boolean:
-        return pa.array(words[:, 0] != 0)
+        return to_arrow(words[:, 0] != 0)
     if kind == types.float64:
-        return pa.array(np.ascontiguousarray(words[:, 0]).view(np.float64))
+        return to_arrow(np.ascontiguousarray(words[:, 0]).view(np.float64))
     if kind == TEXT:
         return texts.texts(words[:, 0])
     if kind in SCALARS:
-        return pa.array(np.ascontiguousarray(words[:, 0]))
+        return to_arrow(np.ascontiguousarray(words[:, 0]))
     if isinstance(kind, types.Optional):
         absent = words[:, 0] == 0
         if kind.type in SCALARS - {TEXT}:
             found = as_arrow(words[:, 1:], kind.type, entries, texts)
-            return pc.if_else(pa.array(absent), pa.scalar(None, found.type), found)
+            return pc.if_else(to_arrow(absent), to_scalar(None, found.type), found)
         places = np.cumsum(~absent) - 1  # the words of what is absent were never written
         found = as_arrow(words[~absent][:, 1:], kind.type, entries, texts)
-        return found.take(pa.array(places, mask=absent))
+        return found.take(to_arrow(places, mask=absent))
     if isinstance(kind, types.BaseTuple):
         parts, at = [], 0
         for part in kind.types:
@@ -63,7 +64,7 @@ def as_arrow(words: Any, kind: Any, entries: Any, texts: Texts) -> pa.Array:
         named = isinstance(kind, types.BaseNamedTuple)
         names = kind.fields if named else [f"_{n}" for n in range(1, len(parts) + 1)]
         if not parts:
-            return pa.array([{}] * len(words), pa.struct([]))
+            return to_arrow([{}] * len(words), pa.struct([]))
         return pa.StructArray.from_arrays(parts, names=list(names))
     if isinstance(kind, Dynamic):
         return _maps(words, kind, entries, texts)
@@ -83,7 +84,7 @@ def _maps(words: Any, kind: Any, entries: Any, texts: Texts) -> pa.Array:
     order = np.lexsort((*reversed(_sortable(rows, key, texts)), row))
     rows = rows[order]
     return pa.MapArray.from_arrays(
-        pa.array(offsets, pa.int32()),
+        to_arrow(offsets, pa.int32()),
         as_arrow(rows, key, entries, texts),
         as_arrow(rows[:, keyed:], value, entries, texts),
     )

@@ -21,6 +21,7 @@ from numba.core.datamodel import models, register_default
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin
 
+from elsinore.arrow import to_arrow, to_numpy
 from elsinore.quantitative.lowered.whole import INTEGER
 
 TRUTH = llvm.IntType(1)
@@ -171,21 +172,21 @@ class Texts:
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
         known = [0 if text is None else self.number(text) for text in column.dictionary.to_pylist()]
-        places = column.indices
-        places = places.fill_null(0) if places.null_count else places
         if not known:
             return np.zeros(len(column), np.int64)
-        return np.array(known, np.int64)[places.to_numpy(zero_copy_only=False)]
+        return np.array(known, np.int64)[to_numpy(column.indices, 0)]
 
     def texts(self, numbers: Any) -> pa.Array:
         """Return a column of the texts with some numbers."""
         present, places = np.unique(numbers, return_inverse=True)
-        return pa.array(map(self.text, present.tolist()), pa.string()).take(pa.array(places))
+        return to_arrow([self.text(number) for number in present.tolist()], pa.string()).take(
+            to_arrow(places)
+        )
 
     def places(self, numbers: Any) -> Any:
         """Return numbers that are in the order of the texts with some numbers."""
         present, places = np.unique(numbers, return_inverse=True)
-        shown = list(map(self.text, present.tolist()))
+        shown = [self.text(number) for number in present.tolist()]
         order = np.empty(len(shown), np.int64)
         order[sorted(range(len(shown)), key=shown.__getitem__)] = np.arange(len(shown))
         return order[places]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from elsinore.arrow import to_arrow, to_numpy
 from elsinore.model.collecting import without_collecting
 from elsinore.quantitative.machine.control import NOTHING, Automaton, NotFlat
 from elsinore.quantitative.machine.flat import Loops, loops
@@ -319,6 +320,6 @@ def as_list(column: pa.Array, rows: Any) -> list[Any]:
     """
     if pa.types.is_dictionary(column.type) and not column.null_count:
         names = np.array([*column.dictionary.to_pylist(), None], object)
-        return names[column.indices.to_numpy()[rows]].tolist()  # type: ignore[no-any-return]
-    few = column[rows] if isinstance(rows, slice) else column.take(pa.array(rows))
+        return names[to_numpy(column.indices)[rows]].tolist()  # type: ignore[no-any-return]
+    few = column[rows] if isinstance(rows, slice) else column.take(to_arrow(rows))
     return few.to_pylist()  # type: ignore[no-any-return]

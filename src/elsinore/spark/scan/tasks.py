@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.arrow import whole
 from elsinore.errors import InputError
 from elsinore.plan import Carried, Travel, Unit
-from elsinore.runtime.chunks import plain, whole
+from elsinore.runtime.chunks import plain
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.options import RunOptions

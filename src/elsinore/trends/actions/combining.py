@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_numpy
 from elsinore.kernels import kernel
 from elsinore.operators.panes import Stretches
 from elsinore.plan import TrendUnit
@@ -102,13 +103,13 @@ def read_columns(
 
     A shift is what deviations are from: [run, place in `unit.squared`].
     """
-    codes = batch.column("class").to_numpy()
+    codes = to_numpy(batch.column("class"))
     if batch.num_rows and codes.min() >= 0 and codes.max() < FEW_CLASSES:  # need no sorting
         kinds = np.flatnonzero(np.bincount(codes))
         classes = np.searchsorted(kinds, np.arange(kinds[-1] + 1))[codes]
     else:
         kinds, classes = np.unique(codes, return_inverse=True)
-    times = np.ascontiguousarray(batch.column("time").to_numpy(), dtype=np.int64)
+    times = np.ascontiguousarray(to_numpy(batch.column("time")), dtype=np.int64)
     runs = np.full(batch.num_rows, -1, np.int64)
     if shape.unit.squared:
         for run, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):

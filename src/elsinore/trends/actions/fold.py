@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow, to_numpy
 from elsinore.model.window import Window
 from elsinore.operators.panes import CannotFoldError
 from elsinore.plan import TrendUnit
@@ -118,7 +119,7 @@ class Fold:
         """Return actions in order, of events too. Raises CannotFoldError where they overlap."""
 
         def both(name: str, other: str) -> Ints:
-            columns = (events.column(name).to_numpy(), actions.column(other).to_numpy())
+            columns = (to_numpy(events.column(name)), to_numpy(actions.column(other)))
             return np.concatenate(columns).astype(np.int64)
 
         key, group = both("key", "key"), both("group", "group")
@@ -260,11 +261,11 @@ class Fold:
             known[ends] = {name: column[there] for name, column in columns.items()}
         of_queries = [known[unit.merged.ends[query]] for query in queries]
         rows = [len(columns["cell0"]) for columns in of_queries]
-        arrays = [pa.array(np.repeat(np.array(queries, np.int32), rows))]
+        arrays = [to_arrow(np.repeat(np.array(queries, np.int32), rows))]
         for entry in schema:
             if entry.name != "query":
                 every = np.concatenate([columns[entry.name] for columns in of_queries])
-                arrays.append(pa.array(every.astype(entry.type.to_pandas_dtype())))
+                arrays.append(to_arrow(every.astype(entry.type.to_pandas_dtype())))
         return [pa.RecordBatch.from_arrays(arrays, schema=schema)]
 
 
@@ -273,7 +274,7 @@ def _whole_moments(events: pa.RecordBatch, actions: pa.RecordBatch) -> int:
     rows: int = events.num_rows
     if not rows:
         return 0
-    columns = [events.column(name).to_numpy() for name in ("group", "key", "time")]
+    columns = [to_numpy(events.column(name)) for name in ("group", "key", "time")]
     final = tuple(int(column[-1]) for column in columns)
     if actions.num_rows:
         after = tuple(int(actions.column(n)[-1].as_py()) for n in ("group", "key", "time"))

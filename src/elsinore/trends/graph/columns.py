@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.numeric.constants import moment
 from elsinore.operators.ranks import to_ranks
@@ -102,17 +103,17 @@ class ComparedColumns:
             if order is Order.NUMBER:
                 of_doubles(_with_nan(column), compared[place], known[place].view(np.bool_))
                 continue
-            known[place] = column.is_valid().to_numpy(zero_copy_only=False)
+            known[place] = to_numpy(column.is_valid())
             if order is Order.NONE:
                 compared[place] = 0
                 continue
             if order.is_exact:
                 codes = exact[name]
             elif order is Order.TEXT:
-                codes = pc.multiply(pc.index_in(column, texts).cast(pa.int64()), 2)
+                codes = pc.multiply(pc.index_in(column, texts).cast(pa.int64()), to_scalar(2))
             else:
                 codes = _steady(name, column, order, unit)
-            compared[place] = codes.fill_null(0).to_numpy(zero_copy_only=False)
+            compared[place] = to_numpy(codes, 0)
         return cls(
             names=tuple(plain),
             orders=orders,
@@ -172,11 +173,10 @@ class ComparedColumns:
             of_doubles(doubles, bits, there)
             return bits, there
         if chosen is not None:
-            column = column.take(pa.array(chosen))
+            column = column.take(to_arrow(chosen))
         column = _plain(column)
-        known = column.is_valid().to_numpy(zero_copy_only=False)
-        codes = _steady(name, column, order, self.unit).fill_null(0)
-        return codes.to_numpy(zero_copy_only=False), known
+        known = to_numpy(column.is_valid())
+        return to_numpy(_steady(name, column, order, self.unit), 0), known
 
     def with_rows(self, compared: Ints, known: Flags, first: int | None = None) -> ComparedColumns:
         """Return columns of the same types and steady codes, with other rows."""
@@ -208,7 +208,7 @@ class ComparedColumns:
             compared=self.compared[:, rows],
             known=self.known[:, rows],
             made=None if self.made is None else self.made[:, rows],
-            plain={name: column.take(pa.array(rows)) for name, column in self.plain.items()},
+            plain={name: column.take(to_arrow(rows)) for name, column in self.plain.items()},
         )
 
     def rows(self, one: str, other: str) -> tuple[int, int]:
@@ -284,7 +284,7 @@ class ComparedColumns:
                 f"A predicate compares '{name}' with '{text}', which is no time. Write one as "
                 "in '2024-01-31T12:00:00'."
             ) from error
-        return int(_ticks(name, pa.array([written.value], written.type), self.unit)[0].as_py())
+        return int(_ticks(name, to_arrow([written.value], written.type), self.unit)[0].as_py())
 
 
 def keeps_codes(types: Iterable[pa.DataType]) -> bool:
@@ -295,14 +295,13 @@ def keeps_codes(types: Iterable[pa.DataType]) -> bool:
     >>> keeps_codes([pa.float64(), pa.float32()]), keeps_codes([pa.float64(), pa.int64()])
     (True, False)
     """
-    orders = {_order(_plain(pa.array([], kind)).type) for kind in types}
+    orders = {_order(_plain(to_arrow([], kind)).type) for kind in types}
     return orders.isdisjoint({Order.WIDE, Order.TEXT}) and not orders >= {Order.WHOLE, Order.NUMBER}
 
 
 def _plain(column: pa.Array) -> pa.Array:
     """Return a column decoded, small floats as doubles."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+    column = whole(column)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
@@ -324,7 +323,7 @@ def _with_nan(column: pa.Array) -> Doubles:
     """Return a column of floating numbers, null as NaN."""
     if column.type != pa.float64():
         column = _plain(column)
-    return np.asarray(column.to_numpy(zero_copy_only=False))
+    return to_numpy(column)
 
 
 def of_doubles(values: Doubles, codes: Ints, known: NDArray[np.bool_]) -> None:
@@ -370,8 +369,7 @@ def _order(kind: pa.DataType) -> Order:
 
 def _doubles(column: pa.Array) -> Doubles:
     """Return a column of numbers as the nearest doubles, null as 0."""
-    doubles = column.cast(pa.float64(), safe=False).fill_null(0)
-    return np.asarray(doubles.to_numpy(zero_copy_only=False))
+    return to_numpy(column.cast(pa.float64(), safe=False), 0)
 
 
 def _exact(
@@ -386,7 +384,7 @@ def _exact(
     wholes: list[Exact] = sorted({value for found in values.values() for value in found})
     ranks = {value: 2 * rank for rank, value in enumerate(wholes)}
     codes = {
-        name: pa.array([ranks[value] for value in values[name]], pa.int64()).take(column.indices)
+        name: to_arrow([ranks[value] for value in values[name]], pa.int64()).take(column.indices)
         for name, column in encoded.items()
     }
     return codes, wholes
@@ -401,13 +399,13 @@ def _excess(column: pa.Array, nearest: Doubles) -> Ints:
     """
     if _order(column.type) is not Order.WHOLE:
         return np.zeros(len(column), dtype=np.int64)
-    whole = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    integers = to_numpy(column.cast(pa.int64()), 0)
     beyond = nearest >= _BOUND  # the one such double, 2**63, fits no integer: half of it does
     return np.asarray(
         np.where(
             beyond,
-            whole - _BOUND // 2 - _BOUND // 2,
-            whole - np.where(beyond, 0.0, nearest).astype(np.int64),
+            integers - _BOUND // 2 - _BOUND // 2,
+            integers - np.where(beyond, 0.0, nearest).astype(np.int64),
         )
     )
 
@@ -426,7 +424,7 @@ def _in_common(nearest: Doubles, excess: Sequence[Ints]) -> Ints:
 def _texts(columns: list[pa.Array]) -> pa.Array:
     """Return all different texts of some columns, ascending by code points."""
     if not columns:
-        return pa.array([], pa.large_string())
+        return to_arrow([], pa.large_string())
     distinct = pc.unique(pa.chunked_array(columns)).drop_null()
     return distinct.take(pc.array_sort_indices(distinct))
 
@@ -446,7 +444,9 @@ def _ticks(name: str, column: pa.Array, unit: str) -> pa.Array:
             days = column.cast(pa.int32()).cast(pa.int64())
             return pc.multiply_checked(days, _DAYS[unit])
         if pa.types.is_date64(kind):
-            return pc.multiply_checked(column.cast(pa.int64()), _DAYS[unit] // 86_400_000)
+            return pc.multiply_checked(
+                column.cast(pa.int64()), to_scalar(_DAYS[unit] // 86_400_000)
+            )
         if pa.types.is_duration(kind):
             return column.cast(pa.duration(unit)).cast(pa.int64())
         return column.cast(pa.timestamp(unit, kind.tz)).cast(pa.int64())

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.arrow import to_scalar
 from elsinore.errors import InputError
 from elsinore.model.evaluate import COMPARE
 from elsinore.model.expression import Expression
@@ -40,7 +41,7 @@ class Recorder:
         """Keep a batch's events; its own keys are slots, by which records of bursts tell them."""
         batch = batch.rename_columns(["slot" if n == "key" else n for n in batch.schema.names])
         batch = batch.append_column("key", keys)
-        batch = batch.filter(pc.greater_equal(batch.column("class"), 0))
+        batch = batch.filter(pc.greater_equal(batch.column("class"), to_scalar(0)))
         self._events += batch.num_rows
         if self._events > MOST_EVENTS:
             self._rows = []
