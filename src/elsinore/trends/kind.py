@@ -29,8 +29,7 @@ from elsinore.plan.paths import Path
 from elsinore.plan.trends import unit_of
 from elsinore.trends.counted import as_one, run_together
 from elsinore.trends.rehearsals import REHEARSALS
-from elsinore.trends.shared_text import SharedBursts, SharedSample, sharing_facts, sharing_text
-from elsinore.trends.statistics import SharingStatistics, TrendStatistics
+from elsinore.trends.statistics import TrendStatistics
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -207,11 +206,15 @@ class Trends(Kind):
 
     def summary(self, units: Sequence[Unit], sample: Sample | None) -> dict[str, Any]:
         """Return what is shared and what not."""
-        return {"sharing": sharing_facts(_specs(units), _shared(sample))}
+        from elsinore.trends.shared_text import sharing_facts, shown  # noqa: PLC0415 - the engine
+
+        return {"sharing": sharing_facts(_specs(units), shown(sample))}
 
     def summary_lines(self, units: Sequence[Unit], sample: Sample | None) -> Sequence[str]:
         """Return the same in words."""
-        return sharing_text(_specs(units), _shared(sample))
+        from elsinore.trends.shared_text import sharing_text, shown  # noqa: PLC0415 - the engine
+
+        return sharing_text(_specs(units), shown(sample))
 
     def graph(self, unit: Unit) -> TemplateGraph:
         """Return the merged template."""
@@ -225,34 +228,6 @@ def trend_units(plan: Plan) -> list[tuple[Partition, TrendUnit]]:
 
 def _specs(units: Sequence[Unit]) -> list[tuple[Partition, TrendUnit]]:
     return [(unit.partition, spec_of(unit)) for unit in units]
-
-
-def _shared(sample: Sample | None) -> SharedSample | None:
-    """Return what a sample showed of bursts that several queries could share."""
-    if sample is None:
-        return None
-    sets = (
-        _shared_bursts(shared)
-        for one in sample.statistics
-        if isinstance(one, TrendStatistics)
-        for shared in one.sharing
-        if len(shared.queries) > 1
-    )
-    return SharedSample(sample.events, sample.total, tuple(sets))
-
-
-def _shared_bursts(found: SharingStatistics) -> SharedBursts:
-    shared = [record for record in found.records if record.shared > 1]
-    return SharedBursts(
-        pattern=found.name,
-        queries=found.queries,
-        bursts=found.bursts,
-        shared=found.shared_graphlets,
-        events=sum(record.events for record in found.records),
-        shared_events=sum(record.events for record in shared),
-        graphlet_snapshots=found.graphlet_snapshots,
-        event_snapshots=found.event_snapshots,
-    )
 
 
 def spec_of(unit: Unit) -> TrendUnit:

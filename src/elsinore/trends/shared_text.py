@@ -6,8 +6,10 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
+from elsinore.operators import Sample
 from elsinore.plan.explain.text import MOST_NAMES
 from elsinore.trends.shared import Units, apart, counted, shared_patterns
+from elsinore.trends.statistics import SharingStatistics, TrendStatistics
 from elsinore.words import count, listed
 
 MOST_PAIRS = 20  # pairs of queries that are told for one reason; the rest is counted
@@ -38,6 +40,34 @@ class SharedSample:
     events: int
     total: int
     sets: tuple[SharedBursts, ...]
+
+
+def shown(sample: Sample | None) -> SharedSample | None:
+    """Return what a sample showed of bursts that several queries could share."""
+    if sample is None:
+        return None
+    sets = (
+        _shared_bursts(shared)
+        for one in sample.statistics
+        if isinstance(one, TrendStatistics)
+        for shared in one.sharing
+        if len(shared.queries) > 1
+    )
+    return SharedSample(sample.events, sample.total, tuple(sets))
+
+
+def _shared_bursts(found: SharingStatistics) -> SharedBursts:
+    shared = [record for record in found.records if record.shared > 1]
+    return SharedBursts(
+        pattern=found.name,
+        queries=found.queries,
+        bursts=found.bursts,
+        shared=found.shared_graphlets,
+        events=sum(record.events for record in found.records),
+        shared_events=sum(record.events for record in shared),
+        graphlet_snapshots=found.graphlet_snapshots,
+        event_snapshots=found.event_snapshots,
+    )
 
 
 def sharing_text(units: Units, sample: SharedSample | None) -> list[str]:

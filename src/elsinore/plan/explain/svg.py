@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, distribution
 
 from elsinore.errors import SetupError
 from elsinore.plan.explain.few import few_graphs
@@ -71,6 +70,9 @@ def dot(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
 
 
 def _program() -> str:
+    # loads what reads mail
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
+
     try:
         brought = distribution(PACKAGE)
     except PackageNotFoundError:
