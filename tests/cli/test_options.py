@@ -228,6 +228,17 @@ def test_a_place_that_nobody_named_is_the_default() -> None:
     assert destination(Path("demo-output")) == Path("demo-output")
 
 
+@pytest.mark.parametrize("name", ["t.csv", "there.csv", "t.v2"])
+def test_a_folder_whose_name_is_that_of_a_file_is_refused(name: str, folder: Path) -> None:
+    (folder / "there.csv").mkdir()
+    (folder / "there.v2").mkdir()
+    with pytest.raises(typer.BadParameter, match="a folder by its slash, and a file by its suffix"):
+        destination(f"{name}/")
+    assert destination(name) == Path(name)
+    assert destination("there.v2/") == Path("there.v2")
+    assert destination("results/") == Path("results")
+
+
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 

@@ -241,8 +241,8 @@ OverwriteOption = Annotated[
 def destination(text: str | Path) -> Path:
     """Return the place that `--out` or `--rejects` names; a default is one.
 
-    Raises BadParameter for an empty name, as of a variable that is not set, for `-`, for a URL, and
-    for a home folder that no shell has put in.
+    Raises BadParameter for an empty name, as of a variable that is not set, for `-`, for a URL, for
+    a home folder that no shell has put in, and for `t.csv/`, a folder and a file.
     """
     if isinstance(text, Path):
         return text
@@ -250,7 +250,7 @@ def destination(text: str | Path) -> Path:
         raise typer.BadParameter("the name is empty, as that of a variable that is not set.")
     if text == "-":
         raise typer.BadParameter("'-' is no place. Without --out results are printed.")
-    from elsinore.runtime.sources import URL  # noqa: PLC0415 - as below
+    from elsinore.runtime.sources import URL, format_of  # noqa: PLC0415 - as below
 
     if URL.match(text):
         raise typer.BadParameter(
@@ -262,7 +262,14 @@ def destination(text: str | Path) -> Path:
             f"'{text}' was not expanded by the shell. Write it without quotes and after a space, "
             f"or with $HOME; a folder here of that name is './{text}'."
         )
-    return Path(text)
+    path = Path(text)
+    is_file = format_of(path) is not None or (SUFFIX.search(path.name) and not path.is_dir())
+    if text.endswith("/") and is_file:
+        raise typer.BadParameter(
+            f"'{text}' names a folder by its slash, and a file by its suffix. Write '{path}' for a "
+            f"file, or '{path.with_suffix('')}' for a folder."
+        )
+    return path
 
 
 def read_workload(
