@@ -105,7 +105,7 @@ class BufferedTrends:
         groups = to_numpy(self._totals.column("group"))
         waits = groups == self._current[1]
         if rows.count:
-            waits |= np.isin(groups, rows.column("group"))
+            waits |= groups == rows.first[1]  # of others all rows came after those totals
         return self._take(~waits)
 
     def _begin(self, schema: pa.Schema) -> Rows:
@@ -123,7 +123,7 @@ class BufferedTrends:
         self.statistics.matched += taken.matched
         self.statistics.classes = len(rows.classes)
         if self._one_slot and taken.rows:
-            self._current = (taken.current, int(rows.column("group")[-1]))
+            self._current = (taken.current, rows.last_group)
         if self._ends_early and self._pending >= max(CHUNK, self._kept):
             self._evaluate(None, everything=False)
 

@@ -58,6 +58,12 @@ class PlainRows:
         return key, group
 
     @property
+    def last_group(self) -> int:
+        """The group of the last row."""
+        group: int = self._parts[-1].column("group")[-1].as_py()
+        return group
+
+    @property
     def nbytes(self) -> int:
         """How much memory they take."""
         return sum(part.nbytes for part in self._parts)

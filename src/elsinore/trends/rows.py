@@ -115,6 +115,10 @@ class Rows(Protocol):
         """The key and the group of the first row."""
 
     @property
+    def last_group(self) -> int:
+        """The group of the last row."""
+
+    @property
     def nbytes(self) -> int:
         """How much memory they take."""
 
@@ -204,6 +208,12 @@ class EncodedRows:
     def first(self) -> tuple[int, int]:
         """The key and the group of the first row."""
         return self.arrays["key"].item(self._begin), self.arrays["group"].item(self._begin)
+
+    @property
+    def last_group(self) -> int:
+        """The group of the last row."""
+        group: int = self.arrays["group"].item(self._end - 1)
+        return group
 
     @property
     def nbytes(self) -> int:
