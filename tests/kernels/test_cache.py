@@ -13,9 +13,9 @@ import pytest
 from numba.core.registry import cpu_target
 
 import elsinore
-from elsinore.kernels import FOLDER_VARIABLE, cache, folder_path, kernel, notice
-from elsinore.kernels.cache import Shelf
+from elsinore.kernels import FOLDER_VARIABLE, cache, folder_path, kernel, notice, shelf
 from elsinore.kernels.notice import Notice
+from elsinore.kernels.shelf import Shelf
 from elsinore.runtime.rows import is_sorted
 
 SOURCES = Path(elsinore.__file__).parents[1]
@@ -138,7 +138,7 @@ def test_what_nobody_has_read_for_long_is_removed(folder: Path, run: Run) -> Non
     assert not broken.exists()
     os.utime(kept, (0, 0))
     run()  # reads it
-    cache.remove_unused(folder)
+    shelf.remove_unused(folder)
     assert kept.exists()
 
 

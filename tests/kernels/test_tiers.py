@@ -38,6 +38,44 @@ print(len(SHELF.compiled))
 """
 
 
+FEW = """
+import sys
+import elsinore as el
+
+rows = [(0, "Request", None), (60, "Travel", 8.0), (120, "Travel", 6.0), (180, "Travel", 31.0),
+        (240, "Pickup", None)]
+events = [{{"time": t, "type": kind, "rider": 7, "speed": speed}} for t, kind, speed in rows]
+workload = el.Workload.parse("QUERY slow RETURN {query} WITHIN 30 minutes;")
+print(workload.explain().__str__() != "", workload.run(events)["slow"].num_rows)
+print([name for name in ("numba", "llvmlite") if name in sys.modules])
+"""
+TRENDS = (
+    "rider, COUNT(*) AS n, AVG(T.speed) PATTERN SEQ(Request R, Travel T+, Pickup P) "
+    "WHERE [rider] AND {condition} GROUP BY rider"
+)
+MATCHES = (
+    "R.time AS begun, COUNT(T[]) AS n PATTERN SEQ(Request R, Travel+ T[], Pickup P) "
+    "WHERE [rider] STRATEGY {strategy}"
+)
+
+IMPORTED = """
+import sys
+import numpy as np
+from elsinore.kernels import enter, is_compiled, kernel
+
+@kernel
+def total(numbers):
+    result = 0
+    for number in numbers:
+        result += number
+    return result
+
+numbers = np.arange(5)
+for seconds in (0.2, 0.2, 5.0):
+    print(enter(total, seconds, numbers), is_compiled(total), "numba" in sys.modules)
+"""
+
+
 @pytest.fixture
 def _tiers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(COMPILE_VARIABLE, raising=False)
@@ -55,6 +93,38 @@ def run(folder: Path, where: str, count: int, compile_all: str) -> tuple[str, in
     )
     results, compiled = done.stdout.splitlines()
     return results, int(compiled)
+
+
+def printed(program: str) -> list[str]:
+    environment = {name: text for name, text in os.environ.items() if name != COMPILE_VARIABLE}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        TRENDS.format(condition="T.speed < 10"),
+        TRENDS.format(condition="T[i].speed >= T[i-1].speed"),
+        MATCHES.format(strategy="SKIP TILL ANY MATCH"),
+        MATCHES.format(strategy="SKIP TILL NEXT MATCH"),
+    ],
+)
+def test_a_few_events_do_without_the_compiler_whatever_is_kept(query: str) -> None:
+    told, imported = printed(FEW.format(query=query))
+    assert told.split()[0] == "True"
+    assert int(told.split()[1]) > 0
+    assert imported == "[]"
+
+
+def test_the_compiler_is_imported_by_who_needs_longer_than_that_takes() -> None:
+    assert printed(IMPORTED) == ["10 False False", "10 False False", "10 True True"]
 
 
 @pytest.mark.parametrize(

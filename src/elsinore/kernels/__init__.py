@@ -8,9 +8,9 @@ is kept in a folder (`folder_path`) for the next process.
 """
 
 from elsinore.cache_folder import FOLDER_VARIABLE, folder_path
-from elsinore.kernels.cache import SHELF
 from elsinore.kernels.decorator import COMPILE_VARIABLE, is_kernel, kernel
 from elsinore.kernels.layout import Field, Layout
+from elsinore.kernels.shelf import SHELF
 from elsinore.kernels.slots import NONE_FREE, count_free, give_back, take
 from elsinore.kernels.store import Store
 from elsinore.kernels.tiers import compiling, enter, is_compiled, is_compiling

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import carray, types
-from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from elsinore.kernels.decorator import kernel
@@ -72,22 +70,6 @@ def array_at(address: int, length: int, kind: type[np.generic]) -> NDArray[Any]:
     dtype: np.dtype[Any] = np.dtype(kind)
     memory = (ctypes.c_char * (int(length) * dtype.itemsize)).from_address(int(address))
     return np.frombuffer(memory, dtype=dtype)  # type: ignore[call-overload]
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _pointer(_typing: Any, address: Any) -> Any:  # noqa: ARG001 - of the compiler
-    def generate(context: Any, builder: Any, _signature: Any, given: Any) -> Any:
-        return builder.inttoptr(given[0], context.get_value_type(types.voidptr))
-
-    return types.voidptr(types.int64), generate
-
-
-@overload(array_at)  # type: ignore[untyped-decorator]
-def _array_at(address: Any, length: Any, kind: Any) -> Any:  # noqa: ARG001 - of the compiler
-    def found(address: Any, length: Any, kind: Any) -> Any:
-        return carray(_pointer(address), (length,), kind)
-
-    return found
 
 
 @kernel(linked=True)

@@ -3,8 +3,7 @@
 Numba asks a dispatcher's cache for the code of a signature before it compiles, and hands it the
 code after it has. Its own cache goes by a file's path and text: it does not see that a function
 called from another file has changed, and two processes that write at once can lose an entry. This
-one goes by content (`content_key`): a file, once written, is right for ever, and nothing but files
-with such names is ever written. What cannot be read, for whatever reason, is compiled.
+one goes by content (`content_key`). What cannot be read, for whatever reason, is compiled.
 """
 
 from __future__ import annotations
@@ -12,13 +11,8 @@ from __future__ import annotations
 import hashlib
 import io
 import logging
-import os
 import pickle
-import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite.binding import address_of_symbol  # type: ignore[import-untyped]
@@ -28,136 +22,25 @@ from numba.core.caching import _Cache
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
-from elsinore.cache_folder import (
-    UnusableError,
-    check_folder,
-    folder_path,
-    make_private,
-    read_file,
-    write_file,
-)
+from elsinore.cache_folder import folder_path
 from elsinore.kernels.content import content_key
+from elsinore.kernels.decorator import Kernel
 from elsinore.kernels.linked import rebuilt
-from elsinore.kernels.locks import Locks
 from elsinore.kernels.notice import begin_notice, seconds_of
+from elsinore.kernels.shelf import SHELF, SUFFIX
 
 LOG = logging.getLogger("elsinore.kernels")
-SUFFIX = ".kernel"
 _MAGIC = b"ELSK\x01"
 _DIGEST = 32  # bytes of SHA-256
-_UNUSED_DAYS = 90  # a file that nobody has read for so long is removed
-_DAY = 24 * 60 * 60
 PATIENCE = 10.0  # seconds beyond four times what compiling is expected to take
-
-
-@dataclass(slots=True)
-class Shelf:
-    """Where this process looks for compiled kernels, and what it did there.
-
-    `given` are asked first for what is kept under a name: what came with a job. `compiled` and
-    `loaded` list kernels, `files` what they are kept as.
-    """
-
-    given: list[Callable[[str], bytes | None]] = field(default_factory=list)
-    compiled: list[str] = field(default_factory=list)
-    loaded: list[str] = field(default_factory=list)
-    files: set[str] = field(default_factory=set)
-    told: set[str] = field(default_factory=set)
-    swept: set[Path] = field(default_factory=set)
-    locks: dict[Path, Locks] = field(default_factory=dict)
-
-    def has(self, name: str) -> bool:
-        """Return whether something is kept under a name."""
-        if any(look(name) is not None for look in self.given):
-            return True
-        folder = self._folder()
-        return folder is not None and (folder / name).exists()
-
-    def read(self, name: str) -> bytes | None:
-        """Return what is kept under a name: in what is given, else in the user's folder."""
-        for look in self.given:
-            content = look(name)
-            if content is not None:
-                return content
-        folder = self._folder()
-        if folder is None or not folder.exists():
-            return None
-        try:
-            kept = read_file(folder / name)
-        except UnusableError as error:
-            self.tell(f"A compiled kernel is not used, and is compiled anew: {error}.")
-            return None
-        if kept is not None:
-            keep_used(folder / name)
-        return kept
-
-    def write(self, name: str, content: bytes) -> None:
-        """Keep something under a name, where that is possible; else say once why not."""
-        folder = self._folder()
-        if folder is None:
-            return
-        try:
-            make_private(folder)
-            write_file(folder / name, content)
-        except UnusableError as error:
-            self._refuse(error)
-            return
-        if folder not in self.swept:
-            self.swept.add(folder)
-            remove_unused(folder)
-
-    def lock(self, name: str, seconds: float) -> bool:
-        """Wait so long for another process that compiles the same; return whether we may look."""
-        folder = self._folder()
-        if folder is None:
-            return False
-        with suppress(UnusableError):
-            make_private(folder)
-        if folder not in self.locks:
-            self.locks[folder] = Locks(folder)
-        self.locks[folder].lock(_key(name), seconds)
-        return True
-
-    def release(self, name: str) -> None:
-        """Let others go on that want the same."""
-        for locks in self.locks.values():
-            locks.release(_key(name))
-
-    def place(self) -> str | None:
-        """Return the folder that what is compiled goes into, as text; None where none can."""
-        folder = self._folder()
-        return None if folder is None else str(folder)
-
-    def _folder(self) -> Path | None:
-        """Return the user's own folder; None, with a sentence, where it cannot be trusted."""
-        try:
-            folder = folder_path()
-            if os.path.lexists(folder):
-                check_folder(folder)
-        except UnusableError as error:
-            self._refuse(error)
-            return None
-        return folder
-
-    def _refuse(self, error: UnusableError) -> None:
-        self.tell(f"Compiled kernels are not kept, so each run compiles them: {error}.")
-
-    def tell(self, sentence: str) -> None:
-        """Say something on the screen, once in this process."""
-        if sentence not in self.told:
-            self.told.add(sentence)
-            LOG.warning(sentence)
-
-
-SHELF = Shelf()  # of this process: Numba has one compiler in each, too
 
 
 class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
     """What Numba asks for the code of one kernel."""
 
-    def __init__(self, dispatcher: Any) -> None:
-        self._dispatcher = dispatcher
-        function = dispatcher.py_func
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        function = kernel.py_func
         self._name = f"{function.__module__}.{function.__qualname__}"
         self._enabled = True
         self._files: dict[Any, str] = {}  # signature -> file
@@ -174,13 +57,13 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
         name = self._file(signature, target.codegen())
         SHELF.files.add(name)
         code = self._load(name, target)
-        if code is None and SHELF.lock(name, PATIENCE + 4 * seconds_of(self._dispatcher)):
+        if code is None and SHELF.lock(name, PATIENCE + 4 * seconds_of(self._kernel)):
             code = self._load(name, target)  # another process may have compiled it meanwhile
             if code is not None:
                 SHELF.release(name)
         if code is None:
             SHELF.compiled.append(self._name)
-            begin_notice(self._dispatcher, SHELF.place())
+            begin_notice(self._kernel, SHELF.place())
         return code
 
     def save_overload(self, signature: Any, code: Any) -> None:
@@ -191,10 +74,10 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
             SHELF.write(name, _MAGIC + hashlib.sha256(payload).digest() + payload)
             SHELF.release(name)
 
-    def has(self, arguments: Sequence[Any]) -> bool:
-        """Return whether code for arguments of such types is kept."""
+    def size(self, arguments: Sequence[Any]) -> int:
+        """Return the bytes of what is kept for arguments of such types; 0: nothing is."""
         types = tuple(map(typeof, arguments))
-        return SHELF.has(self._file(types, cpu_target.target_context.codegen()))
+        return SHELF.size(self._file(types, cpu_target.target_context.codegen()))
 
     def enable(self) -> None:
         """Use the cache."""
@@ -209,7 +92,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
 
     def _file(self, signature: Any, codegen: Any) -> str:
         if signature not in self._files:
-            key = content_key(self._dispatcher, signature, codegen)
+            key = content_key(self._kernel, signature, codegen)
             name = self._name.replace("<", "").replace(">", "")[-80:]
             self._files[signature] = f"{name}-{key[:40]}{SUFFIX}"
         return self._files[signature]
@@ -252,25 +135,3 @@ def get_ready(target: Any, symbols: Sequence[str] | None) -> None:
     rtsys.initialize(target)
     if symbols is None or any(address_of_symbol(name) is None for name in symbols):
         target.refresh()
-
-
-def _key(name: str) -> str:
-    """Return the key in a file's name."""
-    return name.removesuffix(SUFFIX).rpartition("-")[2]
-
-
-def keep_used(path: Path) -> None:
-    """Let a file's time say that it was read within the last days, where we may."""
-    with suppress(OSError):
-        if time.time() - path.stat().st_mtime > _DAY:
-            os.utime(path)
-
-
-def remove_unused(folder: Path) -> None:
-    """Remove compiled kernels that have not been written or read for long, and broken writes."""
-    now = time.time()
-    for pattern, days in ((f"*{SUFFIX}", _UNUSED_DAYS), (".new-*", 1)):
-        for path in folder.glob(pattern):
-            with suppress(OSError):
-                if now - path.stat().st_mtime > days * _DAY:
-                    path.unlink()

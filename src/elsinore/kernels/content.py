@@ -19,24 +19,27 @@ from typing import Any
 import llvmlite  # type: ignore[import-untyped]
 import numba
 import numpy as np
+from numba.extending import is_jitted
+
+from elsinore.kernels import intrinsics
+from elsinore.kernels.decorator import Kernel, is_kernel
+from elsinore.kernels.linked import pipeline_of
+from elsinore.kernels.source import BORROWS, PACKAGE, RARE, global_names
 
 FORM = 1  # of what is kept: to be raised where its files, or these keys, take another form
-PACKAGE = __name__.partition(".")[0]
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic)
 WRAPPERS = {"no_cfunc_wrapper"}  # options for what stands beside a kernel's code
-# of a function: that it is called seldom, so that small code is best; that it counts no references
-RARE, BORROWS = "_is_rare", "_borrows"
 _SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
 
 
-def content_key(dispatcher: Any, signature: Any, codegen: Any) -> str:
+def content_key(kernel: Kernel, signature: Any, codegen: Any) -> str:
     """Return the key of a kernel's machine code for the types of its arguments.
 
     signature: the types, or Numba's signature with them; codegen: what makes the code.
     """
     types = tuple(getattr(signature, "args", signature))
     return _digest(
-        [*compiler(codegen), *_of_kernel(dispatcher, {}), *_of_types(types, {id(dispatcher): 0})]
+        [*compiler(codegen), *_of_kernel(kernel, {}), *_of_types(types, {id(kernel): 0})]
     )
 
 
@@ -69,21 +72,22 @@ def _digest(parts: list[str] | tuple[str, ...]) -> str:
     return told.hexdigest()
 
 
-def _of_kernel(dispatcher: Any, seen: dict[int, int]) -> Iterator[str]:
-    """Yield what a kernel is made from; seen: id of each kernel met -> its number.
+def _of_kernel(kernel: Any, seen: dict[int, int]) -> Iterator[str]:
+    """Yield what a kernel, or a user's function of Numba's, is made from.
 
-    A kernel that was met is told by its number: kernels may call one another in circles.
+    seen: id of each kernel met -> its number. One that was met is told by it: kernels may call one
+    another in circles.
     """
-    if id(dispatcher) in seen:
-        yield f"kernel {seen[id(dispatcher)]}"
+    if id(kernel) in seen:
+        yield f"kernel {seen[id(kernel)]}"
         return
-    seen[id(dispatcher)] = len(seen)
-    function = dispatcher.py_func
-    options = {n: v for n, v in dispatcher.targetoptions.items() if n not in WRAPPERS}
+    seen[id(kernel)] = len(seen)
+    function = kernel.py_func
+    options = {n: v for n, v in kernel.targetoptions.items() if n not in WRAPPERS}
     yield f"kernel {function.__module__}.{function.__qualname__}"
     yield repr(sorted((name, repr(value)) for name, value in options.items()))
     yield from (name for name in (RARE, BORROWS) if getattr(function, name, False))
-    yield from _of_value(dispatcher._compiler.pipeline_class, seen)
+    yield from _of_value(pipeline_of(kernel), seen)
     yield from _of_function(function, seen)
 
 
@@ -115,15 +119,9 @@ def _of_code(code: CodeType, doc: str | None) -> Iterator[str]:
             yield f"{type(constant).__name__} {constant!r}"
 
 
-def global_names(code: CodeType) -> set[str]:
-    """Return the global names (and attributes) that code reads, with the code inside it."""
-    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    return set(code.co_names).union(*(global_names(constant) for constant in inner))
-
-
 def _of_value(value: Any, seen: dict[int, int]) -> Iterator[str]:
     """Yield what compiled code takes from a value it reads."""
-    if numba.extending.is_jitted(value):
+    if is_kernel(value) or is_jitted(value):
         yield from _of_kernel(value, seen)
     elif isinstance(value, ModuleType):
         yield f"module {value.__name__}"
@@ -145,6 +143,8 @@ def _of_value(value: Any, seen: dict[int, int]) -> Iterator[str]:
         home = getattr(value, "__module__", None) or type(value).__module__
         name = getattr(value, "__qualname__", None) or type(value).__qualname__
         yield f"{type(value).__qualname__} {home}.{name}"
+        if any(value is each for each in intrinsics.REPLACED):
+            yield _module_source(intrinsics.__name__)
         source = inspect.getmodule(getattr(value, "_defn", value))
         for module in {home, getattr(source, "__name__", home)}:
             if _is_ours(module):
@@ -166,7 +166,7 @@ def _of_types(types: Any, seen: dict[int, int]) -> Iterator[str]:
     """Yield the types of arguments; of named tuples also the names, which their text leaves out."""
     for kind in types:
         if isinstance(kind, numba.types.Dispatcher):
-            yield from _of_kernel(kind.dispatcher, seen)
+            yield from _of_kernel(getattr(kind.dispatcher, "kernel", kind.dispatcher), seen)
             continue
         yield str(kind)
         if isinstance(kind, numba.types.BaseNamedTuple):

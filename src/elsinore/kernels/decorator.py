@@ -1,22 +1,76 @@
-"""The one decorator that compiles: what the compiler is told stands here and nowhere else."""
+"""The one decorator that compiles: what the compiler is told stands here and nowhere else.
+
+The compiler itself is not imported before a kernel is compiled or loaded: that takes longer than
+plain Python does for a handful of events.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import update_wrapper
+from importlib import import_module
+from threading import RLock
 from typing import Any, ParamSpec, TypeGuard, TypeVar, overload
 
-from numba import njit
-from numba.extending import is_jitted
-
-from elsinore.kernels.cache import KernelCache
-from elsinore.kernels.content import BORROWS, PACKAGE, RARE
-from elsinore.kernels.linked import KernelCompiler, LinkedCompiler, LinkedDispatcher
+from elsinore.kernels.source import BORROWS, RARE
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 COMPILE_VARIABLE = "ELSINORE_COMPILE"  # "0": kernels run as plain Python, for debugging, coverage
+COMPILER = "elsinore.kernels.dispatchers"  # the module that imports the compiler
+_MAKING = RLock()  # of dispatchers, whichever thread asks
+
+
+class Kernel:
+    """A function that is compiled, or loaded, on its first call for each signature.
+
+    `targetoptions` are the compiler's, `pipeline` the passes it makes, None for those of all.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        options: Mapping[str, Any],
+        pipeline: type | None,
+        *,
+        is_linked: bool,
+    ) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        self.targetoptions = {"nopython": True, "boundscheck": None, **options}
+        self.pipeline = pipeline
+        self.is_linked = is_linked
+        self.made: Any = None  # the dispatcher, once it was asked for
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it compiled; as plain Python where only kernels call it."""
+        call = self.py_func if self.is_linked else self.dispatcher
+        return call(*args, **kwargs)
+
+    def __reduce__(self) -> str:
+        """Return the name it is found by: no copy is made of it."""
+        name: str = self.py_func.__qualname__
+        return name
+
+    @property
+    def dispatcher(self) -> Any:
+        """Numba's object for it."""
+        if self.made is None:
+            made_of = import_module(COMPILER).dispatcher_of
+            with _MAKING:
+                self.made = self.made or made_of(self)
+        return self.made
+
+    @property
+    def overloads(self) -> Mapping[Any, Any]:
+        """What was compiled or loaded, by the types of arguments."""
+        return {} if self.made is None else self.made.overloads
+
+    def compile(self, signature: Any) -> Any:
+        """Compile it for types of arguments."""
+        return self.dispatcher.compile(signature)
 
 
 @overload
@@ -97,28 +151,14 @@ def compiled(
         options["inline"] = "always"
     if borrows:
         setattr(body, BORROWS, True)
-    dispatcher: Any
-    if linked:
-        told = {"nopython": True, "boundscheck": None, **options}
-        dispatcher = LinkedDispatcher(body, {}, told, pipeline or LinkedCompiler)
-    else:
-        dispatcher = njit(pipeline_class=pipeline or KernelCompiler, **options)(body)
-    if _is_kept(body):
-        dispatcher._cache = KernelCache(dispatcher)  # as `enable_caching` does with Numba's own
-    python: Callable[P, R] = dispatcher
+    python: Callable[P, R] = Kernel(body, options, pipeline, is_linked=linked)
     return python
 
 
-def is_kernel(value: object) -> TypeGuard[Callable[..., Any]]:
+def is_kernel(value: object) -> TypeGuard[Kernel]:
     """Return whether a value is a compiled function.
 
     >>> is_kernel(kernel(lambda number: number + 1)), is_kernel(len)
     (True, False)
     """
-    return bool(is_jitted(value))
-
-
-def _is_kept(body: Callable[..., Any]) -> bool:
-    """Return whether what is compiled is kept: what stands in a file of this package."""
-    named = not body.__code__.co_filename.startswith("<")
-    return named and (body.__module__ or "").partition(".")[0] == PACKAGE
+    return isinstance(value, Kernel)

@@ -7,11 +7,6 @@ like any other, so that kernels do not depend on the function: they are compiled
 from __future__ import annotations
 
 import ctypes
-from typing import Any
-
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.extending import intrinsic, overload
 
 FOREIGN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)  # the form of such a function
 
@@ -24,21 +19,3 @@ def call_at(address: int, pointer: int) -> int:
     42
     """
     return int(FOREIGN(int(address))(int(pointer)))  # NumPy's numbers are no addresses to ctypes
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _call(_typing: Any, address: Any, pointer: Any) -> Any:  # noqa: ARG001 - of the compiler
-    def generate(context: Any, builder: Any, _signature: Any, given: Any) -> Any:  # noqa: ARG001
-        word = ir.IntType(64)
-        function = builder.inttoptr(given[0], ir.FunctionType(word, [word]).as_pointer())
-        return builder.call(function, [given[1]])
-
-    return types.int64(types.int64, types.int64), generate
-
-
-@overload(call_at)  # type: ignore[untyped-decorator]
-def _call_at(address: Any, pointer: Any) -> Any:  # noqa: ARG001 - of the compiler
-    def call(address: Any, pointer: Any) -> Any:
-        return _call(types.int64(address), types.int64(pointer))
-
-    return call

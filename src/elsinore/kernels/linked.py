@@ -4,7 +4,7 @@ Numba makes each function that it compiles ready to be called by itself: it opti
 turns it into machine code, and does so again for two wrappers, through which Python and C may call
 it. For a function that nothing but compiled code calls, none of this is ever used: its callers
 copy it into their own module, which is optimized as a whole. Without it, compiling costs a third
-to a half. Called from Python such a kernel runs as plain Python.
+to a half.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from numba import _dynfunc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
-from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes
 
-from elsinore.kernels.content import BORROWS, RARE
+from elsinore.kernels.decorator import Kernel
 from elsinore.kernels.inference import OneTypeInference, RememberingInference
+from elsinore.kernels.source import BORROWS, RARE
 
 UNUSED = InlineClosureLikes, NopythonRewrites  # of functions in functions, and of whole arrays
 KIND = "linked"  # what is kept is the code that callers link
@@ -182,9 +182,8 @@ class QuickCompiler(KernelCompiler):
         return [passes]
 
 
-class LinkedDispatcher(CPUDispatcher):  # type: ignore[misc]
-    """A kernel that only kernels call."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run as plain Python, where Python calls."""
-        return self.py_func(*args, **kwargs)
+def pipeline_of(kernel: Any) -> type:
+    """Return what compiles a kernel, or a user's function of Numba's."""
+    if not isinstance(kernel, Kernel):
+        return kernel._compiler.pipeline_class  # type: ignore[no-any-return]
+    return kernel.pipeline or (LinkedCompiler if kernel.is_linked else KernelCompiler)

@@ -17,10 +17,8 @@ from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from numba.core.registry import cpu_target
-
-from elsinore.kernels.cache import SHELF
-from elsinore.kernels.content import PACKAGE, compiler
+from elsinore.kernels.shelf import SHELF
+from elsinore.kernels.source import PACKAGE
 from elsinore.kernels.tiers import compiling
 
 NOTE = ".needed"
@@ -103,6 +101,10 @@ def canonical(value: object) -> str:
 
 
 def _digest(job: Iterable[str]) -> str:
+    from numba.core.registry import cpu_target  # noqa: PLC0415 - the compiler, where needed
+
+    from elsinore.kernels.content import compiler  # noqa: PLC0415
+
     told = hashlib.sha256()
     for part in (*job, _source(), *compiler(cpu_target.target_context.codegen())):
         told.update(hashlib.sha256(part.encode()).digest())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from functools import lru_cache
 
-from numba.extending import is_jitted
-
-from elsinore.kernels.content import global_names
+from elsinore.kernels.decorator import Kernel, is_kernel
+from elsinore.kernels.source import global_names
 
 LOG = logging.getLogger("elsinore.kernels")
 
@@ -61,26 +60,27 @@ class Notice:
 NOTICE = Notice()  # of this process
 
 
-def begin_notice(dispatcher: Any, folder: str | None) -> None:
+def begin_notice(kernel: Kernel, folder: str | None) -> None:
     """Say that a kernel is about to be compiled, where that takes a while and was not said yet."""
-    if sentence := NOTICE.sentence(seconds_of(dispatcher), folder):
+    if sentence := NOTICE.sentence(seconds_of(kernel), folder):
         LOG.warning(sentence)
 
 
-def seconds_of(dispatcher: Any) -> float:
+@lru_cache(maxsize=1024)
+def seconds_of(kernel: Kernel) -> float:
     """Return about how long it takes to compile a kernel and all it calls."""
-    return _SECONDS_PER_BYTE * size_of(dispatcher, set())
+    return _SECONDS_PER_BYTE * size_of(kernel, set())
 
 
-def size_of(dispatcher: Any, seen: set[int]) -> int:
+def size_of(kernel: Kernel, seen: set[int]) -> int:
     """Return the bytes of bytecode of a kernel and all it calls, each taken once."""
-    if id(dispatcher) in seen:
+    if id(kernel) in seen:
         return 0
-    seen.add(id(dispatcher))
-    function = dispatcher.py_func
+    seen.add(id(kernel))
+    function = kernel.py_func
     size = len(function.__code__.co_code)
     for name in global_names(function.__code__):
         callee = function.__globals__.get(name)
-        if is_jitted(callee):
+        if is_kernel(callee):
             size += size_of(callee, seen)
     return size

@@ -7,12 +7,9 @@ Places in it are not below 0: nothing is counted from the end.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numba import types
-from numba.core.errors import TypingError
-from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 T = TypeVar("T", bound=np.generic)
@@ -27,22 +24,3 @@ def pointed(array: NDArray[T]) -> NDArray[T]:
     7
     """
     return array
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _begin(_typing: Any, array: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return context.make_array(signature.args[0])(context, builder, given[0]).data
-
-    return types.CPointer(array.dtype)(array), generate
-
-
-@overload(pointed)  # type: ignore[untyped-decorator]
-def _pointed(array: Any) -> Any:
-    if array.layout != "C":
-        raise TypingError(f"An array that is handed on by where it begins is contiguous: {array}")
-
-    def found(array: Any) -> Any:
-        return _begin(array)
-
-    return found

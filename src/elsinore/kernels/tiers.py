@@ -3,14 +3,16 @@
 Compiling takes seconds, and for a handful of events plain Python takes milliseconds. Which of the
 two runs makes no difference to a result: the source is the same and so is the memory it works on,
 so that what plain Python began, compiled code goes on with. Each kernel is given half the time that
-compiling it takes (or loading it, where it is kept compiled): what it took so far, and what the
-call is expected to take. Who needs more has it compiled, and has lost no more than that half; what
-one call alone asks too much is compiled at once.
+compiling it takes (or all that loading it takes, where it is kept compiled): what it took so far,
+and what the call is expected to take. Who needs more has it compiled, and has lost no more than
+that half; what one call alone asks too much is compiled at once. The compiler itself is imported
+when all kernels together have needed as long as that takes.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,8 +22,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from elsinore.kernels.cache import KernelCache
-from elsinore.kernels.decorator import COMPILE_VARIABLE, is_kernel
+from elsinore.kernels.decorator import COMPILE_VARIABLE, COMPILER, Kernel, is_kernel
 from elsinore.kernels.notice import seconds_of
 from elsinore.kernels.uncompiled import uncompiled
 
@@ -29,14 +30,17 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 SHARE = 0.5  # of the time that compiling takes, how much may go by without it
-LOADING = 0.1  # seconds that go by without kernels that are kept compiled: to load them takes more
+IMPORTING = 0.3  # seconds that importing the compiler takes
+LOADING, LOADING_BYTE = 0.02, 1.5e-7  # seconds that loading a kernel takes, and each of its bytes
+COMPILING = 0.1  # seconds that go by without the least kernel
 
 
 @dataclass(slots=True)
 class Tiers:
-    """What this process knows of entering kernels: how long each ran as plain Python."""
+    """What this process knows of entering kernels: how long each ran as plain Python, and all."""
 
     spent: dict[int, float]  # id of a kernel -> seconds of the processor, as measured
+    total: float = 0.0  # of all of them
     compiling: int = 0  # how many `compiling` are in force
 
 
@@ -59,15 +63,14 @@ def enter(kernel: Callable[P, R], seconds: float, /, *args: P.args, **kwargs: P.
     >>> int(enter(total, 1e-6, np.arange(5)))
     10
     """
-    if getattr(kernel, "overloads", None):  # compiled: asked first, as it is so in most calls
-        return kernel(*args, **kwargs)
+    made = getattr(kernel, "made", None)
+    if made is not None and made.overloads:  # compiled: asked first, as it is so in most calls
+        result: R = made(*args, **kwargs)
+        return result
     if not is_kernel(kernel):
         return _as_python(kernel, args, kwargs)
     call: Callable[P, R] = kernel
-    if TIERS.compiling or os.environ.get(COMPILE_VARIABLE) == "1":
-        return call(*args, **kwargs)
-    needed = TIERS.spent.get(id(kernel), 0.0) + seconds
-    if needed > LOADING and needed > _patience(kernel, args):
+    if TIERS.compiling or os.environ.get(COMPILE_VARIABLE) == "1" or _pays(kernel, seconds, args):
         return call(*args, **kwargs)
     python: Callable[P, R] = _plain(call)
     begin = time.thread_time()
@@ -76,6 +79,7 @@ def enter(kernel: Callable[P, R], seconds: float, /, *args: P.args, **kwargs: P.
     finally:
         took = time.thread_time() - begin
         TIERS.spent[id(kernel)] = TIERS.spent.get(id(kernel), 0.0) + took
+        TIERS.total += took
 
 
 def is_compiling() -> bool:
@@ -85,7 +89,7 @@ def is_compiling() -> bool:
 
 def is_compiled(kernel: object) -> bool:
     """Return whether a kernel was compiled or loaded, for whatever types."""
-    return is_kernel(kernel) and bool(kernel.overloads)  # type: ignore[attr-defined]
+    return is_kernel(kernel) and bool(kernel.overloads)
 
 
 @contextmanager
@@ -98,12 +102,17 @@ def compiling() -> Iterator[None]:
         TIERS.compiling -= 1
 
 
-def _patience(kernel: Any, args: tuple[Any, ...]) -> float:
-    """Return how many seconds may go by before a kernel is compiled, or loaded."""
-    cache = kernel._cache
-    if isinstance(cache, KernelCache) and cache.has(args):
-        return LOADING
-    return SHARE * seconds_of(kernel)
+def _pays(kernel: Kernel, seconds: float, args: tuple[Any, ...]) -> bool:
+    """Return whether it pays to compile or load a kernel, for a call of so many seconds."""
+    needed = TIERS.spent.get(id(kernel), 0.0) + seconds
+    if needed <= LOADING or (COMPILER not in sys.modules and TIERS.total + seconds <= IMPORTING):
+        return False
+    from elsinore.kernels.dispatchers import kept_size  # noqa: PLC0415 - the compiler
+
+    kept = kept_size(kernel, args)
+    if kept:
+        return needed > LOADING + LOADING_BYTE * kept
+    return needed > max(COMPILING, SHARE * seconds_of(kernel))
 
 
 @cache

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from types import CellType, FunctionType
 from typing import Any, ParamSpec, TypeVar
 
-from elsinore.kernels.content import global_names
 from elsinore.kernels.decorator import is_kernel
+from elsinore.kernels.source import global_names
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,7 +47,7 @@ def _as_python(value: Any, copies: dict[int, FunctionType]) -> Any:
     if not is_kernel(value):
         return value
     if id(value) not in copies:
-        source: FunctionType = value.py_func  # type: ignore[attr-defined]
+        source: FunctionType = value.py_func
         names: dict[str, Any] = {"__builtins__": source.__globals__["__builtins__"]}
         cells = tuple(CellType() for _ in source.__closure__ or ())
         copy = FunctionType(

@@ -21,7 +21,7 @@ import numpy as np
 from numba import carray, cfunc, njit, types
 from numba.core.errors import NumbaError
 
-from elsinore.kernels import COMPILE_VARIABLE
+from elsinore.kernels import COMPILE_VARIABLE, intrinsics  # noqa: F401 - for `call_at`
 from elsinore.kernels.foreign import FOREIGN, call_at
 from elsinore.matches.aggregates import UserAggregate
 from elsinore.matches.arrays import Doubles

@@ -10,10 +10,11 @@ from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleT
 from typing import Any
 
 from numba.core.errors import NumbaError
+from numba.extending import is_jitted
 
 from elsinore.kernels import is_kernel
-from elsinore.kernels.content import global_names
 from elsinore.kernels.decorator import compiled
+from elsinore.kernels.source import global_names
 from elsinore.quantitative import generated
 from elsinore.quantitative.lowered import mathematics
 from elsinore.quantitative.lowered.records import can_be_field, record_class
@@ -50,7 +51,7 @@ def jitted(function: Any, known: dict[int, Any] | None = None) -> Any:
         if known[id(function)] is None:
             raise CannotCompile(f"{name_of(function)} calls itself")
         return known[id(function)]
-    if is_kernel(function):
+    if is_kernel(function) or is_jitted(function):
         return function
     if any(function is known_one for known_one in PLAIN):
         return _wrapped(function)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.kernels.cycles import cycles
 from elsinore.trends.core.arrays import Codes
 from elsinore.trends.hamlet.alone import alone
-from elsinore.trends.hamlet.cycles import cycles
 from elsinore.trends.hamlet.expected import keep_to_it, look_ahead, weigh
 from elsinore.trends.hamlet.layout import (
     ALWAYS,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.kernels.cycles import cycles
 from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, NEVER, Ints
 from elsinore.trends.hamlet.alone import double
-from elsinore.trends.hamlet.cycles import cycles
 from elsinore.trends.hamlet.decisions import choose, end_burst, is_uniform, with_records
 from elsinore.trends.hamlet.graphlet import graphlet, plain_graphlets
 from elsinore.trends.hamlet.layout import (

@@ -1,0 +1,92 @@
+"""What stands in compiled code for functions that only Python has the source of.
+
+Each is a function of Python somewhere else, by which kernels call it, and here what the compiler
+puts in its place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import carray, types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic, overload
+
+from elsinore.kernels.arrow import array_at
+from elsinore.kernels.cycles import cycles
+from elsinore.kernels.foreign import call_at
+from elsinore.kernels.pointers import pointed
+
+REPLACED = array_at, call_at, cycles, pointed  # in compiled code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _pointer(_typing: Any, address: Any) -> Any:  # noqa: ARG001 - of the compiler
+    def generate(context: Any, builder: Any, _signature: Any, given: Any) -> Any:
+        return builder.inttoptr(given[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.int64), generate
+
+
+@overload(array_at)  # type: ignore[untyped-decorator]
+def _array_at(address: Any, length: Any, kind: Any) -> Any:  # noqa: ARG001 - of the compiler
+    def found(address: Any, length: Any, kind: Any) -> Any:
+        return carray(_pointer(address), (length,), kind)
+
+    return found
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _call(_typing: Any, address: Any, pointer: Any) -> Any:  # noqa: ARG001 - of the compiler
+    def generate(context: Any, builder: Any, _signature: Any, given: Any) -> Any:  # noqa: ARG001
+        word = ir.IntType(64)
+        function = builder.inttoptr(given[0], ir.FunctionType(word, [word]).as_pointer())
+        return builder.call(function, [given[1]])
+
+    return types.int64(types.int64, types.int64), generate
+
+
+@overload(call_at)  # type: ignore[untyped-decorator]
+def _call_at(address: Any, pointer: Any) -> Any:  # noqa: ARG001 - of the compiler
+    def call(address: Any, pointer: Any) -> Any:
+        return _call(types.int64(address), types.int64(pointer))
+
+    return call
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _counter(_typing: Any) -> Any:
+    """Return the processor's cycle counter."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, _given: Any) -> Any:
+        kind = ir.FunctionType(ir.IntType(64), [])
+        name = "llvm.readcyclecounter"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        return builder.call(function, [])
+
+    return types.int64(), generate
+
+
+@overload(cycles)  # type: ignore[untyped-decorator]
+def _cycles() -> Any:
+    return lambda: _counter()  # noqa: PLW0108  (what is compiled is a function)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _begin(_typing: Any, array: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return context.make_array(signature.args[0])(context, builder, given[0]).data
+
+    return types.CPointer(array.dtype)(array), generate
+
+
+@overload(pointed)  # type: ignore[untyped-decorator]
+def _pointed(array: Any) -> Any:
+    if array.layout != "C":
+        raise TypingError(f"An array that is handed on by where it begins is contiguous: {array}")
+
+    def found(array: Any) -> Any:
+        return _begin(array)
+
+    return found

@@ -1,0 +1,159 @@
+"""Where compiled kernels are kept: one file each, in a folder, or with what came with a job.
+
+A file, once written, is right for ever, as its name tells all that its code is made from
+(`content_key`), and nothing but files with such names is ever written. Nothing here knows the
+compiler.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from elsinore.cache_folder import (
+    UnusableError,
+    check_folder,
+    folder_path,
+    make_private,
+    read_file,
+    write_file,
+)
+from elsinore.kernels.locks import Locks
+
+LOG = logging.getLogger("elsinore.kernels")
+SUFFIX = ".kernel"
+_UNUSED_DAYS = 90  # a file that nobody has read for so long is removed
+_DAY = 24 * 60 * 60
+
+
+@dataclass(slots=True)
+class Shelf:
+    """Where this process looks for compiled kernels, and what it did there.
+
+    `given` are asked first for what is kept under a name: what came with a job. `compiled` and
+    `loaded` list kernels, `files` what they are kept as.
+    """
+
+    given: list[Callable[[str], bytes | None]] = field(default_factory=list)
+    compiled: list[str] = field(default_factory=list)
+    loaded: list[str] = field(default_factory=list)
+    files: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+    swept: set[Path] = field(default_factory=set)
+    locks: dict[Path, Locks] = field(default_factory=dict)
+
+    def size(self, name: str) -> int:
+        """Return how many bytes are kept under a name; 0: nothing is."""
+        for look in self.given:
+            content = look(name)
+            if content is not None:
+                return len(content)
+        folder = self._folder()
+        with suppress(OSError):
+            return 0 if folder is None else (folder / name).stat().st_size
+        return 0
+
+    def read(self, name: str) -> bytes | None:
+        """Return what is kept under a name: in what is given, else in the user's folder."""
+        for look in self.given:
+            content = look(name)
+            if content is not None:
+                return content
+        folder = self._folder()
+        if folder is None or not folder.exists():
+            return None
+        try:
+            kept = read_file(folder / name)
+        except UnusableError as error:
+            self.tell(f"A compiled kernel is not used, and is compiled anew: {error}.")
+            return None
+        if kept is not None:
+            keep_used(folder / name)
+        return kept
+
+    def write(self, name: str, content: bytes) -> None:
+        """Keep something under a name, where that is possible; else say once why not."""
+        folder = self._folder()
+        if folder is None:
+            return
+        try:
+            make_private(folder)
+            write_file(folder / name, content)
+        except UnusableError as error:
+            self._refuse(error)
+            return
+        if folder not in self.swept:
+            self.swept.add(folder)
+            remove_unused(folder)
+
+    def lock(self, name: str, seconds: float) -> bool:
+        """Wait so long for another process that compiles the same; return whether we may look."""
+        folder = self._folder()
+        if folder is None:
+            return False
+        with suppress(UnusableError):
+            make_private(folder)
+        if folder not in self.locks:
+            self.locks[folder] = Locks(folder)
+        self.locks[folder].lock(_digest_in(name), seconds)
+        return True
+
+    def release(self, name: str) -> None:
+        """Let others go on that want the same."""
+        for locks in self.locks.values():
+            locks.release(_digest_in(name))
+
+    def place(self) -> str | None:
+        """Return the folder that what is compiled goes into, as text; None where none can."""
+        folder = self._folder()
+        return None if folder is None else str(folder)
+
+    def _folder(self) -> Path | None:
+        """Return the user's own folder; None, with a sentence, where it cannot be trusted."""
+        try:
+            folder = folder_path()
+            if os.path.lexists(folder):
+                check_folder(folder)
+        except UnusableError as error:
+            self._refuse(error)
+            return None
+        return folder
+
+    def _refuse(self, error: UnusableError) -> None:
+        self.tell(f"Compiled kernels are not kept, so each run compiles them: {error}.")
+
+    def tell(self, sentence: str) -> None:
+        """Say something on the screen, once in this process."""
+        if sentence not in self.told:
+            self.told.add(sentence)
+            LOG.warning(sentence)
+
+
+SHELF = Shelf()  # of this process: Numba has one compiler in each, too
+
+
+def _digest_in(name: str) -> str:
+    """Return the key in a file's name."""
+    return name.removesuffix(SUFFIX).rpartition("-")[2]
+
+
+def keep_used(path: Path) -> None:
+    """Let a file's time say that it was read within the last days, where we may."""
+    with suppress(OSError):
+        if time.time() - path.stat().st_mtime > _DAY:
+            os.utime(path)
+
+
+def remove_unused(folder: Path) -> None:
+    """Remove compiled kernels that have not been written or read for long, and broken writes."""
+    now = time.time()
+    for pattern, days in ((f"*{SUFFIX}", _UNUSED_DAYS), (".new-*", 1)):
+        for path in folder.glob(pattern):
+            with suppress(OSError):
+                if now - path.stat().st_mtime > days * _DAY:
+                    path.unlink()
