@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from elsinore.arrow import to_arrow, to_numpy, whole
 from elsinore.errors import InputError, StateError
 from elsinore.kernels import enter, is_compiling
 from elsinore.matches.arrays import Bytes, Ints
-from elsinore.matches.evaluation.choice import Search, search_of
+from elsinore.matches.evaluation.choice import search_of
 from elsinore.matches.evaluation.statistics import MatchStatistics, QueryStatistics
 from elsinore.matches.events import Events, repeated
 from elsinore.matches.keyed import (
@@ -42,6 +42,9 @@ from elsinore.model.window import first_window
 from elsinore.operators import OperatorOptions
 from elsinore.plan import Unit
 from elsinore.plan.modes import HIGH, LAW
+
+if TYPE_CHECKING:
+    from elsinore.matches.evaluation.choice import Search
 
 NEVER, EVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 VERSION = b"matches 2"

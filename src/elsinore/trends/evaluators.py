@@ -21,13 +21,11 @@ from elsinore.trends.due import Due
 from elsinore.trends.graph import GraphEvaluator
 from elsinore.trends.graph.columns import ComparedColumns, keeps_codes
 from elsinore.trends.graph.pairs import by_pattern
-from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.index import Closed, Closing, Indexes
 from elsinore.trends.keyed import Codes, Doubles, KeyedEvents, WindowTotals
 from elsinore.trends.partials import TotalsRoom, totals_fields
 from elsinore.trends.plain import PlainRows
 from elsinore.trends.rows import Encoded, EncodedRows, Rows, encoded_rows
-from elsinore.trends.sets import SetEvents, SetsEvaluator
 from elsinore.trends.statistics import SharingStatistics
 
 _DIGITS = 15  # so many digits of a decimal a double tells apart
@@ -121,6 +119,8 @@ def evaluator_of(unit: TrendUnit, *, by_time: bool, sharing: Sharing, record: bo
 
 class _Shared(_Whole):
     def __init__(self, unit: TrendUnit, by_time: bool, sharing: Sharing, record: bool) -> None:
+        from elsinore.trends.hamlet import HamletEvaluator  # noqa: PLC0415 - a room that few ask
+
         super().__init__(unit)
         self._inner = HamletEvaluator(unit, sharing=sharing, by_time=by_time, record=record)
         self.statistics = self._inner.statistics
@@ -196,11 +196,15 @@ class _Graph(_Whole):
 
 class _Sets(_Whole):
     def __init__(self, unit: TrendUnit, by_time: bool) -> None:
+        from elsinore.trends.sets import SetsEvaluator  # noqa: PLC0415 - a room that few ask
+
         super().__init__(unit)
         self._inner = SetsEvaluator(unit, by_time=by_time)
         self.bytes_held = 0  # of objects, and not of arrays: they are not counted
 
     def evaluate(self, rows: Rows, due: Due) -> pa.RecordBatch:
+        from elsinore.trends.sets import SetEvents  # noqa: PLC0415
+
         assert isinstance(rows, PlainRows)
         unit, table = self.unit, rows.table(due.wanted)
         values = {name: _compared(table.column(f"pair:{name}")) for name in unit.compared}

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from elsinore.matches.collapsed import CollapsedSearch
+from typing import TYPE_CHECKING
+
 from elsinore.matches.evaluation.auto_search import AutoSearch
 from elsinore.matches.evaluation.possible import BY_RUNS, POSTPONED
 from elsinore.matches.evaluation.postponed_search import PostponedSearch
-from elsinore.matches.evaluation.run_search import RunSearch
 from elsinore.matches.evaluation.statistics import QueryStatistics
-from elsinore.matches.gathered import GatheredSearch
-from elsinore.matches.negated import NegatedSearch
 from elsinore.matches.operands import Layout
 from elsinore.matches.query import QuerySearch
 from elsinore.matches.template import MatchTemplate
-from elsinore.matches.uncertain import UncertainSearch
 from elsinore.plan.classes import Classes
 from elsinore.plan.modes import Evaluation
 
-Search = QuerySearch | UncertainSearch | CollapsedSearch
+if TYPE_CHECKING:
+    from elsinore.matches.collapsed import CollapsedSearch
+    from elsinore.matches.uncertain import UncertainSearch
+
+    Search = QuerySearch | UncertainSearch | CollapsedSearch
 
 
 def search_of(
@@ -28,15 +29,26 @@ def search_of(
     statistics: QueryStatistics,
 ) -> Search:
     """Return the search of a query; what it counts goes into `statistics`."""
+    # searches that few queries ask for are loaded with the first of these
     if template.gathers:
+        from elsinore.matches.gathered import GatheredSearch  # noqa: PLC0415
+
         return GatheredSearch(template, classes, layout, size)
     if template.query.collapsed:
+        from elsinore.matches.collapsed import CollapsedSearch  # noqa: PLC0415
+
         return CollapsedSearch(template, classes, layout, size)
     if template.is_unsure:
+        from elsinore.matches.negated import NegatedSearch  # noqa: PLC0415
+
         return NegatedSearch(template, classes, layout, size)
     if template.uncertain is not None:
+        from elsinore.matches.uncertain import UncertainSearch  # noqa: PLC0415
+
         return UncertainSearch(template, classes, layout, size)
     if statistics.evaluation in BY_RUNS:
+        from elsinore.matches.evaluation.run_search import RunSearch  # noqa: PLC0415
+
         return RunSearch(template, classes, layout, size, statistics)
     if statistics.evaluation in POSTPONED:
         return PostponedSearch(template, classes, layout, size, statistics)
