@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -227,15 +227,15 @@ def sweeps(programs: Programs, groups: Mapping[int, Program]) -> list[tuple[int,
     return [tuple(numbers[place] for place in places) for places in told]
 
 
-def _classes(events: KeyedEvents) -> tuple[Codes, Sequence[int], Ints]:
+def _classes(events: KeyedEvents) -> tuple[Ints, Sequence[int], Ints]:
     """Return codes that are small numbers, the classes that occur, and the small number of each."""
-    codes = events.codes
+    codes = read_only(np.ascontiguousarray(events.codes, dtype=np.int64))
     if events.classes is not None:
-        return _codes(codes), events.classes, np.arange(len(events.classes))
+        return codes, events.classes, np.arange(len(events.classes))
     occur = occurring(codes) if events.occur is None else events.occur
     if len(occur) and occur[-1] >= FEW_CLASSES:
-        return _codes(places_of(codes, occur)), occur.tolist(), np.arange(len(occur))
-    return _codes(codes), occur.tolist(), occur
+        return read_only(places_of(codes, occur)), occur.tolist(), np.arange(len(occur))
+    return codes, occur.tolist(), occur
 
 
 def _stretches(read: Read | None, count: int) -> Iterator[_Columns]:
@@ -262,14 +262,10 @@ def _added(events: KeyedEvents) -> Added:
     )
 
 
-def _codes(numbers: NDArray[Any]) -> Codes:
-    return read_only(np.ascontiguousarray(numbers, dtype=np.int32))
-
-
 def _slots(events: KeyedEvents) -> Codes:
     """Return the key of each row."""
     if events.slots is not None:
-        return _codes(events.slots)
+        return read_only(np.ascontiguousarray(events.slots, dtype=np.int32))
     keys = np.arange(len(events.done), dtype=np.int32)
     return read_only(np.repeat(keys, np.diff(events.starts)))
 

@@ -50,7 +50,7 @@ class Rows(NamedTuple):
     """
 
     slots: Codes  # [row] -> key
-    codes: Codes
+    codes: Ints
     times: Ints
     ties: Flags
     classes: Ints  # [code] -> place in the words
