@@ -18,7 +18,7 @@ OPTIONS = {
     "workload.py:run",
 }
 PASSED_ON = {
-    "local/events.py:take_share",  # four columns are read, and four are written
+    "local/events.py:part_rows",  # four columns are read, and four are written
     "quantitative/lowered/heap.py:mark",  # generated code calls it, with constants
 }
 INLINED_LINES = 20  # of a function whose body is copied into its callers before they are compiled

@@ -6,8 +6,10 @@ import itertools
 import os
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from random import Random
 from threading import get_ident
 from time import sleep
 from unittest import mock
@@ -19,8 +21,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import elsinore as el
+from elsinore.local import parting as parting_module
 from elsinore.local import run, shares, threads
-from elsinore.local.events import Events
+from elsinore.local.events import Events, parted
+from elsinore.local.parting import Parting
+from elsinore.local.shares import Shares
 from elsinore.model import Workload
 from elsinore.model.window import Window
 from elsinore.operators import OperatorOptions, kind_for, plan
@@ -60,6 +65,7 @@ def test_one_thread_several_and_all_trends_built_give_the_same(
         mock.patch.object(threads, "WORTH", 1),  # else so few events go to one thread
         mock.patch.object(shares, "STRETCH", cut),  # rows that are made ready at once
         mock.patch.object(shares, "KEPT", cut),
+        mock.patch.object(shares, "SHARE", 1),  # rows of a share of windows
         mock.patch.object(shares, "EVEN", even),  # whether windows of any length are spread
         mock.patch("elsinore.local.driver.STATE_LIMIT", limit),
         mock.patch("elsinore.operators.partials.MANY", 1),  # partial outputs of a thread
@@ -122,7 +128,7 @@ def test_the_first_error_of_a_thread_ends_all() -> None:
         raise ValueError("rows from 6 on cannot be read")
 
     with pytest.raises(ValueError, match="rows from 6 on cannot be read"):
-        threads.run_in_threads([share(), share()], operator, 12)
+        threads.run_in_threads(Shares([share(), share()], 2), operator, 12)
 
 
 def test_threads_end_with_the_range_that_they_are_at_where_they_are_interrupted() -> None:
@@ -141,7 +147,7 @@ def test_threads_end_with_the_range_that_they_are_at_where_they_are_interrupted(
     operator.process = process
     batches = [batch] * 1000
     with pytest.raises(KeyboardInterrupt):
-        threads.run_in_threads([batches, batches], lambda: operator, 2000)
+        threads.run_in_threads(Shares([batches] * 3, 2), lambda: operator, 2000)
     so_far = len(taken)
     sleep(0.1)
     assert len(taken) == so_far < len(batches)
@@ -175,8 +181,8 @@ def test_each_row_goes_to_the_thread_of_its_key(
     )
     begin = min(begin, len(rows) - 1)
     every = events.batch(begin, len(rows))
-    kinds, owners = every.column("class").to_pylist(), events.owners(number)
-    for thread in range(number):
+    kinds = every.column("class").to_pylist()
+    for thread, share in enumerate(parted(every, number, keeps_all=keeps_all)):
         places = [
             row
             for row, key in enumerate(keys[begin:].tolist())
@@ -184,8 +190,63 @@ def test_each_row_goes_to_the_thread_of_its_key(
         ]
         expected = every.take(pa.array(places, pa.int64())).to_pydict()
         expected["key"] = [key // number if key >= 0 else -1 for key in expected["key"]]
-        share = events.share(owners, number, thread, begin, len(rows))
         assert share.to_pydict() == expected
+
+
+@often
+@given(st.integers(0, 30), st.integers(2, 5), st.integers(1, 3), st.randoms(use_true_random=False))
+def test_every_thread_is_given_its_part_of_each_range_in_turn(
+    ranges: int, number: int, ahead: int, random: Random
+) -> None:
+    waits = [random.choice((0, 0, 1e-4, 1e-3)) for _ in range(number)]
+    taken, most = [0] * number, 0
+
+    def part(begin: int, end: int) -> list[pa.RecordBatch]:
+        nonlocal most
+        most = max(most, end - min(taken))
+        sleep(waits[begin % number])
+        return [pa.record_batch({"row": [begin], "thread": [thread]}) for thread in range(number)]
+
+    def take(thread: int) -> list[dict[str, list[int]]]:
+        batches = []
+        for batch in parting.parts(thread):
+            taken[thread] += 1
+            sleep(waits[thread])
+            batches.append(batch.to_pydict())
+        return batches
+
+    with mock.patch.object(parting_module, "AHEAD", ahead):
+        parting = Parting(part, [(row, row + 1) for row in range(ranges)], number)
+        with ThreadPoolExecutor(number) as pool:
+            found = list(pool.map(take, range(number)))
+    for thread, batches in enumerate(found):
+        assert batches == [{"row": [row], "thread": [thread]} for row in range(ranges)]
+    assert most <= ahead * number + 1  # a thread may have taken one that it has not counted yet
+
+
+@pytest.mark.parametrize("where", ["making", "taking", "starting"])
+def test_nobody_waits_for_a_thread_that_failed(where: str) -> None:
+    begun, failing = itertools.count(), itertools.count()
+    nothing = pa.record_batch({"row": pa.array([], pa.int64())})
+
+    def part(begin: int, end: int) -> list[pa.RecordBatch]:
+        if where == "making" and next(begun) == 3:
+            raise ValueError("no part")
+        return [nothing] * 3
+
+    def operator() -> mock.Mock:
+        made, number = mock.Mock(), next(failing)
+        if where == "starting" and number == 1:
+            raise ValueError("no operator")
+        made.process.return_value = []
+        if where == "taking" and number == 1:
+            made.process.side_effect = ValueError("no batch")
+        return made
+
+    parting = Parting(part, [(row, row + 1) for row in range(100)], 3)
+    given_out = Shares([parting.parts(thread) for thread in range(3)], 3, parting.stop)
+    with pytest.raises(ValueError, match=r"no (part|operator|batch)"):
+        threads.run_in_threads(given_out, operator, 100)
 
 
 @often
@@ -197,16 +258,18 @@ def test_each_row_goes_to_the_thread_of_its_key(
         max_size=3,
     ),
     st.integers(2, 5),
+    st.integers(1, 20),
 )
 def test_no_window_crosses_the_shares_of_threads(
-    instants: list[int], windows: list[Window], number: int
+    instants: list[int], windows: list[Window], number: int, least: int
 ) -> None:
     times = np.array(instants)
-    with mock.patch.object(shares, "EVEN", number):
+    with mock.patch.object(shares, "EVEN", number), mock.patch.object(shares, "SHARE", least):
         spans = shares.whole_windows(times, windows, number)
     rows = [row for begin, end in spans for row in range(begin, end)]
     assert rows == list(range(len(times)))
-    assert len(spans) in (1, number)
+    assert len(spans) <= number * shares.TURNS
+    assert all(begin < end for begin, end in spans)
     for window in windows:
         inside = [
             {
@@ -240,9 +303,9 @@ def test_windows_are_spread_where_shares_are_even_else_keys(
     workload = el.Workload.parse(
         f"QUERY q RETURN {returned}SUM(B.v) PATTERN SEQ(A, B) {group} WITHIN {count // windows};"
     )
-    in_threads, share = "elsinore.local.driver.run_in_threads", Events.share
+    in_threads = "elsinore.local.driver.run_in_threads"
     with (
-        mock.patch.object(Events, "share", autospec=True, side_effect=share) as own,
+        mock.patch.object(shares, "parted", side_effect=parted) as own,
         mock.patch(in_threads, side_effect=threads.run_in_threads) as several,
     ):
         two = workload.run(table, threads=2)

@@ -293,12 +293,12 @@ def _run_unit(
         found = results_of(unit, outputs, groups, types, present, threads)
         return [table for table, _ in found]
 
-    if len(shares) > 1:
+    if len(shares.batches) > 1:
         new_operator = partial(kind.operator, unit, asked)
         given_out, counted = run_in_threads(shares, new_operator, len(events.times))
         return results(given_out), counted
     operator = kind.operator(unit, asked)
-    outputs = _outputs(operator, shares[0])
+    outputs = _outputs(operator, shares.batches[0])
     if in_pieces and not kind.adds_up(unit) and after is None:
         forms = [
             kind.result(unit, place, [values.type for values in groups], types)

@@ -1,11 +1,12 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
-"""A unit's events, encoded: batches of ranges of them, and of what one thread has of a range."""
+"""A unit's events, encoded: batches of ranges of them, and what each thread has of a batch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from elsinore.arrow import to_arrow
+from elsinore.arrow import to_arrow, to_numpy
 from elsinore.kernels import enter, kernel
 from elsinore.kernels.sorting import read_only, rows_by_type
 from elsinore.plan import Unit
 from elsinore.runtime.keys import NumberedKeys
 from elsinore.runtime.numbering import Numbering
-from elsinore.runtime.ranges import by_ranges
 from elsinore.runtime.units import batch_of
 
-NOBODY = np.uint8(2**8 - 1)  # has rows of no interest; threads are fewer
+KEY, CLASS, TOLD = 0, 3, 4  # places of columns that every batch has, and how many they are
+NO_CLASS = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,6 @@ class Events:
             column=cache(lambda name: self.column(name).take(rows)),
         )
 
-    def kept(self, threads: int) -> Events:
-        """Return the same with all numbers made, for several who read them."""
-        return replace(self, keys=self.keys.kept(threads), numbers=self.numbers.kept(threads))
-
     def batch(self, begin: int, end: int) -> pa.RecordBatch:
         """Return the batch of events `begin` to `end` - 1."""
         return batch_of(
@@ -73,114 +70,78 @@ class Events:
             lambda name: self.column(name).slice(begin, end - begin),
         )
 
-    def owners(self, threads: int) -> NDArray[np.uint8]:
-        """Return each event's thread: the remainder of its key when divided by `threads`.
 
-        Events without a key go with the first. Those of no interest are NOBODY's, unless the unit
-        keeps all: of a type that is beside all that it knows in `names`, or without a key.
-        """
-        owners = np.empty(len(self.times), dtype=np.uint8)
-        known = {one.type for one in self.unit.classes.types}
-        places = [number for number, name in enumerate(self.names) if name in known]
-        least_key, first, last = 0, min(places, default=0), max(places, default=-1)
-        if self.unit.keeps_all:
-            least_key, first, last = -1, -1, len(self.names)
+def parted(batch: pa.RecordBatch, threads: int, *, keeps_all: bool) -> list[pa.RecordBatch]:
+    """Return each thread's rows of a batch: of keys with its number as remainder, by `threads`.
 
-        def find(begin: int, end: int) -> None:
-            keys, numbers = self.keys.key.make(begin, end), self.numbers.make(begin, end)
-            given = read_only(keys), read_only(numbers), threads, least_key, first, last
-            enter(find_owners, 1e-6 * (end - begin), *given, owners[begin:end])
-
-        by_ranges(find, len(owners), threads)
-        return owners
-
-    def share(
-        self, owners: NDArray[np.uint8], threads: int, thread: int, begin: int, end: int
-    ) -> pa.RecordBatch:
-        """Return the batch of those of events `begin` to `end` - 1 that are a thread's own.
-
-        Its keys, apart by `threads`, are numbered one after another; -1 stays.
-        """
-        keys, mine = self.keys.of_rows(begin, end), owners[begin:end]
-        count = np.count_nonzero(mine == thread)
-        rows = np.empty(count + 1, dtype=np.int32)
-        key, group, numbers = (np.empty(count, dtype=np.int32) for _ in range(3))
-        times = np.empty(count, dtype=np.int64)
-        given = [
-            read_only(column)
-            for column in (
-                mine,
-                keys.key,
-                keys.group,
-                self.times[begin:end],
-                self.numbers.make(begin, end),
-            )
-        ]
-        taken: tuple[Any, ...] = (rows, key, group, times, numbers)
-        enter(take_share, 2e-6 * (end - begin), thread, threads, *given, *taken)
-        picked = to_arrow(rows[:count])
-
-        @cache
-        def read(name: str) -> pa.Array:
-            column = self.column(name).slice(begin, end - begin)
-            return pc.take(column, picked, boundscheck=False)
-
-        return batch_of(
-            self.unit, replace(keys, key=key, group=group), times, numbers, self.names, read
-        )
+    Its keys, apart by `threads`, are numbered one after another; -1 stays, with the first thread.
+    Rows of no interest are nobody's, unless the unit keeps all.
+    """
+    columns = [read_only(to_numpy(column)) for column in batch.columns[:TOLD]]
+    owners, edges = np.empty(batch.num_rows, dtype=np.uint8), np.zeros(threads + 2, dtype=np.int64)
+    least, seconds = NO_CLASS if keeps_all else 0, 1e-6 * batch.num_rows
+    enter(find_owners, seconds, columns[KEY], columns[CLASS], threads, least, owners, edges)
+    taken: list[NDArray[Any]] = [np.empty_like(column) for column in columns]
+    rows = np.empty(batch.num_rows, dtype=np.int32)
+    given: tuple[Any, ...] = (*columns, rows, *taken)
+    enter(part_rows, 4 * seconds, threads, owners, edges[:-1].copy(), *given)
+    picked = to_arrow(rows[: edges[threads]])
+    carried = [pc.take(column, picked, boundscheck=False) for column in batch.columns[TOLD:]]
+    told = [to_arrow(column[: edges[threads]]) for column in taken]
+    together = pa.RecordBatch.from_arrays([*told, *carried], schema=batch.schema)
+    return [together.slice(begin, end - begin) for begin, end in pairwise(edges[:-1].tolist())]
 
 
 @kernel
 def find_owners(
     keys: NDArray[np.int32],
-    numbers: NDArray[np.int32],
+    classes: NDArray[np.int64],
     threads: int,
-    least_key: int,
-    first: int,
-    last: int,
+    least: int,
     owners: NDArray[np.uint8],
+    edges: NDArray[np.int64],
 ) -> None:
-    """Put the remainders of keys into owners[row], NOBODY for keys or types out of bounds.
+    """Put the remainders of keys into owners[row], `threads` for classes below the least.
 
-    A key is divided by multiplying doubles: half a step above a whole number, rounding does not
-    matter. All is done in vector instructions.
+    edges: zeros; where the rows of each thread begin when they are put together, then where those
+    begin that nobody has, and where they end. A key is divided by multiplying doubles: half a step
+    above a whole number, rounding does not matter. All is done in vector instructions.
     """
     count, part = np.int32(threads), 1.0 / threads
-    least, low, high = np.int32(least_key), np.int32(first), np.int32(last)
     for row in range(len(keys)):
         key = max(keys[row], np.int32(0))
         owner = np.uint8(key - count * np.int32((key + 0.5) * part))
-        wanted = (keys[row] >= least) & (numbers[row] >= low) & (numbers[row] <= high)
-        owners[row] = owner if wanted else NOBODY
+        owners[row] = owner if classes[row] >= least else np.uint8(count)
+    for thread in range(threads + 1):
+        own, sum_of = np.uint8(thread), 0
+        for owner in owners:
+            sum_of += np.int64(owner == own)
+        edges[thread + 1] = edges[thread] + sum_of
 
 
 @kernel
-def take_share(
-    thread: int,
+def part_rows(
     threads: int,
     owners: NDArray[np.uint8],
+    places: NDArray[np.int64],
     keys: NDArray[np.int32],
     groups: NDArray[np.int32],
     times: NDArray[np.int64],
-    numbers: NDArray[np.int32],
+    classes: NDArray[np.int64],
     rows: NDArray[np.int32],
     to_keys: NDArray[np.int32],
     to_groups: NDArray[np.int32],
     to_times: NDArray[np.int64],
-    to_numbers: NDArray[np.int32],
+    to_classes: NDArray[np.int64],
 ) -> None:
-    """Put down which rows are a thread's, and their columns.
-
-    rows: has room for one more. No branch is guessed wrong, whatever the order of keys.
-    """
-    count = np.uint64(0)
-    for row in range(len(owners)):
-        rows[count] = row
-        count += np.uint64(owners[row] == thread)
+    """Put the rows of each owner together, from places[owner] on, in their order."""
     part = 1.0 / threads
-    for place in range(len(to_keys)):
-        row = np.uint64(rows[place])
+    for row in range(len(owners)):
+        owner = np.uint64(owners[row])
+        place = np.uint64(places[owner])
+        places[owner] += 1
+        rows[place] = row
         to_keys[place] = min(keys[row], np.int32((keys[row] + 0.5) * part))
         to_groups[place] = groups[row]
         to_times[place] = times[row]
-        to_numbers[place] = numbers[row]
+        to_classes[place] = classes[row]

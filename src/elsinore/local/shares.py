@@ -1,33 +1,50 @@
-"""What each thread takes of a unit's events: some windows, or some keys.
+"""What threads take of a unit's events: some windows in turn, or each some of the keys.
 
-Windows that no other crosses are cut off where they stand, and results are those of one thread to
-the last bit, variances aside: each thread has its own values to work them out from. Keys have to be
-picked out, row by row. They know nothing of one another either, but sums of a group's keys may
-differ in their last bit.
+Windows that no other crosses are cut off where they stand, several for each thread, which takes the
+next when it is through with one: cores are not equally fast, least of all where others use them
+too. Results are those of one thread to the last bit, variances aside: each share has its own values
+to work them out from. Keys have to be picked out, row by row. They know nothing of one another
+either, but sums of a group's keys may differ in their last bit.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.local.events import Events
+from elsinore.local.events import Events, parted
+from elsinore.local.parting import Parting
 from elsinore.model.window import Window, last_window, window_start
 from elsinore.operators import kind_for
 from elsinore.plan.panes import common_borders
 
-STRETCH = 2**18  # rows for each thread that are made ready at once
+STRETCH = 2**18  # rows that are made ready at once
 KEPT = 2**22  # the same of those that are kept: fewer are put together more often
-EVEN = 1.1  # the longest share of windows is at most so many times as long as it would be at best
+TURNS = 8  # shares of windows for each thread, at most
+SHARE = 2**19  # rows of a share of windows below which a new operator for each takes too long
+EVEN = 1.1  # the longest thread takes at most so many times as long as it would at best
 
 
-def shares_of(events: Events, threads: int, *, by_windows: bool) -> list[Iterable[pa.RecordBatch]]:
-    """Return the batches that each of so many threads is given, or fewer; made as they are read.
+def nothing() -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Batches that one operator each is given, made as they are read, and how many at once."""
+
+    batches: Sequence[Iterable[pa.RecordBatch]]
+    threads: int = 1
+    stop: Callable[[], None] = nothing  # where some of them are not read on
+
+
+def shares_of(events: Events, threads: int, *, by_windows: bool) -> Shares:
+    """Return what so many threads are given, or fewer.
 
     `by_windows`: events are in time order, and memory suffices for all keys in each thread.
     """
@@ -38,62 +55,88 @@ def shares_of(events: Events, threads: int, *, by_windows: bool) -> list[Iterabl
     if threads > 1 and by_windows and not isinstance(windows, str):
         spans = whole_windows(events.times, windows, threads)
         if len(spans) > 1:
-            return [
-                itertools.starmap(events.batch, stretches(*span, keys, kept=kept)) for span in spans
-            ]
+            some = [stretches(*span, keys, kept=kept) for span in spans]
+            return Shares([itertools.starmap(events.batch, each) for each in some], threads)
     threads = min(threads, keys)
     if threads > 1:
-        events = events.kept(threads)
-        owners = events.owners(threads)
-        ranges = stretches(0, rows, keys, threads, kept=kept)
-        return [
-            itertools.starmap(partial(events.share, owners, threads, thread), ranges)
-            for thread in range(threads)
-        ]
+
+        def part(begin: int, end: int) -> list[pa.RecordBatch]:
+            return parted(events.batch(begin, end), threads, keeps_all=unit.keeps_all)
+
+        parting = Parting(part, stretches(0, rows, keys), threads)
+        parts = [parting.parts(thread) for thread in range(threads)]
+        return Shares(
+            [put_together(own) for own in parts] if kept else parts, threads, parting.stop
+        )
     to_the_end = kept and isinstance(windows, str)  # what is put together then comes in one piece
     ranges = [(0, rows)] if to_the_end else stretches(0, rows, keys, kept=kept)
-    return [itertools.starmap(events.batch, ranges)]
+    return Shares([itertools.starmap(events.batch, ranges)])
+
+
+def put_together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return batches of KEPT rows or more, but for the last, of those that come."""
+    waiting, rows = list[pa.RecordBatch](), 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= KEPT:
+            yield pa.concat_batches(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield pa.concat_batches(waiting)
 
 
 def whole_windows(
     times: NDArray[np.int64], windows: Sequence[Window], threads: int
 ) -> list[tuple[int, int]]:
-    """Return a range of rows for each thread, about as long, that no window crosses.
+    """Return ranges of rows that no window crosses, for threads that each take the next in turn.
 
-    One range of all where there are none. times: ascending.
+    As many of about the same length as keep all threads busy; one range of all where none do.
+    times: ascending.
 
     >>> whole_windows(np.arange(12), [Window(3)], 2), whole_windows(np.arange(12), [Window(10)], 2)
     ([(0, 6), (6, 12)], [(0, 12)])
     """
-    rows = len(times)
-    found = common_borders(windows)
-    if found is None:
-        return [(0, rows)]
-    length, origin = found
-    cuts = [0]
-    for thread in range(1, threads):
-        middle = rows * thread // threads
+    rows, found = len(times), common_borders(windows)
+    turns = max(1, min(TURNS, rows // (threads * SHARE)))
+    while found is not None and turns:
+        spans = _cut(times, *found, threads * turns)
+        if _longest(spans, threads) * threads <= EVEN * rows:
+            return spans
+        turns //= 2
+    return [(0, rows)]
+
+
+def _cut(times: NDArray[np.int64], length: int, origin: int, count: int) -> list[tuple[int, int]]:
+    """Return so many ranges of rows or fewer, cut where stretches of a length of time end."""
+    rows, cuts = len(times), {0, len(times)}
+    for number in range(1, count):
+        middle = rows * number // count
         before = window_start(last_window(int(times[middle]), length, origin), length, origin)
         borders = [edge for edge in (before, before + length) if times[0] < edge <= times[-1]]
         begins = np.searchsorted(times, np.array(borders, np.int64))
-        cuts.append(int(begins[np.abs(begins - middle).argmin()]) if borders else 0)
-    cuts.append(rows)
-    spans = list(itertools.pairwise(cuts))
-    even = max(end - begin for begin, end in spans) * threads <= EVEN * rows
-    return spans if even else [(0, rows)]
+        if borders:
+            cuts.add(int(begins[np.abs(begins - middle).argmin()]))
+    return list(itertools.pairwise(sorted(cuts)))
 
 
-def stretches(
-    begin: int, end: int, keys: int, threads: int = 1, *, kept: bool = False
-) -> list[tuple[int, int]]:
-    """Return the ranges of rows that operators are given in turn; `kept`: who go on reading them.
+def _longest(spans: Sequence[tuple[int, int]], threads: int) -> int:
+    """Return the most rows that a thread has, of threads that each take the next in turn."""
+    taken = [0] * threads
+    for begin, end in spans:
+        taken[taken.index(min(taken))] += end - begin
+    return max(taken)
+
+
+def stretches(begin: int, end: int, keys: int, *, kept: bool = False) -> list[tuple[int, int]]:
+    """Return the ranges of rows that are made ready in turn; `kept`: operators go on reading them.
 
     What a thread makes of one stays near the processor, in memory that serves again; where there
     are more keys than rows in it, what is done for all keys at once would take longer than they do.
 
-    >>> stretches(0, 10, 3), stretches(5, 2**19 + 5, 3), stretches(0, 2**19, 3, 2)
+    >>> stretches(0, 10, 3), stretches(5, 2**19 + 5, 3), stretches(0, 2**19, 2**19)
     ([(0, 10)], [(5, 262149), (262149, 524293)], [(0, 524288)])
     """
     rows = end - begin
-    count = max(1, -(-rows // (threads * (KEPT if kept else max(STRETCH, keys)))))
+    count = max(1, -(-rows // (KEPT if kept else max(STRETCH, keys))))
     return [(begin + rows * n // count, begin + rows * (n + 1) // count) for n in range(count)]

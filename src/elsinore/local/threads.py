@@ -7,13 +7,14 @@ Kernels let other threads run. What a thread is given knows nothing of what othe
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from threading import Event
 
 import pyarrow as pa
 
+from elsinore.local.shares import Shares
 from elsinore.operators import Operator, OperatorStatistics
 
 MOST = 2**8 - 1  # threads, whose numbers are bytes
@@ -37,47 +38,53 @@ def threads_for(events: int, most: int | None) -> int:
 
 
 def run_in_threads(
-    shares: Sequence[Iterable[pa.RecordBatch]], new_operator: Callable[[], Operator], rows: int
+    shares: Shares, new_operator: Callable[[], Operator], rows: int
 ) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
-    """Return what operators give out that run over all events, and their statistics.
+    """Return what operators give out, one for each share, and their statistics.
 
-    `shares` are the batches of each thread, made in it as they are read; all have so many `rows`,
-    those of no interest included. Operators held their memory at the same time, so it is added up.
-    Threads wait for one another at the end alone.
+    Threads take share after share, and make the batches of one as they read them; all have so many
+    `rows`, those of no interest included. As many operators hold memory at the same time as there
+    are threads, so that of the largest is added up. Threads wait for one another at the end alone.
     """
     failed = Event()
 
-    def work(share: Iterable[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
+    def work(batches: Iterable[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
         operator, outputs = new_operator(), list[pa.RecordBatch]()
-        for batch in share:
+        for batch in batches:
             outputs += operator.process(batch)
             if failed.is_set():
-                return outputs, operator.statistics
-        outputs += operator.close()
+                break
+        if not failed.is_set():
+            outputs += operator.close()
         return outputs, operator.statistics
 
+    def fail() -> None:
+        failed.set()
+        shares.stop()
+
     def work_or_fail(
-        share: Iterable[pa.RecordBatch],
+        batches: Iterable[pa.RecordBatch],
     ) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
         try:
-            return work(share)
+            return work([] if failed.is_set() else batches)
         except BaseException:
-            failed.set()
+            fail()
             raise
 
-    with ThreadPoolExecutor(len(shares), thread_name_prefix="elsinore") as pool:
+    with ThreadPoolExecutor(shares.threads, thread_name_prefix="elsinore") as pool:
         try:
-            running = [pool.submit(work_or_fail, share) for share in shares]
+            running = [pool.submit(work_or_fail, batches) for batches in shares.batches]
             wait(running)
         except BaseException:  # Ctrl-C: threads end with the range that they are at
-            failed.set()
+            fail()
             raise
     raise_first(one.exception() for one in running)
     done = [one.result() for one in running]
     together = done[0][1]
     for _, statistics in done[1:]:
         together = together.added(statistics)
-    together = replace(together, events=rows, state_bytes=sum(one.state_bytes for _, one in done))
+    largest = sorted(one.state_bytes for _, one in done)[-shares.threads :]
+    together = replace(together, events=rows, state_bytes=sum(largest))
     return [output for outputs, _ in done for output in outputs], together
 
 
