@@ -5,8 +5,10 @@ end, cut into one batch for each slide and closed at the end, and so cut and clo
 which the operator is told with the batch.
 Processor time, the least of several runs in turn; what all queries give is compared. All paths:
 sums (coarse), an index over neighbours, the shared graph of many queries; slides of 100 to 10,000
-events. A closing takes some microseconds however many windows it closes, so that slides of few
-events are also told by twenties: what windows give that ended in between comes with the last.
+events. Each batch and its closing take some microseconds whatever they hold: Arrow lends a batch to
+the kernel and gets it back, which is called once, and cuts the totals out of those it has. Sums of
+100 events take half of that, so that 1.3 holds from about 1,000 events a slide on. Slides of fewer
+are also told by twenties: what windows give that ended in between comes with the last.
 """
 
 from __future__ import annotations
@@ -94,6 +96,8 @@ WORKS = (
     Work("coarse, 60 SLIDE 5, 50 queries", _many("60 seconds SLIDE 5 seconds", 50), 5, _coarse),
     Work("coarse, 60 SLIDE 5, 1,000 keys", KEYED, 5, _coarse),
     Work("coarse, 10 SLIDE 1", _query("10 seconds SLIDE 1 second"), 1, _coarse),
+    Work("coarse, tumbling 1 s", _query("1 second"), 1, _coarse),
+    Work("coarse, tumbling 0.5 s", _query("0.5 seconds"), 0.5, _coarse),
     Work("coarse, tumbling 0.1 s", _query("0.1 seconds"), 0.1, _coarse),
     Work("coarse, tumbling 0.1 s, 20 a batch", _query("0.1 seconds"), 0.1, _coarse, 20),
     Work("index, tumbling 10 s", _query("10 seconds", where=RISING), 10, _fine),

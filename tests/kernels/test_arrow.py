@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from elsinore.kernels import kernel, uncompiled
-from elsinore.kernels.arrow import Lender, column_of, is_there, validity_of
+from elsinore.kernels.arrow import Lender, column_of, is_there, let_go, validity_of
 
 CODE, NUMBER = 0, 1
 LENDER = Lender()
@@ -70,6 +70,27 @@ def test_nulls_are_told_from_other_values(
     copy(LENDER.lend(batch), known)
     LENDER.take_back()
     assert known.tolist() == [value is not None for value in batch.column("value").to_pylist()]
+
+
+@kernel
+def give_up(batch: int) -> None:
+    """Let go of a batch."""
+    let_go(batch)
+
+
+@pytest.mark.parametrize("give_up", [give_up, uncompiled(give_up)])
+def test_what_a_kernel_lets_go_of_is_not_taken_back_again(give_up: object) -> None:
+    memory = np.arange(1000)
+    held = sys.getrefcount(memory)
+    for first in range(200):
+        batch = pa.record_batch({"number": memory})
+        address = LENDER.lend(batch.slice(first))
+        del batch
+        assert sys.getrefcount(memory) > held
+        assert callable(give_up)
+        give_up(address)
+        assert sys.getrefcount(memory) == held
+        LENDER.take_back()
 
 
 def test_what_is_taken_back_is_let_go_of() -> None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.kernels.decorator import kernel
+from elsinore.kernels.foreign import call_at
 
 # words of an `ArrowArray`: how many rows, the first of them, where the addresses are of what there
 # is in memory (of a column: which values are there, 0 where all are, and the values), and where
@@ -70,6 +71,12 @@ def array_at(address: int, length: int, kind: type[np.generic]) -> NDArray[Any]:
     dtype: np.dtype[Any] = np.dtype(kind)
     memory = (ctypes.c_char * (int(length) * dtype.itemsize)).from_address(int(address))
     return np.frombuffer(memory, dtype=dtype)  # type: ignore[call-overload]
+
+
+@kernel(linked=True)
+def let_go(batch: int) -> None:
+    """Let go of the batch at an address, so that `Lender.take_back` need not."""
+    call_at(array_at(batch, _ALL_WORDS, np.int64)[_RELEASE], batch)
 
 
 @kernel(linked=True)

@@ -8,7 +8,7 @@ a key gives these rows to keys by a table, and takes them back.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +37,12 @@ class KeyTable(NamedTuple):
 TABLE_WORDS = 2 * len(KeyTable._fields)
 
 
-def words_of(lent: KeyTable) -> list[int]:
-    """Return where a table's arrays are and how long each is: one array is sooner passed than five.
+def words_of(arrays: Iterable[NDArray[Any]]) -> list[int]:
+    """Return where arrays are and how long each is: one array is sooner passed than five.
 
-    They are good as long as the table is kept.
+    They are good as long as the arrays are kept, which a `KeyTable` may be.
     """
-    return [word for array in lent for word in (array.ctypes.data, len(array))]
+    return [word for array in arrays for word in (array.ctypes.data, len(array))]
 
 
 @kernel(linked=True)

@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elsinore.kernels import kernel
-from elsinore.kernels.arrow import array_at, column_of
+from elsinore.kernels.arrow import array_at, column_of, let_go
 from elsinore.kernels.pointers import pointed
 from elsinore.operators.slots import TABLE_WORDS, lend, table_at
 from elsinore.trends.columns import CLASS, GROUP, KEY, TIME
@@ -16,6 +17,7 @@ from elsinore.trends.core.arrays import FOREVER, Codes, Columns, Doubles, Ints
 from elsinore.trends.core.given_out import take_totals
 from elsinore.trends.moments import end_waiting
 from elsinore.trends.run import DONE, GROW, leave, pass_edge, run
+from elsinore.trends.store import STATE
 from elsinore.trends.wide import wide_kernel
 
 # words of a call, first those that are 0 between calls: the address of a batch, 0: there is none
@@ -23,8 +25,11 @@ from elsinore.trends.wide import wide_kernel
 # lent, or are LISTED
 BATCH, CLOSING, SLOT_COUNT, OF_CALL = range(4)
 # by when the windows end that are closed; where those slots are; where totals are put that are
-# given out, the next row, how many have room, and how many were given; who lends slots
-UNTIL, SLOTS, WHOLES, CELLS, CODES, PLACE, ROOM, GIVEN, LENT = range(OF_CALL, OF_CALL + 9)
+# given out, the next row, how many have room, and how many were given
+UNTIL, SLOTS, WHOLES, CELLS, CODES, PLACE, ROOM, GIVEN = range(OF_CALL, OF_CALL + 8)
+# what is read and written, each by where it begins and its length: the header, which is alone, the
+# store's arenas, the program, the places of classes in it; and who lends slots
+HEADERS, INTS, DOUBLES, PROGRAM, KNOWN, LENT = range(GIVEN + 1, GIVEN + 13, 2)
 CALL = LENT + TABLE_WORDS
 
 NO_SLOTS, ALL_SLOTS, LISTED_SLOTS = 0, 1, 2  # whose windows are to be closed
@@ -32,35 +37,29 @@ NO_SLOTS, ALL_SLOTS, LISTED_SLOTS = 0, 1, 2  # whose windows are to be closed
 # how it ends, too: the store needs more slots, or those who lend them, or totals room to be put
 MORE_SLOTS, MORE_LENT, MORE_ROOM = np.int64(4), np.int64(5), np.int64(6)
 
+HEADER = STATE.header
 NO_GROUP = -1
 MANY_TOTALS = 2**14  # are given out as soon as they are final, in place of more room for them
 
 
 @kernel
-def arrive(
-    headers: Any,
-    all_ints: Ints,
-    all_doubles: Doubles,
-    words: Ints,
-    known: Ints,
-    call: Ints,
-    addends: Doubles,
-    ranks: Ints,
-) -> int:
+def arrive(call: Ints, addends: Doubles, ranks: Ints) -> int:
     """Let the events of a batch act, then close windows; return how it ended, as `run` does.
 
-    The header is the only one of `headers`; `call` tells what is to be done. What is not done is
-    gone on with from `header.begin` on. Totals that are final then are given out: of windows that
-    were closed for all slots, with `header.one_slot` of all groups but the last, and many of them
-    where each key is a group of its own.
+    `call` tells what is to be done, and where all is that this takes: one array is sooner passed
+    than eight. What is not done is gone on with from `header.begin` on. Totals that are final then
+    are given out: of windows that were closed for all slots, with `header.one_slot` of all groups
+    but the last, and many of them where each key is a group of its own.
     """
-    header, program = headers[0], pointed(words)
-    ints, doubles = pointed(all_ints), pointed(all_doubles)
+    header = array_at(call[HEADERS], 1, HEADER)[0]
+    ints, doubles = pointed(_lent(call, INTS, np.int64)), pointed(_lent(call, DOUBLES, np.float64))
+    program, known = pointed(_lent(call, PROGRAM, np.int64)), pointed(_lent(call, KNOWN, np.int64))
     closing, until, group = call[CLOSING], FOREVER, np.int64(NO_GROUP)
     call[GIVEN], how = 0, DONE
     if call[BATCH] != 0:
         how = _act(header, ints, doubles, program, known, call, addends, ranks)
-        if how == DONE and closing != NO_SLOTS:
+        if how == DONE:
+            let_go(call[BATCH])
             call[BATCH], header.begin = 0, 0
     if how == DONE and closing != NO_SLOTS:
         until = call[UNTIL]
@@ -88,7 +87,14 @@ def arrive(
             call[PLACE],
         )
     header.begin = 0
+    call[:OF_CALL] = 0
     return DONE
+
+
+@kernel(linked=True)
+def _lent(call: Ints, place: int, kind: type[np.generic]) -> NDArray[Any]:
+    """Return the array that words of a call tell of from a place on."""
+    return array_at(call[place], call[place + 1], kind)
 
 
 @kernel(linked=True)
@@ -121,7 +127,7 @@ def _act(
         pointed(keys),
         pointed(groups),
         pointed(codes),
-        pointed(known),
+        known,
         pointed(addends),
         pointed(ranks),
     )

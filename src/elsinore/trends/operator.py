@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import no_rows, to_arrow, to_numpy
-from elsinore.kernels import Store, enter
+from elsinore.kernels import Store, enter, is_compiled
 from elsinore.kernels.arrow import Lender
 from elsinore.kernels.saved import pack, unpack
 from elsinore.model.window import overlap_of
@@ -35,6 +35,7 @@ from elsinore.trends.entry import (
     CLOSING,
     CODES,
     GIVEN,
+    HEADERS,
     LENT,
     LISTED_SLOTS,
     MORE_LENT,
@@ -124,6 +125,7 @@ class TrendOperator:
         self._seconds = PLAIN_SECONDS + PLAIN_LANE * layout.cells
         self._room = TotalsRoom(schema, len(unit.squared))
         self._call = np.zeros(CALL, dtype=np.int64)
+        self._call_words = self._call.data  # sooner read and written one by one
         self._lender = Lender()
         self._lent: KeyTable | None = None  # of which `_call` tells, as of ...
         # ... room for the slots of a batch's events, or those that are closed
@@ -176,26 +178,33 @@ class TrendOperator:
         ranks = self._read_ranks(batch) if self._ranks else _NO_RANKS
         if not batch.schema.equals(self._schema):
             batch = self._fitting(batch)  # which may number classes anew
+        words, closed = self._call_words, 0
         if slots is not None:
-            self._list(rows)
+            words[SLOT_COUNT] = self._listed(rows)
             if slots.lent is not self._lent:
                 self._lend(slots)
-        call, closed = self._call, 0
         if until is not None:
-            call[CLOSING], call[UNTIL], closed = ALL_SLOTS, until, self._store.length("slot")
+            words[CLOSING], words[UNTIL], closed = ALL_SLOTS, until, self._store.length("slot")
         seconds = self._seconds * (rows + closed)
-        call[BATCH] = self._lender.lend(batch)
+        words[BATCH] = self._lender.lend(batch)
         try:
-            while (how := enter(arrive, seconds, *self._told, addends, ranks)) != DONE:
+            call = self._call, addends, ranks
+            how = arrive(*call) if self._is_compiled else enter(arrive, seconds, *call)
+            while how != DONE:
                 self._help(how, batch, slots)
                 seconds = self._seconds * (rows + closed - self._store["begin"])
+                how = enter(arrive, seconds, *call)
         except BaseException:
-            self._store["begin"] = 0  # of the next batch
+            self._stop()
             raise
         finally:
-            call[:OF_CALL] = 0
             self._lender.take_back()
         return self._given()
+
+    def _stop(self) -> None:
+        """Leave what a call has not done; the next begins anew."""
+        self._store["begin"] = 0
+        self._call[:OF_CALL] = 0
 
     def _fitting(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a batch, of another schema than the last, as `arrive` reads its first columns."""
@@ -209,17 +218,18 @@ class TrendOperator:
         return batch
 
     def _tell(self) -> None:
-        """Have what `arrive` is told for every batch as it is now."""
-        headers, ints, doubles = self._store.entered
-        self._told = headers, ints, doubles, self._words, self._known, self._call
+        """Tell kernels where all is that a batch acts on."""
+        told = *self._store.entered, self._words, self._known
+        self._call[HEADERS:LENT] = words_of(told)
+        self._is_compiled = is_compiled(arrive)  # what need not be asked for each batch
 
-    def _list(self, count: int) -> None:
-        """Have room for so many slots, which kernels are told of."""
+    def _listed(self, count: int) -> int:
+        """Have room for so many slots, which kernels are told of; return how many."""
         have = len(self._slots)
-        if have < count or (have > FEW_ROWS and have > 8 * count):
+        if have < count or have > max(FEW_ROWS, 8 * count):
             self._slots = np.empty(count, dtype=np.int32)
             self._call[SLOTS] = self._slots.ctypes.data
-        self._call[SLOT_COUNT] = count
+        return count
 
     def _lend(self, slots: KeySlots) -> None:
         """Tell kernels what slots are lent from."""
@@ -272,16 +282,14 @@ class TrendOperator:
 
     def _close(self, closing: int, until: int, slots: int) -> None:
         """Close windows of so many slots that end by a time."""
-        call, seconds = self._call, self._seconds * slots
-        call[CLOSING], call[UNTIL] = closing, until
+        words, seconds = self._call_words, self._seconds * slots
+        words[CLOSING], words[UNTIL] = closing, until
         try:
-            while (how := enter(arrive, seconds, *self._told, _NO_ADDENDS, _NO_RANKS)) != DONE:
+            while (how := enter(arrive, seconds, self._call, _NO_ADDENDS, _NO_RANKS)) != DONE:
                 self._help(how, None, None)
         except BaseException:  # what was closed stays so; the others may be closed anew
-            self._store["begin"] = 0
+            self._stop()
             raise
-        finally:
-            call[:OF_CALL] = 0
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
@@ -295,7 +303,7 @@ class TrendOperator:
         What is shared stays so.
         """
         known = slots[slots < self._store.length("slot")]
-        self._list(len(known))
+        self._call_words[SLOT_COUNT] = self._listed(len(known))
         self._slots[: len(known)] = known
         self._close(LISTED_SLOTS, int(FOREVER), len(known))
 
@@ -409,12 +417,12 @@ class TrendOperator:
 
     def _given(self) -> pa.RecordBatch:
         """Return the totals that were given out."""
-        rows = self._call.item(GIVEN)
+        rows = self._call_words[GIVEN]
         if rows == 0:
             return self._none
         self._statistics.totals += rows
         totals = self._room.cut(rows, self._shifts)
-        self._call[PLACE] = self._room.begin
+        self._call_words[PLACE] = self._room.begin
         return totals
 
     def _rebuild(self) -> None:
