@@ -94,12 +94,11 @@ class BufferedTrends:
         InputError where a key's rows are not in time order.
         """
         rows = self._rows or self._begin(batch.schema)
-        self.statistics.events += batch.num_rows
-        size = batch.num_rows
-        if self._ends_early and rows.copies:
-            size = min(size, PIECE)
-        for first in range(0, batch.num_rows, size or 1):
-            self._add(rows, batch.slice(first, size), slots)
+        count = batch.num_rows
+        self.statistics.events += count
+        size = min(count, PIECE) if self._ends_early and rows.copies else count
+        for first in range(0, count, size or 1):
+            self._add(rows, batch if size == count else batch.slice(first, size), slots)
         if not self._one_slot:
             return self._nothing if until is None else self.close(until)
         groups = to_numpy(self._totals.column("group"))

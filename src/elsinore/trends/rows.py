@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from struct import Struct
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -57,6 +58,7 @@ from elsinore.trends.keyed import FEW_CLASSES, Codes, Doubles, Flags, Ints, as_e
 
 _FEW_ROWS = 2**10  # room that is made at least, and ...
 _MANY_ROWS = 2**16  # ... that is given back if it is eight times what is needed
+_OF_BATCH = Struct(f"{OF_BATCH}q")  # into arrays sooner than NumPy puts a tuple there
 _SECONDS = 4e-6  # that a row takes in plain Python
 _WAITING = ("key", "group", "time", "class", "compared", "known")  # as `Waiting` has them
 
@@ -235,8 +237,9 @@ class EncodedRows:
         if slots is not None:
             self._lend(slots)
         key, lends = (0, -1) if current is None else (1, current), 0 if slots is None else size
-        head[:OF_BATCH] = 0, 0, 0, self._end, self._begin, *key, self._lender.lend(batch), lends
+        lent = self._lender.lend(batch)
         try:
+            _OF_BATCH.pack_into(head.data, 0, 0, 0, 0, self._end, self._begin, *key, lent, lends)
             last = self._take_rows(batch, slots, found, last)
         finally:
             self._lender.take_back()

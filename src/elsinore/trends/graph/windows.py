@@ -100,9 +100,7 @@ def find_windows(keys: Keys, wanted: Wanted, columns: Ints) -> tuple[int, int]:
                 if keys.times[low] >= end:
                     index = max(index + 1, first_window(keys.times[low], within, step, origin))
                     continue
-                high = max(high, low)
-                while high < stop and keys.times[high] < end:
-                    high += 1
+                high = row_at(keys.times, max(high, low), stop, end)
             if count < columns.shape[1]:
                 columns[0, count], columns[1, count] = key, index
                 columns[2, count], columns[3, count] = low, high
@@ -112,3 +110,23 @@ def find_windows(keys: Keys, wanted: Wanted, columns: Ints) -> tuple[int, int]:
             if within == FOREVER:
                 break
     return count, longest
+
+
+@kernel(linked=True)
+def row_at(times: Ints, low: int, high: int, time: int) -> int:
+    """Return the first of rows `low` to `high` - 1 that is not before a time, or `high`.
+
+    It takes steps as many as the logarithm of how far that is.
+    """
+    step = np.int64(1)
+    while low + step <= high and times[low + step - 1] < time:
+        low += step
+        step += step
+    high = min(high, low + step - 1)
+    while low < high:
+        middle = (low + high) >> 1
+        if times[middle] < time:
+            low = middle + 1
+        else:
+            high = middle
+    return low

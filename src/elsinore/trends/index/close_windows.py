@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from elsinore.kernels import kernel
 from elsinore.kernels.arrow import array_at
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.core.window_times import first_window
+from elsinore.trends.core.window_times import first_window, start_of
 from elsinore.trends.graph.layout import Stream
 from elsinore.trends.graph.sums import Fields, Sums, empty_sums
-from elsinore.trends.graph.windows import Keys, Wanted, Windows, find_windows
+from elsinore.trends.graph.windows import Keys, Wanted, Windows, find_windows, row_at
 from elsinore.trends.index.axes import Axes
 from elsinore.trends.index.layout import BY_TIME, OVERLAP, ROOM, SORTED, SORTED_FIRST
 from elsinore.trends.index.windows import sum_windows
@@ -174,12 +174,4 @@ def _before(call: Ints, times: Ints, until: int) -> int:
     if call[WITHIN] == FOREVER:
         return 0
     first = first_window(until, call[WITHIN], call[STEP], call[ORIGIN])
-    start = call[ORIGIN] + first * call[STEP]
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) >> 1
-        if times[middle] < start:
-            low = middle + 1
-        else:
-            high = middle
-    return low - begin
+    return row_at(times, begin, end, start_of(first, call[STEP], call[ORIGIN])) - begin

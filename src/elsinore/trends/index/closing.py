@@ -6,6 +6,7 @@ What Python does for a close takes else as long as the index takes for some thou
 from __future__ import annotations
 
 from collections.abc import Iterable
+from struct import Struct
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from elsinore.trends.partials import TotalsRoom
 from elsinore.trends.rows import EncodedRows
 
 _ROWS = ("time", "class", "compared", "known", "values", "present", "orders", "ordered")
+_OF_CLOSE = Struct(f"{w.OF_CLOSE}q")  # into arrays sooner than NumPy puts a tuple there
 _SECONDS = 1e-4  # that an event takes in plain Python
 
 
@@ -94,7 +96,7 @@ class Closing:
         if self._arrays is not rows.arrays:
             self._read(rows)
         call, index, places = self._call, self._index, rows.places
-        call[: w.OF_CLOSE] = *places, done, until, rows.first[1]
+        _OF_CLOSE.pack_into(call.data, 0, *places, done, until, rows.first[1])
         seconds = _SECONDS * rows.count
         while (how := enter(w.close_windows, seconds, call, index.words, index.work)) != w.CLOSED:
             if how == w.OTHER_INDEX:
