@@ -114,6 +114,7 @@ class TrendOperator:
             self._prepared.updates,
             layout,
             self._prepared.shared,
+            self._prepared.totals,
             gains=not ordered,
             record=record,
         )

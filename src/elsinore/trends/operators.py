@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from elsinore.errors import StateError
 from elsinore.kernels.saved import pack, unpack
+from elsinore.model.window import Window
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.trends.columns import slots_of, with_slots
@@ -82,7 +83,7 @@ class GivingOut:
         self._recorder = recorder
         self._one_slot = one_slot
         self._slots = slots  # None: codes are slots
-        self._windows = {one.query.window for one in inner.unit.members}
+        self._windows: set[Window | None] = set()  # of the queries; none: not yet looked for
         self._until: int | None = None  # windows that end by then are closed
         self._many = FEW_KEYS  # where so many have slots, it is looked which of them are idle
 
@@ -133,6 +134,8 @@ class GivingOut:
         """Let keys of which nothing is open give their slots back."""
         if self._slots is None or self._until is None:
             return
+        if not self._windows:
+            self._windows = {one.query.window for one in self._inner.unit.members}
         idle = self._slots.idle(self._until, self._windows)
         if len(idle):
             self._inner.forget(idle)

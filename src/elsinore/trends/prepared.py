@@ -18,6 +18,7 @@ from elsinore.trends.core.arrays import Ints
 from elsinore.trends.layout import Layout
 from elsinore.trends.program import Program
 from elsinore.trends.sharing.holders import SharedGroups
+from elsinore.trends.store import TotalsShape
 from elsinore.trends.updates import Updates
 
 MANY_QUERIES = 500  # the collector of garbage waits while so many are compiled
@@ -26,7 +27,7 @@ _lock = threading.RLock()  # of what units keep, and of programs that classes ar
 
 
 class Prepared:
-    """A unit's layout, groups and program; classes are added as they occur, and stay."""
+    """A unit's layout, groups, totals and program; classes are added as they occur, and stay."""
 
     def __init__(self, unit: TrendUnit, sharing: Sharing) -> None:
         self._types = unit.classes.types
@@ -42,6 +43,7 @@ class Prepared:
                 share=sharing is not Sharing.NEVER,
                 all_of_them=sharing is Sharing.ALWAYS,
             )
+            self.totals = TotalsShape.of(unit)
             self._program = Program(self.updates, self.layout, self.shared)
 
     @property

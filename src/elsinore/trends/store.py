@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elsinore.kernels import Field, Store
 from elsinore.kernels import Layout as StoreLayout
@@ -34,6 +35,7 @@ DECIDED = (
     "decisions",
 )
 
+WINDOW = ("within", "step", "origin")
 COSTS = ("boundary", "cut", "turn")  # of `SumPrices`, whatever the group
 
 FIELDS = (
@@ -162,12 +164,41 @@ FIELDS = (
 STATE = StoreLayout("trends", VERSION, FIELDS, recycled=("run",))
 
 
+@dataclass(frozen=True, slots=True)
+class TotalsShape:
+    """What rows of a unit's totals are like; to look at each query takes a while where many are."""
+
+    most_closed: int  # that a key may add at once
+    fields: int
+    outliers: int
+    are_keyed: bool  # whether each key is a group of its own
+    windows: NDArray[np.int64]  # [word of `WINDOW`, query]; FOREVER and 0 without a window
+
+    @classmethod
+    def of(cls, unit: TrendUnit) -> TotalsShape:
+        """Return the shape of a unit's totals."""
+        windows = [template.query.window for template in unit.templates]
+        told = [(w.within, w.step, w.origin) if w else (FOREVER, 0, 0) for w in windows]
+        return cls(
+            most_closed=sum(map(overlap_of, windows)),
+            fields=max(len(one.aggregation.linear) for one in unit.templates),
+            outliers=max(len(one.aggregation.extremes) for one in unit.templates),
+            are_keyed=not any(partition_of(one.query).equivalence for one in unit.templates),
+            windows=np.array(told, dtype=np.int64).T,
+        )
+
+
 def new_store(
-    updates: Updates, layout: Layout, sharing: SharedGroups, *, gains: bool, record: bool
+    updates: Updates,
+    layout: Layout,
+    sharing: SharedGroups,
+    totals: TotalsShape,
+    *,
+    gains: bool,
+    record: bool,
 ) -> Store:
     """Return an empty store for a unit, with room for one key; `gains`: and for its gains."""
-    unit = updates.unit
-    most_closed = sum(overlap_of(template.query.window) for template in unit.templates)
+    unit, most_closed = updates.unit, totals.most_closed
     gained = layout.gained if gains and layout.gains else 0
     rows = FIRST_ROWS
     while rows < 2 * most_closed:
@@ -187,26 +218,18 @@ def new_store(
         depth=DEPTH,
         record=RECORDS if record else 0,
         row=rows,
-        bucket=0 if _keys_are_groups(unit) else 2 * rows,
-        field=max(len(one.aggregation.linear) for one in unit.templates),
+        bucket=0 if totals.are_keyed else 2 * rows,
+        field=totals.fields,
         query=len(unit.templates),
-        outlier=max(len(one.aggregation.extremes) for one in unit.templates),
+        outlier=totals.outliers,
         **sharing.sizes,
     )
     store = Store(STATE, **sizes)
     store["most_closed"], store["gained"] = most_closed, gained
-    for number, template in enumerate(unit.templates):
-        window = template.query.window
-        if window is not None:
-            for name in ("within", "step", "origin"):
-                store[name][number] = getattr(window, name)
+    for name, words in zip(WINDOW, totals.windows, strict=True):
+        store[name] = words
     for name in COSTS:
         store[name] = getattr(sharing.cost, name)
     for cost in fields(GroupCost):
         store[cost.name] = np.array([getattr(one, cost.name) for one in sharing.costs])
     return store
-
-
-def _keys_are_groups(unit: TrendUnit) -> bool:
-    """Return whether each key is a group of its own."""
-    return not any(partition_of(one.query).equivalence for one in unit.templates)
