@@ -132,6 +132,13 @@ def test_columns_of_numbers_with_odd_cells_are_named() -> None:
     assert len(outputs("--events", "e.csv", "--null", "N/A", query=QUERY.replace("A a, ", ""))) > 1
 
 
+def test_names_that_look_like_numbers_are_text_where_asked_for() -> None:
+    Path("e.csv").write_text("time,type,k,v\n0,A,007,1\n1,B,007,1\n2,B,7,1\n")
+    assert [line.split(",")[0] for line in outputs("--events", "e.csv")[1:]] == ["7"] * 3
+    named = outputs("--events", "e.csv", "--text", "k")
+    assert [line.split(",")[0] for line in named] == ['"007"'] * 3 + ['"k"']
+
+
 def test_zeek_logs_are_read_alike() -> None:
     Path("conn.log").write_text(ZEEK)
     rows = outputs("--events", "conn.log")

@@ -1,4 +1,5 @@
 import gzip
+import warnings
 from pathlib import Path
 
 import pyarrow as pa
@@ -7,6 +8,7 @@ import pytest
 
 from elsinore.errors import InputError
 from elsinore.runtime.files import read_events
+from elsinore.runtime.sources import ReadingWarning
 
 CSV = b"time,type,v\n1,A,0.5\n2,B,\n"
 JSON = b'{"time": 1, "type": "A", "v": 0.5}\n{"time": 2, "type": "B", "v": null}\n'
@@ -77,10 +79,32 @@ def test_empty_csv_cells_are_null_and_quoted_ones_and_na_are_text(tmp_path):
     assert read_events(put(tmp_path / "e.csv", content))["type"].to_pylist() == [None, "", "NA"]
 
 
+@pytest.mark.parametrize("last", [b"1,7,0", b'2,"7",0.5\n3,,x'])
+def test_whole_numbers_that_lost_zeros_are_told_and_can_be_text(tmp_path, last):
+    path = put(tmp_path / "e.csv", b'time,rider,v\n0,"007",10\n' + last + b"\n")
+    with pytest.warns(
+        ReadingWarning, match=r"'rider' .* row 1 holds '007': .* text=\"rider\""
+    ) as told:
+        assert read_events(path)["rider"].to_pylist()[:2] == [7, 7]
+    assert len(told) == 1
+    assert read_events(path, text="rider")["rider"].to_pylist()[:2] == ["007", "7"]
+    with pytest.raises(InputError, match=r"no column 'ridr', which text= .* mean 'rider'\?"):
+        read_events(path, text=["ridr"])
+
+
+def test_zeros_that_no_whole_number_loses_are_not_told(tmp_path):
+    content = b"time,v,w,x\n08:00:01,0,0.5,05/01\n08:00:02,100,00.5,06/01\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_events(put(tmp_path / "e.csv", content))["v"].to_pylist() == [0, 100]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("e.csv", b"a,b\n1,2\n3\n", "Row #3: Expected 2 columns, got 1"),
+        ("e.csv", b"a,b", "holds no events: no row, and a header at most"),
+        ("e.csv", b"\n\n", "holds no events: no row, and a header at most"),
         ("e.csv", b"", r"is empty \(0 bytes\)"),
         ("e.csv", b"a,a\n1,2\n", "Two columns of .* are named 'a'"),
         ("e.csv", b"a\n\xff\xfe\n", "column 'a' that is not UTF-8"),

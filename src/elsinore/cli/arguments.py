@@ -143,6 +143,12 @@ NullOption = Annotated[
     list[str] | None,
     typer.Option("--null", metavar="TEXT", help="Cells of CSV that are null too; repeatable."),
 ]
+TextOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text", metavar="COLUMN", help="A column of CSV that is text, as it stands; repeatable."
+    ),
+]
 TimeOption = Annotated[
     str, typer.Option("--time", metavar="EXPR", help="The time: a column or SQL expression.")
 ]
@@ -383,6 +389,7 @@ def source_of(
     events: Sequence[str],
     delimiter: str | None = None,
     nulls: Sequence[str] | None = None,
+    texts: Sequence[str] | None = None,
     workload: Path | None = None,
 ) -> Source:
     """Return where events are read from.
@@ -395,6 +402,8 @@ def source_of(
     if list(events).count("-") + (str(workload) == "-") > 1:
         raise ArgumentError("There is one standard input: name - once.")
     try:
-        return find_source(events, delimiter=delimiter, nulls=nulls or ())
+        return find_source(
+            events, delimiter=delimiter, nulls=nulls or (), texts=texts or (), tell=warn
+        )
     except InputError as error:
         raise ArgumentError(str(error)) from error

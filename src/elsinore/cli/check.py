@@ -11,6 +11,7 @@ from elsinore.cli.arguments import (
     OrderByOption,
     PythonOption,
     QueryOption,
+    TextOption,
     TimeDistributionOption,
     TimeGranularityOption,
     TimeIntervalOption,
@@ -48,6 +49,7 @@ def check(
     order_by: OrderByOption = None,
     delimiter: DelimiterOption = None,
     null: NullOption = None,
+    text: TextOption = None,
 ) -> None:
     """Say for each query whether it can be run; with --events, over those.
 
@@ -57,7 +59,7 @@ def check(
     queries = read_workload(workload, query, python=python)
     warnings = list(queries.warnings)  # planning, it also refuses what cannot run
     if not events:
-        names = ["time", "type", "time_unit", "order_by", "delimiter", "null"]
+        names = ["time", "type", "time_unit", "order_by", "delimiter", "null", "text"]
         warn_without_effect(context, dict.fromkeys([*names, *UNCERTAIN], "without --events"))
     else:
         from elsinore.cli.events import looked_at  # noqa: PLC0415 - loads Arrow
@@ -73,7 +75,7 @@ def check(
         )
         job = Job(
             workload=queries,
-            source=source_of(events, delimiter, null, workload),
+            source=source_of(events, delimiter, null, text, workload),
             times=times,
             type=type,
             order_by=tuple(order_by or ()),

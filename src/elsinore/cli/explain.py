@@ -20,6 +20,7 @@ from elsinore.cli.arguments import (
     QueryOption,
     SharingMode,
     SharingOption,
+    TextOption,
     TimeDistributionOption,
     TimeGranularityOption,
     TimeIntervalOption,
@@ -85,6 +86,7 @@ def explain(
     order_by: OrderByOption = None,
     delimiter: DelimiterOption = None,
     null: NullOption = None,
+    text: TextOption = None,
     sharing: SharingOption = SharingMode.dynamic,
     granularity: GranularityOption = GranularityMode.auto,
     evaluation: EvaluationOption = EvaluationMode.auto,
@@ -99,7 +101,7 @@ def explain(
     told = form in {Form.text, Form.json}
     found, row_groups = None, []
     if not events:
-        names = ["sample", "time", "type", "time_unit", "order_by", "delimiter", "null"]
+        names = ["sample", "time", "type", "time_unit", "order_by", "delimiter", "null", "text"]
         warn_without_effect(context, dict.fromkeys([*names, *UNCERTAIN], "without --events"))
     else:
         times = Times.of(
@@ -113,7 +115,7 @@ def explain(
         )
         job = Job(
             workload=queries,
-            source=source_of(events, delimiter, null, workload),
+            source=source_of(events, delimiter, null, text, workload),
             times=times,
             type=type,
             order_by=tuple(order_by or ()),

@@ -20,6 +20,7 @@ from elsinore.cli.arguments import (
     QueryOption,
     SharingMode,
     SharingOption,
+    TextOption,
     TimeOption,
     TimeUnitOption,
     TypeOption,
@@ -71,6 +72,7 @@ def report(
     order_by: OrderByOption = None,
     delimiter: DelimiterOption = None,
     null: NullOption = None,
+    text: TextOption = None,
     sharing: SharingOption = SharingMode.dynamic,
     granularity: GranularityOption = GranularityMode.auto,
     overwrite: OverwriteOption = False,
@@ -87,7 +89,7 @@ def report(
     check_folder(out)
     job = Job(
         workload=queries,
-        source=source_of(events, delimiter, null, workload),
+        source=source_of(events, delimiter, null, text, workload),
         times=Times(time=time, unit=time_unit.value),
         type=type,
         order_by=tuple(order_by or ()),

@@ -25,6 +25,7 @@ from elsinore.cli.arguments import (
     SharingMode,
     SharingOption,
     TableFormat,
+    TextOption,
     TimeDistributionOption,
     TimeGranularityOption,
     TimeIntervalOption,
@@ -66,6 +67,7 @@ def run(
     order_by: OrderByOption = None,
     delimiter: DelimiterOption = None,
     null: NullOption = None,
+    text: TextOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -162,7 +164,7 @@ def run(
     )
     job = Job(
         workload=queries,
-        source=source_of(events, delimiter, null, workload),
+        source=source_of(events, delimiter, null, text, workload),
         times=times,
         type=type,
         order_by=tuple(order_by or ()),
@@ -208,7 +210,7 @@ def _without_effect(job: Job, engine: Engine) -> dict[str, str]:
     if all(query.kind is not Kind.MATCHES for query in job.workload):
         found["evaluation"] = "without match queries"
     if job.source.format != "csv":
-        found |= dict.fromkeys(["delimiter", "null"], f"on events in {job.source.format}")
+        found |= dict.fromkeys(["delimiter", "null", "text"], f"on events in {job.source.format}")
     if job.out is not None or job.form is not None:
         found["limit"] = "where nothing is printed as a table"
     if job.out is None:

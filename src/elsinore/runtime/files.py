@@ -26,7 +26,10 @@ __all__ = ["FileFormat", "format_of", "read_events", "read_source", "unknown_for
 
 
 def read_events(
-    *names: str | Path, delimiter: str | None = None, null: str | Sequence[str] = ()
+    *names: str | Path,
+    delimiter: str | None = None,
+    null: str | Sequence[str] = (),
+    text: str | Sequence[str] = (),
 ) -> pa.Table:
     """Return the events of files and folders, in the order of their names.
 
@@ -35,7 +38,8 @@ def read_events(
     (of Zeek), all but the first two also with .gz behind. All files have one format and the same
     columns; in folders, names that begin with `_` or `.` are passed over, and folders named
     `column=value` give a text column. In CSV the first line names the columns, an empty cell is
-    null, as are those that `null` names, and types are found from all the values.
+    null, as are those that `null` names, and types are found from all the values, but for columns
+    that `text` names.
 
     Raise InputError where nothing is there (naming the nearest that is), where the format is not
     known, where files do not fit together, and where one cannot be parsed (with the place).
@@ -46,7 +50,8 @@ def read_events(
     elsinore.errors.InputError: Cannot read 'no/such/trips.csv': there is no folder 'no/such'.
     """
     nulls = (null,) if isinstance(null, str) else tuple(null)
-    return read_source(find_source(names, delimiter=delimiter, nulls=nulls))
+    texts = (text,) if isinstance(text, str) else tuple(text)
+    return read_source(find_source(names, delimiter=delimiter, nulls=nulls, texts=texts))
 
 
 def read_source(source: Source) -> pa.Table:

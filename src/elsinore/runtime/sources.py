@@ -11,7 +11,8 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -45,12 +46,27 @@ URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "space": " "}
 
 
+class ReadingWarning(UserWarning):
+    """Cells of a file may mean something else than what they were read as."""
+
+
+def tell_by_warning(sentence: str) -> None:
+    """Warn of what may be a mistake in how text was read."""
+    warnings.warn(sentence, ReadingWarning, stacklevel=2)
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How text is read: what stands between the cells of CSV, and which cells are null."""
+    """How text is read: what stands between the cells of CSV, and which cells are null.
+
+    `texts` are columns of CSV that are text whatever they hold; `tell` is handed what may be a
+    mistake in how it was read.
+    """
 
     delimiter: str | None = None
     nulls: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    tell: Callable[[str], None] = tell_by_warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +99,12 @@ class Source:
 
 
 def find_source(
-    names: Sequence[str | Path], *, delimiter: str | None = None, nulls: Sequence[str] = ()
+    names: Sequence[str | Path],
+    *,
+    delimiter: str | None = None,
+    nulls: Sequence[str] = (),
+    texts: Sequence[str] = (),
+    tell: Callable[[str], None] = tell_by_warning,
 ) -> Source:
     """Return the source of names: files, folders, patterns with `*`, or `-` for standard input.
 
@@ -96,7 +117,7 @@ def find_source(
         ...
     elsinore.errors.InputError: 's3://bucket/trips.csv' is a URL, and events are read ...
     """
-    reading = Reading(_delimiter(delimiter), tuple(nulls))
+    reading = Reading(_delimiter(delimiter), tuple(nulls), tuple(texts), tell)
     given = [path for name in names for path in _expanded(str(name))]
     found: list[DataFile] = []
     known: dict[Path, Path] = {}

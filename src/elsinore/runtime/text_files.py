@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,7 +17,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
-from elsinore.errors import InputError, is_on_the_command_line, option
+from elsinore.errors import InputError, did_you_mean, is_on_the_command_line, option
+from elsinore.runtime.lost_zeros import lost_zeros
 from elsinore.runtime.sources import Reading, empty
 
 # Arrow guesses types from the first block; a whole file as one block lets every row have its say.
@@ -38,37 +39,55 @@ ZEEK_TYPES = {
 def read_csv(path: Path, reading: Reading) -> pa.Table:
     """Return the table in a CSV file, whose first line names the columns.
 
-    An empty cell is null, and so are those of `reading.nulls`. Types are found from all values;
-    timestamps are in microseconds, or nanoseconds where one of them needs these.
+    An empty cell is null, and so are those of `reading.nulls`. Types are found from all values, but
+    for those of `reading.texts`; timestamps are in microseconds, or nanoseconds where one of them
+    needs these. It tells which columns lost zeros.
 
     Raise InputError that names the place, or the delimiter that the file seems to have.
     """
     delimiter = reading.delimiter or ("\t" if ".tsv" in path.suffixes else ",")
     content = _bytes(path)
-    convert = pa_csv.ConvertOptions(
-        null_values=["", *reading.nulls], strings_can_be_null=True, quoted_strings_can_be_null=False
-    )
     parse = pa_csv.ParseOptions(delimiter=delimiter)
+    whole = False
 
-    def read(*, whole: bool) -> pa.Table:
+    def read(texts: Sequence[str], only: list[str] | None = None) -> pa.Table:
         block = min(max(content.size, 1), LARGEST_BLOCK) if whole else None
-        options = pa_csv.ReadOptions(block_size=block, use_threads=not whole)
         return pa_csv.read_csv(
             pa.BufferReader(content),
-            read_options=options,
+            read_options=pa_csv.ReadOptions(block_size=block, use_threads=not whole),
             parse_options=parse,
-            convert_options=convert,
+            convert_options=pa_csv.ConvertOptions(
+                null_values=["", *reading.nulls],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                column_types=dict.fromkeys(texts, pa.string()),
+                include_columns=only,
+            ),
         )
 
     try:
-        table = read(whole=False)
+        table = read(reading.texts)
     except pa.ArrowInvalid:
+        whole = True  # without threads, so that a parse error names the row
         try:
-            table = read(whole=True)  # without threads, so that a parse error names the row
+            table = read(reading.texts)
         except pa.ArrowInvalid as error:
+            if "Empty CSV" in str(error):
+                raise InputError(
+                    f"'{path}' holds no events: no row, and a header at most."
+                ) from error
             raise InputError(f"'{path}' is not CSV that can be read: {error}") from error
     if table.num_columns == 1 and reading.delimiter is None:
         _refuse_delimiter(path, table.column_names[0])
+    for name in reading.texts:
+        if name not in table.column_names:
+            hint = did_you_mean(name, table.column_names)
+            raise InputError(
+                f"'{path}' has no column '{name}', which {option('text')} names.{hint} "
+                f"Columns: {', '.join(table.column_names)}."
+            )
+    for sentence in lost_zeros(content, delimiter, table, lambda names: read(names, names)):
+        reading.tell(sentence)
     for field in table.schema:
         if pa.types.is_binary(field.type):
             raise InputError(
