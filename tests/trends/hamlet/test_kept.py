@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from elsinore.language import parse_workload
 from elsinore.model import Workload
 from elsinore.operators import plan
-from elsinore.plan import Sharing
+from elsinore.plan import Granularity, Sharing
 from elsinore.trends import operator_of, staying
 from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.hamlet.kept import of_keys
@@ -73,6 +73,26 @@ def test_events_between_the_last_window_and_an_edge_act_once() -> None:
                 )
             for name, table in expected.items():
                 assert_close(found[name], table, name)
+
+
+def test_several_keys_that_do_not_stay_are_gone_over_beside_one_that_does() -> None:
+    """Single events are kept where nothing is compared, too: `--granularity fine`."""
+    text = "".join(
+        f"QUERY q{n} RETURN g, COUNT(*) PATTERN {pattern} "
+        "GROUP BY g WITHIN 20 seconds SLIDE 4 seconds;"
+        for n, pattern in enumerate(("B+", "SEQ(A, B+)"))
+    )
+    table = pa.table(
+        {"time": np.arange(120), "type": ["B"] * 120, "g": ["y", *["x"] * 8, "z"] * 12}
+    )
+    ready = plan(parse_workload(text), granularity=Granularity.FINE)
+    (unit,) = unit_inputs(ready, table, exact=False)
+    edges, times = range(0, 121, 10), (SECOND * np.arange(120)).tolist()
+    expected = unit.results(unit.in_pieces([0, 120], [False], sharing=Sharing.ALWAYS))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(staying, "AGAIN", 8)
+        found = unit.results(unit.in_pieces(edges, [False] * 12, times, Sharing.ALWAYS))
+    assert_close(found["q0"], expected["q0"], "q0")
 
 
 COMPARED = {

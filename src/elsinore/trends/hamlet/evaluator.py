@@ -142,14 +142,15 @@ class HamletEvaluator:
         else:
             work, graphs = kept.work, kept.graphs
         before = work.counts.copy()
+        compared = rows if columns.names else slice(None)  # of no attributes there are no rows
         given = Events(
             times=times,
             values=as_entered(events.values),
             present=as_entered(events.present),
             orders=as_entered(events.orders),
             ordered=as_entered(events.ordered),
-            compared=as_entered(columns.compared[:, rows]),
-            known=as_entered(columns.known[:, rows]),
+            compared=as_entered(columns.compared[:, compared]),
+            known=as_entered(columns.known[:, compared]),
             lists=lists,
             begins=begins,
             listed=listed,
