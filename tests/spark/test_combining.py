@@ -284,10 +284,11 @@ def test_a_keys_events_in_several_partitions_give_what_one_gives(
         check(results((unit,), path, options, tasks, stretches)[0][0], expected)
 
 
-def test_variances_are_combined_without_loss(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rise", [0.0, 1e9])
+def test_variances_are_combined_without_loss(tmp_path: Path, rise: float) -> None:
     chance = np.random.default_rng(8)
     count = 400
-    values = 1e9 + chance.integers(0, 50, count) / 16
+    values = 1e9 + np.arange(count) // 90 * rise + chance.integers(0, 50, count) / 16
     table = pa.table(
         {
             "time": pa.array(np.arange(count) * 1_000_000),

@@ -11,12 +11,13 @@ import pyarrow as pa
 from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Granularity, Path, Sharing
-from elsinore.trends.columns import addend_columns, order_columns, shift_of
+from elsinore.trends.columns import addend_columns, order_columns
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph import ComparedColumns
 from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.keyed import KeyedEvents
 from elsinore.trends.partials import merge, totals_fields
+from elsinore.trends.shifts import Shifts
 from oracles.costs import CostModel
 from oracles.reference import ReferenceEvent, reference
 from support.trends import table_of
@@ -54,12 +55,12 @@ def keyed_events(given: UnitInput, until: int = FOREVER) -> KeyedEvents:
     )
 
 
-def addends(given: UnitInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def addends(given: UnitInput) -> tuple[np.ndarray, np.ndarray, Shifts]:
     """Return a unit's addends, where they are not null, and the shifts of its keys."""
     rows = _rows(given)
     _, places = np.unique(np.array(given.keys)[rows], return_inverse=True)
-    none = np.empty((len(given.unit.squared), 0))
-    return addend_columns(given.unit, given.batch.take(pa.array(rows)), places, none)
+    shifts = Shifts(given.unit)
+    return *addend_columns(given.unit, given.batch.take(pa.array(rows)), places, shifts), shifts
 
 
 def compared_columns(given: UnitInput, table: pa.Table) -> ComparedColumns:
@@ -108,7 +109,7 @@ def run_unit(
         columns[f"power{f}"] = np.ascontiguousarray(found.powers[:, f])
     for x in range(found.extremes.shape[1]):
         columns[f"extreme{x}"] = np.ascontiguousarray(found.extremes[:, x])
-    shifts = shift_of(addends(given)[2], found.key)
+    shifts = addends(given)[2].columns(found.query, found.key, found.window)
     columns |= {f"shift{k}": column for k, column in enumerate(shifts)}
     schema = totals_fields(given.unit, exact=False)
     totals = pa.table({name: columns[name] for name in schema.names}, schema=schema)

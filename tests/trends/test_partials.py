@@ -10,7 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elsinore.language import parse_workload
+from elsinore.operators import plan
+from elsinore.trends.kind import spec_of
 from elsinore.trends.partials import TotalsRoom, _in_order
+from elsinore.trends.shifts import Shifts
 
 FAR = 2**62
 NUMBERS = st.sampled_from((-FAR, -1, 0, 1, 2, 3, FAR))
@@ -39,7 +43,10 @@ def test_rows_come_in_the_order_of_all_columns_and_equal_ones_as_they_came(
 def test_batches_cut_from_one_room_keep_their_rows(waiting: int, sizes: list[int]) -> None:
     kinds = {"query": pa.int32(), "group": pa.int32(), "window": pa.int64(), "cell0": pa.float64()}
     schema = pa.schema(kinds | {"power0": pa.int32(), "shift0": pa.float64()})
-    room, shifts, batches = TotalsRoom(schema, 1), np.array([[2.5, np.nan]]), []
+    (unit,) = plan(parse_workload("QUERY q RETURN VARIANCE(A.v) PATTERN A+")).units
+    room, shifts, batches = TotalsRoom(schema, 1), Shifts(spec_of(unit)), []
+    none = np.zeros(1, np.int64)
+    shifts.take(none, none, none, np.array([2.5]), none == 0)
     for number, rows in enumerate(sizes):
         arrays = room.arrays(waiting)  # of which some are given out
         windows, cells, codes = (
@@ -47,14 +54,14 @@ def test_batches_cut_from_one_room_keep_their_rows(waiting: int, sizes: list[int
         )
         here = slice(room.begin, room.begin + rows)
         windows[0, here], cells[0, here] = np.arange(rows), number + 0.5
-        codes[:, here] = [[7], [number % 2], [number]]
+        codes[:, here] = [[0], [number % 2], [number]]
         batches.append(room.cut(rows, shifts))
     for number, (rows, batch) in enumerate(zip(sizes, batches, strict=True)):
         assert batch.schema == schema
         assert batch.column("window").to_pylist() == list(range(rows))
         shift = 0.0 if number % 2 else 2.5
         row = {
-            "query": 7,
+            "query": 0,
             "group": number % 2,
             "cell0": number + 0.5,
             "power0": number,

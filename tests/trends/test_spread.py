@@ -22,6 +22,7 @@ from elsinore.plan import Granularity
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.columns import addend_columns
 from elsinore.trends.kind import spec_of
+from elsinore.trends.shifts import Shifts
 from oracles.reference import ReferenceEvent
 from support.trends import table_of, trend_cases
 from support.units import UnitInput
@@ -169,11 +170,12 @@ def test_values_of_other_types_take_no_digits_where_classes_are_numbered_anew() 
 
 def test_a_shift_is_the_median_of_the_first_values_of_its_group() -> None:
     (unit,) = plan(parse_workload("QUERY q RETURN VARIANCE(A.v) PATTERN A+")).units
-    batch = pa.table({"class": [0] * 6, "sum:v": [0.0, 5.0, None, 6.0, 7.0, math.inf]})
-    groups = np.array([0, 1, 0, 1, 1, 2])
-    _, _, shifts = addend_columns(spec_of(unit), batch, groups, np.empty((1, 0)))
-    assert shifts.tolist()[0][:2] == [0.0, 6.0]
-    addends, present, again = addend_columns(spec_of(unit), batch, np.full(6, 1), shifts)
-    assert again.tolist()[0][:2] == [0.0, 6.0]
+    values = [0.0, 5.0, None, 6.0, 7.0, math.inf]
+    batch = pa.table({"class": [0] * 6, "time": range(6), "sum:v": values})
+    shifts = Shifts(spec_of(unit))
+    addend_columns(spec_of(unit), batch, np.array([0, 1, 0, 1, 1, 2]), shifts)
+    assert shifts.of_groups(2).tolist() == [[0.0], [6.0]]
+    addends, present = addend_columns(spec_of(unit), batch, np.full(6, 1), shifts)
+    assert shifts.of_groups(2).tolist() == [[0.0], [6.0]]
     assert sorted(addends[:, 1].tolist()) == [-1.0, 1.0]
     assert present[:, 2].tolist() == [0, 0]

@@ -8,15 +8,17 @@ it.
 
 VARIANCE and its like come from three sums: of the non-null values their number, their deviations
 from a value near them all, the *shift*, and the squares of these. Values near 10^9 that differ by
-little would leave nothing of their own squares' sum. Events of one type have a shift of their own.
-Each partial total says which shifts it has, and totals with different ones are brought to one
-(`elsinore.trends.spread`).
+little would leave nothing of their own squares' sum. Events of one type have a shift of their own,
+and where windows overlap there are two such sums, of which a window reads one
+(`elsinore.plan.epochs`). Each partial total says which shifts it has, and totals with different
+ones are brought to one (`elsinore.trends.spread`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
 from elsinore.errors import QuerySemanticError
 from elsinore.model import pattern as pt
@@ -24,6 +26,8 @@ from elsinore.model.check import variables_named
 from elsinore.model.clauses import ReturnItem
 from elsinore.model.expression import SPREADS, Attribute, Call, Column
 from elsinore.model.query import Query
+from elsinore.model.window import Window
+from elsinore.plan.epochs import turns_of
 
 
 class FieldKind(Enum):
@@ -56,13 +60,14 @@ _EXTREMES = frozenset(
 class Field:
     """One sum: its kind, the variables whose events contribute, the attribute they contribute.
 
-    `type`: of deviations and their squares, that of these events.
+    `type`: of deviations and their squares, that of these events; `turn`: theirs.
     """
 
     kind: FieldKind
     variables: frozenset[str] = frozenset()
     attribute: str | None = None
     type: str | None = None
+    turn: int = 0
 
     @property
     def is_extreme(self) -> bool:
@@ -110,14 +115,41 @@ _EXTREME = {
 SPREAD = (FieldKind.SQUARE, FieldKind.DEVIATION, FieldKind.PRESENT)
 
 
+class Addend(NamedTuple):
+    """What events add to sums; deviations and their squares differ by windows and turns."""
+
+    kind: FieldKind
+    attribute: str
+    window: Window | None = None
+    turn: int = 0
+
+    @classmethod
+    def of(cls, kind: FieldKind, attribute: str, window: Window | None, turn: int) -> Addend:
+        """Return what is added to a field of a query with such windows."""
+        return cls(kind, attribute, window, turn) if kind in SPREAD[:2] else cls(kind, attribute)
+
+
 @dataclass(frozen=True, slots=True)
 class ResultColumn:
-    """A column of the result: its name, how it is made, and from which fields (by number)."""
+    """A column of the result: its name, how it is made, and from which fields (by number).
+
+    Those of variances are of `SPREAD`, turn after turn.
+    """
 
     name: str
     outcome: Outcome
     fields: tuple[int, ...]
     attribute: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Fields of `SPREAD` that are looked at from one shift, by number."""
+
+    attribute: str
+    type: str
+    turn: int
+    fields: tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +161,15 @@ class Aggregation:
     columns: tuple[ResultColumn, ...]
 
     @property
-    def spreads(self) -> tuple[tuple[tuple[str, str], tuple[int, int, int]], ...]:
-        """Each attribute and type whose squares are summed, and the numbers of their fields."""
+    def spreads(self) -> tuple[Spread, ...]:
+        """Each attribute and type whose squares are summed, and each turn of these."""
         found = []
         for number, entry in enumerate(self.linear):
             if entry.kind is FieldKind.SQUARE:
                 deviations = replace(entry, kind=FieldKind.DEVIATION)
-                present = replace(entry, kind=FieldKind.PRESENT, type=None)
-                of = entry.attribute or "", entry.type or ""
+                present = replace(entry, kind=FieldKind.PRESENT, type=None, turn=0)
                 fields = number, self.linear.index(deviations), self.linear.index(present)
-                found.append((of, fields))
+                found.append(Spread(entry.attribute or "", entry.type or "", entry.turn, fields))
         return tuple(found)
 
 
@@ -173,12 +204,13 @@ def aggregation(query: Query) -> Aggregation:
     extremes: list[Field] = []
     columns: list[ResultColumn] = []
 
-    def field(kind: FieldKind, over: Attribute, attribute: str | None) -> int:
+    def field(kind: FieldKind, over: Attribute, attribute: str | None, turn: int = 0) -> int:
         variables = frozenset(variables_named(query.pattern, over.variable))
         types = {event.variable: event.type for event in pt.positive_events(query.pattern)}
         variables &= types.keys()
-        of_type = types[min(variables)] if kind in SPREAD[:2] else None
-        wanted = Field(kind, variables, attribute, of_type)
+        wanted = Field(kind, variables, attribute)
+        if kind in SPREAD[:2]:
+            wanted = replace(wanted, type=types[min(variables)], turn=turn)
         place = extremes if wanted.is_extreme else linear
         if wanted not in place:
             place.append(wanted)
@@ -203,7 +235,11 @@ def aggregation(query: Query) -> Aggregation:
                     )
                 elif function in SPREADS:
                     outcome = Outcome(function.lower())
-                    fields = tuple(field(kind, over, attribute) for kind in SPREAD)
+                    fields = tuple(
+                        field(kind, over, attribute, turn)
+                        for turn in range(turns_of(query.window))
+                        for kind in SPREAD
+                    )
                 else:
                     outcome = Outcome.SUM if function == "SUM" else Outcome.AVG
                     fields = (

@@ -13,7 +13,7 @@ ask for the same sum share it; a sum to which nothing before the node contribute
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from elsinore.model.expression import Expression
 from elsinore.model.window import Window
@@ -28,6 +28,7 @@ class Signature:
     kind: FieldKind
     attribute: str | None
     contributors: frozenset[tuple[int, str]]
+    turn: int = 0  # of deviations and their squares
 
 
 TRENDS = Signature(FieldKind.TRENDS, None, frozenset())
@@ -284,12 +285,12 @@ def _signature(
         for move in template.transitions
         if contributes(entry, move)
     )
-    return Signature(entry.kind, entry.attribute, contributors)
+    return Signature(entry.kind, entry.attribute, contributors, entry.turn)
 
 
 def _restricted(signature: Signature, before: frozenset[int]) -> Signature:
     seen = frozenset(entry for entry in signature.contributors if entry[0] in before)
-    return Signature(signature.kind, signature.attribute, seen)
+    return replace(signature, contributors=seen)
 
 
 def _ends(

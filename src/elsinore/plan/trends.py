@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from elsinore.errors import QueryError, raise_errors
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
-from elsinore.plan.aggregates import Aggregation, FieldKind
+from elsinore.model.window import Window
+from elsinore.plan.aggregates import Addend, Aggregation, FieldKind
 from elsinore.plan.classes import Classes, classes_of
 from elsinore.plan.fingerprint import fingerprint
 from elsinore.plan.guarded import GuardedTemplate
@@ -36,6 +38,14 @@ class Kept(dict[object, object]):
         return Kept, ()
 
 
+class Squared(NamedTuple):
+    """An attribute that is looked at from shifts: in events of these types, in such windows."""
+
+    attribute: str
+    types: frozenset[str]
+    window: Window | None
+
+
 @dataclass(frozen=True, slots=True)
 class TrendUnit:
     """What the trend engine reads of a unit: its queries' templates, all on one path."""
@@ -48,10 +58,9 @@ class TrendUnit:
     merged: MergedTemplate
     exact: bool = False  # whether it computes with integers of any size
     # the columns of numbers that sums add up: attributes' values, deviations and squares
-    addends: tuple[tuple[FieldKind, str], ...] = field(init=False)
+    addends: tuple[Addend, ...] = field(init=False)
     summed: tuple[str, ...] = field(init=False)  # the attributes that they are made from
-    # those that are looked at from a shift, and of which types of events one shift is
-    squared: tuple[tuple[str, frozenset[str]], ...] = field(init=False)
+    squared: tuple[Squared, ...] = field(init=False)
     ranked: tuple[str, ...] = field(init=False)  # those that MIN and MAX read
     edges: tuple[tuple[FieldKind, str], ...] = field(init=False)  # see `FieldKind.LEAST_EDGE`
     linear: int = field(init=False)  # sums of the query that has most of them, ...
@@ -62,16 +71,16 @@ class TrendUnit:
         aggregations = [one.aggregation for one in self.members]
         addends = tuple(
             dict.fromkeys(
-                (entry.kind, entry.attribute)
-                for one in aggregations
-                for entry in one.linear
+                Addend.of(entry.kind, entry.attribute, one.query.window, entry.turn)
+                for one in self.members
+                for entry in one.aggregation.linear
                 if entry.attribute is not None and entry.kind is not FieldKind.PRESENT
             )
         )
         ranked = _attributes(aggregations, {FieldKind.LEAST, FieldKind.GREATEST})
         object.__setattr__(self, "addends", addends)
-        object.__setattr__(self, "summed", tuple(dict.fromkeys(name for _, name in addends)))
-        object.__setattr__(self, "squared", _shifted(aggregations))
+        object.__setattr__(self, "summed", tuple(dict.fromkeys(one.attribute for one in addends)))
+        object.__setattr__(self, "squared", _squared(self.members))
         object.__setattr__(self, "ranked", ranked)
         edges = [
             (kind, name)
@@ -83,10 +92,13 @@ class TrendUnit:
             most = max((len(getattr(one, name)) for one in aggregations), default=0)
             object.__setattr__(self, name, most)
 
-    def shift(self, attribute: str, event_type: str) -> int:
-        """Return which of `squared` a type's values of an attribute are looked at from."""
-        places = enumerate(self.squared)
-        return next(n for n, (name, of) in places if name == attribute and event_type in of)
+    def place(self, attribute: str, event_type: str, window: Window | None) -> int:
+        """Return which of `squared` a type's values of an attribute are, in such windows."""
+        return next(
+            number
+            for number, one in enumerate(self.squared)
+            if (one.attribute, one.window) == (attribute, window) and event_type in one.types
+        )
 
     @property
     def members(self) -> tuple[Template | GuardedTemplate, ...]:
@@ -151,18 +163,22 @@ def _attributes(
     return tuple(found)
 
 
-def _shifted(aggregations: Sequence[Aggregation]) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Return the attributes that are looked at from a shift, and whose events have it in common.
+def _squared(members: Sequence[Template | GuardedTemplate]) -> tuple[Squared, ...]:
+    """Return the attributes that are looked at from shifts, and whose events have these in common.
 
-    Each type's values have a shift of their own, unless that makes too many to travel with totals.
+    Each type's values have shifts of their own, unless that makes too many to travel with totals.
     """
-    pairs = dict.fromkeys(of for one in aggregations for of, _ in one.spreads)
-    if len(pairs) <= MOST_SHIFTS:
-        return tuple((name, frozenset({event_type})) for name, event_type in pairs)
-    types: dict[str, set[str]] = {}
-    for name, event_type in pairs:
-        types.setdefault(name, set()).add(event_type)
-    return tuple((name, frozenset(several)) for name, several in types.items())
+    found = dict.fromkeys(
+        (spread.attribute, spread.type, one.query.window)
+        for one in members
+        for spread in one.aggregation.spreads
+    )
+    if len(found) <= MOST_SHIFTS:
+        return tuple(Squared(name, frozenset({kind}), window) for name, kind, window in found)
+    types: dict[tuple[str, Window | None], set[str]] = {}
+    for name, kind, window in found:
+        types.setdefault((name, window), set()).add(kind)
+    return tuple(Squared(name, frozenset(of), window) for (name, window), of in types.items())
 
 
 def plan_trends(

@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.errors import InputError
+from elsinore.model.window import Window
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
-from elsinore.plan.aggregates import FieldKind
+from elsinore.plan.aggregates import Addend, FieldKind
+from elsinore.plan.epochs import epochs_at
+from elsinore.trends.shifts import Shifts
 
 EDGE = {  # the ranks that read as none: inverted ones are compared for the greatest
     FieldKind.LEAST_EDGE: np.iinfo(np.int64).max,
@@ -22,24 +25,27 @@ EDGE = {  # the ranks that read as none: inverted ones are compared for the grea
 KEY, GROUP, TIME, CLASS = 0, 1, 2, 3  # places of a batch's columns, as kernels read them
 _PLACES = (("key", pa.int32()), ("group", pa.int32()), ("time", pa.int64()), ("class", pa.int64()))
 Number = TypeVar("Number", np.int32, np.int64)
-MEDIAN_OF = 2**16  # so many values are looked at to find shifts, if that finds some for all groups
 
 
 def addend_columns(
     unit: TrendUnit,
     batch: pa.RecordBatch | pa.Table,
     groups: NDArray[Any],
-    shifts: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.float64]]:
-    """Return addends [column of `unit.addends`, row], nulls as 0; where they are not null; shifts.
+    shifts: Shifts,
+    *,
+    by_epoch: bool = True,
+) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Return addends [column of `unit.addends`, row], nulls as 0, and where they are not null.
 
-    `groups`: the group of each row, however events are grouped. `shifts` [place in `unit.squared`,
-    group] has NaN, or no entry, where no value was seen yet; what is returned has shifts for all
-    groups of the batch that have a value. Each is the median of the first of them.
+    `groups`: the group of each row, however events are grouped. `shifts` are chosen where there are
+    none yet; by_epoch: one for each epoch, not one for all, 0.
     """
     values, present = matrix(batch, "sum:", unit.summed, np.float64)
+    if not unit.squared:
+        return values, present
     classes = to_numpy(batch.column("class"))
-    return addends_of(unit, values, present, classes, groups, shifts)
+    times = to_numpy(batch.column("time")) if by_epoch else None
+    return addends_of(unit, values, present, classes, times, groups, shifts)
 
 
 def addends_of(
@@ -47,37 +53,35 @@ def addends_of(
     values: NDArray[np.float64],
     present: NDArray[np.uint8],
     classes: NDArray[np.int64],
+    times: NDArray[np.int64] | None,
     groups: NDArray[Any],
-    shifts: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.float64]]:
-    """Return so of columns [attribute of `unit.summed`, row] and the classes of rows."""
-    if not unit.squared:
-        return values, present, shifts
+    shifts: Shifts,
+) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Return so of columns [attribute of `unit.summed`, row], the classes and the times of rows."""
     place = {name: number for number, name in enumerate(unit.summed)}
-    width = max(shifts.shape[1], int(groups.max(initial=0)) + 1)
-    known = np.full((len(unit.squared), width), np.nan)
-    known[:, : shifts.shape[1]] = shifts
     types = _types_of(unit, classes)
-    deviations = {}
-    for name in dict.fromkeys(name for name, _ in unit.squared):
-        shift_number = _shifts_of_types(unit, name)[types]
-        cell = np.where((shift_number >= 0) & (groups >= 0), shift_number * width + groups, -1)
-        usable = (present[place[name]] != 0) & np.isfinite(values[place[name]]) & (cell >= 0)
-        _take_shifts(known.reshape(-1), cell, values[place[name]], usable)
-        shift = np.where(cell >= 0, known.reshape(-1)[cell], 0.0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            deviations[name] = values[place[name]] - np.where(np.isnan(shift), 0.0, shift)
-    addends = np.empty((len(unit.addends), len(classes)))
+    addends = np.zeros((len(unit.addends), len(classes)))
     there = np.empty(addends.shape, dtype=np.uint8)
-    for number, (kind, name) in enumerate(unit.addends):
-        there[number] = present[place[name]]
-        if kind is FieldKind.SUM:
-            addends[number] = values[place[name]]
+    deviations: dict[Addend, NDArray[np.float64]] = {}
+    for number, one in enumerate(unit.addends):
+        own, there[number] = values[place[one.attribute]], present[place[one.attribute]]
+        if one.kind is FieldKind.SUM:
+            addends[number] = own
             continue
+        of = one._replace(kind=FieldKind.DEVIATION)
+        if of not in deviations:
+            places = _places_of_types(unit, one.attribute, one.window)[types]
+            epochs, held = np.zeros_like(types), places >= 0
+            if times is not None:
+                epochs, held = epochs_at(one.window, times, one.turn)
+            held = held & (places >= 0) & (groups >= 0) & (there[number] != 0)
+            shift = shifts.take(places, groups, epochs, own, held & np.isfinite(own))
+            with np.errstate(over="ignore", invalid="ignore"):
+                deviations[of] = np.where(held, own - shift, 0.0)
         with np.errstate(over="ignore"):
-            column = deviations[name] if kind is FieldKind.DEVIATION else deviations[name] ** 2
-        addends[number] = np.where(there[number] != 0, column, 0.0)
-    return addends, there, known
+            squared = one.kind is FieldKind.SQUARE
+            addends[number] = deviations[of] ** 2 if squared else deviations[of]
+    return addends, there
 
 
 def _types_of(unit: TrendUnit, classes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -86,45 +90,15 @@ def _types_of(unit: TrendUnit, classes: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.searchsorted(np.array(offsets, dtype=np.int64), classes, side="right") - 1
 
 
-def _shifts_of_types(unit: TrendUnit, attribute: str) -> NDArray[np.int64]:
+def _places_of_types(unit: TrendUnit, attribute: str, window: Window | None) -> NDArray[np.int64]:
     """Return the place in `unit.squared` of each type, -1 for none; the last is of no type."""
-    shift = {
+    place = {
         event_type: number
-        for number, (name, types) in enumerate(unit.squared)
-        if name == attribute
-        for event_type in types
+        for number, one in enumerate(unit.squared)
+        if (one.attribute, one.window) == (attribute, window)
+        for event_type in one.types
     }
-    return np.array([*(shift.get(one.type, -1) for one in unit.classes.types), -1])
-
-
-def _take_shifts(
-    shifts: NDArray[np.float64],
-    groups: NDArray[Any],
-    values: NDArray[np.float64],
-    usable: NDArray[np.bool_],
-) -> None:
-    """Enter a shift for each group that has none: the median of its first usable values."""
-    while len(rows := np.flatnonzero(usable & np.isnan(shifts[groups]))):
-        rows = rows[:MEDIAN_OF]
-        order = np.lexsort((values[rows], groups[rows]))
-        sorted_groups = groups[rows][order]
-        starts = np.flatnonzero(np.concatenate(([True], sorted_groups[1:] != sorted_groups[:-1])))
-        counts = np.diff(np.append(starts, len(order)))
-        shifts[sorted_groups[starts]] = values[rows][order[starts + counts // 2]]
-
-
-def shift_of(shifts: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the shifts [place, row] of rows of some groups, 0 where there is none.
-
-    >>> shift_of(np.array([[5.0, np.nan]]), np.array([0, 1, 7])).tolist()
-    [[5.0, 0.0, 0.0]]
-    """
-    found = np.zeros((len(shifts), len(groups)))
-    if len(shifts) == 0:
-        return found
-    inside = groups < shifts.shape[1]
-    found[:, inside] = np.nan_to_num(shifts[:, groups[inside]])
-    return found
+    return np.array([*(place.get(one.type, -1) for one in unit.classes.types), -1])
 
 
 def order_columns(

@@ -14,7 +14,7 @@ from elsinore.arrow import to_numpy
 from elsinore.numeric.exact import encode, extended
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.plan.paths import goes_in_steps
-from elsinore.trends.columns import addend_columns, addends_of, shift_of
+from elsinore.trends.columns import addends_of
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.counted import as_guarded, is_counted
 from elsinore.trends.due import Due
@@ -22,10 +22,12 @@ from elsinore.trends.graph import GraphEvaluator
 from elsinore.trends.graph.columns import ComparedColumns, keeps_codes
 from elsinore.trends.graph.pairs import by_pattern
 from elsinore.trends.index import Closed, Closing, Indexes
-from elsinore.trends.keyed import Codes, Doubles, KeyedEvents, WindowTotals
+from elsinore.trends.keyed import Codes, KeyedEvents, WindowTotals
 from elsinore.trends.partials import TotalsRoom, totals_fields
 from elsinore.trends.plain import PlainRows
 from elsinore.trends.rows import Encoded, EncodedRows, Rows, encoded_rows
+from elsinore.trends.shifts import Shifts
+from elsinore.trends.spread import from_means
 from elsinore.trends.statistics import SharingStatistics
 
 _DIGITS = 15  # so many digits of a decimal a double tells apart
@@ -88,14 +90,16 @@ class _Whole:
 
     def forget(self, key: int) -> None: ...
 
-    def _of(self, found: WindowTotals, due: Due, shifts: Doubles) -> pa.RecordBatch:
-        """Return totals as they are given out; shifts: [place in `unit.squared`, key]."""
+    def _of(self, found: WindowTotals, due: Due, shifts: Shifts | None = None) -> pa.RecordBatch:
+        """Return totals as they are given out; shifts: of keys."""
         columns: dict[str, NDArray[Any]] = {
             "query": found.query,
             "group": due.groups[found.key],
             "window": found.window,
         }
-        columns |= {f"shift{k}": row for k, row in enumerate(shift_of(shifts, found.key))}
+        if shifts is not None:
+            of_keys = shifts.columns(found.query, due.keys[found.key], found.window)
+            columns |= {f"shift{k}": row for k, row in enumerate(of_keys)}
         for f in range(found.cells.shape[1]):
             columns[f"cell{f}"], columns[f"power{f}"] = found.cells[:, f], found.powers[:, f]
         for x in range(found.extremes.shape[1]):
@@ -124,7 +128,7 @@ class _Shared(_Whole):
         super().__init__(unit)
         self._inner = HamletEvaluator(unit, sharing=sharing, by_time=by_time, record=record)
         self.statistics = self._inner.statistics
-        self._shifts: dict[int, Doubles] = {}  # of the keys that stay
+        self._shifts = Shifts(unit)  # of the keys that stay
 
     @property
     def bytes_held(self) -> int:
@@ -135,18 +139,18 @@ class _Shared(_Whole):
 
     def forget(self, key: int) -> None:
         self._inner.forget(key)
-        self._shifts.pop(key, None)
+        self._shifts.keep(self._shifts.groups != key)
 
     def evaluate(self, rows: Rows, due: Due) -> pa.RecordBatch:
         read = rows.read(due.wanted)
-        known = np.full((len(self.unit.squared), len(due.keys)), np.nan)
-        for key, of_key in self._shifts.items():  # few stay, of however many keys
-            known[:, due.keys == key] = of_key[:, np.newaxis]
-        events, shifts = _keyed(self.unit, read, due, known)
-        if self.unit.squared:
-            places = {key: int(np.argmax(due.keys == key)) for key in due.staying}
-            self._shifts = {key: shifts[:, place] for key, place in places.items()}
-        return self._of(self._inner.evaluate(events, read.columns, due.staying), due, shifts)
+        events = _keyed(self.unit, read, due, self._shifts)
+        found = self._inner.evaluate(events, read.columns, due.staying)
+        totals = self._of(found, due, self._shifts)
+        staying = np.array(list(due.staying), np.int64)
+        self._shifts.keep(np.isin(self._shifts.groups, staying))
+        if len(staying):
+            self._shifts.forget(int(due.ready[np.isin(due.keys, staying)].min()))
+        return totals
 
 
 class _Graph(_Whole):
@@ -169,9 +173,9 @@ class _Graph(_Whole):
 
     def evaluate(self, rows: Rows, due: Due) -> pa.RecordBatch:
         if due.slots is not None and not self.unit.squared and _keeps_codes(self.unit, rows.schema):
-            return self._of(self._in_stretches(rows, due, due.slots), due, np.empty((0, 0)))
-        read = rows.read(due.wanted)
-        events, shifts = _keyed(self.unit, read, due, np.empty((len(self.unit.squared), 0)))
+            return self._of(self._in_stretches(rows, due, due.slots), due)
+        read, shifts = rows.read(due.wanted), Shifts(self.unit)
+        events = _keyed(self.unit, read, due, shifts)
         return self._of(self._inner.evaluate(events, read.columns), due, shifts)
 
     def _in_stretches(self, rows: Rows, due: Due, slots: Codes) -> WindowTotals:
@@ -179,7 +183,7 @@ class _Graph(_Whole):
 
         def read(chosen: slice) -> tuple[KeyedEvents, ComparedColumns]:
             some, part = rows.read(chosen), due._replace(slots=slots[chosen])
-            return _keyed(self.unit, some, part, np.empty((0, 0)))[0], some.columns
+            return _keyed(self.unit, some, part, Shifts(self.unit)), some.columns
 
         none, columns = read(slice(0, 0))
         times, codes = rows.column("time"), rows.column("class")
@@ -209,9 +213,6 @@ class _Sets(_Whole):
         unit, table = self.unit, rows.table(due.wanted)
         values = {name: _compared(table.column(f"pair:{name}")) for name in unit.compared}
         values |= {name: _values(table.column(f"sum:{name}")) for name in unit.summed}
-        key, shifts = due.key_of_rows, np.empty((0 if unit.exact else len(unit.squared), 0))
-        if not unit.exact:
-            _, _, shifts = addend_columns(unit, table, key, shifts)
         found = self._inner.evaluate(
             SetEvents(
                 starts=due.starts,
@@ -221,16 +222,14 @@ class _Sets(_Whole):
                 codes=to_numpy(table.column("class")),
                 rows=values,
                 ranks={name: table.column(f"rank:{name}").to_pylist() for name in unit.ranked},
-                shifts={
-                    (name, event_type): of_rows
-                    for (name, types), of_rows in zip(
-                        unit.squared, shift_of(shifts, key).tolist(), strict=not unit.exact
-                    )
-                    for event_type in types
-                },
             )
         )
         schema = totals_fields(unit, exact=unit.exact)
+        shifts = np.zeros((0 if unit.exact else len(unit.squared), len(found)))
+        if not unit.exact:
+            for row, total in enumerate(found):
+                for place, shift in from_means(unit, total.query, total.cells):
+                    shifts[place, row] = shift
         linear = max(len(one.aggregation.linear) for one in unit.members)
         extremes = sum(name.startswith("extreme") for name in schema.names)
         keys = np.array([total.key for total in found], dtype=np.int64)
@@ -251,9 +250,7 @@ class _Sets(_Whole):
             columns[f"extreme{x}"] = [
                 total.extremes[x] if x < len(total.extremes) else int(FOREVER) for total in found
             ]
-        columns |= {
-            f"shift{k}": of_keys for k, of_keys in enumerate(shift_of(shifts, keys).tolist())
-        }
+        columns |= {f"shift{k}": of_rows for k, of_rows in enumerate(shifts.tolist())}
         return pa.RecordBatch.from_pydict(columns, schema=schema)
 
 
@@ -262,18 +259,16 @@ def _keeps_codes(unit: TrendUnit, schema: pa.Schema) -> bool:
     return keeps_codes(schema.field(f"pair:{name}").type for name in unit.compared)
 
 
-def _keyed(unit: TrendUnit, read: Encoded, due: Due, known: Doubles) -> tuple[KeyedEvents, Doubles]:
-    """Return events that are due, and the shifts of their keys [place in `unit.squared`, key].
-
-    known: shifts that are known already, NaN or none for others.
-    """
-    values, present, shifts = read.values, read.present, known
+def _keyed(unit: TrendUnit, read: Encoded, due: Due, shifts: Shifts) -> KeyedEvents:
+    """Return events that are due; shifts: of keys, chosen where there are none yet."""
+    values, present = read.values, read.present
     if unit.squared:
         classes = read.codes
         if read.classes is not None:
             classes = np.array([*read.classes, -1], dtype=np.int64)[read.codes]
-        values, present, shifts = addends_of(unit, values, present, classes, due.key_of_rows, known)
-    events = KeyedEvents(
+        keys = due.keys[due.key_of_rows]
+        values, present = addends_of(unit, values, present, classes, read.times, keys, shifts)
+    return KeyedEvents(
         starts=due.starts,
         done=due.done,
         until=due.until,
@@ -288,7 +283,6 @@ def _keyed(unit: TrendUnit, read: Encoded, due: Due, known: Doubles) -> tuple[Ke
         slots=due.slots,
         occur=read.occur,
     )
-    return events, shifts
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:

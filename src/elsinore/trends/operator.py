@@ -54,6 +54,7 @@ from elsinore.trends.measure import measure
 from elsinore.trends.partials import TotalsRoom, totals_fields
 from elsinore.trends.prepared import prepared
 from elsinore.trends.run import COMPILE, DISORDER, DONE, GROW, UNKNOWN
+from elsinore.trends.shifts import Shifts
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 from elsinore.trends.store import STATE, new_store
 
@@ -131,8 +132,7 @@ class TrendOperator:
         self._lent: KeyTable | None = None  # of which `_call` tells, as of ...
         # ... room for the slots of a batch's events, or those that are closed
         self._slots = np.empty(0, dtype=np.int32)
-        # [place in `unit.squared`, group], NaN: none yet
-        self._shifts = np.empty((len(unit.squared), 0))
+        self._shifts = Shifts(unit)
         self._tell()
 
     @property
@@ -200,7 +200,10 @@ class TrendOperator:
             raise
         finally:
             self._lender.take_back()
-        return self._given()
+        given = self._given()
+        if until is not None:
+            self._shifts.forget(until)
+        return given
 
     def _stop(self) -> None:
         """Leave what a call has not done; the next begins anew."""
@@ -265,7 +268,9 @@ class TrendOperator:
     def _read_addends(self, batch: pa.RecordBatch) -> NDArray[np.float64]:
         """Return the addends of event 0, of event 1, ...; each with whether it is there."""
         groups = numbers_of(batch, "group", np.int32)
-        values, present, self._shifts = addend_columns(self.unit, batch, groups, self._shifts)
+        if self._one_slot:  # the others were given out
+            self._shifts.keep(self._shifts.groups == self.open_group)
+        values, present = addend_columns(self.unit, batch, groups, self._shifts)
         addends = np.empty((batch.num_rows, 2 * len(values)))
         for number in range(len(values)):
             addends[:, 2 * number] = values[number]
@@ -296,7 +301,9 @@ class TrendOperator:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
         time = int(FOREVER) if until is None else until
         self._close(ALL_SLOTS, time, self._store.length("slot"))
-        return self._given()
+        given = self._given()
+        self._shifts.forget(until)
+        return given
 
     def forget(self, slots: NDArray[np.int64]) -> None:
         """Make slots ready for other keys; nothing of their keys is open, and what waits is over.
@@ -370,7 +377,8 @@ class TrendOperator:
             "prepared": np.array(self._prepared.codes, dtype=np.int64),
             "modes": np.array(self._modes),
             "sharing": np.array(self._sharing.value),
-            "shifts": self._shifts,
+            "shifts": self._shifts.saved[1],
+            "shifted": self._shifts.saved[0],
             "statistics": np.array([self._statistics.events, self._statistics.totals]),
         }
         return pack(SAVED_BY, self.unit.fingerprint, arrays)
@@ -389,7 +397,7 @@ class TrendOperator:
         operator._prepared = prepared(unit, sharing, arrays["prepared"].tolist())
         operator._store = store
         operator._compile(operator._codes(arrays["codes"]).tolist())
-        operator._shifts = arrays["shifts"]
+        operator._shifts.load(arrays["shifted"], arrays["shifts"])
         operator._tell()
         told = operator._statistics
         told.events, told.totals = arrays["statistics"].tolist()

@@ -3,7 +3,8 @@
 A row is what some of a group's keys hold in one window of one query: the extended-range numbers
 `cell<f>` and `power<f>` per linear field, and `extreme<x>` per MIN and MAX, a rank (see
 `elsinore.operators.ranks`), inverted for MAX; the greatest integer where there is no value.
-`shift<k>` is what deviations that have place k in `TrendUnit.squared` are from.
+`shift<k>` is what deviations that have place k in `TrendUnit.squared` are from, in the turn of the
+window (`elsinore.plan.epochs`).
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.kernels import enter, kernel
+from elsinore.model.window import Window
 from elsinore.numeric import add, log2, ratio, to_double
 from elsinore.numeric.exact import Number, decode, digits, encode
 from elsinore.operators.ranks import from_ranks
 from elsinore.plan import TrendUnit
-from elsinore.plan.aggregates import Aggregation, FieldKind, Outcome, ResultColumn
-from elsinore.trends.columns import shift_of
+from elsinore.plan.aggregates import SPREAD, Aggregation, FieldKind, Outcome, ResultColumn
+from elsinore.plan.epochs import turn_of, turns_of
 from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
+from elsinore.trends.shifts import Shifts
 from elsinore.trends.spread import exact_spread, spread, with_one_shift
 
 DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
@@ -58,7 +61,7 @@ class TotalsRoom:
 
     It takes Arrow longer to make a batch than to fill it, so that small ones are cut from one with
     room for many. A batch has the columns of `totals_fields`; `query` is the query's number in the
-    unit. `squared`: so many shifts there are, see `columns`.
+    unit. `squared`: so many shifts there are.
     """
 
     def __init__(self, schema: pa.Schema, squared: int) -> None:
@@ -112,15 +115,15 @@ class TotalsRoom:
         self._columns += list(self._shifts)
         self._batch = _batch_of(self._columns, self.schema)
 
-    def cut(self, rows: int, shifts: Doubles) -> pa.RecordBatch:
+    def cut(self, rows: int, shifts: Shifts | None = None) -> pa.RecordBatch:
         """Return so many rows from `begin` on, which are filled.
 
         Nothing is copied, unless most of a large room is empty.
         """
         first, self._used = self._used, self._used + rows
-        if self._squared:
-            groups = self._columns[1][first : self._used]
-            self._shifts[:, first : self._used] = shift_of(shifts, groups)
+        if shifts is not None and self._squared:
+            places = (column[first : self._used] for column in self._columns[:3])
+            self._shifts[:, first : self._used] = shifts.columns(*places)
         if self._room == _SMALL:
             return self._batch.slice(first, rows)
         self._used = self._room  # no other rows keep a large one
@@ -141,7 +144,7 @@ class TotalsRoom:
         self.arrays(max(rows, 1))
         for filled, column in zip(self._columns, columns, strict=True):
             filled[self._used : self._used + rows] = column
-        return self.cut(rows, self._shifts)
+        return self.cut(rows)
 
 
 def _batch_of(arrays: Sequence[NDArray[Any]], schema: pa.Schema) -> pa.RecordBatch:
@@ -243,14 +246,17 @@ def _add_runs(cells: Doubles, powers: Codes, starts: Ints) -> tuple[Doubles, Cod
 
 
 def result_columns(
-    aggregation: Aggregation, totals: pa.Table, types: Mapping[str, pa.DataType]
+    aggregation: Aggregation,
+    window: Window | None,
+    totals: pa.Table,
+    types: Mapping[str, pa.DataType],
 ) -> dict[str, pa.Array]:
     """Return a query's result columns by name from its merged totals, row by row.
 
-    `types` gives the attributes' types. Counts and sums are doubles, infinite beyond a double's
-    range; SUM, AVG, MIN and MAX of nothing are null, as in SQL. From exact totals, counts and sums
-    of whole numbers are decimal(38, 0), with a column `<name>_digits` beside them that has the
-    digits of those that do not fit and are null there.
+    `window`: the query's. `types` gives the attributes' types. Counts and sums are doubles,
+    infinite beyond a double's range; SUM, AVG, MIN and MAX of nothing are null, as in SQL. From
+    exact totals, counts and sums of whole numbers are decimal(38, 0), with a column `<name>_digits`
+    beside them that has the digits of those that do not fit and are null there.
     """
     exact = "digits0" in totals.column_names
     columns: dict[str, pa.Array] = {}
@@ -264,18 +270,25 @@ def result_columns(
         elif exact:
             columns |= _exact_columns(column, totals, types)
         else:
-            columns[column.name] = _column(column, totals)
+            columns[column.name] = _column(column, window, totals)
     return columns
 
 
-def _column(column: ResultColumn, totals: pa.Table) -> pa.Array:
+def _column(column: ResultColumn, window: Window | None, totals: pa.Table) -> pa.Array:
     (cells, powers), *rest = (
         (to_numpy(totals.column(f"cell{field}")), to_numpy(totals.column(f"power{field}")))
         for field in column.fields
     )
     if column.outcome.is_spread:
-        deviations, count = rest
-        return spread(column.outcome, (cells, powers), deviations, count)
+        sums = [(cells, powers), *rest]
+        turns = turn_of(window, to_numpy(totals.column("window")))
+        for turn in range(1, turns_of(window)):
+            own = sums[len(SPREAD) * turn :]
+            for field, (mine, other) in enumerate(zip(sums, own, strict=False)):
+                sums[field] = tuple(
+                    np.where(turns == turn, b, a) for a, b in zip(mine, other, strict=True)
+                )
+        return spread(column.outcome, *sums[: len(SPREAD)])
     if column.outcome is Outcome.LOG2:
         return to_arrow(log2(cells, powers))
     if column.outcome is Outcome.COUNT:
@@ -292,7 +305,7 @@ def _exact_columns(
 ) -> dict[str, pa.Array]:
     numbers, *rest = (
         [decode(text) for text in totals.column(f"digits{field}").to_pylist()]
-        for field in column.fields
+        for field in column.fields[: len(SPREAD)]
     )
     if column.outcome is Outcome.LOG2:
         return {column.name: to_arrow([math.log2(number) for number in numbers], pa.float64())}

@@ -77,7 +77,7 @@ def family_table(
     columns |= {group_column(query, name): by_name[name].take(codes) for name in query.group_by}
     start, end = window_bounds(query.window, to_numpy(totals.column("window")))
     columns |= {"window_start": start, "window_end": end}
-    columns |= result_columns(template.aggregation, totals, types)
+    columns |= result_columns(template.aggregation, query.window, totals, types)
     return pa.table(columns)
 
 

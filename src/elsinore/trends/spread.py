@@ -13,6 +13,7 @@ the sample variance, 1983).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -25,7 +26,8 @@ from elsinore.numeric import LIMB_BITS
 from elsinore.numeric.arrays import added, scaled
 from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
-from elsinore.plan.aggregates import Outcome
+from elsinore.plan.aggregates import Outcome, Spread
+from elsinore.plan.epochs import turn_of
 from elsinore.trends.core.arrays import Codes, Doubles, Ints
 
 Extended = tuple[Doubles, Codes]  # mantissas and exponents, see `elsinore.numeric`
@@ -37,31 +39,34 @@ def with_one_shift(unit: TrendUnit, totals: pa.Table, starts: Ints) -> pa.Table:
     columns = {name: to_numpy(totals.column(name)) for name in totals.column_names}
     queries = columns["query"]
     run = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    for number, (name, types) in enumerate(unit.squared):
+    for number, one in enumerate(unit.squared):
         shift = columns[f"shift{number}"]
         if (shift == shift[starts[:-1]][run]).all():
             continue
-        triples = {
+        turns = turn_of(one.window, columns["window"])
+        spreads = {
             query: [
-                fields
-                for (of, event_type), fields in unit.members[query].aggregation.spreads
-                if of == name and event_type in types
+                part
+                for part in unit.members[query].aggregation.spreads
+                if part.attribute == one.attribute and part.type in one.types
             ]
             for query in np.unique(queries).tolist()
+            if unit.members[query].query.window == one.window
         }
         weights = np.full(len(shift), -np.inf)
-        for query, several in triples.items():
-            for _, _, present in several:
+        for query, several in spreads.items():
+            for present in {part.fields[-1] for part in several}:
                 count = columns[f"cell{present}"], columns[f"power{present}"]
                 with np.errstate(divide="ignore", invalid="ignore"):  # of other queries: a sum
                     size = np.log2(count[0]) + LIMB_BITS * count[1].astype(np.float64)
                 weights = np.where(queries == query, np.maximum(weights, size), weights)
         heaviest = np.lexsort((weights, run))[starts[1:] - 1]
         target = shift[heaviest][run]
-        for query, several in triples.items():
-            rows = np.flatnonzero((queries == query) & (shift != target))
-            for fields in several:
-                _move(columns, fields, rows, (shift - target)[rows])
+        for query, several in spreads.items():
+            moving = (queries == query) & (shift != target)
+            for part in several:
+                rows = np.flatnonzero(moving & (turns == part.turn))
+                _move(columns, part.fields, rows, (shift - target)[rows])
         columns[f"shift{number}"] = target
     return pa.table([to_arrow(columns[name]) for name in totals.column_names], totals.schema)
 
@@ -90,6 +95,32 @@ def moved_by(
     moved = added(*deviations, *scaled(*present, by))
     twice = scaled(*added(*deviations, *moved), by)  # d*(S + S') is 2*d*S + d**2*n
     return added(*squares, *twice), moved
+
+
+def from_means(unit: TrendUnit, query: int, sums: list[Number]) -> Iterator[tuple[int, float]]:
+    """Take exact sums of deviations from 0 as those from values' means, in the sums of all turns.
+
+    Yields places in `unit.squared` and these means: that of most values, where there are several.
+    """
+    member = unit.members[query]
+    several: dict[int, list[Spread]] = {}
+    for part in member.aggregation.spreads:
+        place = unit.place(part.attribute, part.type, member.query.window)
+        several.setdefault(place, []).append(part)
+    for place, parts in several.items():
+        first = [part for part in parts if part.turn == 0]
+        most = max(first, key=lambda part: sums[part.fields[2]])
+        _, total, count = (sums[field] for field in most.fields)
+        shift = float(Fraction(total) / Fraction(count)) if count else 0.0
+        by = Fraction(shift)
+        moved = {}
+        for part in first:
+            squares, deviations, present = (sums[field] for field in part.fields)
+            from_it = deviations - by * present
+            moved[part.fields[2]] = squares - by * (deviations + from_it), from_it
+        for part in parts:
+            sums[part.fields[0]], sums[part.fields[1]] = moved[part.fields[2]]
+        yield place, shift
 
 
 def spread(outcome: Outcome, squares: Extended, deviations: Extended, count: Extended) -> pa.Array:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from elsinore.model.expression import Expression
 from elsinore.model.window import Window
 from elsinore.plan import MergedTemplate, TrendUnit
-from elsinore.plan.aggregates import FieldKind
+from elsinore.plan.aggregates import Addend, FieldKind
 from elsinore.plan.merged import TRENDS, Edge, Signature, ancestors, field_index
 from elsinore.plan.template import START, Reset
 from elsinore.trends.core.addends import NOTHING, ONE, VALUE
@@ -127,7 +127,9 @@ class Updates:
             return Sum(places, NOTHING)
         if signature.kind is FieldKind.EVENTS or signature.attribute is None:
             return Sum(places, ONE)
-        return Sum(places, self._summed[signature.kind, signature.attribute])
+        window = self.merged.nodes[node].window
+        what = Addend.of(signature.kind, signature.attribute, window, signature.turn)
+        return Sum(places, self._summed[what])
 
     def _extreme(
         self, node: int, signature: Signature, sources: tuple[int, ...], type_name: str
@@ -141,12 +143,12 @@ class Updates:
         return field_index(self.merged.nodes[node], signature, self.before[node])
 
 
-def addend_codes(unit: TrendUnit) -> dict[tuple[FieldKind, str], int]:
-    """Return the codes of what fields add up, by their kind and attribute."""
-    codes: dict[tuple[FieldKind, str], int] = {}
-    for number, (kind, name) in enumerate(unit.addends):
-        codes[kind, name] = VALUE + 2 * number
-        codes.setdefault((FieldKind.PRESENT, name), VALUE + 2 * number + 1)
+def addend_codes(unit: TrendUnit) -> dict[Addend, int]:
+    """Return the codes of what fields add up."""
+    codes: dict[Addend, int] = {}
+    for number, one in enumerate(unit.addends):
+        codes[one] = VALUE + 2 * number
+        codes.setdefault(Addend(FieldKind.PRESENT, one.attribute), VALUE + 2 * number + 1)
     return codes
 
 

@@ -31,11 +31,12 @@ from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import values
 from elsinore.runtime.keys import encode_keys
 from elsinore.trends import totals_fields
-from elsinore.trends.columns import addend_columns, order_columns, shift_of
+from elsinore.trends.columns import addend_columns, order_columns
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
 from elsinore.trends.kind import spec_of
+from elsinore.trends.shifts import Shifts
 from oracles.reference import ReferenceEvent, reference
 from support.trends import Feature, column_names, streams_for, table_of, trend_cases, trend_queries
 from support.units import result_tables
@@ -115,10 +116,11 @@ def keyed(
         for name in spec_of(unit).summed
     }
     places = np.searchsorted(present, keys.key[order])
-    none = np.empty((len(spec_of(unit).squared), 0))
+    shifts = Shifts(spec_of(unit))
+    times = np.ascontiguousarray(table.column("time").to_numpy()[order] * SECOND)
     codes = classify(unit.classes, numbers, unit.types, read).astype(np.int64)
-    summed, present_values, shifts = addend_columns(
-        spec_of(unit), pa.table({"class": codes} | sums), places, none
+    summed, present_values = addend_columns(
+        spec_of(unit), pa.table({"class": codes, "time": times} | sums), places, shifts
     )
     ranks = {f"rank:{name}": to_ranks(column(name, rows)) for name in spec_of(unit).ranked}
     ranked, ordered = order_columns(spec_of(unit), pa.table({"row": rows} | ranks))
@@ -126,7 +128,7 @@ def keyed(
         starts=np.append(starts, len(order)).astype(np.int64),
         done=np.full(len(present), NEVER),
         until=np.full(len(present), FOREVER),
-        times=np.ascontiguousarray(table.column("time").to_numpy()[order] * SECOND),
+        times=times,
         codes=np.ascontiguousarray(codes),
         values=summed,
         present=present_values,
@@ -149,7 +151,8 @@ def batch_of(unit: Unit, found: WindowTotals, keyed: tuple[Sequence[int], Any]) 
         columns[f"cell{f}"], columns[f"power{f}"] = found.cells[:, f], found.powers[:, f]
     for x in range(found.extremes.shape[1]):
         columns[f"extreme{x}"] = found.extremes[:, x]
-    columns |= {f"shift{k}": column for k, column in enumerate(shift_of(shifts, found.key))}
+    of_rows = shifts.columns(found.query, found.key, found.window)
+    columns |= {f"shift{k}": column for k, column in enumerate(of_rows)}
     schema = totals_fields(spec_of(unit), exact=False)
     arrays = [pa.array(np.ascontiguousarray(columns[name])) for name in schema.names]
     return pa.Table.from_arrays(arrays, schema=schema)

@@ -44,10 +44,11 @@ from elsinore.trends.actions.shape import (
     UPDATES,
     ActionShape,
 )
-from elsinore.trends.columns import addend_columns, order_columns, shift_of
+from elsinore.trends.columns import addend_columns, order_columns
 from elsinore.trends.core.addends import addend, rank_of
 from elsinore.trends.core.arrays import FOREVER, Doubles, Ints
 from elsinore.trends.core.recurrence import contributed, least_reached
+from elsinore.trends.shifts import Shifts
 
 Flags = NDArray[np.uint8]
 Four = tuple[float, float, float, float]
@@ -101,7 +102,8 @@ def read_columns(
 ) -> tuple[Ints, Columns, Doubles]:
     """Return the code of a batch's classes, its columns, and its shifts.
 
-    A shift is what deviations are from: [run, place in `unit.squared`].
+    A shift is what deviations are from, in all turns: [run, place in `unit.squared`], NaN where
+    there is no value. A run's events are in the same windows.
     """
     codes = to_numpy(batch.column("class"))
     if batch.num_rows and codes.min() >= 0 and codes.max() < FEW_CLASSES:  # need no sorting
@@ -114,16 +116,15 @@ def read_columns(
     if shape.unit.squared:
         for run, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
             runs[begin:end] = run
-    nothing = np.empty((len(shape.unit.squared), 0))
-    values, present, shifts = addend_columns(shape.unit, batch, runs, nothing)
+    shifts = Shifts(shape.unit)
+    values, present = addend_columns(shape.unit, batch, runs, shifts, by_epoch=False)
     alone = np.zeros(batch.num_rows, np.uint8)
     if values.size and not (values.max() < HUGE and values.min() > -HUGE):  # NaN is huge too
         huge = ~(np.abs(values) < HUGE)
         moments = np.cumsum(np.diff(times, prepend=times[0]) != 0)
         alone[np.isin(moments, moments[huge.any(axis=0)])] = 1
     columns = Columns(times, classes, values, present, *order_columns(shape.unit, batch), alone)
-    shift = np.ascontiguousarray(shift_of(shifts, np.arange(len(begins))).T)
-    return shape.code(kinds.tolist()), columns, shift
+    return shape.code(kinds.tolist()), columns, shifts.of_groups(len(begins))
 
 
 class Actions:

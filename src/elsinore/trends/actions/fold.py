@@ -13,12 +13,14 @@ from elsinore.arrow import to_arrow, to_numpy
 from elsinore.model.window import Window
 from elsinore.operators.panes import CannotFoldError
 from elsinore.plan import TrendUnit
+from elsinore.plan.epochs import epochs_at
 from elsinore.trends.actions.combining import Actions
 from elsinore.trends.actions.folding import Sums, add_up, fold
 from elsinore.trends.actions.shape import ActionShape, pane_numbers
 from elsinore.trends.core.arrays import FOREVER, Ints
 from elsinore.trends.core.pairs import pairs_of_rows
 from elsinore.trends.partials import totals_fields
+from elsinore.trends.shifts import Shifts
 
 
 @dataclass(slots=True)
@@ -31,7 +33,6 @@ class States:
     numbers: NDArray[np.float64]
     powers: Ints
     least: Ints
-    shift: NDArray[np.float64]  # that deviations are from: [window, place in `unit.squared`]
 
     def chosen(self, which: NDArray[np.bool_]) -> States:
         """Return some of the windows."""
@@ -42,7 +43,6 @@ class States:
             self.numbers[which],
             self.powers[which],
             self.least[which],
-            self.shift[which],
         )
 
 
@@ -55,7 +55,6 @@ class Acts:
     time: Ints
     numbers: NDArray[np.float64]
     extremes: Ints
-    shift: NDArray[np.float64]  # that deviations are from, the same for all of a key
 
 
 class Fold:
@@ -69,7 +68,7 @@ class Fold:
         self._combiner = Actions(unit, ordered=ordered)
         self._waiting: pa.RecordBatch | None = None  # a moment that may go on
         self._after: tuple[int, int] | None = None  # (key, last moment) of what has acted
-        self._shift: tuple[int, NDArray[np.float64]] | None = None  # of the last key
+        self._shifts = Shifts(unit)  # of keys, and of epochs
         cells, extremes = self._shape.cells, self._shape.extremes
         self._before = Sums(
             np.empty((1, cells)), np.empty((1, cells), np.int64), np.empty((1, extremes), np.int64)
@@ -101,6 +100,8 @@ class Fold:
                     goes_on &= window.bounds(states.index)[1] > last
             self._open[number] = states.chosen(goes_on)
             given += self._totals(window, states.chosen(~goes_on))
+        if self._after is not None:
+            self._shifts.keep(self._shifts.groups == self._after[0])
         return given
 
     def _no_states(self) -> States:
@@ -112,7 +113,6 @@ class Fold:
             np.zeros((0, self._shape.cells)),
             np.zeros((0, self._shape.cells), np.int64),
             np.zeros((0, self._shape.extremes), np.int64),
-            np.zeros((0, len(self._unit.squared))),
         )
 
     def _acts(self, events: pa.RecordBatch, actions: pa.RecordBatch) -> Acts:
@@ -140,32 +140,28 @@ class Fold:
         in_order = np.lexsort((first[rows], key[rows], group[rows]))
         rows = rows[in_order]
         numbers, extremes, shifts = _parts(every[in_order], self._shape)
-        shifts = self._one_shift(key[rows], numbers, shifts)
-        return Acts(key[rows], group[rows], first[rows], numbers, extremes, shifts)
+        self._move(key[rows], first[rows], numbers, shifts)
+        return Acts(key[rows], group[rows], first[rows], numbers, extremes)
 
-    def _one_shift(
-        self, key: Ints, numbers: NDArray[np.float64], shifts: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Change actions so that deviations of a key are all from one shift; return that of each.
-
-        It is that of the key's first action.
-        """
-        if not shifts.size:
-            return shifts
-        fresh = np.flatnonzero(np.diff(key, prepend=key[0] - 1))
-        target = np.repeat(shifts[fresh], np.diff(np.append(fresh, len(key))), axis=0)
-        if self._shift is not None:
-            target[key == self._shift[0]] = self._shift[1]
-        self._shift = int(key[-1]), target[-1]
-        by = shifts - target
+    def _move(
+        self, key: Ints, time: Ints, numbers: NDArray[np.float64], shifts: NDArray[np.float64]
+    ) -> None:
+        """Change actions so that deviations of a key and an epoch are from one shift."""
+        by: dict[tuple[int, int], NDArray[np.float64]] = {}
         cells = numbers.reshape(len(key), self._shape.cells, self._shape.rows)
-        for place, (squares, deviations, present) in self._shape.spreads:
-            less = by[:, place, None]
+        for place, turn, (squares, deviations, present) in self._shape.spreads:
+            if (place, turn) not in by:
+                shift = shifts[:, place]
+                epochs, held = epochs_at(self._unit.squared[place].window, time, turn)
+                usable = held & ~np.isnan(shift)
+                places = np.full(len(key), place)
+                target = self._shifts.take(places, key, epochs, shift, usable)
+                by[place, turn] = np.where(usable, shift - target, 0.0)[:, None]
+            less = by[place, turn]
             moved = cells[:, deviations] + less * cells[:, present]
             # with n values: the sum of (x + d)**2 is that of x**2, and d times both sums of x
             cells[:, squares] += less * (cells[:, deviations] + moved)
             cells[:, deviations] = moved
-        return target
 
     def _runs(self, key: Ints, first: Ints, acted: NDArray[np.bool_]) -> tuple[Ints, Ints]:
         """Return where events of one key and pane begin and end that follow one another."""
@@ -220,11 +216,8 @@ class Fold:
         before = place[: len(carried.key)]
         numbers[before], powers[before] = carried.numbers, carried.powers
         least[before] = carried.least
-        shift = np.concatenate((carried.shift, acts.shift[act]))[example]
-        states = States(
-            keys[example], groups[example], indices[example], numbers, powers, least, shift
-        )
-        return states, spans
+        of = keys[example], groups[example], indices[example]
+        return States(*of, numbers, powers, least), spans
 
     def _totals(self, window: Window | None, states: States) -> list[pa.RecordBatch]:
         """Return what queries have in windows that are over, where they hold a trend of it."""
@@ -240,7 +233,9 @@ class Fold:
             columns: dict[str, NDArray[Any]] = {name: np.zeros(count) for name in schema.names}
             columns |= {name: np.full(count, FOREVER) for name in schema.names if "extreme" in name}
             columns |= {"window": states.index, "group": states.group}
-            columns |= {f"shift{n}": column for n, column in enumerate(states.shift.T)}
+            of_query = np.full(count, unit.merged.ends.index(ends))
+            shifts = self._shifts.columns(of_query, states.key, states.index)
+            columns |= {f"shift{place}": column for place, column in enumerate(shifts)}
             sums = [
                 add_up(states.numbers, states.powers, np.array(at, dtype=np.int64))
                 for at in (

@@ -116,17 +116,18 @@ class ActionShape:
         return 8 * (self.rows * (self.cells + self.extremes) + len(self.unit.squared))
 
     @cached_property
-    def spreads(self) -> tuple[tuple[int, tuple[int, int, int]], ...]:
-        """Places in `unit.squared`, and the cells of squares, deviations and present values."""
+    def spreads(self) -> tuple[tuple[int, int, tuple[int, int, int]], ...]:
+        """Places in `unit.squared`, turns, and the cells of squares, deviations, present values."""
         found = []
         for node, first in zip(self.unit.merged.nodes, self.first_cell, strict=False):
             for one in node.linear:
                 if one.kind is FieldKind.SQUARE and one.contributors:
-                    cells = (node.linear.index(replace(one, kind=kind)) for kind in SPREAD)
-                    squares, deviations, present = (int(first) + cell for cell in cells)
+                    here = [replace(one, kind=kind) for kind in SPREAD]
+                    here[-1] = replace(here[-1], turn=0)
+                    squares, deviations, present = (int(first) + node.linear.index(s) for s in here)
                     (event_type,) = {of for _, of in one.contributors}
-                    place = self.unit.shift(one.attribute or "", event_type)
-                    found.append((place, (squares, deviations, present)))
+                    place = self.unit.place(one.attribute or "", event_type, node.window)
+                    found.append((place, one.turn, (squares, deviations, present)))
         return tuple(found)
 
     @property

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.plan import TrendUnit
-from elsinore.plan.aggregates import Field, FieldKind
+from elsinore.plan.aggregates import Addend, Field, FieldKind
 from elsinore.plan.guarded import GuardedTemplate, Move
 from elsinore.plan.guards import FREE, Ways
 from elsinore.plan.joined import Joined, by_itself, joined
@@ -325,7 +325,8 @@ def _contributions(unit: TrendUnit, own: GuardedTemplate, fields: Sequence[Field
                 continue
             what = ONE
             if entry.kind is not FieldKind.EVENTS:
-                what = codes[entry.kind, entry.attribute or ""]
+                name, window = entry.attribute or "", own.query.window
+                what = codes[Addend.of(entry.kind, name, window, entry.turn)]
             found[f, number] = what
     return found
 

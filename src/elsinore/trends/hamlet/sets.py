@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from elsinore.model.expression import Expression
-from elsinore.plan.aggregates import Field, FieldKind
+from elsinore.model.window import Window
+from elsinore.plan.aggregates import Addend, Field, FieldKind
 from elsinore.plan.sharing import SharingSet, loop_sets
 from elsinore.plan.template import START, Adjacent, Template, contributes
 from elsinore.trends.core.addends import NOTHING, ONE
@@ -49,7 +50,7 @@ class FineSet:
 
 def states_of(
     templates: Sequence[Template],
-    addends: Mapping[tuple[FieldKind, str], int],
+    addends: Mapping[Addend, int],
     ranked: Mapping[tuple[FieldKind, str], int],
 ) -> list[State]:
     """Number the states of all templates."""
@@ -61,7 +62,9 @@ def states_of(
             loops = [move for move in moves if move.source == number]
             one = moves[0]
             contributed = [
-                _linear(entry, addends) if contributes(entry, one) else NOTHING
+                _linear(entry, addends, template.query.window)
+                if contributes(entry, one)
+                else NOTHING
                 for entry in template.aggregation.linear
             ]
             compared = [
@@ -90,8 +93,10 @@ def states_of(
     return found
 
 
-def _linear(entry: Field, codes: Mapping[tuple[FieldKind, str], int]) -> int:
-    return ONE if entry.kind is FieldKind.EVENTS else codes[entry.kind, entry.attribute or ""]
+def _linear(entry: Field, codes: Mapping[Addend, int], window: Window | None) -> int:
+    if entry.kind is FieldKind.EVENTS:
+        return ONE
+    return codes[Addend.of(entry.kind, entry.attribute or "", window, entry.turn)]
 
 
 def _extreme(entry: Field, codes: Mapping[tuple[FieldKind, str], int]) -> int:

@@ -105,7 +105,7 @@ class Closing:
         index.first = places[2]
         totals, given = None, call.item(w.GIVEN)
         if given:
-            totals = self._room.cut(given, _NO_SHIFTS)
+            totals = self._room.cut(given)
             call[w.PLACE] = self._room.begin
         return Closed(totals, call.item(w.UNTIL), call.item(w.GONE))
 
@@ -126,6 +126,3 @@ class Closing:
         arrays, call = self._room.arrays(rows), self._call
         call[w.PLACE], call[w.PLACES] = self._room.begin, self._room.rows
         call[w.WHOLES : w.CODES + 1] = [array.ctypes.data for array in arrays]
-
-
-_NO_SHIFTS = np.empty((0, 0))

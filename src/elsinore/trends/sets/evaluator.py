@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -36,8 +36,7 @@ class SetEvents:
     """Events sorted by key, each key's by time; the same as `KeyedEvents`, values being Python's.
 
     `rows` are the values of each attribute that SUM, AVG or predicates between two events read,
-    None for null and NaN; `ranks` those of MIN's and MAX's (`elsinore.operators.ranks`); `shifts`
-    from what deviations are, of each attribute and type whose variance is asked for.
+    None for null and NaN; `ranks` those of MIN's and MAX's (`elsinore.operators.ranks`).
     """
 
     starts: Ints  # [key + 1] -> first row of each key
@@ -47,7 +46,6 @@ class SetEvents:
     codes: NDArray[Any]  # [row] class; below 0: no state takes the event
     rows: Mapping[str, Sequence[Any]]
     ranks: Mapping[str, Sequence[int | None]]
-    shifts: Mapping[tuple[str, str], Sequence[float]] = field(default_factory=dict)  # of none: 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +104,7 @@ class SetsEvaluator:
         if self._states is not None:
             columns = Columns.of(self.unit, events.rows, events.ranks)
             return partial(self._states.totals, columns, codes)
-        addends = [
-            Addends(one, events.rows, events.ranks, events.shifts) for one in self.unit.guarded
-        ]
+        addends = [Addends(one, events.rows, events.ranks) for one in self.unit.guarded]
 
         def totals(window: Window | None, moments: Moments) -> Iterator[Totals]:
             stretch = Stretch(list(moments), codes, events.rows)

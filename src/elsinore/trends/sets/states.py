@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from elsinore.model.window import Window
 from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
-from elsinore.plan.aggregates import FieldKind
+from elsinore.plan.aggregates import Addend, FieldKind
 from elsinore.plan.merged import Place, QueryEnds
 from elsinore.trends.columns import EDGE
 from elsinore.trends.core.addends import NOTHING, ONE, VALUE
@@ -43,20 +43,20 @@ class Columns(NamedTuple):
         rows: Mapping[str, Sequence[Any]],
         ranks: Mapping[str, Sequence[int | None]],
     ) -> Columns:
-        """Return the columns of a unit; the shift of deviations is 0 where nothing is rounded."""
+        """Return the columns of a unit: of deviations those of one turn, from 0, are enough."""
 
         @lru_cache(maxsize=RECENT)
         def number(name: str, row: int) -> Number | None:
             return exact_number(rows[name][row])
 
-        def value(kind: FieldKind, name: str, row: int) -> Number | None:
-            found = number(name, row)
-            return found**2 if found is not None and kind is FieldKind.SQUARE else found
+        def value(one: Addend, row: int) -> Number | None:
+            found = None if one.turn else number(one.attribute, row)
+            return found**2 if found is not None and one.kind is FieldKind.SQUARE else found
 
         edges = [
             [0 if rank == EDGE[kind] else None for rank in ranks[name]] for kind, name in unit.edges
         ]
-        values = [partial(value, kind, name) for kind, name in unit.addends]
+        values = [partial(value, one) for one in unit.addends]
         return cls(values, [*(ranks[name] for name in unit.ranked), *edges])
 
 

@@ -58,14 +58,12 @@ class Addends:
         template: GuardedTemplate,
         rows: Mapping[str, Sequence[Any]],
         ranks: Mapping[str, Sequence[int | None]],
-        shifts: Mapping[tuple[str, str], Sequence[float]],
     ) -> None:
         self._variables = [state.variable for state in template.states]
         self._linear = template.aggregation.linear[1:]  # without the number of trends
         self._extremes = template.aggregation.extremes
         self._rows = rows
         self._ranks = ranks
-        self._shifts = shifts
         self._numbers: dict[tuple[str, int], Number | None] = {}
 
     def nothing(self) -> Sums:
@@ -95,17 +93,14 @@ class Addends:
         if entry.kind is FieldKind.SUM:
             return self._number(name, row) or 0
         number = self._number(name, row)
-        deviation = 0 if number is None else number - self._shift(entry, row)
-        return deviation**2 if entry.kind is FieldKind.SQUARE else deviation
+        if number is None or entry.turn:  # nothing is rounded here: those of one turn do for all
+            return 0
+        return number**2 if entry.kind is FieldKind.SQUARE else number
 
     def _number(self, name: str, row: int) -> Number | None:
         if (name, row) not in self._numbers:
             self._numbers[name, row] = exact_number(self._rows[name][row])
         return self._numbers[name, row]
-
-    def _shift(self, entry: Field, row: int) -> Number:
-        of = entry.attribute or "", entry.type or ""
-        return Fraction(self._shifts[of][row]) if of in self._shifts else 0
 
     def _rank(self, entry: Field, row: int) -> int:
         rank = self._ranks[entry.attribute or ""][row]

@@ -1,0 +1,67 @@
+"""From which value deviations are: one for each *epoch*, a stretch of windows that follow another.
+
+A value that was near all others once may be far from those of later windows. Each epoch of windows
+has a value of its own, therefore, and an event adds a deviation for each epoch that it is in:
+that of an epoch goes to the sums of the epoch's *turn*, and a window reads those of its own. No
+event is in two epochs of one turn: of windows of which up to n hold one moment, n - 1 make an
+epoch where turns are two. Windows that do not overlap are an epoch each, and have one turn. So is
+the whole stream, without WITHIN.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.model.window import Numbers, Window, overlap_of
+
+TURNS = 2  # at most: each costs two sums for every attribute whose variance is asked for
+
+
+def turns_of(window: Window | None) -> int:
+    """Return in how many epochs an event is at most.
+
+    >>> [turns_of(window) for window in (None, Window(10), Window(10, 5), Window(10, 1))]
+    [1, 1, 2, 2]
+    """
+    return min(overlap_of(window), TURNS)
+
+
+def windows_in(window: Window | None) -> int:
+    """Return how many windows make an epoch.
+
+    >>> [windows_in(window) for window in (None, Window(10), Window(10, 5), Window(10, 1))]
+    [1, 1, 1, 9]
+    """
+    others = overlap_of(window) - 1
+    return max(1, -(-others // max(1, turns_of(window) - 1)))
+
+
+def epoch_of(window: Window | None, index: Numbers) -> Numbers:
+    """Return the epoch of a window, given by its index; that of all without WITHIN is 0."""
+    return index - index if window is None else index // windows_in(window)
+
+
+def turn_of(window: Window | None, index: Numbers) -> Numbers:
+    """Return the turn of a window, given by its index.
+
+    >>> [turn_of(Window(10, 4), index) for index in range(6)]
+    [0, 0, 1, 1, 0, 0]
+    """
+    return epoch_of(window, index) % turns_of(window)
+
+
+def epochs_at(
+    window: Window | None, times: NDArray[np.int64], turn: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the epochs of a turn that hold some times, and which times one holds.
+
+    >>> found = [epochs_at(Window(10, 4), np.array([0, 3, 4, 9]), turn) for turn in range(2)]
+    >>> [(epochs.tolist(), held.all().item()) for epochs, held in found]
+    [([0, 0, 0, 0], True), ([-1, -1, -1, 1], True)]
+    """
+    if window is None:
+        return np.zeros_like(times), np.ones(len(times), np.bool_)
+    first = epoch_of(window, window.first(times))
+    epochs = first + (turn - first) % turns_of(window)
+    return epochs, epochs <= epoch_of(window, window.last(times))
