@@ -1,12 +1,14 @@
 """Start-up: from `python` to a result, in fresh processes, with nothing compiled and with all.
 
 The five events of the README, the same with a comparison between neighbours, matches of them, and
-so many events that compiling pays. Processor time of the process, and the time that passes.
+so many events that compiling pays. Processor time of the process, and the time that passes; where
+all is compiled, the median of several processes.
 """
 
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,7 @@ from elsinore.kernels import FOLDER_VARIABLE
 
 COMMAND = "python -m benchmarks startup"
 MANY = 200_000
+RUNS = 5
 
 EXAMPLE = '''
 import elsinore as el
@@ -105,9 +108,10 @@ def main(quick: bool) -> list[Row]:
             _, warm, _ = fresh(query, MANY, full)
             told = f"{compiling:.0f} s, then {warm:.1f} s"
             rows.append(Row(f"{MANY:,} events, compiled on the way", told, "-", True))
-            took, cpu, after = fresh(query, 5, full)
-            if after != cold:
-                raise AssertionError(f"{name}: {after} instead of {cold}")
+            runs = [fresh(query, 5, full) for _ in range(RUNS)]
+            if any(found != cold for _, _, found in runs):
+                raise AssertionError(f"{name}: {runs} instead of {cold}")
+            took, cpu = (statistics.median(run[which] for run in runs) for which in (0, 1))
             told = f"{cpu:.2f} s of processor time, {took:.2f} s passed"
-            rows.append(Row(f"{name}, all compiled", told, "at most 1 s", cpu <= 1.0))
+            rows.append(Row(f"{name}, all compiled", told, "at most 1 s", max(cpu, took) <= 1.0))
     return rows
