@@ -68,7 +68,7 @@ def test_values_make_what_pyarrow_makes_of_them(values: list[Any], kind: pa.Data
     same(tuple(values), kind)
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_each_value_is_one_kind_of_column(value: Any) -> None:
     for values in ([value], [None, value], [value, value], [1, value], ["a", value], [NOON, value]):
         same(values)
