@@ -9,7 +9,7 @@ from lark import Token
 
 from elsinore.errors import QuerySyntaxError, Span
 from elsinore.language.durations import UNIT_CHOICES
-from elsinore.language.keywords import CLAUSES, OPERATOR_WORDS, RESERVED, nearest
+from elsinore.language.keywords import CLAUSES, OPERATOR_WORDS, RESERVED, nearest, strategy_of
 
 VALUES = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NULL"}
 COMPARISONS = {"EQ", "NE", "LT", "LE", "GT", "GE", "_IS", "_IN", "_LIKE", "_BETWEEN"}
@@ -145,11 +145,13 @@ def unexpected(
     within: str | None = None,
     before: Token | None = None,
     after: Token | None = None,
+    variables: AbstractSet[str] = frozenset(),
 ) -> QuerySyntaxError:
     """Make the error for a token where only `expected` token types may stand.
 
     `clauses` are the clauses that may still follow and `follows` is what ends the query (";");
-    `within` is the clause that the token was read for, `before` and `after` the tokens beside it.
+    `within` is the clause that the token was read for, `before` and `after` the tokens beside it;
+    `variables` are the names that the pattern holds.
     """
     words = describe(expected)
     if within == "RETURN":
@@ -184,6 +186,11 @@ def unexpected(
         message = f"Expected {listed(words)}, found {found}.{hint}"
         message += foreign
         if token.type == "_DOT" and within != "PATTERN" and _are_names(before, after):
+            of_variable = before is not None and str(before) in variables
+            if of_variable and (within == "GROUP_BY" or "_RSQB" in expected):
+                place = f"GROUP BY {after}" if within == "GROUP_BY" else f"[{after}]"
+                told = f" Attributes stand here without a variable: write {place}."
+                return QuerySyntaxError(message + told, span=span, choices=(str(after),))
             message += (
                 f' A name with a dot in it goes in double quotes: "{before}.{after}"; a field of a '
                 "struct needs a column of its own."
@@ -220,6 +227,24 @@ def _of_other_languages(
 
 def _are_names(*tokens: Token | None) -> bool:
     return all(token is not None and token.type in {"NAME", "UNIT"} for token in tokens)
+
+
+def strategy_in_a_condition(name: Token) -> QuerySyntaxError | None:
+    """Make the error for a strategy that is written as a function, as SASE has it; None for others.
+
+    >>> strategy_in_a_condition(Token("NAME", "skip_till_next_match")).message[-37:]
+    'write STRATEGY SKIP TILL NEXT MATCH.'
+    """
+    strategy = strategy_of(str(name))
+    if strategy is None:
+        return None
+    clause = f"STRATEGY {strategy.value}"
+    return QuerySyntaxError(
+        f"'{name}' is a strategy, which has a clause of its own. Leave the conditions in WHERE, "
+        f"without braces, and write {clause}.",
+        span=Span(name.start_pos or 0, name.end_pos or 0),
+        choices=(clause,),
+    )
 
 
 def keyword_hint(token: Token) -> str:

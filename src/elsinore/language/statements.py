@@ -7,6 +7,7 @@ another. A misspelt clause word is reported, and the clause is read as if it wer
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,7 +23,13 @@ from elsinore.language.clauses import (
     recipe_for,
     start_of,
 )
-from elsinore.language.expected import FOREIGN, keyword_hint, listed, unexpected
+from elsinore.language.expected import (
+    FOREIGN,
+    keyword_hint,
+    listed,
+    strategy_in_a_condition,
+    unexpected,
+)
 from elsinore.language.keywords import CLAUSES, nearest, nearest_clause
 from elsinore.language.parts import span_of
 from elsinore.language.recipe import Recipe
@@ -154,7 +161,8 @@ def _read_all(statement: Statement) -> Clauses:
             misspelt = _misspelt_clause(body, at, may_follow)
             if misspelt is None:
                 found.errors.append(
-                    unexpected(
+                    _strategy_called(body[:at])
+                    or unexpected(
                         [*body, end][at],
                         problem.expected,
                         clauses=may_follow,
@@ -162,6 +170,7 @@ def _read_all(statement: Statement) -> Clauses:
                         within=word.type,
                         before=body[at - 1] if at else None,
                         after=body[at + 1] if at + 1 < len(body) else None,
+                        variables=_names_in_pattern(tokens),
                     )
                 )
             else:
@@ -261,6 +270,23 @@ def _misspelt_error(token: Token, kind: str) -> QuerySyntaxError:
         span=span_of(token),
         choices=(spelling,),
     )
+
+
+def _strategy_called(body: list[Token]) -> QuerySyntaxError | None:
+    """Return the error for a strategy among tokens that is called as a function, if any is."""
+    for name, bracket in itertools.pairwise(body):
+        if name.type == "NAME" and bracket.type == "_LPAR":
+            error = strategy_in_a_condition(name)
+            if error is not None:
+                return error
+    return None
+
+
+def _names_in_pattern(tokens: list[Token]) -> frozenset[str]:
+    """Return the names in a statement's PATTERN."""
+    start = next((at for at, token in enumerate(tokens) if token.type == "PATTERN"), len(tokens))
+    rest = itertools.takewhile(lambda token: token.type not in CLAUSES, tokens[start + 1 :])
+    return frozenset(str(token) for token in rest if token.type == "NAME")
 
 
 def _value_or_none(kind: str, body: list[Token]) -> Any:

@@ -17,6 +17,7 @@ from lark import Token
 
 from elsinore.errors import QuerySyntaxError, Span, did_you_mean
 from elsinore.language.durations import parse_origin
+from elsinore.language.expected import strategy_in_a_condition
 from elsinore.language.keywords import STRATEGIES, strategy_of
 from elsinore.language.parts import (
     Array,
@@ -324,6 +325,9 @@ class ToNodes:
     def call(self, place: Span, items: Items[Any]) -> Call:
         called = items[0]
         name = called.text if called.token.type == "QUOTED" else called.text.upper()
+        strategy = strategy_in_a_condition(called.token)
+        if strategy is not None:
+            raise strategy
         given = [item for item in items[1:] if not isinstance(item, Token)]  # a token is the *
         if len(given) < len(items) - 1 and name != "COUNT":
             if name not in AGGREGATES:
