@@ -288,6 +288,15 @@ def _cut_end(text: str, most: int) -> str:
     return text if len(text) <= most else text[: max(0, most - len(_CUT))] + _CUT
 
 
+def shown_name(name: str) -> str:
+    """Return a name as messages show it: in quotes where blanks at its ends would not be seen.
+
+    >>> shown_name("Travel"), shown_name(" Travel"), shown_name("")
+    ('Travel', "' Travel'", "''")
+    """
+    return name if name and name == name.strip() else repr(name)
+
+
 def choices_text(choices: Sequence[str]) -> str:
     """Return names as a message lists them: the first of them, and how many more there are.
 
@@ -297,8 +306,8 @@ def choices_text(choices: Sequence[str]) -> str:
     ', c29 and 970 others'
     """
     if len(choices) <= SHOWN_CHOICES + 1:
-        return ", ".join(choices) or "none"
-    shown = ", ".join(choices[:SHOWN_CHOICES])
+        return ", ".join(map(shown_name, choices)) or "none"
+    shown = ", ".join(map(shown_name, choices[:SHOWN_CHOICES]))
     return f"{shown} and {len(choices) - SHOWN_CHOICES:,} others"
 
 
@@ -321,6 +330,16 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
     >>> did_you_mean("sped", ["speed", "district"])
     " Did you mean 'speed'?"
     """
-    by_fold = {choice.casefold(): choice for choice in choices}
-    near = difflib.get_close_matches(name.casefold(), by_fold, n=1)
-    return f" Did you mean '{by_fold[near[0]]}'?" if near else ""
+    choice = nearest_choice(name, choices)
+    return "" if choice is None else f" Did you mean '{choice}'?"
+
+
+def nearest_choice(name: str, choices: Iterable[str]) -> str | None:
+    """Return the choice nearest to `name`, in any case and whatever blanks it ends in; None: none.
+
+    >>> nearest_choice("A", [" a"]), nearest_choice("A", ["B"])
+    (' a', None)
+    """
+    by_fold = {choice.casefold().strip(): choice for choice in choices}
+    near = difflib.get_close_matches(name.casefold().strip(), by_fold, n=1)
+    return by_fold[near[0]] if near else None

@@ -241,7 +241,9 @@ def test_unknown_attributes_are_told_before_events_are_read() -> None:
 
 def test_types_that_never_occur_are_warned_of_with_those_that_do() -> None:
     found = results(f"{PATTERN}; QUERY other RETURN COUNT(*) PATTERN SEQ(Aa, D, C)", EVENTS)
-    assert found.warnings == ("query other: no event has type Aa or D. Types seen: B, A, C.",)
+    assert found.warnings == (
+        "query other: no event has type Aa or D. Did you mean 'A' for Aa? Types seen: B, A, C.",
+    )
     assert results(PATTERN, EVENTS).warnings == ()
 
 

@@ -27,6 +27,16 @@ def test_a_misspelt_type_is_told_where_there_are_no_rows(returned: str) -> None:
     )
 
 
+def test_blanks_at_the_ends_of_types_are_shown_and_each_missing_type_has_its_hint() -> None:
+    events = [{"time": n, "type": (" login", " error")[n % 2]} for n in range(4)]
+    with pytest.warns(el.NoRowsWarning) as found:
+        el.Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(login, eror)").run(events)
+    assert str(found[0].message) == (
+        "No rows: query q: no event has type eror or login. Did you mean ' error' for eror, "
+        "' login' for login? Types seen: ' login', ' error'."
+    )
+
+
 def test_the_warning_can_be_filtered_by_its_class() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

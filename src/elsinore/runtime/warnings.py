@@ -9,7 +9,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from elsinore.errors import called, did_you_mean, is_on_the_command_line, option
+from elsinore.errors import (
+    called,
+    did_you_mean,
+    is_on_the_command_line,
+    nearest_choice,
+    option,
+    shown_name,
+)
 from elsinore.language import render
 from elsinore.language.render import column_name
 from elsinore.model import Query, ReturnItem
@@ -44,17 +51,30 @@ def _absent(plan: Plan, seen: Sequence[str], names: Collection[str]) -> Iterator
     """Yield the sentences on the queries of these names."""
     there = set(seen)
     asked = set(names)
-    shown = ", ".join(seen[:SEEN_TYPES]) or "none"
+    shown = ", ".join(map(shown_name, seen[:SEEN_TYPES])) or "none"
     more = f" and {len(seen) - SEEN_TYPES} more" if len(seen) > SEEN_TYPES else ""
     for unit in plan.units:
         for name, types_of_query in zip(unit.names, unit.types_of, strict=True):
             absent = sorted(set(types_of_query) - there) if name in asked else []
             if absent:
-                hint = did_you_mean(absent[0], seen) if len(absent) == 1 else ""
+                missing = " or ".join(map(shown_name, absent))
                 yield (
-                    f"{called(name)}: no event has type {' or '.join(absent)}.{hint} "
+                    f"{called(name)}: no event has type {missing}.{_meant(absent, seen)} "
                     f"Types seen: {shown}{more}."
                 )
+
+
+def _meant(absent: Sequence[str], seen: Sequence[str]) -> str:
+    """Return which types that were seen may be meant by those that are absent, as a question.
+
+    >>> _meant(["Travl"], ["Travel"]), _meant(["A", "Travl", "Pol"], ["Travel", "Pool"])
+    (" Did you mean 'Travel'?", " Did you mean 'Travel' for Travl, 'Pool' for Pol?")
+    """
+    if len(absent) == 1:
+        return did_you_mean(absent[0], seen)
+    near = ((name, nearest_choice(name, seen)) for name in absent)
+    meant = ", ".join(f"'{choice}' for {shown_name(name)}" for name, choice in near if choice)
+    return f" Did you mean {meant}?" if meant else ""
 
 
 def warn_of_no_rows(plan: Plan, empty: Collection[str], types: pa.Array) -> None:
