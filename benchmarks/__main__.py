@@ -59,7 +59,11 @@ IN_PARTS = {"matches", "quantitative"}  # what measures parts of itself if some 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", help="which to run, or one of them and its parts")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        help=f"which to run, or one of them and its parts: {', '.join(BENCHMARKS)}",
+    )
     parser.add_argument("--quick", action="store_true", help="with a tenth of the events")
     parser.add_argument("--write", action="store_true", help="put the figures into RESULTS.md")
     arguments = parser.parse_args()

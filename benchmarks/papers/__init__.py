@@ -7,14 +7,6 @@ from pathlib import Path
 
 from benchmarks.papers.figure import Figure, check_free, print_table, write
 
-FIGURES = {
-    "qre-fig6": "StreamQRE, Figure 6: throughput of Y1, Y2, N1-N5 beside other systems",
-    "qre-table1": "StreamQRE, Table 1: exact and approximate evaluation of P6 and P7",
-    "sase-fig5": "SASE++, Figure 5: throughput, runs and costs against selectivity and window",
-    "sase-fig6": "SASE++, Figure 6: uncertain times, thresholds of confidence, sequences, Kleene",
-    "sase-fig7": "SASE++, Figure 7: the six queries on a cluster's logs",
-}
-
 
 def reproduce(name: str, *, quick: bool, out: Path, overwrite: bool) -> Figure:
     """Measure a figure, print its table and write NAME.csv, NAME.png and NAME.svg into a folder.

@@ -17,6 +17,19 @@ def test_all_figures_are_listed_without_a_name() -> None:
     assert "qre-table1" in done.stdout
 
 
+def test_outside_of_a_checkout_figures_are_listed_and_not_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elsinore.cli.bench.CHECKOUT", tmp_path)
+    done = CliRunner().invoke(app, ["bench"])
+    assert done.exit_code == 0
+    assert "sase-fig7" in done.stdout
+    assert "clone it" in done.stderr
+    done = CliRunner().invoke(app, ["bench", "sase-fig7"])
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "clone it" in done.stderr
+
+
 def test_an_unknown_figure_is_named_with_the_nearest() -> None:
     done = CliRunner().invoke(app, ["bench", "qre-fig7"])
     assert done.exit_code == 2
