@@ -165,6 +165,19 @@ def test_unusable_events_are_set_aside(folder: Path, place: str) -> None:
     assert f"1 event cannot be used; written to {place}" in done.stderr
 
 
+def test_one_cell_that_is_no_time_rejects_its_row_alone(folder: Path) -> None:
+    cells = "time,type,v\n1,A,1\n2,B,2\nyesterday,B,9\n3,B,3\n12,A,4\n13,B,5\n"
+    Path("e.csv").write_text(cells)
+    done = run(events="e.csv")
+    assert done.exit_code == 1
+    assert "1 event of 6 cannot be used (1 with unparseable time)" in done.stderr
+    assert "row 3 (unparseable time): time=yesterday" in done.stderr
+    done = run("--rejects", "bad.csv", "--out", "q.jsonl", events="e.csv")
+    assert done.exit_code == 0
+    assert read_events("q.jsonl").to_pylist() == ROWS
+    assert read_events("bad.csv").column("time").to_pylist() == ["yesterday"]
+
+
 def test_the_place_of_rejects_needs_a_known_suffix(folder: Path) -> None:
     done = run("--rejects", "bad.txt")
     assert done.exit_code == 2

@@ -90,11 +90,41 @@ def test_times_that_are_all_null_are_told_as_such() -> None:
 
 
 def test_text_that_is_no_time_is_told_with_what_reads_it() -> None:
-    numbers = TICKS | {"time": ["1", "2"]}
-    with pytest.raises(InputError, match=r'numbers, name them with time="CAST\(time AS DOUBLE\)"'):
-        local(RISE.format("WITHIN 10 s"), numbers)
-    (row,) = local(RISE.format("WITHIN 10"), numbers, time="CAST(time AS DOUBLE)")
-    assert row["count(*)"] == 1.0
+    days = TICKS | {"time": ["01/02/2024", "02/02/2024"]}
+    with pytest.raises(InputError, match=r"at least half of them are.*TO_TIMESTAMP\(time"):
+        local(RISE.format("WITHIN 10 s"), days)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["1", "yesterday", " 2", "+12"],
+        ["1.5", "2e0", "12.25", "", "never"],
+        ["2024-01-31T00:00:01", "yesterday", "2024-01-31 00:00:02"],
+        ["900719925474", "x", "900719925475"],
+    ],
+)
+def test_a_time_that_is_none_leaves_the_others(spark: SparkSession, texts: list[str]) -> None:
+    number = len(texts)
+    columns = {"time": texts, "type": ["Tick"] * number, "price": list(range(number))}
+    query = RISE.format("WITHIN 10 s" if "-" in texts[0] else "WITHIN 10")
+    rows = both(spark, query, columns, rejects=True)
+    good = [row for row, text in enumerate(texts) if text[-1:].isdigit()]
+    alone = {name: [column[row] for row in good] for name, column in columns.items()}
+    if "-" not in texts[0]:
+        alone["time"] = pa.array([float(t) if "." in texts[0] else int(t) for t in alone["time"]])
+    assert rows == both(spark, query, alone)
+    with pytest.raises(InputError, match=r"row [25] \(unparseable"):
+        local(query, columns)
+
+
+def test_times_among_which_one_is_none_are_numbers_to_queries(spark: SparkSession) -> None:
+    columns = {"time": ["2", "soon", "10", "30"], "type": list("ABBB")}
+    query = "QUERY q RETURN a.time, b.time, b.time - a.time AS d PATTERN SEQ(A a, B b) "
+    rows = both(spark, query + "WHERE b.time > a.time WITHIN 20", columns, rejects=True)
+    assert rows == [{"a.time": 2, "b.time": 10, "d": 8}]
+    (told,) = el.Workload.parse(query).run(columns, rejects=True).rejected.to_pylist()
+    assert told == {"time": "soon", "type": "B", "reject_reason": "unparseable time"}
 
 
 def test_the_form_of_a_time_is_told_on_spark(spark: SparkSession) -> None:

@@ -19,7 +19,7 @@ from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import reasons_text
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.text_files import text_notes
-from elsinore.runtime.times import kind_of_column
+from elsinore.runtime.times import kind_of_column, schema_with_numbers
 from elsinore.runtime.types import types_of
 from elsinore.runtime.warnings import absent_types, types_seen
 from elsinore.words import count
@@ -34,7 +34,7 @@ def looked_at(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
     table = read_source(job.source)
     check_columns(job, table)
     with explained(job, table):
-        job.workload.check(table.schema)
+        job.workload.check(schema_with_numbers(table, job.time))
     kind, fine = kind_of_column(evaluate_sql(job.time, table, "time"), job.times.unit)
     options = job.workload.timed(job.options(), kind.is_number, fine)
     types = types_of(table, job.type)

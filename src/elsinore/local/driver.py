@@ -56,7 +56,15 @@ from elsinore.runtime.rows import (
 )
 from elsinore.runtime.schema import plain_type, schema_of
 from elsinore.runtime.sql import evaluate_sql
-from elsinore.runtime.times import TimeKind, from_ticks, kind_of_bounds, kind_of_column, to_ticks
+from elsinore.runtime.times import (
+    TimeKind,
+    from_ticks,
+    kind_of_bounds,
+    kind_of_column,
+    numbers_for_text,
+    schema_with_numbers,
+    to_ticks,
+)
 from elsinore.runtime.types import types_of
 from elsinore.runtime.uncertain import bounds
 from elsinore.runtime.units import keys_of
@@ -124,11 +132,10 @@ def pieces(plan: Plan, data: object, options: RunOptions) -> Pieces:
 def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) -> Pieces:
     keep_freed()
     table = as_table(data)
-    bind(plan.workload, schema_of(table.schema))
+    schema = schema_with_numbers(table, options.time)
+    bind(plan.workload, schema_of(schema))
     plan = gathered(plan, options.sharing, record=options.record)
-    plan = fitted(
-        plan, dict(zip(table.schema.names, table.schema.types, strict=True)), declared=False
-    )
+    plan = fitted(plan, dict(zip(schema.names, schema.types, strict=True)), declared=False)
     furthest = min(options.largest_time, largest_time(query.window for query in plan.workload))
     options = replace(options, largest_time=furthest)
     threads = threads_for(table.num_rows, options.threads)
@@ -188,7 +195,7 @@ def look_at_time(table: pa.Table, options: RunOptions) -> tuple[bool, bool]:
     time = evaluate_sql(options.time, pa.Table.from_batches([no_rows(table.schema)]), "time")
     kind, fine = kind_of_column(time, options.time_unit)
     if kind.form == "text":
-        _, fine = kind_of_column(evaluate_sql(options.time, table, "time"), options.time_unit)
+        kind, fine = kind_of_column(evaluate_sql(options.time, table, "time"), options.time_unit)
     return kind.is_number or pa.types.is_null(time.type), fine  # nulls alone are told as such
 
 
@@ -197,12 +204,14 @@ def prepare(
 ) -> tuple[Stream, pa.Table | None]:
     """Return a table's usable events in time order, and those that are not usable, if any.
 
-    Raises InputError for unknown columns, and for unusable events unless they are allowed.
+    Times that are numbers in text are numbers in the stream. Raises InputError for unknown columns,
+    and for unusable events unless they are allowed.
     """
     time = evaluate_sql(options.time, table, "time")
+    numbers = numbers_for_text(time)
     types = types_of(table, options.type)
     clock = options.clock.per_microsecond
-    ticks, kind = to_ticks(time, options.time_unit, clock, options.largest_time, threads)
+    ticks, kind = to_ticks(numbers, options.time_unit, clock, options.largest_time, threads)
     rejected: pa.Table | None = None
     added: dict[str, pa.Array] = {}
     odd: pa.Array | None = None  # why an event's possible times cannot be used
@@ -214,10 +223,12 @@ def prepare(
             reasons = pc.coalesce(reasons, odd)
         usable = reasons.is_null()
         table, rejected = set_aside(table, reasons, allowed=options.allow_rejects)
-        ticks, types = ticks.filter(usable), types.filter(usable)
+        ticks, types, numbers = (column.filter(usable) for column in (ticks, types, numbers))
         added = {name: column.filter(usable) for name, column in added.items()}
     for name, column in added.items():
         table = table.append_column(name, column)
+    if options.time in table.column_names and numbers.type != time.type:
+        table = table.set_column(table.column_names.index(options.time), options.time, numbers)
     times = to_numpy(ticks)
     order = order_in_ranges(times, threads)
     rows: pa.Array | None = None

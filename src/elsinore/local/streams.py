@@ -23,7 +23,7 @@ from elsinore.quantitative.stream import Stream
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.leaving import why_no_value
 from elsinore.runtime.streams import bits, check_by, check_names, run_rows, unknown
-from elsinore.runtime.times import kind_of_column, to_ticks
+from elsinore.runtime.times import kind_of_column, numbers_for_text, to_ticks
 
 TIME = "time"  # the column of times, if the events have it
 POSITION = "position"  # the column that stands for times where events have none
@@ -182,12 +182,12 @@ def _result(
 def _in_order(table: pa.Table, time: str) -> pa.Table:
     """Return events in order of their time. Raises InputError where some have none."""
     given = whole(table[time])
-    kind, is_fine = kind_of_column(given)
-    times = given
+    times = numbers_for_text(given)
+    kind, is_fine = kind_of_column(times)
     if kind.form == "text":
-        times, _ = to_ticks(given, per_microsecond=1_000 if is_fine else 1)
+        times, _ = to_ticks(times, per_microsecond=1_000 if is_fine else 1)
     elif kind.form == "float":
-        times = pc.if_else(pc.is_finite(given), given, to_scalar(None))
+        times = pc.if_else(pc.is_finite(times), times, to_scalar(None))
     if times.null_count:
         bad = np.flatnonzero(to_numpy(times.is_null()))
         few = ", ".join(f"{given[row].as_py()!r} in row {row}" for row in bad[:SHOWN].tolist())

@@ -113,11 +113,11 @@ def reasons_text(reasons: pa.Array | pa.ChunkedArray) -> str:
 def mend_or_reject(reasons: Collection[str]) -> str:
     """Say what can be done about events that cannot be used for these reasons."""
     if UNPARSEABLE_TIME in reasons:
-        number, text = "CAST(time AS DOUBLE)", "TO_TIMESTAMP(time, 'dd/MM/yyyy')"
+        text = _quoted("TO_TIMESTAMP(time, 'dd/MM/yyyy')")
         return (
-            "Times in text are read as ISO 8601, such as '2024-01-31T12:00:00'. If they are "
-            f"numbers, name them with {option('time', _quoted(number))}; if they have another "
-            f"form, on Spark with {option('time', _quoted(text))}.\n{mend_or_reject(())}"
+            "Times in text are read as ISO 8601, such as '2024-01-31T12:00:00', or as numbers "
+            "where at least half of them are. If they have another form, name them, on Spark, "
+            f"with {option('time', text)}.\n{mend_or_reject(())}"
         )
     if TIME_OUT_OF_RANGE in reasons:
         return (

@@ -19,6 +19,7 @@ import pyarrow.json as pa_json
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError, did_you_mean, is_on_the_command_line, option
 from elsinore.runtime.lost_zeros import lost_zeros
+from elsinore.runtime.numbers_in_text import NUMBER, are_most
 from elsinore.runtime.sources import Reading, empty
 
 # Arrow guesses types from the first block; a whole file as one block lets every row have its say.
@@ -202,9 +203,10 @@ def text_notes(table: pa.Table, columns: set[str]) -> list[str]:
         if name not in columns or not pa.types.is_string(table.column(name).type):
             continue
         column = table.column(name)
-        number = pc.match_substring_regex(column, r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
+        number = pc.match_substring_regex(column, NUMBER)
         odd = np.flatnonzero(to_numpy(pc.invert(number), False))
-        if not len(odd) or 2 * len(odd) > len(column) - column.null_count:
+        texts = len(column) - column.null_count
+        if not len(odd) or not are_most(texts - len(odd), texts):
             continue
         value = column[int(odd[0])].as_py()
         more = f", and {len(odd) - 1:,} more are no numbers" if len(odd) > 1 else ""

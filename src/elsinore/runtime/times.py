@@ -22,6 +22,7 @@ from elsinore.model.clock import LARGEST, NANOSECONDS
 from elsinore.model.window import Window
 from elsinore.runtime.expressions import nearest_doubles
 from elsinore.runtime.iso8601 import has_nanoseconds, parse_iso8601
+from elsinore.runtime.numbers_in_text import numbers_in_text
 from elsinore.runtime.ranges import by_ranges
 
 TimeForm = Literal["timestamp", "date", "integer", "float", "text"]
@@ -35,7 +36,7 @@ AT_ONCE = 2**15  # times that are converted at once: what is made on the way sta
 
 ACCEPTED = (
     "a timestamp, a date, an integer, a float or a decimal (seconds, or the unit that --time-unit "
-    "or time_unit says), or text in ISO 8601"
+    "or time_unit says), or text in ISO 8601 or of numbers"
 )
 
 
@@ -112,12 +113,14 @@ def kind_of_column(
 ) -> tuple[TimeKind, bool]:
     """Return what kind of time a column holds, and whether it has nanoseconds.
 
-    Only text is looked at row by row. Raise InputError for a column that cannot be a time.
+    Only text is looked at row by row: it is ISO 8601, or numbers where most of it is. Raise
+    InputError for a column that cannot be a time.
 
     >>> kind_of_column(pa.array(["1970-01-01T00:00:00.000000001"]))[1]
     True
     """
     check_unit(unit)
+    column = numbers_for_text(column)
     kind = _kind(column.type, unit)
     if kind.form != "text":
         return kind, kind.unit == "ns"
@@ -137,9 +140,9 @@ def to_ticks(
     `unit` is the unit of numbers and says nothing about other kinds. So many `threads` convert
     numbers, timestamps and dates, range by range. Floats, and decimals as the nearest of them, are
     rounded to the nearest tick. A null in the result where `column` has a value marks an unusable
-    one: text that is not ISO 8601, NaN, or a time further from the epoch than `largest`
-    ticks. Text without a zone is a local time; in a column where some rows name a zone, the others
-    are taken as UTC.
+    one: text that is not ISO 8601, or no number where most texts of the column are, NaN, or a time
+    further from the epoch than `largest` ticks. Text without a zone is a local time; in a column
+    where some rows name a zone, the others are taken as UTC.
 
     Raise InputError for any other kind of column.
 
@@ -147,8 +150,12 @@ def to_ticks(
     [1500000, None]
     >>> to_ticks(pa.array(["1970-01-01T00:00:01Z", "soon"]), per_microsecond=1_000)[0].to_pylist()
     [1000000000, None]
+    >>> to_ticks(pa.array(["1", "soon", "2"]))[0].to_pylist()
+    [1000000, None, 2000000]
     """
-    kind = replace(kind_of_column(column, unit)[0], per_microsecond=per_microsecond)
+    check_unit(unit)
+    column = numbers_for_text(column)
+    kind = replace(_kind(column.type, unit), per_microsecond=per_microsecond)
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     if kind.form == "text":
         parsed = [parse_iso8601(_plain_text(chunk), per_microsecond) for chunk in chunks]
@@ -169,6 +176,21 @@ def to_ticks(
         )
         ticks = pc.if_else(within, ticks, to_scalar(None, pa.int64()))
     return ticks, kind
+
+
+def schema_with_numbers(table: pa.Table, time: str) -> pa.Schema:
+    """Return what queries see of a table: times that are numbers in text are numbers to them.
+
+    >>> schema_with_numbers(pa.table({"time": ["1", "soon"]}), "time").field("time").type
+    DataType(int64)
+    """
+    if time not in table.column_names:
+        return table.schema
+    column = table.column(time)
+    numbers = numbers_for_text(column)
+    if numbers is column:
+        return table.schema
+    return table.schema.set(table.column_names.index(time), pa.field(time, numbers.type))
 
 
 def to_microseconds(
@@ -239,6 +261,17 @@ def _kind(data_type: pa.DataType, unit: TimeUnit) -> TimeKind:
     if _is_text(data_type):
         return TimeKind(form="text")
     raise InputError(f"A column of type {data_type} cannot be a time. A time is {ACCEPTED}.")
+
+
+def numbers_for_text(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """Return a column of text of which most is numbers as these, any other as it is."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not _is_text(kind):
+        return column
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    texts = pa.chunked_array([_plain_text(chunk) for chunk in chunks], pa.string())
+    numbers = numbers_in_text(texts)
+    return column if numbers is None else numbers
 
 
 def _is_text(data_type: pa.DataType) -> bool:

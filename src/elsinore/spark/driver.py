@@ -26,7 +26,7 @@ from elsinore.runtime.results import Results
 from elsinore.runtime.warnings import absent_types, counts_of, overflow, overflown_columns
 from elsinore.spark.answers import Answer, Answers, Computed, Frames
 from elsinore.spark.compiled import hand_over
-from elsinore.spark.events import Events, look_at_time, schema_of, unusable_report
+from elsinore.spark.events import Events, look_at_time, schema_of, unusable_report, with_numbers
 from elsinore.spark.expressions import quoted
 from elsinore.spark.passes import Pass, operator_options
 from elsinore.spark.statistics import TypesSeen, accumulator, total
@@ -50,6 +50,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     columns. Unusable events (null time or type) make Spark stop with an error when results are
     computed, unless `options.allow_rejects`; they are then in `rejected`.
     """
+    given, frame = frame, with_numbers(frame, options)
     bind(plan.workload, schema_of(frame))
     use_own_interpreter(frame.sparkSession)
     ship_by_value(plan.aggregates.values())
@@ -97,7 +98,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
 
     return Results(
         frames,
-        rejected=_rejected(frame, events) if options.allow_rejects else None,
+        rejected=_rejected(given, _events(given, options)) if options.allow_rejects else None,
         find_statistics=lambda: tuple(
             total(one, kind_for(unit).statistics())
             for unit, one in zip(plan.units, statistics, strict=True)

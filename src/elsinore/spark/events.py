@@ -31,7 +31,14 @@ from elsinore.runtime.tables import check_names
 from elsinore.spark.distributions import distributions
 from elsinore.spark.expressions import quoted
 from elsinore.spark.quiet import first_line, silenced
-from elsinore.spark.times import NANOSECONDS_KEY, SparkTime, has_zones, look_at, to_ticks
+from elsinore.spark.times import (
+    NANOSECONDS_KEY,
+    SparkTime,
+    as_numbers,
+    look_at,
+    look_at_text,
+    to_ticks,
+)
 from elsinore.words import count
 
 SHOWN_ROWS = 5
@@ -49,9 +56,10 @@ class Events:
         """The time in ticks, null where it is unusable, and the kind of time it was."""
         column, options = self.column(self.options.time, "time"), self.options
         field = self.frame.select(column.alias("time")).schema["time"]
-        zoned = isinstance(field.dataType, T.StringType) and has_zones(self.frame, column)
+        is_text = isinstance(field.dataType, T.StringType)
+        texts = look_at_text(self.frame, column) if is_text else None
         return to_ticks(
-            column, field, options.time_unit, options.clock, options.largest_time, zoned=zoned
+            column, field, options.time_unit, options.clock, options.largest_time, texts
         )
 
     @cached_property
@@ -146,6 +154,16 @@ def look_at_time(frame: DataFrame, options: RunOptions) -> tuple[bool, bool]:
     column = Events(frame, options).column(options.time, "time")
     field = frame.select(column.alias("time")).schema["time"]
     return look_at(frame, column, field, options.time_unit)
+
+
+def with_numbers(frame: DataFrame, options: RunOptions) -> DataFrame:
+    """Return events whose times, if they are numbers in a column of text, are numbers."""
+    time = options.time
+    if time not in frame.columns or not isinstance(frame.schema[time].dataType, T.StringType):
+        return frame
+    column = F.col(quoted(time))
+    kind = look_at_text(frame, column).numbers
+    return frame if kind is None else frame.withColumn(time, as_numbers(column, kind))
 
 
 def refuse_stream(frame: DataFrame) -> None:

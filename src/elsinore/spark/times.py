@@ -21,6 +21,7 @@ from elsinore.errors import InputError
 from elsinore.model.clock import LARGEST, Clock
 from elsinore.model.window import Window
 from elsinore.runtime.iso8601 import NANOSECOND_DIGITS, ZONE, parse_iso8601
+from elsinore.runtime.numbers_in_text import NUMBER, WHOLE, are_most
 from elsinore.runtime.times import ACCEPTED, MICROSECONDS_PER_DAY, TimeUnit, check_unit
 
 EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
@@ -102,6 +103,35 @@ def _divided(ticks: Column, by: int) -> Column:
     return ticks if by == 1 else F.call_function("div", ticks, F.lit(by))
 
 
+@dataclass(frozen=True, slots=True)
+class TextTimes:
+    """What times in text are: whether some name a zone, or have nanoseconds; or all are numbers."""
+
+    zoned: bool = False
+    fine: bool = False
+    numbers: T.LongType | T.DoubleType | None = None
+
+
+def look_at_text(frame: Any, column: Column) -> TextTimes:
+    """Return what the times of a column of text are, for which all of them are looked at."""
+    number = column.rlike(NUMBER)
+    zoned, fine, numbers, texts, whole = frame.select(
+        F.max(column.rlike(ZONE)),
+        F.max(column.rlike(NANOSECOND_DIGITS)),
+        F.count_if(number),
+        F.count(column),
+        F.min(F.when(number, column.rlike(WHOLE))),
+    ).collect()[0]
+    if are_most(numbers, texts):
+        return TextTimes(numbers=T.LongType() if whole else T.DoubleType())
+    return TextTimes(bool(zoned), bool(fine))
+
+
+def as_numbers(column: Column, kind: T.LongType | T.DoubleType) -> Column:
+    """Return a column of text as numbers, null where one is none."""
+    return F.when(column.rlike(NUMBER), F.trim(column).try_cast(kind))
+
+
 def look_at(frame: Any, column: Column, field: T.StructField, unit: TimeUnit) -> tuple[bool, bool]:
     """Return whether times are numbers, and whether they have nanoseconds; text is looked at."""
     check_unit(unit)
@@ -110,8 +140,10 @@ def look_at(frame: Any, column: Column, field: T.StructField, unit: TimeUnit) ->
     if isinstance(field.dataType, T.NumericType):
         return True, unit == "ns"
     if isinstance(field.dataType, T.StringType):
-        row = frame.select(F.max(column.rlike(NANOSECOND_DIGITS))).collect()[0]
-        return False, bool(row[0])
+        texts = look_at_text(frame, column)
+        if texts.numbers is not None:
+            return True, unit == "ns"
+        return False, texts.fine
     return False, False
 
 
@@ -121,15 +153,18 @@ def to_ticks(
     unit: TimeUnit,
     clock: Clock,
     largest: int = LARGEST,
-    *,
-    zoned: bool = True,
+    texts: TextTimes | None = None,
 ) -> tuple[Column, SparkTime]:
     """Return a time column as ticks, null where unusable, and what kind it was.
 
-    `zoned`: whether text names a time zone in some row. Raises InputError for a column that cannot
-    be a time.
+    `texts` is what `look_at_text` found where it is text. Raises InputError for a column that
+    cannot be a time.
     """
-    ticks, kind = _to_ticks(column, field, unit, clock, zoned=zoned)
+    texts = TextTimes() if texts is None else texts
+    if texts.numbers is not None:
+        column = as_numbers(column, texts.numbers)
+        field = T.StructField(field.name, texts.numbers)
+    ticks, kind = _to_ticks(column, field, unit, clock, zoned=texts.zoned)
     if largest < LARGEST:
         ticks = F.when(ticks.between(-largest, largest), ticks)
     return ticks, kind
@@ -170,11 +205,6 @@ def _to_ticks(
     raise InputError(
         f"A column of type {kind.simpleString()} cannot be a time. A time is {ACCEPTED}."
     )
-
-
-def has_zones(frame: Any, column: Column) -> bool:
-    """Return whether a time among texts names its time zone."""
-    return bool(frame.select(F.max(column.rlike(ZONE))).collect()[0][0])
 
 
 def _scaled(column: Column, factor: int) -> Column:
