@@ -144,6 +144,11 @@ def test_columns_of_two_dimensions_are_refused() -> None:
     same(np.zeros((2, 2)))
 
 
+def test_masks_are_heeded_and_of_the_length_of_what_they_hide() -> None:
+    same(np.ma.masked_array([1, 2, 3], [0, 1, 0]))
+    same(np.arange(4), mask=np.array([True]))
+
+
 def test_numbers_of_the_other_byte_order_are_refused() -> None:
     same(np.arange(3).astype(">i4"))
 

@@ -40,7 +40,7 @@ def to_arrow(
     (DataType(string), DataType(int64), DataType(int8))
     """
     array = None
-    if isinstance(values, np.ndarray):
+    if type(values) is np.ndarray:  # one with a mask of its own is Arrow's to read
         array = _of_numbers(values, mask)
     elif mask is None and isinstance(values, list | tuple):
         array = _of_values(values, kind)
@@ -76,7 +76,7 @@ def to_numpy(column: pa.Array | pa.ChunkedArray, null: Any = None) -> NDArray[An
     validity, data = column.buffers()
     numbers: NDArray[Any]
     if kind == _BOOL:
-        numbers = _truths(data, first, rows)
+        numbers = truths(data, first, rows)
     else:
         lent = pa.Array.from_buffers(kind, rows, [None, data], 0, first) if nulls else column
         numbers = np.from_dlpack(lent)
@@ -84,9 +84,18 @@ def to_numpy(column: pa.Array | pa.ChunkedArray, null: Any = None) -> NDArray[An
     if not nulls:
         return numbers
     hole = np.array(np.nan if null is None else null, numbers.dtype)
-    filled = np.where(_truths(validity, first, rows), numbers, hole)
+    filled = np.where(truths(validity, first, rows), numbers, hole)
     filled.flags.writeable = null is None or kind == _BOOL
     return filled
+
+
+def truths(bits: pa.Buffer, first: int, rows: int) -> NDArray[np.bool_]:
+    """Return `rows` of Arrow's bits from the `first` on, a byte each."""
+    if not rows:
+        return np.empty(0, np.bool_)
+    octets = np.frombuffer(bits, np.uint8)[first // 8 : (first + rows + 7) // 8]
+    found = np.unpackbits(octets, count=first % 8 + rows, bitorder="little")
+    return found[first % 8 :].view(np.bool_)
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:
@@ -134,6 +143,8 @@ def _of_numbers(values: NDArray[Any], mask: NDArray[np.bool_] | None) -> pa.Arra
     """Return an array over the memory of `values`; None where Arrow lays them out differently."""
     if values.ndim != 1 or not values.flags.c_contiguous or values.dtype not in _DTYPES:
         return None
+    if mask is not None and mask.shape != values.shape:
+        return None
     truths = values.dtype.kind == "b"
     data = pa.py_buffer(np.packbits(values, bitorder="little") if truths else values)
     kind = pa.from_numpy_dtype(values.dtype)
@@ -148,12 +159,3 @@ def _casts(given: pa.DataType, kind: pa.DataType) -> bool:
 def _valid(mask: NDArray[np.bool_] | None) -> pa.Buffer | None:
     """Return the bits that say which values are not null."""
     return None if mask is None else pa.py_buffer(np.packbits(~mask, bitorder="little"))
-
-
-def _truths(bits: pa.Buffer, first: int, rows: int) -> NDArray[np.bool_]:
-    """Return `rows` of Arrow's bits from the `first` on, a byte each."""
-    if not rows:
-        return np.empty(0, np.bool_)
-    octets = np.frombuffer(bits, np.uint8)[first // 8 : (first + rows + 7) // 8]
-    found = np.unpackbits(octets, count=first % 8 + rows, bitorder="little")
-    return found[first % 8 :].view(np.bool_)

@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from elsinore.arrow import to_arrow
+from elsinore.arrow import to_arrow, truths
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a column of such a type holds texts, as a dictionary or one by one.
+
+    >>> is_text(pa.dictionary(pa.int8(), pa.string())), is_text(pa.binary())
+    (True, False)
+    """
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def stored(column: pa.Array) -> Any:
@@ -58,7 +68,4 @@ def _bits(buffer: pa.Buffer | None, column: pa.Array, *, zero: bool) -> Any:
     """Return the bits of a column's validity or truth, one a byte; all alike without a buffer."""
     if buffer is None:
         return np.full(len(column), not zero)
-    begin, shift = divmod(column.offset, 8)
-    size = shift + len(column)
-    few = np.frombuffer(buffer, np.uint8)[begin : begin + -(-size // 8)]
-    return np.unpackbits(few, count=size, bitorder="little")[shift:].view(np.bool_)
+    return truths(buffer, column.offset, len(column))
