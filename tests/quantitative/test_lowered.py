@@ -290,4 +290,4 @@ def test_columns_of_arrow_are_read_in_place_by_code_that_is_there() -> None:
     table = pa.table({"v": [0.5, 2.0, 5.0], "k": pa.array([0, 1, 0]).dictionary_encode()})
     machine = kept_machine(query.query, {"v": pa.float64(), "k": table["k"].type})
     assert query.run(table, compiled=True)["value"].to_pylist() == [0.5, 2.0, 5.5]
-    assert len(machine.run.signatures) == 1  # type: ignore[attr-defined]
+    assert len(machine.run.overloads) == 1  # type: ignore[attr-defined]

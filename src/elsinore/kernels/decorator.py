@@ -27,7 +27,12 @@ class Kernel:
     """A function that is compiled, or loaded, on its first call for each signature.
 
     `targetoptions` are the compiler's, `pipeline` the passes it makes, None for those of all.
+    What a call calls stands in `__call__`, after the first one the dispatcher itself: a method that
+    passes arguments on takes longer than the compiler's own way into a kernel.
     """
+
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]  # of a kernel that only kernels call: plain Python
 
     def __init__(
         self,
@@ -43,11 +48,10 @@ class Kernel:
         self.pipeline = pipeline
         self.is_linked = is_linked
         self.made: Any = None  # the dispatcher, once it was asked for
+        self.__call__ = function if is_linked else self._first_call
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run it compiled; as plain Python where only kernels call it."""
-        call = self.py_func if self.is_linked else self.dispatcher
-        return call(*args, **kwargs)
+    def _first_call(self, *args: Any, **kwargs: Any) -> Any:
+        return self.dispatcher(*args, **kwargs)
 
     def __reduce__(self) -> str:
         """Return the name it is found by: no copy is made of it."""
@@ -61,6 +65,8 @@ class Kernel:
             made_of = import_module(COMPILER).dispatcher_of
             with _MAKING:
                 self.made = self.made or made_of(self)
+                if not self.is_linked:
+                    self.__call__ = self.made
         return self.made
 
     @property
