@@ -75,6 +75,17 @@ for seconds in (0.2, 0.2, 5.0):
     print(enter(total, seconds, numbers), is_compiled(total), "numba" in sys.modules)
 """
 
+STREAMED = """
+import sys
+import numpy as np, pyarrow as pa
+import elsinore.quantitative as qre
+
+query = qre.iterate(qre.atom(qre.event("A"), lambda e: e.v), 0.0, max)
+table = pa.table({"time": range(9), "type": ["A"] * 9, "v": np.arange(9.0), "k": [*"xyxyxyxyx"]})
+print(query.run(table, by=["k"]).num_rows > 0, query.start().take(table).num_rows > 0)
+print([name for name in ("numba", "llvmlite") if name in sys.modules])
+"""
+
 
 @pytest.fixture
 def _tiers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +132,10 @@ def test_a_few_events_do_without_the_compiler_whatever_is_kept(query: str) -> No
     assert told.split()[0] == "True"
     assert int(told.split()[1]) > 0
     assert imported == "[]"
+
+
+def test_a_few_events_of_a_quantitative_query_do_without_the_compiler() -> None:
+    assert printed(STREAMED) == ["True True", "[]"]
 
 
 def test_the_compiler_is_imported_by_who_needs_longer_than_that_takes() -> None:

@@ -98,7 +98,7 @@ def test_a_last_text_may_be_missing_and_old_ones_are_forgotten() -> None:
         runs = runs_of(last, table, compiled=True)
         found = [v for n in range(0, 60, 6) for v in values(runs, table.slice(n, 6))]
         assert found == table["kind"].to_pylist()
-        assert len(runs._texts) < 30
+        assert len(runs._memories[0].texts) < 30
 
 
 def test_texts_have_the_order_that_python_has() -> None:

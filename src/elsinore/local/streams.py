@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,7 +14,6 @@ import pyarrow.compute as pc
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
 from elsinore.quantitative.buffers import picked
-from elsinore.quantitative.lowered import is_kept
 from elsinore.quantitative.pipeline import Pipeline, stages_of
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import TYPE
@@ -30,6 +30,7 @@ POSITION = "position"  # the column that stands for times where events have none
 SHOWN = 3  # events told of that cannot be used
 MANY = 100_000  # events from which on compiling a machine pays
 FEW = 1_000  # events up to which not even calling one does
+MACHINES = "elsinore.quantitative.lowered"  # where they are; it imports the compiler
 
 
 def run(
@@ -141,8 +142,10 @@ def iterate_rows(
 
 def _pays(query: Query | Pipeline, table: pa.Table) -> bool:
     """Return whether compiling a query pays for a table, or has been done already."""
-    if table.num_rows >= MANY or table.num_rows < FEW:
+    if table.num_rows >= MANY or table.num_rows < FEW or MACHINES not in sys.modules:
         return bool(table.num_rows >= MANY)
+    from elsinore.quantitative.lowered import is_kept  # noqa: PLC0415 - the compiler, where needed
+
     return is_kept(
         stages_of(query)[0], dict(zip(table.schema.names, table.schema.types, strict=True))
     )

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from html import escape
 
 from elsinore.errors import ElsinoreError, did_you_mean
-from elsinore.quantitative.lowered import reasons
 from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.query import (
     Atom,
@@ -112,6 +111,8 @@ def _told(query: Runnable | Keyed | Chain) -> str:
 
 
 def _text(query: Runnable) -> str:
+    from elsinore.quantitative.lowered import reasons  # noqa: PLC0415 - the compiler, where needed
+
     lines: list[str] = []
 
     def add(box: Box, first: str, rest: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,16 +19,6 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.quantitative.buffers import present, stored
-from elsinore.quantitative.lowered import (
-    CannotCompile,
-    Lowered,
-    Memory,
-    Texts,
-    as_item_type,
-    check_conditions,
-    fits,
-    kept_machine,
-)
 from elsinore.quantitative.machine.control import NotFlat
 from elsinore.quantitative.machine.emit import fresh
 from elsinore.quantitative.machine.flat_states import FlatStates
@@ -40,6 +30,9 @@ from elsinore.quantitative.regex import VALUE
 from elsinore.quantitative.runnable import Runnable
 from elsinore.quantitative.stream import OperationError, Stream, record_type
 from elsinore.quantitative.values import Made, as_array
+
+if TYPE_CHECKING:
+    from elsinore.quantitative.lowered import Lowered, Memory
 
 CHUNK = 1 << 16  # rows made records at a time
 FLAT = 256  # rows from which on the interpreter's machine is written as flat loops
@@ -119,15 +112,14 @@ class Runs:
         self._first = Stream.of(query)
         self._plain: dict[int, Stream] = {}  # those that the interpreter runs
         self._memories: list[Memory] = []  # of the compiled machines, one for each stage
-        self._texts, self._few = Texts(), MOST_TEXTS  # that they have met; how many there may be
+        self._few = MOST_TEXTS  # texts that they may have met
         self._stages, self._schema, self._tell = stages_of(query), schema, tell
         self._reads = attributes_read_of(fresh(self._stages[0]))
         self._flat: FlatStates | None = None  # the interpreter's machine as flat loops
         self._is_flat = len(self._stages) == 1  # whether there may be such
         self._refused: set[frozenset[str]] = set()  # columns with nulls that are not compiled
         if compiled:
-            with suppress(CannotCompile):
-                self._memories = self._compiled(frozenset())
+            self._memories = self._compiled(frozenset())
 
     @property
     def bits(self) -> Bits:
@@ -222,23 +214,35 @@ class Runs:
     # --- compiled machines ----------------------------------------------------------------------
 
     def _compiled(self, nullable: frozenset[str]) -> list[Memory]:
-        """Return memories for machines of which these columns may be null."""
+        """Return memories for machines of which these columns may be null; none: they cannot be."""
+        from elsinore.quantitative.lowered import (  # noqa: PLC0415 - the compiler, where needed
+            CannotCompile,
+            as_item_type,
+            check_conditions,
+            kept_machine,
+        )
+
         machines: list[Lowered] = []
-        for query in self._stages:
-            if not machines:
-                machines.append(kept_machine(query, self._schema, nullable))
-            else:
-                value = as_item_type(machines[-1].value)
-                check_conditions(query, value)
-                machines.append(kept_machine(query, None, value=value))
+        try:
+            for query in self._stages:
+                if not machines:
+                    machines.append(kept_machine(query, self._schema, nullable))
+                else:
+                    value = as_item_type(machines[-1].value)
+                    check_conditions(query, value)
+                    machines.append(kept_machine(query, None, value=value))
+        except CannotCompile:
+            return []
         return self._memories_of(machines)
 
     def _memories_of(self, machines: Sequence[Lowered]) -> list[Memory]:
         """Return memories without streams, in which no texts have been met."""
-        self._texts = Texts({text for machine in machines for text in machine.spelled_out})
+        from elsinore.quantitative.lowered import Memory, Texts  # noqa: PLC0415 - see `_compiled`
+
+        texts = Texts({text for machine in machines for text in machine.spelled_out})
         programs = [stage.machine.program for stage in self._first.stages]
         return [
-            Memory(machine, program, self._texts, self.idle)
+            Memory(machine, program, texts, self.idle)
             for machine, program in zip(machines, programs, strict=True)
         ]
 
@@ -279,16 +283,15 @@ class Runs:
         return [
             array
             for name in machine.columns
-            for array in machine.column(name, columns[name], self._texts)
+            for array in machine.column(name, columns[name], self._memories[0].texts)
         ]
 
     def _allow(self, nullable: frozenset[str]) -> bool:
         """Go on with machines of which these columns may be null; return whether there are such."""
         if nullable in self._refused or self._memories[0].count > MOST_MOVED:
             return False
-        try:
-            memories = self._compiled(nullable)
-        except CannotCompile:
+        memories = self._compiled(nullable)
+        if not memories:
             self._refused.add(nullable)
             return False
         self._go_over(memories)
@@ -303,9 +306,9 @@ class Runs:
 
     def _forget_texts(self) -> None:
         """Forget the texts that no stream refers to, where many have been met."""
-        if len(self._texts) > self._few:
+        if self._memories and len(self._memories[0].texts) > self._few:
             self._go_over(self._memories_of([memory.machine for memory in self._memories]))
-            self._few = max(MOST_TEXTS, 4 * len(self._texts))
+            self._few = max(MOST_TEXTS, 4 * len(self._memories[0].texts))
 
     def _lowered(self, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]) -> Found:
         if len(self._memories) > 1:
@@ -516,6 +519,8 @@ def concatenated(parts: Sequence[pa.Array]) -> pa.Array:
 
 def _is_small(column: pa.Array) -> bool:
     """Return whether compiled code may hold a column's whole numbers."""
+    from elsinore.quantitative.lowered import fits  # noqa: PLC0415 - see `Runs._compiled`
+
     if column.type != pa.int64():
         return True
     least, most = pc.min_max(column).values()

@@ -12,7 +12,6 @@ import pyarrow as pa
 from elsinore.errors import QuerySemanticError
 from elsinore.model.query import PythonQuery
 from elsinore.quantitative.combinators import Key, left, right
-from elsinore.quantitative.lowered import CannotCompile, value_of
 from elsinore.quantitative.machine.emit import fresh
 from elsinore.quantitative.machine.reads import attributes_read_of
 from elsinore.quantitative.pipeline import Pipeline, stages_of
@@ -86,6 +85,11 @@ def value_type(query: Runnable, types: Mapping[str, pa.DataType]) -> pa.DataType
 
 
 def _typed(node: Query, types: Mapping[str, pa.DataType]) -> pa.DataType | None:
+    from elsinore.quantitative.lowered import (  # noqa: PLC0415 - the compiler, where needed
+        CannotCompile,
+        value_of,
+    )
+
     try:
         return value_of(node, types)
     except CannotCompile:

@@ -13,8 +13,7 @@ from elsinore.arrow import to_arrow
 from elsinore.errors import InputError, QuerySemanticError, did_you_mean
 from elsinore.kernels.tiers import is_compiled
 from elsinore.model import expression as ex
-from elsinore.quantitative.buffers import present, stored
-from elsinore.quantitative.lowered import is_text
+from elsinore.quantitative.buffers import is_text, present, stored
 from elsinore.quantitative.machine.program import Bits, bits_of
 from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.regex import TYPE, VALUE, Predicate

@@ -19,7 +19,7 @@ from elsinore.quantitative.lowered.program import (
     value_of,
     why_not,
 )
-from elsinore.quantitative.lowered.texts import Texts, is_text
+from elsinore.quantitative.lowered.texts import Texts
 from elsinore.quantitative.lowered.whole import fits
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "check_conditions",
     "fits",
     "is_kept",
-    "is_text",
     "kept_machine",
     "lowered",
     "reasons",

@@ -29,7 +29,7 @@ class Memory:
     """
 
     def __init__(self, machine: Lowered, program: Program, texts: Texts, idle: Any = None) -> None:
-        self.machine, self._program, self._texts = machine, program, texts
+        self.machine, self._program, self.texts = machine, program, texts
         self._idle = np.zeros(IDLE_BITS, np.uint8)
         if idle is not None:
             self._idle[: len(idle)] = idle
@@ -116,7 +116,7 @@ class Memory:
         values: list[pa.Array] = []
         if not len(bits):
             none = machine.no_values()
-            return none[:, 0], [none], [machine.values(none, self._texts)], None
+            return none[:, 0], [none], [machine.values(none, self.texts)], None
         begin, stopped, had_room = 0, None, -1
         while begin < len(bits) and stopped is None:
             stop = min(begin + LARGE, len(bits))
@@ -132,7 +132,7 @@ class Memory:
                 rows, after = rows.copy(), after[:number].copy()
             places.append(after[:number])
             words.append(rows)
-            values.append(machine.values(rows, self._texts, self._entries))
+            values.append(machine.values(rows, self.texts, self._entries))
             begin = int(progress[STOPPED])
             if stopped == begin and self._made_room(again=had_room == begin):
                 stopped, had_room = None, begin
@@ -140,9 +140,9 @@ class Memory:
 
     def _rank_texts(self) -> None:
         """Let compiled code know the order of the texts, where it asks for it."""
-        if self.machine.machine.context.orders_texts and self._ranked != len(self._texts):
-            self._ranked = len(self._texts)
-            self._shapes = np.concatenate([self.machine.shapes, self._texts.ranks()])
+        if self.machine.machine.context.orders_texts and self._ranked != len(self.texts):
+            self._ranked = len(self.texts)
+            self._shapes = np.concatenate([self.machine.shapes, self.texts.ranks()])
             self._shapes[heap.RANKS] = len(self.machine.shapes)
 
     def _run(
@@ -211,7 +211,7 @@ class Memory:
         return found.reshape(-1)
 
     def _states(self) -> States:
-        heaped = Heaped(self._heap, self.machine.shapes, self.machine.classes, self._texts)
+        heaped = Heaped(self._heap, self.machine.shapes, self.machine.classes, self.texts)
         return States(self.machine.machine, self._program, heaped)
 
 

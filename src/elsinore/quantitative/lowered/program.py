@@ -18,7 +18,7 @@ from elsinore.kernels.decorator import compiled
 from elsinore.kernels.linked import QuickCompiler
 from elsinore.model.collecting import without_collecting
 from elsinore.quantitative.approximate import CellAt
-from elsinore.quantitative.buffers import present, stored
+from elsinore.quantitative.buffers import is_text, present, stored
 from elsinore.quantitative.folds import Counting
 from elsinore.quantitative.lowered.columns import as_arrow, out_size
 from elsinore.quantitative.lowered.emit import FRESH, KERNELS, Compiled, Context, constants
@@ -35,7 +35,7 @@ from elsinore.quantitative.lowered.functions import (
 )
 from elsinore.quantitative.lowered.heap import LISTED
 from elsinore.quantitative.lowered.records import can_be_field, record_class
-from elsinore.quantitative.lowered.texts import TEXT, Texts, is_text
+from elsinore.quantitative.lowered.texts import TEXT, Texts
 from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read, size
 from elsinore.quantitative.machine.emit import INDENT, fresh
 from elsinore.quantitative.machine.idle import MOST_BITS

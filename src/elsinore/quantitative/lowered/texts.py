@@ -44,16 +44,6 @@ class _Model(models.PrimitiveModel):  # type: ignore[misc]
 TEXT = Text()
 
 
-def is_text(kind: pa.DataType) -> bool:
-    """Return whether a column of such a type holds texts, as a dictionary or one by one.
-
-    >>> is_text(pa.dictionary(pa.int8(), pa.string())), is_text(pa.binary())
-    (True, False)
-    """
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 def number_of(text: str) -> int:
     """Return the number, below 0, of a text that a function spells out."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST).digest()
