@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 import numpy as np
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 import elsinore as el
 from elsinore.errors import InputError
-from elsinore.operators.ranks import from_ranks, to_ranks
+from elsinore.operators import ranks as module
+from elsinore.operators.ranks import from_ranks, rank_doubles, to_ranks
 
 CENTS = st.integers(-(10**17), 10**17).map(lambda cents: Decimal(cents).scaleb(-2))
 KINDS = {
@@ -43,6 +45,33 @@ def test_ranks_are_in_order_and_give_the_values_back(name: str, data: st.DataObj
     missing = column.is_null().to_numpy(zero_copy_only=False)
     numbers = np.asarray(ranks.fill_null(0).to_numpy(zero_copy_only=False))
     assert from_ranks(numbers, missing, kind).to_pylist() == drawn[1:]
+
+
+@pytest.mark.parametrize("many", [True, False])
+@settings(deadline=None)
+@given(doubles=st.lists(st.floats() | st.sampled_from([0.0, -0.0]), max_size=8))
+def test_many_doubles_have_the_ranks_of_a_few(many: bool, doubles: list[float]) -> None:
+    numbers = np.array(doubles)
+    known = np.zeros(len(doubles), dtype=np.bool_)
+    of_both = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "FEW", -1 if many else 8)
+        patch.setattr(module, "is_compiled", lambda _: False)
+        for one_zero in (True, False):
+            ranks = np.zeros(len(doubles), dtype=np.int64)
+            every = rank_doubles(numbers, ranks, known, one_zero=one_zero)
+            assert known.tolist() == [not math.isnan(number) for number in doubles]
+            assert every == all(known)
+            of_both.append(ranks)
+    as_one, apart = of_both
+    for first, number in enumerate(doubles):
+        for second, other in enumerate(doubles):
+            if known[first] and known[second]:
+                assert (as_one[first] < as_one[second]) == (number < other)
+    given_back = from_ranks(apart, ~known, pa.float64()).to_pylist()
+    expected = ["None" if math.isnan(number) else repr(number) for number in doubles]
+    assert [repr(number) for number in given_back] == expected
+    assert not as_one[~known].any()
 
 
 def test_least_and_greatest_decimals_are_exact() -> None:

@@ -6,6 +6,8 @@ gives back exactly the value it was given.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,9 +15,16 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
+from elsinore.kernels import is_compiled, is_compiling, kernel, uncompiled
+from elsinore.kernels.sorting import read_only
+
+FEW = 2**16  # doubles of a call for which no kernel is loaded
+MAGNITUDE = np.int64(np.iinfo(np.int64).max)  # the bits of a double but for its sign ...
+INFINITE = np.float64(np.inf).view(np.int64)  # ... which exceed these in NaN
 
 _SIGN = np.int64(63)
-_MAGNITUDE = np.int64(np.iinfo(np.int64).max)
+_BELOW_ZERO = np.int64(-1)  # the rank of -0.0
+_STRETCH = 2**13  # rows
 _TOP = np.uint64(2**63)
 _TOO_LONG = (
     "MIN and MAX take decimals of up to 18 digits; a {} is longer than that here. Cast the "
@@ -37,12 +46,10 @@ def to_ranks(column: pa.Array) -> pa.Array:
     kind = column.type
     if pa.types.is_floating(kind):
         doubles = to_numpy(column.cast(pa.float64()))  # null is NaN
-        missing = np.isnan(doubles)
-        bits = doubles.view(np.int64)
-        ranks = bits >> _SIGN
-        ranks &= _MAGNITUDE
-        ranks ^= bits
-        return to_arrow(ranks, mask=missing if missing.any() else None)
+        ranks = np.empty(len(doubles), dtype=np.int64)
+        known = np.empty(len(doubles), dtype=np.bool_)
+        every = rank_doubles(doubles, ranks, known, one_zero=False)
+        return to_arrow(ranks, mask=None if every else ~known)
     if pa.types.is_boolean(kind):
         return column.cast(pa.int8()).cast(pa.int64())
     if pa.types.is_date32(kind):
@@ -52,6 +59,65 @@ def to_ranks(column: pa.Array) -> pa.Array:
     if kind == pa.uint64():
         return _flipped(column)
     return column.cast(pa.int64())
+
+
+@kernel(inline=True)
+def turn_bits(bits: Any) -> Any:
+    """Return the bits of doubles as integers that keep their order, and those as bits again."""
+    return bits ^ ((bits >> _SIGN) & MAGNITUDE)
+
+
+turned = uncompiled(turn_bits)  # of arrays
+
+
+@kernel
+def _rank(
+    bits: NDArray[np.int64],
+    ranks: NDArray[np.int64],
+    known: NDArray[np.bool_],
+    below_zero: int,
+) -> int:
+    """Do what `rank_doubles` does; -0.0 has the rank `below_zero`. Return how many are NaN."""
+    missing = 0
+    for row in range(len(bits)):
+        there = (bits[row] & MAGNITUDE) <= INFINITE
+        rank = turn_bits(bits[row])
+        rank = below_zero if rank == _BELOW_ZERO else rank
+        known[row] = there
+        ranks[row] = rank if there else 0
+        missing += 0 if there else 1
+    return missing
+
+
+def rank_doubles(
+    doubles: NDArray[np.float64],
+    ranks: NDArray[np.int64],
+    known: NDArray[np.bool_],
+    *,
+    one_zero: bool,
+) -> bool:
+    """Write the ranks of doubles, 0 for NaN, and which are numbers; return whether all are.
+
+    one_zero: -0.0 has the rank of 0.0; else it is before it.
+
+    >>> ranks, known = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.bool_)
+    >>> rank_doubles(np.array([-0.0, 0.5, np.nan]), ranks, known, one_zero=True)
+    False
+    >>> known.tolist(), ranks[0], ranks[1] > 0, ranks[2]
+    ([True, True, False], np.int64(0), np.True_, np.int64(0))
+    """
+    if len(doubles) > FEW or is_compiled(_rank) or is_compiling():
+        bits = read_only(np.ascontiguousarray(doubles).view(np.int64))
+        return _rank(bits, ranks, known, 0 if one_zero else int(_BELOW_ZERO)) == 0
+    for first in range(0, len(doubles), _STRETCH):  # of which all that is made stays in the cache
+        rows = slice(first, first + _STRETCH)
+        some = doubles[rows] + 0.0 if one_zero else doubles[rows]
+        ranks[rows] = turned(some.view(np.int64))
+        np.equal(some, some, out=known[rows])
+    every = bool(known.all())
+    if not every:
+        ranks[~known] = 0
+    return every
 
 
 def _flipped(column: pa.Array) -> pa.Array:
@@ -95,8 +161,7 @@ def from_ranks(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.Da
     if pa.types.is_null(kind):
         return pa.nulls(len(ranks))
     if pa.types.is_floating(kind):
-        bits = ranks ^ ((ranks >> _SIGN) & _MAGNITUDE)
-        return to_arrow(bits.view(np.float64), mask=missing).cast(kind)
+        return to_arrow(turned(ranks).view(np.float64), mask=missing).cast(kind)
     if pa.types.is_decimal(kind):
         return _scaled(ranks, missing, kind)
     if kind == pa.uint64():

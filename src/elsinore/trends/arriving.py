@@ -9,6 +9,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.kernels.arrow import array_at, column_of, is_there, validity_of
+from elsinore.operators.ranks import INFINITE, MAGNITUDE, turn_bits
 from elsinore.operators.slots import TABLE_WORDS, lend, table_at
 from elsinore.trends.columns import CLASS, GROUP, KEY, TIME
 from elsinore.trends.core.arrays import NEVER
@@ -30,9 +31,6 @@ HEAD = LENT + TABLE_WORDS
 # how a batch is gone through; after the others but DISORDER it is gone on with
 DONE, DISORDER, MORE_LENT = np.int64(0), np.int64(1), np.int64(2)
 MORE_KEYS, NEW_CLASS = np.int64(3), np.int64(4)
-
-_MAGNITUDE = np.int64(np.iinfo(np.int64).max)
-_INFINITE = np.int64(0x7FF << 52)  # the bits of infinity; those of what is no number are above
 
 
 class Waiting(NamedTuple):
@@ -129,8 +127,8 @@ def _encode(
     bits, (there, first) = column_of(batch, place, np.int64), validity_of(batch, place)
     for turn in range(count):
         word = bits[chosen[turn]]
-        size = word & _MAGNITUDE
-        known = size <= _INFINITE and is_there(there, first + chosen[turn])
-        code = word ^ ((word >> 63) & _MAGNITUDE)
+        size = word & MAGNITUDE
+        known = size <= INFINITE and is_there(there, first + chosen[turn])
+        code = turn_bits(word)
         waiting.compared[row, at + turn] = code if known and size != 0 else 0
         waiting.known[row, at + turn] = known

@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.numeric.constants import moment
-from elsinore.operators.ranks import to_ranks
+from elsinore.operators.ranks import rank_doubles, to_ranks, turned
 from elsinore.trends.keyed import Doubles, Flags, Ints
 
 Exact = int | Decimal
 
 _DAYS = {"us": 86_400_000_000, "ns": 86_400_000_000_000}  # a day's length, by unit
-_SIGN, _MAGNITUDE = np.int64(63), np.int64(np.iinfo(np.int64).max)
-_STRETCH = 2**13  # rows
 _BOUND = 2**63  # integers from its negative up to below it have 64 bits
 
 
@@ -101,7 +99,8 @@ class ComparedColumns:
         for place, (name, column) in enumerate(plain.items()):
             order = orders[name]
             if order is Order.NUMBER:
-                of_doubles(_with_nan(column), compared[place], known[place].view(np.bool_))
+                there = known[place].view(np.bool_)
+                rank_doubles(_with_nan(column), compared[place], there, one_zero=True)
                 continue
             known[place] = to_numpy(column.is_valid())
             if order is Order.NONE:
@@ -137,7 +136,7 @@ class ComparedColumns:
             for place, (name, order) in enumerate(self.orders.items()):
                 codes = self.compared[place]
                 if order is Order.NUMBER:
-                    self.made[place] = (codes ^ ((codes >> _SIGN) & _MAGNITUDE)).view(np.float64)
+                    self.made[place] = turned(codes).view(np.float64)
                 elif order is Order.WHOLE and self.wholes is None:
                     self.made[place] = codes
                 elif order.is_number:
@@ -170,7 +169,7 @@ class ComparedColumns:
             doubles = doubles if chosen is None else doubles[chosen]
             size = len(doubles)
             bits, there = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.bool_)
-            of_doubles(doubles, bits, there)
+            rank_doubles(doubles, bits, there, one_zero=True)
             return bits, there
         if chosen is not None:
             column = column.take(to_arrow(chosen))
@@ -324,31 +323,6 @@ def _with_nan(column: pa.Array) -> Doubles:
     if column.type != pa.float64():
         column = _plain(column)
     return to_numpy(column)
-
-
-def of_doubles(values: Doubles, codes: Ints, known: NDArray[np.bool_]) -> None:
-    """Tell what doubles are compared as, where there is a value; -0 is 0, and NaN is none.
-
-    Compared are their bits, those of the negative ones turned round (`to_ranks`).
-
-    >>> codes, known = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.bool_)
-    >>> of_doubles(np.array([-0.0, 0.5, np.nan]), codes, known)
-    >>> known.tolist(), codes[0], codes[1] > 0, codes[2]
-    ([True, True, False], np.int64(0), np.True_, np.int64(0))
-    """
-    stretch = np.empty(min(_STRETCH, len(values)))
-    for first in range(0, len(values), _STRETCH):  # of which all that is made stays in the cache
-        rows = slice(first, first + _STRETCH)
-        there, bits = known[rows], codes[rows]
-        doubles = stretch[: len(bits)]
-        np.add(values[rows], 0.0, out=doubles)
-        np.equal(doubles, doubles, out=there)
-        if not there.all():
-            doubles[~there] = 0.0
-        as_bits = doubles.view(np.int64)
-        np.right_shift(as_bits, _SIGN, out=bits)
-        bits &= _MAGNITUDE
-        bits ^= as_bits
 
 
 def _order(kind: pa.DataType) -> Order:

@@ -18,8 +18,9 @@ from elsinore.model.expression import (
     Negative,
     Operator,
 )
+from elsinore.operators.ranks import rank_doubles
 from elsinore.plan.indexed import Cut
-from elsinore.trends.graph.columns import ComparedColumns, of_doubles
+from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.keyed import Doubles, Flags, Ints, as_entered
 
 _NO_NUMBERS = np.zeros((0, 0))
@@ -91,7 +92,8 @@ class Columns:
                 values, there = computed(name, compared)
             if place in self._finite and not np.isfinite(values[there]).all():
                 raise InfiniteError
-            of_doubles(np.where(there, values, np.nan), codes[place], known[place].view(np.bool_))
+            given, present = np.where(there, values, np.nan), known[place].view(np.bool_)
+            rank_doubles(given, codes[place], present, one_zero=True)
             if self._finite:
                 numbers[place] = np.where(there, values, 0.0)
         return Axes(codes, numbers, known, as_entered(times))
