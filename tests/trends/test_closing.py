@@ -105,17 +105,20 @@ def many_events(seed: int, size: int, keys: int) -> list[ReferenceEvent]:
     st.integers(0, 2**32 - 1),
     st.sampled_from((60, 250)),
     st.sampled_from((1, 1, 3)),
+    st.sampled_from((1, 20, buffered.CHUNK)),
     st.data(),
 )
 def test_closing_after_every_piece_gives_what_closing_once_does(
-    workload: Workload, seed: int, size: int, keys: int, data: st.DataObject
+    workload: Workload, seed: int, size: int, keys: int, chunk: int, data: st.DataObject
 ) -> None:
     events = many_events(seed, size, keys)
     cuts = data.draw(drawn_cuts(size, 12))
     for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
-        whole, cut = (
-            given_unit.results(in_pieces(given_unit, events, where))["q"] for where in ([], cuts)
-        )
+        with patch.object(buffered, "CHUNK", chunk):
+            whole, cut = (
+                given_unit.results(in_pieces(given_unit, events, where))["q"]
+                for where in ([], cuts)
+            )
         order = [(name, "ascending") for name in ("window_start", *given_unit.planned.group_by)]
         assert_close(cut.sort_by(order), whole.sort_by(order), "q")
 
@@ -293,6 +296,35 @@ def test_rows_are_put_in_the_order_of_keys_as_a_stable_sort_does(
     assert counts.tolist() == [np.count_nonzero(wanted & (keys == key)) for key in order.keys]
     last = order.last(order.column(numbers))
     assert last.tolist() == [np.flatnonzero(keys == key)[-1] for key in order.keys]
+
+
+@pytest.mark.parametrize(
+    "where", ["b[i].v >= b[i-1].v", "b[i].v >= b[i-1].v AND b[i].w > b[i-1].v"]
+)
+@pytest.mark.parametrize("keys", [1, 2])
+def test_windows_that_were_closed_stay_so_while_other_keys_have_many_events(
+    where: str, keys: int
+) -> None:
+    """A key's last event is long before the end of its windows that were closed."""
+    workload = parse_workload(
+        f"QUERY q RETURN k, COUNT(*) PATTERN B+ b WHERE {where} GROUP BY k "
+        "WITHIN 10 seconds SLIDE 1 second;"
+    )
+    values = {"v": 1, "w": 2.0, "s": "p"}
+    seconds = [2, *range(5, 13)]
+    keyed = [0, *(second % keys + 1 for second in seconds[1:])]
+    events = [
+        ReferenceEvent(second * SECOND, "B", values | {"k": key})
+        for second, key in zip(seconds, keyed, strict=True)
+    ]
+    (given_unit,) = unit_inputs(plan(workload), table_of(events), exact=False)
+    at_once = given_unit.results(in_pieces(given_unit, events, []))["q"]
+    with patch.object(buffered, "CHUNK", 1):
+        operator = given_unit.operator()
+        totals = [operator.process(given_unit.batch.slice(0, 1)), operator.close(5 * SECOND)]
+        totals += [operator.process(given_unit.batch.slice(row, 1)) for row in range(1, 9)]
+        found = given_unit.results([*totals, operator.close()])["q"]
+    assert_close(found, at_once, "q")
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ class BufferedTrends:
             over = everything or (self._one_slot and key != current)
             done = self._done.get(key, _NEVER)
             if until is not None and not over:
-                closed = evaluator.close_key(rows, done, until)
+                closed = evaluator.close_key(rows, done, max(done, until))
                 if closed is not None:
                     self._go_on_behind(rows, key, closed)
                     return

@@ -59,13 +59,13 @@ def due_of_one(
 ) -> Due:
     """Return what is due where all rows are of one key.
 
-    That is what ends at or before `until` or the last event, or everything. ends: every query has
-    a window, so that rows are let go of before the end.
+    That is what ends at or before `until` or the last event, or everything, and after what is
+    `done`. ends: every query has a window, so that rows are let go of before the end.
     """
     times = rows.column("time")
     ready, end, needed = _FOREVER, _FOREVER, _FOREVER
     if not everything:
-        ready = max(int(times[-1]), _NEVER if until is None else until)
+        ready = max(int(times[-1]), done, _NEVER if until is None else until)
         end = max((one.bounds(one.first(ready) - 1)[1] for one in windows), default=_NEVER)
         needed = min(one.bounds(one.first(ready))[0] for one in windows) if ends else _NEVER
     wanted, gone = int(times.searchsorted(end)), int(times.searchsorted(needed))
@@ -100,8 +100,9 @@ def due_of_keys(
     """
     ordered = KeyOrder if staying is not None or rows.count <= FEW_ROWS else ArrivalOrder
     order = ordered(rows.column("key"), together=current is not None)
-    times = order.column(rows.column("time"))
-    ready = ready_of(order.keys, order.last(times), until, everything=everything, current=current)
+    times, over = order.column(rows.column("time")), done_of(done, order.keys)
+    last = np.maximum(order.last(times), over)
+    ready = ready_of(order.keys, last, until, everything=everything, current=current)
     end, needed = bounds_of(windows, ready, ends=ends)
     held, needs = times < order.of_rows(end), times >= order.of_rows(needed)
     acts, stays = ready, frozenset[int]()
@@ -112,7 +113,7 @@ def due_of_keys(
     return Due(
         keys=order.keys,
         groups=order.first(rows.column("group")),
-        done=done_of(done, order.keys),
+        done=over,
         ready=ready,
         until=acts,
         starts=np.concatenate(([0], np.cumsum(counts))),
@@ -138,13 +139,15 @@ def due_as_they_came(
     last: [key] -> the time of its last row.
     """
     order = ArrivalOrder(rows.column("key"))
-    ready = ready_of(order.keys, last[order.keys], until, everything=everything, current=None)
+    over = done_of(done, order.keys)
+    latest = np.maximum(last[order.keys], over)
+    ready = ready_of(order.keys, latest, until, everything=everything, current=None)
     _, needed = bounds_of(windows, ready, ends=ends)
     needs = rows.column("time") >= order.of_rows(needed)
     return Due(
         keys=order.keys,
         groups=order.first(rows.column("group")),
-        done=done_of(done, order.keys),
+        done=over,
         ready=ready,
         until=ready,
         starts=np.zeros(0, dtype=np.int64),
@@ -160,7 +163,8 @@ def ready_of(
 ) -> Ints:
     """Return for each key by when windows end that are due: its last event or `until`.
 
-    FOREVER: all are. current: as for `due_of_keys`.
+    last: of each key, or what is done where that is later. FOREVER: all are. current: as for
+    `due_of_keys`.
 
     >>> last = np.array([17, 12])
     >>> ready_of(np.array([3, 4]), last, 15, everything=False, current=None)
