@@ -411,3 +411,12 @@ def test_a_condition_on_a_missing_value_is_false() -> None:
     passed_on = qre.apply(qre.filter(qre.any), lambda item: item.v)
     items = [{"v": None}, {"v": 3}, {"v": 1}]
     assert (passed_on >> above).start().extend(items)[0] == [1]
+
+
+def test_keys_of_a_dictionary_that_fills_its_numbers_may_be_null() -> None:
+    names = pa.array([f"k{number}" for number in range(128)])
+    numbers = pa.array([*range(128), None, None, 7], pa.int8())
+    table = pa.table({"k": pa.DictionaryArray.from_arrays(numbers, names), "v": range(131)})
+    found = qre.iterate(qre.atom(qre.any, lambda item: item.v), 0, max).run(table, by=["k"])
+    assert found["k"].to_pylist() == [*names.to_pylist(), None, None, "k7"]
+    assert found["value"].to_pylist()[-3:] == [128, 129, 130]

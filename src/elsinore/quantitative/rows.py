@@ -555,7 +555,7 @@ def _numbers_of(column: pa.Array) -> tuple[Any, int]:
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode(null_encoding="encode")
     none = len(column.dictionary)
-    return to_numpy(column.indices, none), none + 1
+    return to_numpy(column.indices.cast(pa.int32()), none), none + 1
 
 
 def whole(column: pa.ChunkedArray) -> pa.Array:
