@@ -180,10 +180,11 @@ class _Graph(_Whole):
 
     def _in_stretches(self, rows: Rows, due: Due, slots: Codes) -> WindowTotals:
         """Evaluate rows as they came, whose columns are read when they are needed."""
+        shifts = Shifts(self.unit)  # none: nothing is squared
 
         def read(chosen: slice) -> tuple[KeyedEvents, ComparedColumns]:
             some, part = rows.read(chosen), due._replace(slots=slots[chosen])
-            return _keyed(self.unit, some, part, Shifts(self.unit)), some.columns
+            return _keyed(self.unit, some, part, shifts), some.columns
 
         none, columns = read(slice(0, 0))
         times, codes = rows.column("time"), rows.column("class")

@@ -46,7 +46,7 @@ from elsinore.trends.keyed import (
 )
 
 _STEP = 4e-5  # seconds that an event takes in plain Python, about
-STRETCH = 2**17  # rows whose columns are read at once, so that they stay near the processor
+STRETCH = 2**18  # rows whose columns are read at once, so that they stay near the processor
 _NO_WINDOW = int(FOREVER) // 2  # beyond all windows that hold an event
 
 
