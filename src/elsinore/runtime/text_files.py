@@ -20,11 +20,13 @@ from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError, did_you_mean, is_on_the_command_line, option
 from elsinore.runtime.lost_zeros import lost_zeros
 from elsinore.runtime.numbers_in_text import NUMBER, are_most
+from elsinore.runtime.ragged import has_quotes, refusal, rest_in_a_quote, unclosed
 from elsinore.runtime.sources import Reading, empty
 
 # Arrow guesses types from the first block; a whole file as one block lets every row have its say.
 LARGEST_BLOCK = 2**31 - 1
 LIKELY_DELIMITERS = (";", "\t", "|", ",")
+GZIP = b"\x1f\x8b"  # and a file of gzip
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # what such a text begins with
 # Zeek's types that are not text; those of containers and addresses are.
 ZEEK_TYPES = {
@@ -48,7 +50,7 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
     """
     delimiter = reading.delimiter or ("\t" if ".tsv" in path.suffixes else ",")
     content = _bytes(path)
-    parse = pa_csv.ParseOptions(delimiter=delimiter)
+    parse = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=has_quotes(content))
     whole = False
 
     def read(texts: Sequence[str], only: list[str] | None = None) -> pa.Table:
@@ -68,16 +70,11 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
 
     try:
         table = read(reading.texts)
+        whole = rest_in_a_quote(content, delimiter, table) is not None
     except pa.ArrowInvalid:
         whole = True  # without threads, so that a parse error names the row
-        try:
-            table = read(reading.texts)
-        except pa.ArrowInvalid as error:
-            if "Empty CSV" in str(error):
-                raise InputError(
-                    f"'{path}' holds no events: no row, and a header at most."
-                ) from error
-            raise InputError(f"'{path}' is not CSV that can be read: {error}") from error
+    if whole:
+        table = _read_whole(path, content, delimiter, lambda: read(reading.texts))
     if table.num_columns == 1 and reading.delimiter is None:
         _refuse_delimiter(path, table.column_names[0])
     for name in reading.texts:
@@ -96,6 +93,26 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
                 f"for example with: iconv -f latin1 -t utf-8"
             )
     return _usual_times(table)
+
+
+def _read_whole(
+    path: Path, content: pa.Buffer, delimiter: str, read: Callable[[], pa.Table]
+) -> pa.Table:
+    """Return what `read` gives of a CSV file at once; InputError says what is wrong, and where."""
+    try:
+        table = read()
+    except pa.ArrowInvalid as error:
+        if "Empty CSV" not in str(error):
+            raise InputError(refusal(path, error)) from error
+        header = content.to_pybytes().decode(errors="replace").splitlines()[0]
+        if header.count('"') % 2:
+            raise InputError(unclosed(path, "the header", header)) from error
+        raise InputError(f"'{path}' holds no events: no row, and a header at most.") from error
+    rest = rest_in_a_quote(content, delimiter, table)
+    if rest is not None:
+        shown = rest.splitlines()[0] if rest else ""
+        raise InputError(unclosed(path, f"row {table.num_rows:,}", f'"{shown}'))
+    return table
 
 
 def read_json(path: Path, _: Reading) -> pa.Table:
@@ -284,16 +301,31 @@ def _bytes(path: Path) -> pa.Buffer:
         with pa.input_stream(str(path), compression="gzip" if packed else None) as stream:
             content = stream.read_buffer()
     except (OSError, zlib.error) as error:
-        what = "is no gzip file that can be unpacked" if packed else "cannot be read"
-        raise InputError(f"'{path}' {what}: {error}.") from error
+        raise InputError(_unreadable(path, error, packed=packed)) from error
     if not content.size:
         raise InputError(empty(path))
+    if content.slice(0, 2).to_pybytes() == GZIP:
+        raise InputError(f"'{path}' is packed with gzip. Name it '{path.name}.gz'.")
     if content.slice(0, 2).to_pybytes() in UTF_16:
         raise InputError(
             f"'{path}' is text in UTF-16. Save it as UTF-8, for example with: "
             "iconv -f utf-16 -t utf-8"
         )
     return content
+
+
+def _unreadable(path: Path, error: Exception, *, packed: bool) -> str:
+    """Say why the content of a file is not had, and what to do."""
+    if not packed or not path.is_file():
+        return f"'{path}' cannot be read: {error}."
+    with path.open("rb") as file:
+        begin = file.read(len(GZIP))
+    if begin == GZIP:
+        return f"'{path}' is a gzip file that is cut off or damaged ({error}). Copy it again."
+    return (
+        f"'{path}' is named .gz and is not packed with gzip. Name it '{path.stem}', or pack it: "
+        f"gzip {_shell(path.stem)}"
+    )
 
 
 def _lines_of_array(path: Path, content: bytes) -> pa.Buffer:

@@ -1,0 +1,73 @@
+"""Rows of CSV that have too few or too many cells, and quotes that are opened and never closed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from elsinore.words import count
+
+RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)(?:: (.*))?", re.DOTALL)
+STRETCH = 2**24  # bytes that are looked through at once
+SHOWN_CELLS = 60  # characters of a row in an error
+
+
+def refusal(path: Path, error: pa.ArrowInvalid) -> str:
+    """Say what is wrong with CSV that Arrow cannot read, and what to do about it.
+
+    Arrow counts the header as a row; messages count rows of data, from 1.
+
+    >>> error = pa.ArrowInvalid("CSV parse error: Row #3: Expected 4 columns, got 3: 2,B,3")
+    >>> refusal(Path("e.csv"), error)[:62]
+    "'e.csv', row 2: 3 cells where there are 4 columns: 2,B,3. Give"
+    """
+    found = RAGGED.search(str(error))
+    if found is None:
+        return f"'{path}' is not CSV that can be read: {error}"
+    number, columns, cells, text = found.groups(default="")
+    row = int(number) - 1
+    first, *more = text.splitlines() or [""]
+    shown = first if len(first) <= SHOWN_CELLS else f"{first[: SHOWN_CELLS - 3]}..."
+    if more or text.count('"') % 2:
+        return unclosed(path, f"row {row:,}", shown)
+    return (
+        f"'{path}', row {row:,}: {count(int(cells), 'cell')} where there are {columns} columns: "
+        f"{shown}. Give it {columns} cells, or take it out. A cell with a delimiter in it "
+        "goes in double quotes."
+    )
+
+
+def unclosed(path: Path, where: str, shown: str) -> str:
+    """Say that a quote is opened and not closed."""
+    return (
+        f"'{path}', {where}: a quote is opened and not closed: {shown}. Close it with a \"; one "
+        "that belongs to the text of a quoted cell is written twice."
+    )
+
+
+def has_quotes(content: pa.Buffer) -> bool:
+    """Return whether there is a quote: then a cell may have ends of lines, or not be closed.
+
+    Read block by block without regard to these, rows would be lost where a block ends.
+    """
+    read = np.frombuffer(content, dtype=np.uint8)
+    quote = ord('"')
+    return any((read[at : at + STRETCH] == quote).any() for at in range(0, len(read), STRETCH))
+
+
+def rest_in_a_quote(content: pa.Buffer, delimiter: str, table: pa.Table) -> str | None:
+    """Return the last cell of a table if the text that it was read from ends within its quote."""
+    last = table.column(table.num_columns - 1)
+    if not table.num_rows or not pa.types.is_string(last.type) or not last[-1].is_valid:
+        return None
+    cell = str(last[-1].as_py())
+    quoted = ('"' + cell.replace('"', '""')).encode()
+    start = content.size - len(quoted) - 1
+    if start < 0:
+        return None
+    tail = content.slice(start).to_pybytes()
+    begins = tail[:1] in {delimiter.encode(), b"\n", b"\r"}
+    return cell if begins and tail[1:] == quoted else None
