@@ -180,7 +180,7 @@ def _with_adjacent(query: Query, between: list[Expression]) -> Template | str:
     for predicate in between:
         mine = list(readings(query, query.pattern, predicate) or ())
         if any(_comparison_of(reading.condition) is None for reading in mine):
-            return "a predicate between events is no comparison of an event with the one before it"
+            return "a predicate is more than an attribute compared with one of the event before"
         if not mine or any(reading.anchored or reading.first for reading in mine):
             return "a predicate is about other events than an event and the one before it"
         found.append(mine)

@@ -187,3 +187,19 @@ def test_queries_that_keep_graphs_of_their_own_say_so() -> None:
     results = Workload.parse(text).run([{"time": 0, "type": "A"}], record=True)
     with pytest.raises(InputError, match="no graphlets"):
         recording(results).graph()
+
+
+def test_what_is_not_shared_says_why() -> None:
+    events = {"time": [1, 2, 3, 4], "type": list("ABBB"), "v": [0, 5, 4, 7]}
+    query = "QUERY {} RETURN COUNT(*) PATTERN SEQ(A a, B b+){};"
+    odd = query.format("q2", " WHERE b[i].v != b[i-1].v - 1")
+    pair = Workload.parse(query.format("q1", "") + odd)
+    plain, compared = pair.run(events, record=True, sharing="always").statistics
+    assert plain.recording.graph().why_unshared.startswith("q1 is alone in its operator: explain")
+    why = "q2: graph path .* is more than an attribute compared with one of the event before"
+    with pytest.raises(InputError, match=why):
+        compared.recording.graph()
+    assert "is more than an attribute compared with" in pair.explain()
+    several = query.format("q1", "") + query.format("q2", " WHERE b[i].v >= b[i-1].v")
+    fine = Workload.parse(several).run(events, record=True, granularity="fine")
+    assert "in different ways" in fine.statistics[0].recording.graph().why_unshared

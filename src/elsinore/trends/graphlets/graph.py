@@ -67,7 +67,8 @@ class HamletGraph:
     """One key's graphlets and snapshots in one window of each query.
 
     A query that has several places of an event in one graphlet is told by `query.place`. `totals`
-    is the number of its trends: COUNT(*) (Equation 3).
+    is the number of its trends: COUNT(*) (Equation 3). `why_unshared` is the reason where no
+    graphlet is shared, "" where one is.
     """
 
     key: int
@@ -75,3 +76,4 @@ class HamletGraph:
     graphlets: tuple[Graphlet, ...]
     snapshots: tuple[Snapshot, ...]
     totals: Mapping[str, int]
+    why_unshared: str = ""

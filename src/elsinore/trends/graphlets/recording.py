@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +15,8 @@ from elsinore.model.evaluate import COMPARE
 from elsinore.model.expression import Expression
 from elsinore.model.window import Window
 from elsinore.plan import Path, Sharing, TrendUnit
+from elsinore.plan.explain.text import path_in_words
+from elsinore.plan.sharing import why_not
 from elsinore.plan.template import Adjacent
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graphlets.build import GraphBuilder
@@ -22,8 +24,10 @@ from elsinore.trends.graphlets.counts import Bounds, Counts, Holds, RecordedEven
 from elsinore.trends.graphlets.decisions import shared_sets
 from elsinore.trends.graphlets.graph import HamletGraph
 from elsinore.trends.statistics import SharingStatistics
+from elsinore.words import listed
 
 MOST_EVENTS = 5_000  # that a run keeps to make graphs of
+SHOWN = 3  # queries that a reason names
 MOST_IN_WINDOW = 2_000  # of which a graph is made: where events are compared that is quadratic
 
 
@@ -124,14 +128,14 @@ class Recording:
         counts = Counts(vertices_of(self.unit, windows), self._holds())
         sets = shared_sets(self.unit, self.sharing, events, mixed=self.mixed)
         builder = GraphBuilder(counts, sets, self._labels(), key=key)
-        return builder.build(self._moments(chosen))
+        graph = builder.build(self._moments(chosen))
+        if any(graphlet.shared for graphlet in graph.graphlets):
+            return graph
+        return replace(graph, why_unshared=_why_unshared(self.unit))
 
     def _kept(self) -> pa.Table:
         if self.unit.path not in {Path.COARSE, Path.SHARED}:
-            raise InputError(
-                "These queries have no graphlets: each goes its own way through the events "
-                f"({self.unit.path.value} path)."
-            )
+            raise InputError(_no_graphlets(self.unit))
         if self.count > MOST_EVENTS:
             raise InputError(
                 f"Graphlets are handed out of runs over up to {MOST_EVENTS:,} events of interest, "
@@ -203,6 +207,27 @@ class Recording:
             return bool(test(columns.compared[current][row], columns.compared[previous][before]))
 
         return holds
+
+
+def _no_graphlets(unit: TrendUnit) -> str:
+    """Say that queries go through events one by one, and why: the reasons of the planner."""
+    ways: dict[str, list[str]] = {}
+    for member, why in zip(unit.members, unit.why, strict=True):
+        ways.setdefault(path_in_words(unit.path, why), []).append(member.query.name)
+    told = "; ".join(f"{listed(names, SHOWN)}: {way}" for way, names in ways.items())
+    return f"These queries have no graphlets, as each goes its own way through the events. {told}."
+
+
+def _why_unshared(unit: TrendUnit) -> str:
+    """Return why no graphlet is shared, as far as the queries tell."""
+    names = [member.query.name for member in unit.members]
+    if len(names) == 1:
+        return f"{names[0]} is alone in its operator: explain() says why of each other query"
+    pairs = itertools.combinations(unit.templates, 2) if unit.path is Path.SHARED else ()
+    reasons = [why_not(one, other) for one, other in pairs]
+    if reasons and None not in reasons:
+        return ", and ".join(dict.fromkeys(reason for reason in reasons if reason))
+    return f"no burst was shared among {listed(names, SHOWN)}: explain() says who may share"
 
 
 def _bounds(window: Window | None, time: int) -> Bounds:
