@@ -221,6 +221,43 @@ def test_shifts_stay_as_they_are_chosen_and_are_forgotten_with_their_windows() -
     assert again.saved[1].tolist() == []
 
 
+CELLS = st.tuples(st.integers(0, 3), st.integers(0, 3) | st.just(2**32), st.floats(-9, 9))
+
+
+@given(st.lists(st.lists(CELLS, max_size=9), max_size=4), st.sampled_from((1, 64)))
+def test_each_group_and_epoch_has_a_shift_of_its_own(
+    batches: list[list[tuple[int, int, float]]], room: int
+) -> None:
+    """Epochs that are 2**32 apart, too; and whatever has been made room for."""
+    known: dict[tuple[int, int], float] = {}
+    with patch("elsinore.trends.shifts.ROOM", room), patch("elsinore.trends.shifts.MEDIAN_OF", 0):
+        shifts = shifts_of(TUMBLING)
+        for rows in batches:
+            groups = np.array([group for group, _, _ in rows], np.int64)
+            epochs = np.array([epoch for _, epoch, _ in rows], np.int64)
+            values = np.array([value for _, _, value in rows])
+            place = np.zeros(len(rows), np.int64)
+            found = shifts.take(place, groups, epochs, values, place == 0)
+            for group, epoch, shift in zip(*map(list, (groups, epochs, found)), strict=True):
+                assert known.setdefault((group, epoch), shift) == shift
+            assert shifts.columns(place, groups, epochs).tolist() == [found.tolist()]
+        assert len(shifts.saved[1]) == len(known)
+
+
+@pytest.mark.parametrize("window", [TUMBLING, TWICE, OFTEN])
+def test_no_more_shifts_are_kept_than_windows_are_open(window: str) -> None:
+    (unit,) = unit_inputs(
+        plan(parse_workload(text_of(window, grouped=True))), table("drift"), exact=False
+    )
+    operator = unit.operator()
+    times = unit.batch.column("time").to_pylist()
+    for row, time in enumerate(times):
+        operator.process(unit.batch.slice(row, 1), until=time)
+        assert len(operator._shifts.saved[1]) <= 3 * 2  # of groups, and epochs that hold a moment
+    operator.close()
+    assert len(operator._shifts.saved[1]) == 0
+
+
 @given(st.lists(st.tuples(st.integers(0, 9), st.floats(-9, 9)), min_size=1), st.integers(1, 5))
 def test_a_shift_is_a_median_of_the_first_values(rows: list[tuple[int, float]], few: int) -> None:
     groups, values = (np.array(column) for column in zip(*rows, strict=True))
