@@ -1,12 +1,15 @@
 """Kernels compile, and run as plain Python."""
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
+from pyspark import cloudpickle
 
 from elsinore.kernels import COMPILE_VARIABLE, is_kernel, kernel, uncompiled
 
@@ -101,3 +104,13 @@ def test_a_kernel_may_be_made_where_there_is_no_module() -> None:
     names: dict[str, object] = {"kernel": kernel}
     exec(compile("@kernel\ndef more(n):\n    return n + 1", "a notebook", "exec"), names)
     assert names["more"](1) == 2  # type: ignore[operator]
+
+
+def test_a_kernel_is_pickled_by_its_name_and_a_local_one_by_value() -> None:
+    @kernel
+    def doubled(number: int) -> int:
+        return 2 * number
+
+    assert pickle.loads(pickle.dumps(collatz)) is collatz
+    assert doubled(2) == pickle.loads(cloudpickle.dumps(doubled))(2) == 4
+    assert copy.deepcopy(doubled) is doubled

@@ -7,8 +7,9 @@ plain Python does for a handful of events.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from importlib import import_module
 from threading import RLock
 from typing import Any, ParamSpec, TypeGuard, TypeVar, overload
@@ -53,10 +54,17 @@ class Kernel:
     def _first_call(self, *args: Any, **kwargs: Any) -> Any:
         return self.dispatcher(*args, **kwargs)
 
-    def __reduce__(self) -> str:
-        """Return the name it is found by: no copy is made of it."""
-        name: str = self.py_func.__qualname__
-        return name
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Return the name it is found by; without one, as of users' code, what it is made of."""
+        function = self.py_func
+        if getattr(sys.modules.get(function.__module__), function.__qualname__, None) is self:
+            name: str = function.__qualname__
+            return name
+        parts = function, self.targetoptions, self.pipeline
+        return partial(Kernel, *parts, is_linked=self.is_linked), ()
+
+    def __deepcopy__(self, _memo: object) -> Kernel:
+        return self
 
     @property
     def dispatcher(self) -> Any:
