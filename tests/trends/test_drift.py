@@ -180,6 +180,19 @@ def test_queries_of_several_windows_have_their_own() -> None:
         check(found[f"q{number}"].to_pylist(), text_of(window, grouped=False), "drift")
 
 
+def test_windows_of_any_distance_have_their_own() -> None:
+    text = text_of("WITHIN 1", grouped=False, condition="WHERE [g] STRATEGY CONTIGUOUS")
+    places = [(1, 0), (1, 2**32), (2, 2**32), (3, 2**32)]  # keys of one group, and their windows
+    columns = {
+        "time": [window for _, window in places for _ in range(3)],
+        "type": ["A"] * 12,
+        "v": [1e9 * key * (window > 0) + value for key, window in places for value in range(3)],
+        "g": [key for key, _ in places for _ in range(3)],
+    }
+    found, exact = (rows_of(before + text, pa.table(columns)) for before in ("", "EXACT; "))
+    assert [row["variance"] for row in found] == pytest.approx([row["variance"] for row in exact])
+
+
 LENGTHS = st.integers(1, 40)
 
 
