@@ -232,7 +232,7 @@ def _are_names(*tokens: Token | None) -> bool:
 def strategy_in_a_condition(name: Token) -> QuerySyntaxError | None:
     """Make the error for a strategy that is written as a function, as SASE has it; None for others.
 
-    >>> strategy_in_a_condition(Token("NAME", "skip_till_next_match")).message[-37:]
+    >>> strategy_in_a_condition(Token("NAME", "skip_till_next_match")).message[-36:]
     'write STRATEGY SKIP TILL NEXT MATCH.'
     """
     strategy = strategy_of(str(name))

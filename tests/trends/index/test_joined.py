@@ -104,7 +104,10 @@ def test_states_of_one_query_are_never_one() -> None:
     assert len(found.places[0]) == len(found.template.states) == 5
 
 
-OWN = "each keeps an index over its own events, as a predicate between events is no comparison"
+OWN = (
+    "each keeps an index over its own events, "
+    "as a predicate is more than an attribute compared with one of the event before"
+)
 SORTED = "each keeps sums of its own over one order of events for both"
 
 

@@ -22,7 +22,7 @@ from elsinore.model import pattern as pt
 from elsinore.model.window import SECOND
 from elsinore.operators.ranks import from_ranks, to_ranks
 from elsinore.plan import TrendUnit, Unit, partition_of
-from elsinore.plan.aggregates import Outcome
+from elsinore.plan.aggregates import SPREAD, Outcome
 from elsinore.plan.classes import classes_of
 from elsinore.plan.guarded import guarded_template
 from elsinore.plan.merged import merge_templates
@@ -155,7 +155,8 @@ def columns(
                 kind = table.schema.field(column.attribute).type
                 found[column.name] = from_ranks(*ranks, kind).to_pylist()[0]
             case outcome if outcome.is_spread:
-                squares, total, number = (cells[place] for place in column.fields)
+                own = column.fields[: len(SPREAD)]  # of one turn, as nothing is rounded
+                squares, total, number = (cells[place] for place in own)
                 under = number * (number - outcome.of_sample)
                 value = Fraction(number * squares - total**2, under) if under else None
                 known = value is not None and outcome.is_root
