@@ -94,20 +94,16 @@ def _tiers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(folder: Path, where: str, count: int, compile_all: str) -> tuple[str, int]:
     environment = os.environ | {COMPILE_VARIABLE: compile_all, FOLDER_VARIABLE: str(folder)}
-    program = PROGRAM.format(where=where, count=count)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    results, compiled = done.stdout.splitlines()
+    results, compiled = printed(PROGRAM.format(where=where, count=count), environment)
     return results, int(compiled)
 
 
-def printed(program: str) -> list[str]:
-    environment = {name: text for name, text in os.environ.items() if name != COMPILE_VARIABLE}
+def undecided() -> dict[str, str]:
+    """The environment, without what says whether to compile."""
+    return {name: text for name, text in os.environ.items() if name != COMPILE_VARIABLE}
+
+
+def printed(program: str, environment: dict[str, str]) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
         env=environment,
@@ -128,18 +124,18 @@ def printed(program: str) -> list[str]:
     ],
 )
 def test_a_few_events_do_without_the_compiler_whatever_is_kept(query: str) -> None:
-    told, imported = printed(FEW.format(query=query))
+    told, imported = printed(FEW.format(query=query), undecided())
     assert told.split()[0] == "True"
     assert int(told.split()[1]) > 0
     assert imported == "[]"
 
 
 def test_a_few_events_of_a_quantitative_query_do_without_the_compiler() -> None:
-    assert printed(STREAMED) == ["True True", "[]"]
+    assert printed(STREAMED, undecided()) == ["True True", "[]"]
 
 
 def test_the_compiler_is_imported_by_who_needs_longer_than_that_takes() -> None:
-    assert printed(IMPORTED) == ["10 False False", "10 False False", "10 True True"]
+    assert printed(IMPORTED, undecided()) == ["10 False False", "10 False False", "10 True True"]
 
 
 @pytest.mark.parametrize(
