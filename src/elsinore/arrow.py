@@ -104,6 +104,11 @@ def no_rows(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(nothing, schema=schema)
 
 
+def no_table(schema: pa.Schema) -> pa.Table:
+    """Return a table without rows."""
+    return pa.Table.from_batches([no_rows(schema)])
+
+
 def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return a column as one array, copied only where it is in pieces."""
     if not isinstance(column, pa.ChunkedArray):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from elsinore.arrow import no_rows
+from elsinore.arrow import no_table
 from elsinore.cli.console import ArgumentError, warn
 from elsinore.cli.job import Job
 from elsinore.errors import InputError, InvalidWorkloadError, QueryError
@@ -56,7 +56,7 @@ def warnings_of(table: pa.Table, options: RunOptions) -> tuple[str, ...]:
 
 def check_columns(job: Job, table: pa.Table) -> None:
     """Raise ArgumentError, with all of them, for columns that options name and the events lack."""
-    empty = pa.Table.from_batches([no_rows(table.schema)])
+    empty = no_table(table.schema)
     named = [("time", job.time), ("type", job.type), *(("order", name) for name in job.order_by)]
     wrong = []
     for what, text in named:

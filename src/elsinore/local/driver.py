@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from elsinore.arrow import no_rows, to_numpy, to_scalar, whole
+from elsinore.arrow import no_table, to_numpy, to_scalar, whole
 from elsinore.kernels.sorting import read_only
 from elsinore.local.events import Events
 from elsinore.local.shares import shares_of
@@ -192,7 +192,7 @@ def look_at_time(table: pa.Table, options: RunOptions) -> tuple[bool, bool]:
 
     Raises InputError for unknown columns, and columns that cannot be a time.
     """
-    time = evaluate_sql(options.time, pa.Table.from_batches([no_rows(table.schema)]), "time")
+    time = evaluate_sql(options.time, no_table(table.schema), "time")
     kind, fine = kind_of_column(time, options.time_unit)
     if kind.form == "text":
         kind, fine = kind_of_column(evaluate_sql(options.time, table, "time"), options.time_unit)

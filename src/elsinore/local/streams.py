@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from elsinore.arrow import to_arrow, to_numpy, to_scalar
+from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.quantitative.buffers import picked
 from elsinore.quantitative.pipeline import Pipeline, stages_of
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import TYPE
-from elsinore.quantitative.rows import CHUNK, Runs, codes_of, joined, take, whole
+from elsinore.quantitative.rows import CHUNK, Runs, codes_of, joined, take
 from elsinore.quantitative.runnable import NoValueWarning
 from elsinore.quantitative.stream import Stream
 from elsinore.runtime.inputs import as_table

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from elsinore.arrow import no_rows, to_arrow, to_numpy, to_scalar
+from elsinore.arrow import no_table, to_arrow, to_numpy, to_scalar
 from elsinore.operators.kind import QUERY, ResultForm
 from elsinore.operators.registry import kind_for
 from elsinore.plan import Unit
@@ -64,7 +64,7 @@ def by_query(
             if edges[place] < edges[place + 1]:
                 parts.append(table.slice(edges[place], edges[place + 1] - edges[place]))
     return [
-        pa.concat_tables(parts) if parts else pa.Table.from_batches([no_rows(schemas[family[0]])])
+        pa.concat_tables(parts) if parts else no_table(schemas[family[0]])
         for parts, family in zip(pieces, families, strict=True)
     ]
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from elsinore.arrow import no_rows, to_arrow, to_scalar
+from elsinore.arrow import no_table, to_arrow, to_scalar
 from elsinore.errors import StateError, UnsupportedError, raise_errors
 from elsinore.model import pattern as pt
 from elsinore.model.query import Query
@@ -73,9 +73,7 @@ class SummedKind(Kind):
 
     def operator(self, unit: Unit, options: OperatorOptions) -> SumOperator:
         """Return an operator that has seen nothing."""
-        return SumOperator(
-            self, unit, pa.Table.from_batches([no_rows(pa.schema([GROUP, *self.sums]))])
-        )
+        return SumOperator(self, unit, no_table(pa.schema([GROUP, *self.sums])))
 
     def load(self, unit: Unit, blob: bytes) -> SumOperator:
         """Return the operator with the sums that `save` wrote."""
@@ -153,7 +151,7 @@ class SumOperator:
         if until is None and self.sums.num_rows:
             query = to_arrow([0] * self.sums.num_rows, pa.int32())
             found = pa.table([query, *self.sums.columns], schema=self._kind.schema())
-            self.sums = pa.Table.from_batches([no_rows(self.sums.schema)])
+            self.sums = no_table(self.sums.schema)
             self.statistics.totals += found.num_rows
             yield from found.combine_chunks().to_batches()
 

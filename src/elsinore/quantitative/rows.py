@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from elsinore.arrow import to_arrow, to_numpy
+from elsinore.arrow import to_arrow, to_numpy, whole
 from elsinore.quantitative.buffers import present, stored
 from elsinore.quantitative.machine.control import NotFlat
 from elsinore.quantitative.machine.emit import fresh
@@ -556,11 +556,3 @@ def _numbers_of(column: pa.Array) -> tuple[Any, int]:
         column = column.dictionary_encode(null_encoding="encode")
     none = len(column.dictionary)
     return to_numpy(column.indices.cast(pa.int32()), none), none + 1
-
-
-def whole(column: pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array, which is copied where it is in pieces only."""
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    found = column.combine_chunks()
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

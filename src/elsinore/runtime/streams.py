@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from elsinore.arrow import to_arrow
+from elsinore.arrow import to_arrow, whole
 from elsinore.errors import InputError, QuerySemanticError, did_you_mean
 from elsinore.kernels.tiers import is_compiled
 from elsinore.model import expression as ex
@@ -17,7 +17,7 @@ from elsinore.quantitative.buffers import is_text, present, stored
 from elsinore.quantitative.machine.program import Bits, bits_of
 from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.regex import TYPE, VALUE, Predicate
-from elsinore.quantitative.rows import Runs, concatenated, whole
+from elsinore.quantitative.rows import Runs, concatenated
 from elsinore.quantitative.runnable import Runnable
 from elsinore.runtime.classify import type_numbers
 from elsinore.runtime.expressions import evaluate

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.arrow import no_rows, to_arrow, to_numpy, whole
+from elsinore.arrow import no_table, to_arrow, to_numpy, whole
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only
 from elsinore.operators.slots import KeySlots
@@ -119,7 +119,7 @@ class PlainRows:
 
     def table(self, chosen: Chosen) -> pa.Table:
         """Return some rows."""
-        table = pa.concat_tables(self._parts or [pa.Table.from_batches([no_rows(self.schema)])])
+        table = pa.concat_tables(self._parts or [no_table(self.schema)])
         chunks = table.column("time").num_chunks
         if chunks > 1 and not (isinstance(chosen, slice) and _LARGE * chunks < table.num_rows):
             table = table.combine_chunks()

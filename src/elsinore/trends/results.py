@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.arrow import no_rows, to_arrow, to_numpy
+from elsinore.arrow import no_table, to_arrow, to_numpy
 from elsinore.model.expression import Column
 from elsinore.model.query import Query
 from elsinore.model.window import Window
@@ -113,7 +113,7 @@ def result_form(
     order = [group_column(query, name) for name in query.group_by]
     columns = spec.members[number].aggregation.columns
     if spec.exact or any(column.outcome is Outcome.EXTREME for column in columns):
-        totals = pa.Table.from_batches([no_rows(totals_fields(spec, exact=spec.exact))])
+        totals = no_table(totals_fields(spec, exact=spec.exact))
         groups = [pa.nulls(0, kind) for kind in group_types]
         schema = result_table(unit, spec, number, totals, groups, types).schema
     else:
