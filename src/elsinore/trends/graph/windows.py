@@ -10,6 +10,7 @@ import numpy as np
 from elsinore.kernels import enter, kernel
 from elsinore.model.window import Window
 from elsinore.trends.core.arrays import FOREVER, NEVER
+from elsinore.trends.core.search import below
 from elsinore.trends.core.window_times import first_window, start_of
 from elsinore.trends.keyed import Ints
 
@@ -122,11 +123,4 @@ def row_at(times: Ints, low: int, high: int, time: int) -> int:
     while low + step <= high and times[low + step - 1] < time:
         low += step
         step += step
-    high = min(high, low + step - 1)
-    while low < high:
-        middle = (low + high) >> 1
-        if times[middle] < time:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return below(times, low, min(high, low + step - 1), time)

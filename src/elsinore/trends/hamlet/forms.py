@@ -6,6 +6,7 @@ import numpy as np
 
 from elsinore.numeric.extended import THRESHOLD, product
 from elsinore.trends.core.arrays import FOREVER, Ints
+from elsinore.trends.core.search import below
 from elsinore.trends.hamlet.layout import ENDS, EPOCHS, EQUAL, FIRST, PREFIX, STRICT, Rows, Shape
 from elsinore.trends.wide import wide_kernel
 
@@ -111,19 +112,6 @@ def is_reached(rows: Rows, row: int, shape: Shape) -> bool:
 
 
 @wide_kernel(linked=True)
-def below(keys: Ints, value: int) -> int:
-    """Return how many keys are below a value."""
-    low, high = 0, keys.shape[0]
-    while low < high:
-        middle = (low + high) >> 1
-        if keys[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@wide_kernel(linked=True)
 def sum_before(
     to: Rows, place: int, kind: int, value: int, keys: Ints, rows: Rows, base: int, shape: Shape
 ) -> None:
@@ -132,7 +120,7 @@ def sum_before(
     keys: those of one index; base: its first row. The index is a Fenwick tree: its i-th row holds
     the sum of the rows of ranks i - (i & -i) + 1 to i.
     """
-    at = below(keys, value)
+    at = below(keys, 0, keys.shape[0], value)
     there = at < keys.shape[0] and keys[at] == value
     if kind == EQUAL:
         if there:
@@ -164,7 +152,7 @@ def sum_past(
     begin = info[FIRST]
     for epoch in range(info[EPOCHS]):
         end = info[ENDS + epoch]
-        at = begin + below(keys[begin:end], value)
+        at = below(keys, begin, end, value)
         if kind != STRICT and at < end and keys[at] == value:
             add_both(to, place, rows, base + at, shape)
         elif kind != EQUAL and at > begin:
@@ -177,7 +165,7 @@ def insert(
     kind: int, value: int, keys: Ints, rows: Rows, base: int, form: Rows, place: int, shape: Shape
 ) -> None:
     """Enter an event's row into the index."""
-    at = below(keys, value) + 1
+    at = below(keys, 0, keys.shape[0], value) + 1
     while at <= keys.shape[0]:
         add_both(rows, base + at - 1, form, place, shape)
         if kind == EQUAL:
