@@ -78,69 +78,56 @@ def parted(batch: pa.RecordBatch, threads: int, *, keeps_all: bool) -> list[pa.R
     Rows of no interest are nobody's, unless the unit keeps all.
     """
     columns = [read_only(to_numpy(column)) for column in batch.columns[:TOLD]]
-    owners, edges = np.empty(batch.num_rows, dtype=np.uint8), np.zeros(threads + 2, dtype=np.int64)
-    least, seconds = NO_CLASS if keeps_all else 0, 1e-6 * batch.num_rows
-    enter(find_owners, seconds, columns[KEY], columns[CLASS], threads, least, owners, edges)
+    size = batch.num_rows
+    owners, edges = np.empty(size, dtype=np.uint8), np.zeros(threads + 1, dtype=np.int64)
+    rows = np.empty(size + 1, dtype=np.int32)
     taken: list[NDArray[Any]] = [np.empty_like(column) for column in columns]
-    rows = np.empty(batch.num_rows, dtype=np.int32)
-    given: tuple[Any, ...] = (*columns, rows, *taken)
-    enter(part_rows, 4 * seconds, threads, owners, edges[:-1].copy(), *given)
+    least = NO_CLASS if keeps_all else 0
+    given: tuple[Any, ...] = (*columns, owners, rows, edges, *taken)
+    enter(part_rows, 5e-6 * size, threads, least, *given)
     picked = to_arrow(rows[: edges[threads]])
     carried = [pc.take(column, picked, boundscheck=False) for column in batch.columns[TOLD:]]
     told = [to_arrow(column[: edges[threads]]) for column in taken]
     together = pa.RecordBatch.from_arrays([*told, *carried], schema=batch.schema)
-    return [together.slice(begin, end - begin) for begin, end in pairwise(edges[:-1].tolist())]
+    return [together.slice(begin, end - begin) for begin, end in pairwise(edges.tolist())]
 
 
 @kernel
-def find_owners(
-    keys: NDArray[np.int32],
-    classes: NDArray[np.int64],
+def part_rows(
     threads: int,
     least: int,
+    keys: NDArray[np.int32],
+    groups: NDArray[np.int32],
+    times: NDArray[np.int64],
+    classes: NDArray[np.int64],
     owners: NDArray[np.uint8],
+    rows: NDArray[np.int32],
     edges: NDArray[np.int64],
+    to_keys: NDArray[np.int32],
+    to_groups: NDArray[np.int32],
+    to_times: NDArray[np.int64],
+    to_classes: NDArray[np.int64],
 ) -> None:
-    """Put the remainders of keys into owners[row], `threads` for classes below the least.
+    """Put the rows of each thread together, in their order; rows of classes below the least go.
 
-    edges: zeros; where the rows of each thread begin when they are put together, then where those
-    begin that nobody has, and where they end. A key is divided by multiplying doubles: half a step
-    above a whole number, rounding does not matter. All is done in vector instructions.
+    owners: [row], for the thread that has it, or `threads`. rows: [place], one longer, for the row
+    that is put there. edges: 0, then where each thread's rows end. A key is divided by multiplying
+    doubles: half a step above a whole number, rounding does not matter. For each thread all rows
+    are looked at, without a branch: to look once, and up where each goes, takes twice as long.
     """
     count, part = np.int32(threads), 1.0 / threads
     for row in range(len(keys)):
         key = max(keys[row], np.int32(0))
         owner = np.uint8(key - count * np.int32((key + 0.5) * part))
         owners[row] = owner if classes[row] >= least else np.uint8(count)
-    for thread in range(threads + 1):
-        own, sum_of = np.uint8(thread), 0
-        for owner in owners:
-            sum_of += np.int64(owner == own)
-        edges[thread + 1] = edges[thread] + sum_of
-
-
-@kernel
-def part_rows(
-    threads: int,
-    owners: NDArray[np.uint8],
-    places: NDArray[np.int64],
-    keys: NDArray[np.int32],
-    groups: NDArray[np.int32],
-    times: NDArray[np.int64],
-    classes: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    to_keys: NDArray[np.int32],
-    to_groups: NDArray[np.int32],
-    to_times: NDArray[np.int64],
-    to_classes: NDArray[np.int64],
-) -> None:
-    """Put the rows of each owner together, from places[owner] on, in their order."""
-    part = 1.0 / threads
-    for row in range(len(owners)):
-        owner = np.uint64(owners[row])
-        place = np.uint64(places[owner])
-        places[owner] += 1
-        rows[place] = row
+    for thread in range(threads):
+        own, place = np.uint8(thread), edges[thread]
+        for row in range(len(owners)):
+            rows[np.uint64(place)] = row  # stays if the place is not the next row's, too
+            place += np.int64(owners[row] == own)
+        edges[thread + 1] = place
+    for place in range(edges[threads]):
+        row = np.uint64(rows[place])
         to_keys[place] = min(keys[row], np.int32((keys[row] + 0.5) * part))
         to_groups[place] = groups[row]
         to_times[place] = times[row]
