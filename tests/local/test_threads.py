@@ -28,7 +28,7 @@ from elsinore.local.parting import Parting
 from elsinore.local.shares import Shares
 from elsinore.model import Workload
 from elsinore.model.window import Window
-from elsinore.operators import OperatorOptions, kind_for, plan
+from elsinore.operators import OperatorOptions, OperatorStatistics, kind_for, plan
 from elsinore.runtime.keys import NumberedKeys
 from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.options import RunOptions
@@ -128,7 +128,33 @@ def test_the_first_error_of_a_thread_ends_all() -> None:
         raise ValueError("rows from 6 on cannot be read")
 
     with pytest.raises(ValueError, match="rows from 6 on cannot be read"):
-        threads.run_in_threads(Shares([share(), share()], 2), operator, 12)
+        threads.run_in_threads(Shares([[share()], [share()]]), operator, 12)
+
+
+def test_a_thread_has_one_operator_closed_behind_each_of_its_shares() -> None:
+    operators: list[mock.Mock] = []
+
+    def new_operator() -> mock.Mock:
+        operators.append(mock.Mock(statistics=OperatorStatistics(events=1, state_bytes=8)))
+        operators[-1].process.return_value = operators[-1].close.return_value = []
+        return operators[-1]
+
+    left = iter([["batch"] * 3 for _ in range(5)])
+    _, together = threads.run_in_threads(Shares([left, left]), new_operator, 15)
+    assert len(operators) == 2
+    assert sum(one.process.call_count for one in operators) == 15
+    assert sum(one.close.call_count for one in operators) == 5
+    assert (together.events, together.state_bytes) == (15, 16)
+
+
+def test_a_thread_that_begins_after_a_failure_makes_no_operator() -> None:
+    operator = mock.Mock(side_effect=ValueError("no operator"))
+    with (
+        mock.patch.object(threads, "ThreadPoolExecutor", return_value=ThreadPoolExecutor(1)),
+        pytest.raises(ValueError, match="no operator"),
+    ):
+        threads.run_in_threads(Shares([[], [], []]), operator, 0)
+    operator.assert_called_once()
 
 
 def test_threads_end_with_the_range_that_they_are_at_where_they_are_interrupted() -> None:
@@ -147,7 +173,7 @@ def test_threads_end_with_the_range_that_they_are_at_where_they_are_interrupted(
     operator.process = process
     batches = [batch] * 1000
     with pytest.raises(KeyboardInterrupt):
-        threads.run_in_threads(Shares([batches] * 3, 2), lambda: operator, 2000)
+        threads.run_in_threads(Shares([[batches] * 2] * 2), lambda: operator, 4000)
     so_far = len(taken)
     sleep(0.1)
     assert len(taken) == so_far < len(batches)
@@ -244,7 +270,7 @@ def test_nobody_waits_for_a_thread_that_failed(where: str) -> None:
         return made
 
     parting = Parting(part, [(row, row + 1) for row in range(100)], 3)
-    given_out = Shares([parting.parts(thread) for thread in range(3)], 3, parting.stop)
+    given_out = Shares([[parting.parts(thread)] for thread in range(3)], parting.stop)
     with pytest.raises(ValueError, match=r"no (part|operator|batch)"):
         threads.run_in_threads(given_out, operator, 100)
 

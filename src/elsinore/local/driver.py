@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
@@ -16,10 +16,9 @@ from elsinore.arrow import no_table, to_numpy, to_scalar, whole
 from elsinore.kernels.sorting import read_only
 from elsinore.local.events import Events
 from elsinore.local.shares import shares_of
-from elsinore.local.threads import run_in_threads, threads_for
+from elsinore.local.threads import outputs_of, run_in_threads, threads_for
 from elsinore.model.clock import largest_time
 from elsinore.operators import (
-    Operator,
     OperatorOptions,
     OperatorStatistics,
     ResultForm,
@@ -304,12 +303,12 @@ def _run_unit(
         found = results_of(unit, outputs, groups, types, present, threads)
         return [table for table, _ in found]
 
-    if len(shares.batches) > 1:
+    if len(shares.of_threads) > 1:
         new_operator = partial(kind.operator, unit, asked)
         given_out, counted = run_in_threads(shares, new_operator, len(events.times))
         return results(given_out), counted
     operator = kind.operator(unit, asked)
-    outputs = _outputs(operator, shares.batches[0])
+    outputs = outputs_of(operator, shares.of_threads[0])
     if in_pieces and not kind.adds_up(unit) and after is None:
         forms = [
             kind.result(unit, place, [values.type for values in groups], types)
@@ -327,13 +326,6 @@ def _run_unit(
             yield unit.names[queries[0]], _presented(found, form, stream.kind)
         return results(held), operator.statistics
     return results(outputs), operator.statistics
-
-
-def _outputs(operator: Operator, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Let an operator take batches; yield what it gives out."""
-    for batch in batches:
-        yield from operator.process(batch)
-    yield from operator.close()
 
 
 def _presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:

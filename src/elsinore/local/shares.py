@@ -2,9 +2,10 @@
 
 Windows that no other crosses are cut off where they stand, several for each thread, which takes the
 next when it is through with one: cores are not equally fast, least of all where others use them
-too. Results are those of one thread to the last bit, variances aside: each share has its own values
-to work them out from. Keys have to be picked out, row by row. They know nothing of one another
-either, but sums of a group's keys may differ in their last bit.
+too. Its operator is closed behind each and goes on with the next, in memory that it has. Results
+are those of one thread to the last bit, variances aside: each share has its own values to work them
+out from. Keys have to be picked out, row by row. They know nothing of one another either, but sums
+of a group's keys may differ in their last bit.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from elsinore.plan.panes import common_borders
 STRETCH = 2**18  # rows that are made ready at once
 KEPT = 2**22  # the same of those that are kept: fewer are put together more often
 TURNS = 8  # shares of windows for each thread, at most
-SHARE = 2**19  # rows of a share of windows below which a new operator for each takes too long
+SHARE = 2**19  # rows of a share of windows below which closing behind each takes too long
 EVEN = 1.1  # the longest thread takes at most so many times as long as it would at best
 
 
@@ -34,12 +35,14 @@ def nothing() -> None:
     """Do nothing."""
 
 
+Share = Iterable[pa.RecordBatch]  # made as they are read; nothing is open behind them
+
+
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Batches that one operator each is given, made as they are read, and how many at once."""
+    """What one operator each is given, share after share; each thread's may be told at any time."""
 
-    batches: Sequence[Iterable[pa.RecordBatch]]
-    threads: int = 1
+    of_threads: Sequence[Iterable[Share]]
     stop: Callable[[], None] = nothing  # where some of them are not read on
 
 
@@ -55,8 +58,12 @@ def shares_of(events: Events, threads: int, *, by_windows: bool) -> Shares:
     if threads > 1 and by_windows and not isinstance(windows, str):
         spans = whole_windows(events.times, windows, threads)
         if len(spans) > 1:
-            some = [stretches(*span, keys, kept=kept) for span in spans]
-            return Shares([itertools.starmap(events.batch, each) for each in some], threads)
+            left = iter(spans)  # whoever is in want of one takes the next
+
+            def share(span: tuple[int, int]) -> Share:
+                return itertools.starmap(events.batch, stretches(*span, keys, kept=kept))
+
+            return Shares([map(share, left) for _ in range(threads)])
     threads = min(threads, keys)
     if threads > 1:
 
@@ -65,12 +72,10 @@ def shares_of(events: Events, threads: int, *, by_windows: bool) -> Shares:
 
         parting = Parting(part, stretches(0, rows, keys), threads)
         parts = [parting.parts(thread) for thread in range(threads)]
-        return Shares(
-            [put_together(own) for own in parts] if kept else parts, threads, parting.stop
-        )
+        return Shares([[put_together(own) if kept else own] for own in parts], parting.stop)
     to_the_end = kept and isinstance(windows, str)  # what is put together then comes in one piece
     ranges = [(0, rows)] if to_the_end else stretches(0, rows, keys, kept=kept)
-    return Shares([itertools.starmap(events.batch, ranges)])
+    return Shares([[itertools.starmap(events.batch, ranges)]])
 
 
 def put_together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -7,14 +7,14 @@ Kernels let other threads run. What a thread is given knows nothing of what othe
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from threading import Event
 
 import pyarrow as pa
 
-from elsinore.local.shares import Shares
+from elsinore.local.shares import Share, Shares
 from elsinore.operators import Operator, OperatorStatistics
 
 MOST = 2**8 - 1  # threads, whose numbers are bytes
@@ -37,54 +37,62 @@ def threads_for(events: int, most: int | None) -> int:
     return max(1, min(cores() if most is None else most, events // WORTH, MOST))
 
 
+def outputs_of(
+    operator: Operator,
+    shares: Iterable[Share],
+    is_over: Callable[[], bool] = bool,  # which gives False
+) -> Iterator[pa.RecordBatch]:
+    """Let an operator take share after share, until it is over; yield what it gives out."""
+    for share in shares:
+        for batch in share:
+            yield from operator.process(batch)
+            if is_over():
+                break
+        if is_over():
+            break
+        yield from operator.close()
+
+
 def run_in_threads(
     shares: Shares, new_operator: Callable[[], Operator], rows: int
 ) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
-    """Return what operators give out, one for each share, and their statistics.
+    """Return what operators give out, one for each thread, and their statistics.
 
     Threads take share after share, and make the batches of one as they read them; all have so many
-    `rows`, those of no interest included. As many operators hold memory at the same time as there
-    are threads, so that of the largest is added up. Threads wait for one another at the end alone.
+    `rows`, those of no interest included. Operators hold memory at the same time, so theirs is
+    added up. Threads wait for one another at the end alone.
     """
     failed = Event()
 
-    def work(batches: Iterable[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
-        operator, outputs = new_operator(), list[pa.RecordBatch]()
-        for batch in batches:
-            outputs += operator.process(batch)
-            if failed.is_set():
-                break
-        if not failed.is_set():
-            outputs += operator.close()
+    def work(own: Iterable[Share]) -> tuple[list[pa.RecordBatch], OperatorStatistics] | None:
+        if failed.is_set():
+            return None
+        try:
+            operator = new_operator()
+            outputs = list(outputs_of(operator, own, failed.is_set))
+        except BaseException:
+            fail()
+            raise
         return outputs, operator.statistics
 
     def fail() -> None:
         failed.set()
         shares.stop()
 
-    def work_or_fail(
-        batches: Iterable[pa.RecordBatch],
-    ) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
+    with ThreadPoolExecutor(len(shares.of_threads), thread_name_prefix="elsinore") as pool:
         try:
-            return work([] if failed.is_set() else batches)
-        except BaseException:
-            fail()
-            raise
-
-    with ThreadPoolExecutor(shares.threads, thread_name_prefix="elsinore") as pool:
-        try:
-            running = [pool.submit(work_or_fail, batches) for batches in shares.batches]
+            running = [pool.submit(work, own) for own in shares.of_threads]
             wait(running)
         except BaseException:  # Ctrl-C: threads end with the range that they are at
             fail()
             raise
     raise_first(one.exception() for one in running)
-    done = [one.result() for one in running]
+    done = [found for one in running if (found := one.result()) is not None]
     together = done[0][1]
     for _, statistics in done[1:]:
         together = together.added(statistics)
-    largest = sorted(one.state_bytes for _, one in done)[-shares.threads :]
-    together = replace(together, events=rows, state_bytes=sum(largest))
+    state_bytes = sum(one.state_bytes for _, one in done)
+    together = replace(together, events=rows, state_bytes=state_bytes)
     return [output for outputs, _ in done for output in outputs], together
 
 

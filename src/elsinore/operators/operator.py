@@ -62,7 +62,11 @@ class Operator(Protocol):
         """
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
-        """Give out what is final where no event before `until` comes any more; None: all."""
+        """Give out what is final where no event before `until` comes any more; None: all.
+
+        Where a kind runs in threads, events that come after all was given out find what they would
+        find in a new operator.
+        """
 
     def deadline(self) -> int | None:
         """Return the next time at which `close` would find something final; None: there is none."""
