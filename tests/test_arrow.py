@@ -10,6 +10,7 @@ import sys
 from collections import OrderedDict
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -53,11 +54,16 @@ def same(values: Any, *arguments: Any, **named: Any) -> None:
 SIMPLE = st.sampled_from(
     (None, True, False, -(2**63), 2**63, 2**53 + 1, 7, -0.0, 1.5, math.nan, "", "\ud800", "é")
 )
+ZONES = st.sampled_from((None, dt.UTC, dt.timezone(dt.timedelta(hours=2)), ZoneInfo("Asia/Tokyo")))
 LISTS = st.one_of(
     st.lists(SIMPLE),
     *(
         st.lists(st.none() | kind)
-        for kind in (st.integers(-9, 300), st.floats(), st.text(), st.booleans())
+        for kind in (st.integers(-9, 300), st.floats(), st.text(), st.booleans(), st.dates())
+    ),
+    *(
+        st.lists(st.none() | st.datetimes(timezones=zones))
+        for zones in (st.none(), st.just(dt.UTC), ZONES)
     ),
 )
 
@@ -168,7 +174,7 @@ def test_scalars_are_those_of_pyarrow(value: object) -> None:
 
 def test_converting_values_does_not_import_pandas() -> None:
     program = """
-import sys
+import datetime as dt, sys
 import numpy as np, pyarrow as pa
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
 
@@ -176,6 +182,8 @@ held = [to_arrow(np.arange(3), mask=np.arange(3) == 1), to_arrow(np.arange(3) ==
 held += [to_arrow([1, None]), to_arrow([1.5], pa.float64()), to_arrow([], pa.int8())]
 [to_numpy(column, 0) for column in held], to_numpy(held[1])
 to_arrow(("a",)), to_arrow([], pa.string()), to_scalar(1, pa.int32()), to_scalar(None)
+noon = dt.datetime(2024, 2, 29, 12, tzinfo=dt.UTC)
+to_arrow([noon, None]), to_arrow([noon.replace(tzinfo=None)]), to_arrow([None, noon.date()])
 sys.exit("pandas" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -7,6 +7,7 @@ what Arrow's return, over the same memory, and leave to it what is rare.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ _DTYPES = frozenset(
 # Arrow's kinds of numbers, which it lays out as NumPy does; truths, of which it keeps bits
 _NUMBERS = frozenset(pa.from_numpy_dtype(dtype).id for dtype in _DTYPES)
 _ZEROS: dict[type, Any] = {int: 0, float: 0.0, bool: False, str: ""}  # what stands under a null
+_TIMES: tuple[set[type], ...] = ({dt.datetime}, {dt.date})
+_ZONES = (None, dt.UTC)  # of times; Arrow knows how it calls others
 _MOST_BYTES = 2**31 - 1  # of all texts of a column
 
 
@@ -119,12 +122,14 @@ def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def _of_values(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array | None:
-    """Return an array of whole numbers, doubles, truths or texts; None where values are others."""
+    """Return an array of numbers, truths, texts, times or dates; None where values are others."""
     kinds = set(map(type, values))
     holes = type(None) in kinds
     kinds.discard(type(None))
     if not kinds:
         return pa.nulls(len(values), kind)
+    if kinds in _TIMES:
+        return _of_times(values)
     if len(kinds) > 1 or not kinds <= _ZEROS.keys():
         return None
     zero, mask = _ZEROS[kinds.pop()], None
@@ -142,6 +147,25 @@ def _of_values(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array | No
         return None
     offsets, data = pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(bytearray().join(letters))
     return pa.StringArray.from_buffers(len(letters), offsets, data, _valid(mask))
+
+
+def _of_times(values: Sequence[Any]) -> pa.Array | None:
+    """Return an array of dates, or of times without a zone or in UTC; None of other zones."""
+    there = [value for value in values if value is not None]
+    if type(there[0]) is dt.date:
+        kind, counts = pa.date32(), np.array(values, "M8[D]").astype(np.int32, copy=False)
+    else:
+        zone = there[0].tzinfo
+        if (zone is not None and zone is not dt.UTC) or any(
+            value.tzinfo is not zone for value in there
+        ):
+            return None
+        kind = pa.timestamp("us", zone and "UTC")
+        values = [value and value.replace(tzinfo=None) for value in values]
+        counts = np.array(values, "M8[us]").view(np.int64)
+    holes = np.array([value is None for value in values])
+    valid = _valid(holes) if holes.any() else None
+    return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(counts)])
 
 
 def _of_numbers(values: NDArray[Any], mask: NDArray[np.bool_] | None) -> pa.Array | None:
