@@ -127,6 +127,28 @@ def test_times_among_which_one_is_none_are_numbers_to_queries(spark: SparkSessio
     assert told == {"time": "soon", "type": "B", "reject_reason": "unparseable time"}
 
 
+@pytest.mark.parametrize(
+    ("texts", "reason"),
+    [
+        (["1", "soon", "3"], "unparseable time"),
+        (["1", "1e30", "3"], "time out of range"),
+        (["1", None, "3"], "null time"),
+        (["2024-01-01T00:00:00.000000001", "9999-12-31", "2024-01-02"], "time out of range"),
+    ],
+)
+def test_what_is_wrong_with_a_time_in_text_is_told_alike(
+    spark: SparkSession, texts: list[str | None], reason: str
+) -> None:
+    columns = {"time": texts, "type": ["Tick"] * 3, "price": [1.0, 2.0, 3.0]}
+    workload = el.Workload.parse(RISE.format("WITHIN 10 s"))
+    for events in (columns, spark.createDataFrame(pa.table(columns))):
+        with pytest.raises(InputError, match=reason):
+            workload.run(events)["q"].to_pylist()
+        rejected = workload.run(events, rejects=True).rejected
+        rejected = rejected if isinstance(rejected, pa.Table) else rejected.toArrow()
+        assert rejected.column("reject_reason").to_pylist() == [reason]
+
+
 def test_the_form_of_a_time_is_told_on_spark(spark: SparkSession) -> None:
     days = TICKS | {"time": ["01/02/2024", "02/02/2024"]}
     told = "TO_TIMESTAMP(time, 'dd/MM/yyyy')"

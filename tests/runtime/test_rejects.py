@@ -3,7 +3,7 @@ import pytest
 
 from elsinore.errors import InputError
 from elsinore.runtime.rejects import set_aside, unusable_reasons
-from elsinore.runtime.times import to_microseconds
+from elsinore.runtime.times import to_microseconds, to_ticks
 
 
 def reasons_of(time, types=None):
@@ -13,6 +13,18 @@ def reasons_of(time, types=None):
 def test_text_is_null_or_unparseable():
     time = pa.chunked_array([["1970-01-01", "soon"], [None]])
     assert reasons_of(time) == [None, "unparseable time", "null time"]
+
+
+def test_text_that_is_a_time_or_a_number_may_be_out_of_range():
+    assert reasons_of(pa.array(["1e30", "5", "9" * 18, "soon"])) == [
+        "time out of range",
+        None,
+        "time out of range",
+        "unparseable time",
+    ]
+    far = pa.array(["9999-12-31", "2024-02-30", "2024-01-01"])
+    reasons = unusable_reasons(far, to_ticks(far, per_microsecond=1_000)[0])
+    assert reasons.to_pylist() == ["time out of range", "unparseable time", None]
 
 
 def test_floats_are_null_not_a_number_or_out_of_range():

@@ -12,6 +12,7 @@ from elsinore.arrow import to_arrow, to_scalar
 from elsinore.errors import InputError, is_on_the_command_line, option
 from elsinore.runtime.result import shown_values
 from elsinore.runtime.schema import plain_type
+from elsinore.runtime.times import reads_as_time
 from elsinore.words import count
 
 REASON_COLUMN = "reject_reason"
@@ -23,6 +24,12 @@ TIME_OUT_OF_RANGE = "time out of range"
 NULL_END = "unusable end of its time"
 ENDS_BEFORE = "time that ends before it begins"
 ODD_LAW = "probabilities of its time that do not add up to 1"
+
+# What stops a job of Spark, at the first event that it finds, with the reason.
+REFUSAL = (
+    "An event cannot be used: {}. Mend the input, drop such events, or let a workload go on "
+    "without (rejects)."
+)
 
 # What a time may be that is a time unless it is too far away.
 IN_RANGE = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_temporal)
@@ -40,8 +47,9 @@ def unusable_reasons(
     `time` is the column as it was read and `micros` what `to_microseconds` made of it; a value that
     became null is unusable. An event with several faults shows the first: its time, then its type.
 
-    >>> unusable_reasons(pa.array(["soon", None]), pa.array([None, None], pa.int64())).to_pylist()
-    ['unparseable time', 'null time']
+    >>> times = pa.array(["1e99", "soon", None])
+    >>> unusable_reasons(times, pa.nulls(3, pa.int64())).to_pylist()
+    ['time out of range', 'unparseable time', 'null time']
     """
     reasons = np.full(len(micros), None, dtype=object)
     if event_type is not None:
@@ -55,6 +63,7 @@ def unusable_reasons(
         reasons[lost] = TIME_OUT_OF_RANGE
     else:
         reasons[lost] = UNPARSEABLE_TIME
+        reasons[lost & _mask(reads_as_time(time))] = TIME_OUT_OF_RANGE
     reasons[_mask(time.is_null())] = NULL_TIME
     return to_arrow(reasons, pa.string())
 
@@ -121,7 +130,8 @@ def mend_or_reject(reasons: Collection[str]) -> str:
         )
     if TIME_OUT_OF_RANGE in reasons:
         return (
-            f"Times that are numbers count seconds unless {option('time_unit')} says ms, us or ns."
+            f"Times that are numbers count seconds unless {option('time_unit')} says ms, us or ns; "
+            "where a time or a window has nanoseconds, times are of the years 1678 to 2261."
             f"\n{mend_or_reject(())}"
         )
     if is_on_the_command_line():

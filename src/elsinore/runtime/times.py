@@ -274,6 +274,20 @@ def numbers_for_text(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa
     return column if numbers is None else numbers
 
 
+def reads_as_time(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
+    """Return which texts of a column are times, or numbers where most are, however far away.
+
+    >>> reads_as_time(pa.array(["9999-12-31", "soon"])).to_pylist()
+    [True, False]
+    """
+    numbers = numbers_for_text(column)
+    if numbers is not column:
+        return pc.is_valid(numbers)
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    read = [parse_iso8601(_plain_text(chunk))[0].is_valid() for chunk in chunks]
+    return pa.chunked_array(read, pa.bool_())
+
+
 def _is_text(data_type: pa.DataType) -> bool:
     return any(
         test(data_type)

@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from elsinore.errors import InputError, choices_text, did_you_mean, no_column, option
 from elsinore.model import AttributeKind, Schema
+from elsinore.runtime.numbers_in_text import NUMBER
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import (
     ENDS_BEFORE,
@@ -23,6 +24,7 @@ from elsinore.runtime.rejects import (
     NULL_TYPE,
     ODD_LAW,
     REASON_COLUMN,
+    REFUSAL,
     TIME_OUT_OF_RANGE,
     UNPARSEABLE_TIME,
     mend_or_reject,
@@ -34,9 +36,11 @@ from elsinore.spark.quiet import first_line, silenced
 from elsinore.spark.times import (
     NANOSECONDS_KEY,
     SparkTime,
+    TextTimes,
     as_numbers,
     look_at,
     look_at_text,
+    reads_as_time,
     to_ticks,
 )
 from elsinore.words import count
@@ -56,11 +60,16 @@ class Events:
         """The time in ticks, null where it is unusable, and the kind of time it was."""
         column, options = self.column(self.options.time, "time"), self.options
         field = self.frame.select(column.alias("time")).schema["time"]
-        is_text = isinstance(field.dataType, T.StringType)
-        texts = look_at_text(self.frame, column) if is_text else None
         return to_ticks(
-            column, field, options.time_unit, options.clock, options.largest_time, texts
+            column, field, options.time_unit, options.clock, options.largest_time, self._texts
         )
+
+    @cached_property
+    def _texts(self) -> TextTimes | None:
+        """What times in text are; None where they are none."""
+        column = self.column(self.options.time, "time")
+        kind = self.frame.select(column.alias("time")).schema["time"].dataType
+        return look_at_text(self.frame, column) if isinstance(kind, T.StringType) else None
 
     @cached_property
     def bounds(self) -> tuple[Column, Column]:
@@ -92,7 +101,9 @@ class Events:
         reason = F.when(raw.isNull(), NULL_TIME)
         if isinstance(kind, T.DoubleType | T.FloatType):
             reason = reason.when(F.isnan(raw), NOT_A_NUMBER)
-        lost = UNPARSEABLE_TIME if isinstance(kind, T.StringType) else TIME_OUT_OF_RANGE
+        lost = F.lit(TIME_OUT_OF_RANGE)
+        if self._texts is not None:
+            lost = F.when(reads_as_time(raw, self._texts), lost).otherwise(UNPARSEABLE_TIME)
         reason = reason.when(ticks.isNull(), lost).when(self.type.isNull(), NULL_TYPE)
         if self.options.uncertain is None:
             return reason
@@ -157,13 +168,22 @@ def look_at_time(frame: DataFrame, options: RunOptions) -> tuple[bool, bool]:
 
 
 def with_numbers(frame: DataFrame, options: RunOptions) -> DataFrame:
-    """Return events whose times, if they are numbers in a column of text, are numbers."""
+    """Return events whose times, if they are numbers in a column of text, are numbers.
+
+    A text that is none is null where such events are allowed for, and stops the job where not.
+    """
     time = options.time
     if time not in frame.columns or not isinstance(frame.schema[time].dataType, T.StringType):
         return frame
     column = F.col(quoted(time))
     kind = look_at_text(frame, column).numbers
-    return frame if kind is None else frame.withColumn(time, as_numbers(column, kind))
+    if kind is None:
+        return frame
+    numbers = as_numbers(column, kind)
+    if not options.allow_rejects:
+        told = F.raise_error(F.lit(REFUSAL.format(UNPARSEABLE_TIME))).cast(kind)
+        numbers = F.when(column.isNull() | column.rlike(NUMBER), numbers).otherwise(told)
+    return frame.withColumn(time, numbers)
 
 
 def refuse_stream(frame: DataFrame) -> None:

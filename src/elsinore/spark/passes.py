@@ -18,6 +18,7 @@ from elsinore.operators import OperatorOptions, kind_for
 from elsinore.operators.panes import Panes
 from elsinore.plan import Carried, Travel, Unit
 from elsinore.runtime.options import RunOptions
+from elsinore.runtime.rejects import REFUSAL
 from elsinore.spark.answers import INLINE_BYTES, Answers, Presented
 from elsinore.spark.classify import class_column
 from elsinore.spark.columnar import Layout, Stretches
@@ -239,10 +240,10 @@ def planned_layout(units: Sequence[Unit], events: Events) -> Layout | None:
     return layout_of(T.StructType(selected))
 
 
-def selected_events(units: Sequence[Unit], events: Events, *, strict: bool = True) -> DataFrame:
+def selected_events(units: Sequence[Unit], events: Events) -> DataFrame:
     """Return what travels: key, time, classes and columns of the events of interest to a unit.
 
-    Events that cannot be used stop the job, where it is `strict` and they are not allowed for.
+    Events that cannot be used stop the job where they are not allowed for.
     """
     first = units[0]
     columns = Columns(events.frame)
@@ -268,14 +269,11 @@ def selected_events(units: Sequence[Unit], events: Events, *, strict: bool = Tru
     if not keeps_all:
         conditions.append(F.coalesce(*classes.values()).isNotNull())
     wanted = reduce(and_, conditions, F.lit(True))
-    if events.options.allow_rejects or not strict:
+    if events.options.allow_rejects:
         wanted = events.reason.isNull() & wanted
     else:
-        told = F.concat(
-            F.lit("An event cannot be used: "),
-            events.reason,
-            F.lit(". Mend the input, drop such events, or let a workload go on without (rejects)."),
-        )
+        before, after = REFUSAL.split("{}")
+        told = F.concat(F.lit(before), events.reason, F.lit(after))
         # One condition: of two filters Spark may move the second below the first, which may raise.
         wanted = F.when(events.reason.isNull(), wanted).otherwise(F.raise_error(told))
     selected = events.frame.filter(wanted).select(*chosen)

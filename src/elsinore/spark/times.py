@@ -132,6 +132,14 @@ def as_numbers(column: Column, kind: T.LongType | T.DoubleType) -> Column:
     return F.when(column.rlike(NUMBER), F.trim(column).try_cast(kind))
 
 
+def reads_as_time(column: Column, texts: TextTimes) -> Column:
+    """Return whether a text is a time, or a number where most are, however far away."""
+    if texts.numbers is not None:
+        return column.rlike(NUMBER)
+    read: Column = _text_reader(1)(column)
+    return read.isNotNull()
+
+
 def look_at(frame: Any, column: Column, field: T.StructField, unit: TimeUnit) -> tuple[bool, bool]:
     """Return whether times are numbers, and whether they have nanoseconds; text is looked at."""
     check_unit(unit)

@@ -24,7 +24,7 @@ from elsinore.runtime.chunks import plain
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.options import RunOptions
-from elsinore.runtime.rejects import NULL_TIME, NULL_TYPE, UNPARSEABLE_TIME
+from elsinore.runtime.rejects import REFUSAL, unusable_reasons
 from elsinore.runtime.times import to_ticks
 from elsinore.spark.columnar import Packing
 from elsinore.spark.combining import CombineEvents
@@ -42,10 +42,6 @@ from elsinore.spark.statistics import (
 
 FEW_CLASSES = 1 << 8  # so many are all looked up once
 TABLE_LIMIT = 1 << 16  # so many classes are looked up in a table
-REFUSAL = (
-    "An event cannot be used: {}. Mend the input, drop such events, or let a workload go on "
-    "without (rejects)."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,9 +289,7 @@ def _usable(
     no_time = ticks.is_null().to_numpy(zero_copy_only=False)
     if strict:
         row = int(np.flatnonzero(no_type | no_time)[0])
-        reason = NULL_TYPE
-        if no_time[row]:
-            reason = UNPARSEABLE_TIME if time[row].is_valid else NULL_TIME
+        (reason,) = unusable_reasons(*(column.slice(row, 1) for column in (time, ticks, types)))
         raise InputError(REFUSAL.format(reason))
     usable: NDArray[np.bool_] = ~(no_type | no_time)
     return usable
