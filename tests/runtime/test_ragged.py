@@ -37,6 +37,33 @@ def test_rows_that_do_not_fit_are_told_with_file_row_and_remedy(
 
 
 @pytest.mark.parametrize(
+    ("fields", "types", "rows", "told"),
+    [
+        (
+            "ts\tid\tp",
+            "time\tstring\tport",
+            "1\tx\t7\n2\ty\n",
+            ", row 2: 2 cells where there are 3 col",
+        ),
+        (
+            "ts\tp",
+            "time\tport",
+            "1\t7\n2\tx\n",
+            ": column 'p' is of Zeek's type port, and holds 'x'.",
+        ),
+        ("ts\tp", "time", "1\t7\n", ": '#fields' names 2 columns and '#types' 1 type."),
+    ],
+)
+def test_logs_of_zeek_that_do_not_fit_are_told_with_what_is_wrong(
+    tmp_path: Path, fields: str, types: str, rows: str, told: str
+) -> None:
+    place = tmp_path / "c.log"
+    place.write_text(f"#separator \\x09\n#fields\t{fields}\n#types\t{types}\n{rows}")
+    with pytest.raises(InputError, match=re.escape(f"'{place}'{told}")):
+        read_events(place)
+
+
+@pytest.mark.parametrize(
     "text", ['t,y\n1,"A\n"\n', 't,y\n1,"A""\n"', 't,y\n1,A"B\n', 't,y\n1,""\n', 't,y\n1,""']
 )
 def test_quotes_that_are_closed_may_hold_ends_of_lines(tmp_path: Path, text: str) -> None:

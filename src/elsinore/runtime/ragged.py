@@ -1,8 +1,9 @@
-"""Rows of CSV that have too few or too many cells, and quotes that are opened and never closed."""
+"""Rows with too few or too many cells, odd cells, and quotes that are opened and never closed."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 from elsinore.words import count
 
 RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)(?:: (.*))?", re.DOTALL)
+ODD_CELL = re.compile(r"In CSV column #(\d+): .*invalid value '(.*)'", re.DOTALL)
 STRETCH = 2**24  # bytes that are looked through at once
 SHOWN_CELLS = 60  # characters of a row in an error
 
@@ -27,17 +29,46 @@ def refusal(path: Path, error: pa.ArrowInvalid) -> str:
     found = RAGGED.search(str(error))
     if found is None:
         return f"'{path}' is not CSV that can be read: {error}"
-    number, columns, cells, text = found.groups(default="")
-    row = int(number) - 1
+    text = found[4] or ""
     first, *more = text.splitlines() or [""]
-    shown = first if len(first) <= SHOWN_CELLS else f"{first[: SHOWN_CELLS - 3]}..."
     if more or text.count('"') % 2:
-        return unclosed(path, f"row {row:,}", shown)
+        return unclosed(path, f"row {int(found[1]) - 1:,}", _shown(first))
+    told = _unequal(path, int(found[1]) - 1, found)
+    return f"{told} A cell with a delimiter in it goes in double quotes."
+
+
+def refusal_of_log(
+    path: Path, error: pa.ArrowInvalid, names: Sequence[str], kinds: Sequence[str]
+) -> str:
+    """Say what is wrong with a log of Zeek that Arrow cannot read, with columns of these types.
+
+    >>> error = pa.ArrowInvalid("In CSV column #1: conversion error: invalid value 'x'")
+    >>> refusal_of_log(Path("c.log"), error, ["ts", "port"], ["time", "count"])[:62]
+    "'c.log': column 'port' is of Zeek's type count, and holds 'x'."
+    """
+    if (found := RAGGED.search(str(error))) is not None:
+        return _unequal(path, int(found[1]), found)
+    if (odd := ODD_CELL.search(str(error))) is not None:
+        name, kind = names[int(odd[1])], kinds[int(odd[1])]
+        return (
+            f"'{path}': column '{name}' is of Zeek's type {kind}, and holds '{odd[2]}'. Mend that "
+            f"cell, or call the type string in the line of '#types'."
+        )
+    return f"'{path}' cannot be read as a log of Zeek: {error}"
+
+
+def _unequal(path: Path, row: int, found: re.Match[str]) -> str:
+    """Say that a row has more or less cells than there are columns."""
+    _, columns, cells, text = found.groups(default="")
     return (
         f"'{path}', row {row:,}: {count(int(cells), 'cell')} where there are {columns} columns: "
-        f"{shown}. Give it {columns} cells, or take it out. A cell with a delimiter in it "
-        "goes in double quotes."
+        f"{_shown(text)}. Give it {columns} cells, or take it out."
     )
+
+
+def _shown(text: str) -> str:
+    """Return the beginning of a row."""
+    return text if len(text) <= SHOWN_CELLS else f"{text[: SHOWN_CELLS - 3]}..."
 
 
 def unclosed(path: Path, where: str, shown: str) -> str:

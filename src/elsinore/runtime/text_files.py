@@ -18,10 +18,18 @@ import pyarrow.json as pa_json
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError, did_you_mean, is_on_the_command_line, option
+from elsinore.runtime.iso8601 import parse_iso8601
 from elsinore.runtime.lost_zeros import lost_zeros
 from elsinore.runtime.numbers_in_text import NUMBER, are_most
-from elsinore.runtime.ragged import has_quotes, refusal, rest_in_a_quote, unclosed
+from elsinore.runtime.ragged import (
+    has_quotes,
+    refusal,
+    refusal_of_log,
+    rest_in_a_quote,
+    unclosed,
+)
 from elsinore.runtime.sources import Reading, empty
+from elsinore.words import count
 
 # Arrow guesses types from the first block; a whole file as one block lets every row have its say.
 LARGEST_BLOCK = 2**31 - 1
@@ -174,30 +182,39 @@ def read_zeek(path: Path, reading: Reading) -> pa.Table:
             "Split logs that were joined."
         )
     names, kinds = told["#fields"], told["#types"]
+    if len(names) != len(kinds):
+        raise InputError(
+            f"'{path}': '#fields' names {count(len(names), 'column')} and '#types' "
+            f"{count(len(kinds), 'type')}. Give each column one type."
+        )
     body = b"\n".join(line for line in lines if line and not line.startswith(b"#"))
     unset = told.get("#unset_field", ["-"])[0]
-    try:
-        table = (
-            pa_csv.read_csv(
-                pa.BufferReader(body + b"\n" if body else b""),
-                read_options=pa_csv.ReadOptions(column_names=names),
-                parse_options=pa_csv.ParseOptions(delimiter=separator, quote_char=False),
-                convert_options=pa_csv.ConvertOptions(
-                    column_types={
-                        name: ZEEK_TYPES.get(kind, pa.string())
-                        for name, kind in zip(names, kinds, strict=True)
-                    },
-                    null_values=[unset, *reading.nulls],
-                    strings_can_be_null=True,
-                    true_values=["T"],
-                    false_values=["F"],
-                ),
-            )
-            if body
-            else pa.table({name: to_arrow([], pa.string()) for name in names})
+
+    def read(*, threads: bool) -> pa.Table:
+        typed = zip(names, kinds, strict=True)
+        return pa_csv.read_csv(
+            pa.BufferReader(body + b"\n"),
+            read_options=pa_csv.ReadOptions(column_names=names, use_threads=threads),
+            parse_options=pa_csv.ParseOptions(delimiter=separator, quote_char=False),
+            convert_options=pa_csv.ConvertOptions(
+                column_types={name: ZEEK_TYPES.get(kind, pa.string()) for name, kind in typed},
+                null_values=[unset, *reading.nulls],
+                strings_can_be_null=True,
+                true_values=["T"],
+                false_values=["F"],
+            ),
         )
-    except (pa.ArrowInvalid, ValueError) as error:
-        raise InputError(f"'{path}' cannot be read as a log of Zeek: {error}") from error
+
+    if not body:
+        table = pa.table({name: to_arrow([], pa.string()) for name in names})
+    else:
+        try:
+            table = read(threads=True)
+        except pa.ArrowInvalid:
+            try:
+                table = read(threads=False)  # so that an error names the row
+            except pa.ArrowInvalid as error:
+                raise InputError(refusal_of_log(path, error, names, kinds)) from error
     empty = told.get("#empty_field", ["(empty)"])[0]
     for index, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         column = table.column(index)
@@ -268,9 +285,9 @@ def _epoch_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     part = _integers(pc.utf8_slice_codeunits(padded, 0, digits))
     fits = pc.and_(parts.is_valid(), pc.less(whole, to_scalar((2**63 - 1) // 10**digits)))
     whole = pc.if_else(fits, whole, to_scalar(0))
-    count = pc.add(pc.multiply(whole, to_scalar(10**digits)), part)
-    count = pc.if_else(pc.equal(parts.field("sign"), to_scalar("-")), pc.negate(count), count)
-    usable = pc.if_else(fits, count, to_scalar(None, pa.int64()))
+    ticks = pc.add(pc.multiply(whole, to_scalar(10**digits)), part)
+    ticks = pc.if_else(pc.equal(parts.field("sign"), to_scalar("-")), pc.negate(ticks), ticks)
+    usable = pc.if_else(fits, ticks, to_scalar(None, pa.int64()))
     return pa.chunked_array([usable.cast(pa.timestamp("ns" if fine else "us", "UTC"))])
 
 
