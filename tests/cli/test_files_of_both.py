@@ -132,6 +132,21 @@ def test_columns_of_numbers_with_odd_cells_are_named() -> None:
     assert len(outputs("--events", "e.csv", "--null", "N/A", query=QUERY.replace("A a, ", ""))) > 1
 
 
+def test_columns_of_times_with_odd_cells_are_named_and_the_time_itself_is_not() -> None:
+    rows = "".join(f"{n},B,2024-01-0{n},{n}\n" for n in range(1, 9))
+    Path("e.csv").write_text(f"time,type,due,v\n9,B,never,1\n{rows}soon,B,,9\n")
+    told = call(
+        *["run", "--engine", "local", "--events", "e.csv"],
+        *["-q", "RETURN COUNT(*) PATTERN B b WHERE b.due < b.due - 1 day"],
+    ).stderr
+    assert "Column 'due' is text because row 1 holds 'never'" in told
+    told = call(
+        *["run", "--engine", "local", "--events", "e.csv", "-q", "RETURN COUNT(*) PATTERN B b"]
+    ).stderr
+    assert "row 10 (unparseable time): time=soon" in told
+    assert "--null" not in told
+
+
 def test_names_that_look_like_numbers_are_text_where_asked_for() -> None:
     Path("e.csv").write_text("time,type,k,v\n0,A,007,1\n1,B,007,1\n2,B,7,1\n")
     assert [line.split(",")[0] for line in outputs("--events", "e.csv")[1:]] == ["7"] * 3

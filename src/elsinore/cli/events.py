@@ -70,16 +70,16 @@ def check_columns(job: Job, table: pa.Table) -> None:
 
 @contextmanager
 def explained(job: Job, table: pa.Table | None = None) -> Iterator[None]:
-    """Tell, where events do not fit the queries, which rows made columns of numbers text."""
+    """Tell, where events do not fit the queries, which rows made columns text."""
     try:
         yield
-    except (QueryError, InvalidWorkloadError, InputError, ArgumentError) as error:
+    except (QueryError, InvalidWorkloadError) as error:
         if job.source.format == "csv":
             text = str(error)
             table = read_source(job.source) if table is None else table
             named = {
                 name for name in table.column_names if re.search(rf"\b{re.escape(name)}\b", text)
             }
-            for note in text_notes(table, named | {job.time}):
+            for note in text_notes(table, named):
                 warn(note)
         raise

@@ -227,7 +227,7 @@ def read_zeek(path: Path, reading: Reading) -> pa.Table:
 
 
 def text_notes(table: pa.Table, columns: set[str]) -> list[str]:
-    """Return a sentence for each column that is text because of a few rows among numbers.
+    """Return a sentence for each column that is text because of a few rows among numbers or times.
 
     >>> text_notes(pa.table({"v": ["1", "2.5", "N/A", "4"]}), {"v"})[0][:52]
     "Column 'v' is text because row 3 holds 'N/A'. If tha"
@@ -236,18 +236,22 @@ def text_notes(table: pa.Table, columns: set[str]) -> list[str]:
     for name in table.column_names:
         if name not in columns or not pa.types.is_string(table.column(name).type):
             continue
-        column = table.column(name)
-        number = pc.match_substring_regex(column, NUMBER)
-        odd = np.flatnonzero(to_numpy(pc.invert(number), False))
-        texts = len(column) - column.null_count
-        if not len(odd) or not are_most(texts - len(odd), texts):
-            continue
-        value = column[int(odd[0])].as_py()
-        more = f", and {len(odd) - 1:,} more are no numbers" if len(odd) > 1 else ""
-        found.append(
-            f"Column '{name}' is text because row {odd[0] + 1:,} holds {value!r}{more}. If that "
-            f"stands for null: {option('null', _shell(value))}."
-        )
+        column = table.column(name).combine_chunks()
+        for noun, fits in (
+            ("numbers", pc.match_substring_regex(column, NUMBER)),
+            ("times", parse_iso8601(column)[0].is_valid()),
+        ):
+            odd = np.flatnonzero(to_numpy(pc.and_(column.is_valid(), pc.invert(fits)), False))
+            texts = len(column) - column.null_count
+            if not len(odd) or not are_most(texts - len(odd), texts):
+                continue
+            value = column[int(odd[0])].as_py()
+            more = f", and {len(odd) - 1:,} more are no {noun}" if len(odd) > 1 else ""
+            found.append(
+                f"Column '{name}' is text because row {odd[0] + 1:,} holds {value!r}{more}. If "
+                f"that stands for null: {option('null', _shell(value))}."
+            )
+            break
     return found
 
 
